@@ -1,0 +1,228 @@
+// Package profile is the data model of mpitrace: what one process of an MPI
+// program communicated, as a table of facts (rows), the communicators that the
+// rows speak of, and the circumstances of the process.
+//
+// Every number that mpitrace prints is a sum over rows. What a call counts as
+// is defined once, in the table of SEMANTICS that the documentation quotes;
+// the functions here only spread a collective's logical volume over pairs.
+//
+// All sizes are bytes and all counts are unsigned 64-bit; times are
+// nanoseconds. A world rank is a rank in MPI_COMM_WORLD.
+package profile
+
+// Profile is what one process recorded.
+type Profile struct {
+	Run     string   // the MPI job the process belonged to, as its launcher names it
+	Rank    int      // world rank, -1 if the process ended before it was known
+	Size    int      // size of MPI_COMM_WORLD, -1 if not known
+	Host    string   // node name
+	Pid     int      // process id on its node
+	Program string   // path of the executable
+	Command []string // argument vector
+	Library string   // MPI library version string, as MPI_Get_library_version gives it
+	Source  string   // the file this was read from
+
+	State State
+	Start int64 // Unix ns when recording began (on entering MPI_Init)
+	// Application time runs from InitEnd to FinalizeStart; End is the last
+	// moment known. Unix ns, 0 if never reached.
+	InitEnd, FinalizeStart, End int64
+
+	Threads int // tables used, one per thread at a time
+	Comms   []Comm
+	Slices  []Slice // slice 0 is "run"
+	Modules []Module
+	Rows    []Row
+	Vectors []Vector
+	Losses  Losses
+}
+
+// State tells how a process ended.
+type State uint8
+
+const (
+	Running   State = 1 // never finalized: still running, or ended without MPI_Finalize
+	Finalized State = 2
+)
+
+func (s State) String() string {
+	switch s {
+	case Running:
+		return "running"
+	case Finalized:
+		return "finalized"
+	}
+	return "unknown"
+}
+
+// Losses counts what a recording could not keep exactly. All zero in a
+// complete one.
+type Losses struct {
+	Calls         uint64 `json:"calls"`          // calls seen but not recorded at all
+	Folded        uint64 `json:"folded"`         // calls that went to an overflow row: counted, but without peer or communicator
+	Requests      uint64 `json:"requests"`       // requests that could not be followed to their completion
+	Comms         uint64 `json:"communicators"`  // communicators that could not be described
+	NegativeTicks uint64 `json:"negative_ticks"` // calls whose clock ran backwards, counted with no time
+	Damaged       uint64 `json:"damaged"`        // parts of the file that a reader had to skip
+}
+
+// Any reports whether anything at all was lost.
+func (l Losses) Any() bool { return l != Losses{} }
+
+// Slice is a part of the run: a phase by MPI_Pcontrol or by name.
+type Slice struct {
+	Index uint32
+	Name  string
+	Start int64 // Unix ns
+}
+
+// Module is a file that was loaded into the process, so that call sites can
+// be named later.
+type Module struct {
+	Path       string
+	BuildID    string // lower-case hex, empty if it has none
+	Start, End uint64 // addresses
+	Bias       uint64 // address minus the file's own (ELF) address
+}
+
+// Class is the kind of communication that a call does.
+type Class uint8
+
+const (
+	P2P      Class = iota // point-to-point
+	OneToAll              // rooted, data leaves the root
+	AllToOne              // rooted, data reaches the root
+	AllToAll              // everyone to everyone
+	OneSided
+	Sync // synchronisation of windows, no bytes
+	IO
+	Other // everything else that is timed
+	NumClasses
+)
+
+var classNames = [NumClasses]string{"p2p", "O2A", "A2O", "A2A", "one-sided", "sync", "io", "other"}
+
+func (c Class) String() string {
+	if c < NumClasses {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// ParseClass is the inverse of Class.String.
+func ParseClass(s string) (Class, bool) {
+	for c, name := range classNames {
+		if name == s {
+			return Class(c), true
+		}
+	}
+	return 0, false
+}
+
+// Collective reports whether c is one of the collective classes.
+func (c Class) Collective() bool { return c == OneToAll || c == AllToOne || c == AllToAll }
+
+// Direction tells which way a row's bytes went, seen from its process.
+type Direction uint8
+
+const (
+	None  Direction = iota // a call that moved nothing itself
+	Send                   // to the peer, or to those that Spread names
+	Recv                   // from the peer
+	Read                   // one-sided, from the peer's window
+	Write                  // one-sided, to the peer's window
+	NumDirections
+)
+
+var directionNames = [NumDirections]string{"none", "send", "recv", "read", "write"}
+
+func (d Direction) String() string {
+	if d < NumDirections {
+		return directionNames[d]
+	}
+	return "unknown"
+}
+
+// ParseDirection is the inverse of Direction.String.
+func ParseDirection(s string) (Direction, bool) {
+	for d, name := range directionNames {
+		if name == s {
+			return Direction(d), true
+		}
+	}
+	return 0, false
+}
+
+// Spread tells to whom the messages of a row go.
+type Spread uint8
+
+const (
+	ToNobody     Spread = iota // no messages
+	ToPeer                     // to (or from) the row's peer
+	ToOthers                   // to each other member; over an intercommunicator to each remote one
+	ToHigher                   // to each member of higher rank (Scan, Exscan)
+	ToVector                   // as the row's Vector says, by member
+	ToEdges                    // to each outgoing neighbour of the topology
+	ToEdgeVector               // as the row's Vector says, by outgoing neighbour
+	NumSpreads
+)
+
+// Peers that are no rank.
+const (
+	PeerNone      = -1 // the call has no peer
+	PeerProcNull  = -2 // MPI_PROC_NULL
+	PeerAnySource = -3 // MPI_ANY_SOURCE, on the call that posted the receive
+	PeerRoot      = -4 // MPI_ROOT: the caller is the root of an intercommunicator's collective
+	PeerLost      = -5 // folded into an overflow row
+	PeerElsewhere = -6 // a process of another world (spawned or accepted)
+)
+
+// NumSizeClasses is how many size classes 64-bit sizes fall into: 0 for an
+// empty message, k+1 for 2^k <= size < 2^(k+1).
+const NumSizeClasses = 65
+
+// Row is one fact: all calls under one key.
+//
+// Sums over any selection of rows are meaningful. Calls is how often the
+// function was called; Messages and Bytes are what moved, to or from others
+// (and to the process itself where the peer is itself). A collective's are its
+// logical volume, sent to all others together.
+type Row struct {
+	Thread    int32
+	Call      string // "Send", without MPI_
+	Class     Class
+	Direction Direction
+	Spread    Spread
+	Comm      int32 // index into Profile.Comms, -1 if the call has none
+	Peer      int32 // rank in the communicator (an intercommunicator's remote group), or a Peer constant; the root of rooted collectives
+	SizeClass uint8 // of one message
+	Callsite  uint64
+	Slice     uint32 // Slice.Index
+
+	Calls    uint64
+	Messages uint64
+	Bytes    uint64
+	TimeNs   uint64 // sum over the calls
+	MinNs    uint64 // shortest call, 0 if untimed
+	MaxNs    uint64
+}
+
+// Vector holds what an irregular collective (Alltoallv, Scatterv ...) sent to
+// each member of its communicator, or along each outgoing edge of its
+// topology. Its calls, and the sum of its bytes less the share that stays at
+// home, are in the rows with the same key.
+type Vector struct {
+	Thread   int32
+	Call     string
+	Class    Class
+	Spread   Spread // ToVector or ToEdgeVector
+	Comm     int32
+	Callsite uint64
+	Slice    uint32
+	Calls    uint64   // operations: one message to each member in each
+	Bytes    []uint64 // by rank in the (remote) group, or by edge
+}
+
+// Histogram counts messages by size class. Open MPI prints one column more
+// than 64-bit sizes can fill.
+type Histogram [NumSizeClasses + 1]uint64
