@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
+)
+
+// uses are the functions of MPI that the library itself calls, beside those
+// that it wraps.
+var uses = []string{
+	"Cart_shift", "Cartdim_get", "Comm_get_name", "Comm_group", "Comm_rank",
+	"Comm_remote_group", "Comm_remote_size", "Comm_size", "Comm_test_inter",
+	"Dist_graph_neighbors", "Dist_graph_neighbors_count", "Finalized",
+	"Get_elements_x", "Get_library_version", "Graph_neighbors",
+	"Graph_neighbors_count", "Group_free", "Group_size", "Group_translate_ranks",
+	"Initialized", "Query_thread", "Test_cancelled", "Topo_test",
+	"Type_get_envelope", "Type_size_x",
+}
+
+// function is one symbol to wrap: a call, or its large-count twin.
+type function struct {
+	calls.Call
+	name  string // Send_c
+	large bool
+}
+
+func functions() []function {
+	var out []function
+	for _, c := range calls.Table {
+		out = append(out, function{Call: c, name: c.Name})
+		if c.Large() {
+			out = append(out, function{Call: c, name: c.Name + "_c", large: true})
+		}
+	}
+	return out
+}
+
+func writeCalls(b *bytes.Buffer) error {
+	b.WriteString("#ifndef MT_CALLS_GEN_H\n#define MT_CALLS_GEN_H\n\nenum {\n")
+	for _, c := range calls.Table {
+		fmt.Fprintf(b, "    %s = %d,\n", callID(c), c.ID)
+	}
+	fmt.Fprintf(b, "    MT_CALL_END = %d\n};\n\n", calls.Table[len(calls.Table)-1].ID+1)
+	b.WriteString("enum { MT_CLASS_OTHER, MT_CLASS_P2P, MT_CLASS_O2A, MT_CLASS_A2O, MT_CLASS_A2A };\n")
+	b.WriteString("enum { MT_TO_NOBODY, MT_TO_PEER, MT_TO_OTHERS, MT_TO_HIGHER, MT_TO_VECTOR, MT_TO_EDGES, MT_TO_EDGE_VECTOR };\n\n")
+	b.WriteString("// What a call's messages are: for the library's own .prof.\n" +
+		"typedef struct mt_call_info {\n    unsigned char class, spread;\n} mt_call_info;\n" +
+		"extern const mt_call_info mt_call_infos[MT_CALL_END];\n\n#endif\n")
+	return nil
+}
+
+func writePMPI(b *bytes.Buffer) error {
+	b.WriteString("// Pointers to the MPI library's own functions, filled by resolve.c.\n" +
+		"// MT_HAVE_x says that this mpi.h declares the function.\n" +
+		"#ifndef MT_PMPI_GEN_H\n#define MT_PMPI_GEN_H\n\n#include \"mpi_include.h\"\n\ntypedef struct mt_pmpi_table {\n")
+	for _, name := range uses {
+		fmt.Fprintf(b, "    __typeof__(PMPI_%s) *%s;\n", name, name)
+	}
+	for _, f := range functions() {
+		fmt.Fprintf(b, "#if MT_HAVE_%s\n    __typeof__(PMPI_%s) *%s;\n#endif\n", f.name, f.name, f.name)
+	}
+	b.WriteString("} mt_pmpi_table;\n\nextern mt_pmpi_table mt_pmpi;\n\n#endif\n")
+	return nil
+}
+
+func writeSymbols(b *bytes.Buffer) error {
+	b.WriteString("#include \"resolve.h\"\n#include \"calls_gen.h\"\n\nconst mt_symbol mt_symbols[] = {\n")
+	entry := func(name string) {
+		fmt.Fprintf(b, "    {\"PMPI_%s\", offsetof(mt_pmpi_table, %s)},\n", name, name)
+	}
+	for _, name := range uses {
+		entry(name)
+	}
+	for _, f := range functions() {
+		fmt.Fprintf(b, "#if MT_HAVE_%s\n", f.name)
+		entry(f.name)
+		b.WriteString("#endif\n")
+	}
+	b.WriteString("    {NULL, 0},\n};\n\nconst mt_call_info mt_call_infos[MT_CALL_END] = {\n")
+	for _, c := range calls.Table {
+		class, spread, err := cInfo(c)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "    [%s] = {%s, %s},\n", callID(c), class, spread)
+	}
+	b.WriteString("};\n")
+	return nil
+}
+
+func cInfo(c calls.Call) (class, spread string, err error) {
+	classes := map[string]string{"p2p": "MT_CLASS_P2P", "O2A": "MT_CLASS_O2A", "A2O": "MT_CLASS_A2O",
+		"A2A": "MT_CLASS_A2A", "other": "MT_CLASS_OTHER"}
+	spreads := map[string]string{"nobody": "MT_TO_NOBODY", "peer": "MT_TO_PEER", "others": "MT_TO_OTHERS",
+		"higher": "MT_TO_HIGHER", "vector": "MT_TO_VECTOR", "edges": "MT_TO_EDGES", "edge-vector": "MT_TO_EDGE_VECTOR"}
+	class, spread = classes[c.Class], spreads[c.Spread]
+	if class == "" || spread == "" {
+		err = fmt.Errorf("MPI_%s: class %q or spread %q is not known", c.Name, c.Class, c.Spread)
+	}
+	return class, spread, err
+}
+
+func writeWrappers(b *bytes.Buffer) error {
+	b.WriteString("#include \"leave.h\"\n")
+	for _, f := range functions() {
+		if f.Hand() {
+			continue
+		}
+		fmt.Fprintf(b, "\n#if MT_HAVE_%s\n", f.name)
+		writeWrapper(b, f)
+		b.WriteString("#endif\n")
+	}
+	return nil
+}
+
+func writeWrapper(b *bytes.Buffer, f function) {
+	args := f.arguments()
+	fmt.Fprintf(b, "MT_EXPORT int MPI_%s(%s)\n{\n", f.name, f.parameters())
+	fmt.Fprintf(b, "    mt_span span = mt_enter(%s);\n", callID(f.Call))
+	if strings.Contains(f.Leave, "seen") {
+		b.WriteString("    MPI_Status own, *seen = mt_seen(status, &own);\n")
+		args = strings.ReplaceAll(args, "status", "seen")
+	}
+	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n", f.name, args)
+	policy, rest, _ := strings.Cut(f.Leave, "(")
+	fmt.Fprintf(b, "    mt_leave_%s(&span, rc, %s;\n    return rc;\n}\n", policy, rest)
+}
+
+func (f function) parameters() string {
+	if len(f.Params) == 0 {
+		return "void"
+	}
+	var out []string
+	for _, p := range f.Params {
+		t := p.Type
+		if f.large {
+			t = strings.NewReplacer("COUNT", "MPI_Count", "DISP", "MPI_Aint").Replace(t)
+		} else {
+			t = strings.NewReplacer("COUNT", "int", "DISP", "int").Replace(t)
+		}
+		if !strings.HasSuffix(t, "*") {
+			t += " "
+		}
+		out = append(out, t+p.Name+p.Suffix)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (f function) arguments() string {
+	var out []string
+	for _, p := range f.Params {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func callID(c calls.Call) string { return "MT_CALL_" + strings.ToUpper(c.Name) }

@@ -1,0 +1,267 @@
+// Package layout defines a recording: the file that the library inside the
+// application maps shared and updates in place, one per process.
+//
+// The definition is the Go types below; interpose/src/layout_gen.h is derived
+// from them (interpose/gen), and a test compares both with a compiler's view.
+//
+//	offset 0      Header
+//	HeaderSize    segments, one after the other, up to Header.End
+//
+// A segment starts with a Segment. It holds either a log (records that are
+// only ever appended) or a table of rows (one thread's, open-addressed by a
+// hash of the key). A thread's table grows by being copied to a larger segment
+// and then named by Thread.Table in one store: a reader counts the tables that
+// a Thread names and no others, so that a process may be killed at any instant.
+// A log record is there once its Kind is not 0, and Kind is stored last; a row
+// is there once its Count is not 0.
+//
+// All integers are in the byte order of the machine that wrote the file
+// (Header.ByteOrder tells). Times are ticks of Header.Clock, or ns.
+//
+// A record kind and a field's meaning are never reused; Version grows with
+// each addition, and each addition says its version. This is version 1.
+package layout
+
+// Named limits; a reader checks lengths against them before it allocates.
+const (
+	Version    = 1
+	ByteOrder  = 0x01020304
+	HeaderSize = 4096
+
+	SegmentMagic = 0x4753544d // "MTSG"
+
+	MaxSegment    = 1 << 36 // bytes of one segment
+	MaxString     = 1 << 20 // bytes of one string
+	MaxRankCount  = 1 << 27 // processes of a communicator
+	MaxTableRows  = 1 << 26
+	MinTableRows  = 256
+	MinLogSegment = 16 << 10
+)
+
+// Magic is how a recording starts.
+var Magic = [8]byte{'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
+
+// Header.State
+const (
+	StateRunning   = 1
+	StateFinalized = 2
+)
+
+// Header.Clock
+const (
+	ClockTSC       = 1 // x86-64 time stamp counter
+	ClockCNTVCT    = 2 // aarch64 virtual counter
+	ClockMonotonic = 3 // CLOCK_MONOTONIC, ns
+)
+
+// Segment.Kind
+const (
+	SegmentFree  = 1 // was a table, may be used again
+	SegmentLog   = 2
+	SegmentTable = 3
+)
+
+// Record.Kind
+const (
+	RecordString = 1
+	RecordThread = 2
+	RecordComm   = 3
+	RecordName   = 4
+	RecordEdges  = 5
+	RecordSlice  = 6
+	RecordModule = 7
+	RecordVector = 8
+)
+
+// String.Key
+const (
+	StringHost    = 1
+	StringJob     = 2 // what the launcher calls the job
+	StringCommand = 3 // argument vector, NUL after each
+	StringProgram = 4 // path of the executable
+	StringLibrary = 5 // MPI_Get_library_version
+	StringTool    = 6 // version of the library that wrote this
+)
+
+// Row.Direction. Calls are the counts of all but the Posted ones, messages
+// those of all but None.
+const (
+	DirNone       = 0 // a call only
+	DirSend       = 1
+	DirRecv       = 2
+	DirRecvPosted = 3 // a receive that an earlier call posted: no call, no time
+	DirRead       = 4
+	DirWrite      = 5
+	DirSendPosted = 6 // a message that goes with an earlier or other call: no call, no time
+	DirReadPosted = 7
+)
+
+// Peers that are no rank, as in profile.
+const (
+	PeerNone      = -1
+	PeerProcNull  = -2
+	PeerAnySource = -3
+	PeerRoot      = -4
+	PeerLost      = -5
+	PeerElsewhere = -6
+)
+
+// CommNone is the communicator of a row that has none.
+const CommNone = 0xffffffff
+
+// Comm.Flags
+const (
+	CommInter  = 1 // an intercommunicator
+	CommFreed  = 2
+	CommFound  = 4 // met in a call: its constructor was not seen, its id is a guess
+	CommList   = 8 // Members follow as a list; else they are Base + i*Stride
+	CommRemote = 16
+)
+
+// Clock is one moment on the three clocks, read together.
+type Clock struct {
+	Ticks     uint64
+	Monotonic uint64 // ns
+	Realtime  uint64 // Unix ns
+}
+
+// Header is the start of the file.
+type Header struct {
+	Magic      [8]byte
+	Version    uint32
+	ByteOrder  uint32
+	HeaderSize uint32
+	State      uint32
+	End        uint64 // bytes of the file that are segments already
+	WorldRank  int32  // -1 until known
+	WorldSize  int32
+	Pid        uint32
+	Clock      uint32
+
+	Start         Clock // entering MPI_Init
+	InitEnd       Clock // zero until reached
+	Last          Clock // the latest of the rare moments at which the clocks were read together
+	FinalizeStart Clock
+	FinalizeEnd   Clock
+
+	LostCalls     uint64 // not recorded at all
+	FoldedCalls   uint64 // booked on an overflow row
+	LostRequests  uint64
+	LostComms     uint64
+	NegativeTicks uint64
+}
+
+// Segment is the start of a segment.
+type Segment struct {
+	Magic    uint32
+	Kind     uint32
+	Size     uint64 // bytes, with this
+	Rows     uint64 // capacity of a table
+	Offset   uint64 // of this segment in the file
+	Reserved [4]uint64
+}
+
+// Row is one fact, in one cache line. The first three words are the key.
+type Row struct {
+	Callsite  uint64 // return address of the wrapper
+	Comm      uint32 // Comm.Index or CommNone
+	Peer      int32  // rank in the communicator (remote group), or a Peer constant
+	Slice     uint32
+	Call      uint16 // id in interpose/calls, 0 in an empty row
+	Direction uint8
+	SizeClass uint8 // of one message
+
+	Count uint64
+	Bytes uint64 // of one message of the call, summed; of vector collectives, all that the call sent to others
+	Time  uint64 // ticks
+	Min   uint64 // ticks
+	Max   uint64
+}
+
+// Record is the start of a log record. Records are multiples of 8 bytes.
+type Record struct {
+	Size uint32 // bytes, with this
+	Kind uint32 // stored last
+}
+
+// String is followed by Length bytes.
+type String struct {
+	Record Record
+	Key    uint32
+	Length uint32
+}
+
+// Thread is a table of rows and who writes it.
+type Thread struct {
+	Record   Record
+	Index    uint32
+	Reserved uint32
+	Table    uint64 // offset of its segment, 0 if none yet
+}
+
+// Comm is a communicator, followed by its members (int32 world ranks, if
+// CommList) and by its remote group's (RemoteSize int32, if CommRemote).
+type Comm struct {
+	Record      Record
+	Index       uint32
+	Flags       uint32
+	ID          [2]uint64
+	FoldID      [2]uint64 // the same for all of the same making
+	Parent      uint32    // Index or CommNone
+	Constructor uint32    // call id, 0 for predefined ones
+	Size        uint32
+	Rank        uint32
+	Base        int32
+	Stride      int32
+	RemoteSize  uint32
+	Reserved    uint32
+	Folded      uint64 // later communicators of the same making that share this record
+}
+
+// Name gives a communicator a name: Length bytes follow. The latest counts.
+type Name struct {
+	Record Record
+	Index  uint32
+	Length uint32
+}
+
+// Edges are a communicator's outgoing neighbours: Count int32 follow.
+type Edges struct {
+	Record Record
+	Index  uint32
+	Count  uint32
+}
+
+// Slice is a part of the run: its name, Length bytes, follows.
+type Slice struct {
+	Record Record
+	Index  uint32
+	Length uint32
+	Start  uint64 // ticks
+}
+
+// Module is a loaded file: BuildIDLength bytes and PathLength bytes follow.
+type Module struct {
+	Record        Record
+	Bias          uint64 // address minus ELF address
+	Start         uint64
+	End           uint64
+	BuildIDLength uint32
+	PathLength    uint32
+}
+
+// Vector is what an irregular collective sent to each member, or along each
+// edge: Length uint64 (bytes) follow.
+type Vector struct {
+	Record    Record
+	Callsite  uint64
+	Comm      uint32
+	Slice     uint32
+	Call      uint16
+	Direction uint8
+	Pad       uint8
+	Thread    uint32
+	Length    uint32
+	Reserved  uint32
+	Count     uint64 // operations
+}

@@ -1,0 +1,247 @@
+// Waiting and testing. Each wrapper takes the entries of its requests out of
+// the table before the MPI may free the handles, and puts back what is left.
+#include "batch.h"
+
+#include <stdlib.h>
+
+static bool room(mt_batch *b, int count, int wanted)
+{
+    if (count <= MT_BATCH_LOCAL && wanted <= MT_BATCH_LOCAL) {
+        b->entries = b->local;
+        b->statuses = b->local_statuses;
+        return true;
+    }
+    size_t entries = (size_t)count * sizeof(mt_request);
+    b->memory = malloc(entries + (size_t)wanted * sizeof(MPI_Status));
+    if (!b->memory)
+        return false;
+    b->entries = b->memory;
+    b->statuses = (MPI_Status *)((char *)b->memory + entries);
+    return true;
+}
+
+void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted)
+{
+    b->count = 0;
+    b->memory = NULL;
+    b->own_statuses = statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE;
+    b->statuses = statuses;
+    bool followed = atomic_load_explicit(&mt_request_count, memory_order_relaxed) != 0;
+    if (!mt_on() || count <= 0 || !requests || !followed)
+        return;
+    if (!room(b, count, wanted)) {
+        b->statuses = statuses;
+        mt_lost(&mt_header->lost_requests, (uint64_t)count);
+        return;
+    }
+    if (!b->own_statuses)
+        b->statuses = statuses;
+    b->count = count;
+    for (int i = 0; i < count; i++)
+        if (!mt_table_take(&mt_requests, MT_KEY(requests[i]), &b->entries[i]))
+            b->entries[i].key = 0;
+}
+
+void mt_batch_done(mt_batch *b, int i, const MPI_Status *status)
+{
+    if (i < 0 || i >= b->count || !b->entries[i].key)
+        return;
+    mt_request_done(&b->entries[i], status);
+    b->entries[i].key = 0;
+}
+
+// One of several statuses that a call which failed in some of them filled.
+static void done_or_failed(mt_batch *b, int i, int rc, const MPI_Status *status)
+{
+    if (rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS) {
+        mt_batch_done(b, i, status);
+    } else if (status->MPI_ERROR != MPI_ERR_PENDING && b->entries[i].key) {
+        mt_request_failed(&b->entries[i]);
+        b->entries[i].key = 0;
+    }
+}
+
+void mt_batch_all_done(mt_batch *b, int rc)
+{
+    for (int i = 0; i < b->count; i++)
+        done_or_failed(b, i, rc, &b->statuses[i]);
+}
+
+void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[])
+{
+    for (int k = 0; k < n && b->count; k++)
+        if (indices[k] >= 0 && indices[k] < b->count)
+            done_or_failed(b, indices[k], rc, &b->statuses[k]);
+}
+
+void mt_batch_close(mt_batch *b)
+{
+    for (int i = 0; i < b->count; i++)
+        if (b->entries[i].key)
+            mt_table_put(&mt_requests, &b->entries[i]);
+    free(b->memory);
+}
+
+static void leave(mt_span *s)
+{
+    if (s->thread)
+        mt_book_bare(s);
+}
+
+// Some or all of the statuses tell; otherwise nothing completed.
+static bool tells(int rc)
+{
+    return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
+}
+
+MT_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_WAIT);
+    mt_batch b;
+    mt_batch_open(&b, 1, request, status, 1);
+    int rc = mt_pmpi.Wait(request, b.statuses);
+    leave(&span);
+    if (rc == MPI_SUCCESS)
+        mt_batch_done(&b, 0, b.statuses);
+    else if (b.count && b.entries[0].key) {
+        mt_request_failed(&b.entries[0]);
+        b.count = 0;
+    }
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_TEST);
+    mt_batch b;
+    mt_batch_open(&b, 1, request, status, 1);
+    int rc = mt_pmpi.Test(request, flag, b.statuses);
+    leave(&span);
+    if (rc == MPI_SUCCESS && *flag)
+        mt_batch_done(&b, 0, b.statuses);
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])
+{
+    mt_span span = mt_enter(MT_CALL_WAITALL);
+    mt_batch b;
+    mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
+    int rc = mt_pmpi.Waitall(count, array_of_requests, b.statuses);
+    leave(&span);
+    if (tells(rc))
+        mt_batch_all_done(&b, rc);
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[])
+{
+    mt_span span = mt_enter(MT_CALL_TESTALL);
+    mt_batch b;
+    mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
+    int rc = mt_pmpi.Testall(count, array_of_requests, flag, b.statuses);
+    leave(&span);
+    if (tells(rc) && (rc != MPI_SUCCESS || *flag))
+        mt_batch_all_done(&b, rc);
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_WAITANY);
+    mt_batch b;
+    mt_batch_open(&b, count, array_of_requests, status, 1);
+    int rc = mt_pmpi.Waitany(count, array_of_requests, index, b.statuses);
+    leave(&span);
+    if (rc == MPI_SUCCESS && *index != MPI_UNDEFINED)
+        mt_batch_done(&b, *index, b.statuses);
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_TESTANY);
+    mt_batch b;
+    mt_batch_open(&b, count, array_of_requests, status, 1);
+    int rc = mt_pmpi.Testany(count, array_of_requests, index, flag, b.statuses);
+    leave(&span);
+    if (rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
+        mt_batch_done(&b, *index, b.statuses);
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                           MPI_Status array_of_statuses[])
+{
+    mt_span span = mt_enter(MT_CALL_WAITSOME);
+    mt_batch b;
+    mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
+    int rc = mt_pmpi.Waitsome(incount, array_of_requests, outcount, array_of_indices, b.statuses);
+    leave(&span);
+    if (tells(rc) && *outcount != MPI_UNDEFINED)
+        mt_batch_some_done(&b, rc, *outcount, array_of_indices);
+    mt_batch_close(&b);
+    return rc;
+}
+
+MT_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                           MPI_Status array_of_statuses[])
+{
+    mt_span span = mt_enter(MT_CALL_TESTSOME);
+    mt_batch b;
+    mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
+    int rc = mt_pmpi.Testsome(incount, array_of_requests, outcount, array_of_indices, b.statuses);
+    leave(&span);
+    if (tells(rc) && *outcount != MPI_UNDEFINED)
+        mt_batch_some_done(&b, rc, *outcount, array_of_indices);
+    mt_batch_close(&b);
+    return rc;
+}
+
+// The request stays valid: a later Wait must not count it again.
+MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS);
+    mt_batch b;
+    mt_batch_open(&b, 1, &request, status, 1);
+    int rc = mt_pmpi.Request_get_status(request, flag, b.statuses);
+    leave(&span);
+    if (rc == MPI_SUCCESS && *flag && b.count && b.entries[0].key)
+        mt_request_looked_at(&b.entries[0], b.statuses);
+    mt_batch_close(&b);
+    return rc;
+}
+
+// An active receive that is freed can never be seen to complete.
+MT_EXPORT int MPI_Request_free(MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_REQUEST_FREE);
+    mt_request e;
+    bool found = mt_on() && request && mt_table_take(&mt_requests, MT_KEY(*request), &e);
+    int rc = mt_pmpi.Request_free(request);
+    leave(&span);
+    if (found && rc != MPI_SUCCESS)
+        mt_table_put(&mt_requests, &e);
+    else if (found)
+        mt_request_freed(&e);
+    return rc;
+}
+
+MT_EXPORT int MPI_Cancel(MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_CANCEL);
+    mt_request e;
+    if (mt_on() && request && mt_table_take(&mt_requests, MT_KEY(*request), &e)) {
+        e.cancelled = true;
+        mt_table_put(&mt_requests, &e);
+    }
+    int rc = mt_pmpi.Cancel(request);
+    leave(&span);
+    return rc;
+}

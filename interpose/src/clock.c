@@ -1,0 +1,48 @@
+#include "clock.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+uint32_t mt_clock_kind = MT_CLOCK_MONOTONIC;
+
+uint64_t mt_clock_ns(clockid_t clock)
+{
+    struct timespec t = {0, 0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// The TSC can be trusted if the CPU says that its rate is constant in all
+// power states. (A hypervisor that migrates guests hides that bit.)
+void mt_clock_open(void)
+{
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8)))
+        mt_clock_kind = MT_CLOCK_TSC;
+#elif defined(__aarch64__)
+    mt_clock_kind = MT_CLOCK_CNTVCT;
+#endif
+}
+
+mt_l_clock mt_clock_all(void)
+{
+    // The narrowest of a few tries: a reader's rate is as good as this pair.
+    mt_l_clock best = {0, 0, 0};
+    uint64_t width = UINT64_MAX;
+    for (int i = 0; i < 4; i++) {
+        mt_l_clock now;
+        uint64_t before = mt_ticks();
+        now.monotonic = mt_clock_ns(CLOCK_MONOTONIC);
+        uint64_t after = mt_ticks();
+        now.ticks = before + (after - before) / 2;
+        now.realtime = mt_clock_ns(CLOCK_REALTIME);
+        if (after - before < width) {
+            width = after - before;
+            best = now;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,39 @@
+// The clock of every time in a recording: the invariant time stamp counter
+// (7 to 20 ns a read), else CLOCK_MONOTONIC.
+#ifndef MT_CLOCK_H
+#define MT_CLOCK_H
+
+#include "mt.h"
+
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+extern uint32_t mt_clock_kind;
+
+// Chooses the clock; the first thing that is done.
+void mt_clock_open(void);
+
+// Reads all clocks together: the pair lets a reader turn ticks into ns.
+mt_l_clock mt_clock_all(void);
+
+uint64_t mt_clock_ns(clockid_t clock);
+
+MT_INLINE uint64_t mt_ticks(void)
+{
+#if defined(__x86_64__)
+    // No fence: the CPU may move the read by some ns, a fence costs more.
+    if (mt_likely(mt_clock_kind == MT_CLOCK_TSC))
+        return __rdtsc();
+#elif defined(__aarch64__)
+    if (mt_likely(mt_clock_kind == MT_CLOCK_CNTVCT)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    return mt_clock_ns(CLOCK_MONOTONIC);
+}
+
+#endif

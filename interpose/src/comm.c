@@ -1,0 +1,409 @@
+#include "comm.h"
+
+#include "group.h"
+#include "recording.h"
+#include "resolve.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Communicators described in one process; a bound on memory, far away.
+enum { MT_COMM_LIMIT = 1 << 20 };
+
+_Atomic uint64_t mt_comm_epoch = 1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
+
+// handle -> communicator: open addressing, linear probing, under the lock (a
+// thread's own cache answers nearly always).
+static struct {
+    uint64_t *keys;
+    mt_comm **comms;
+    uint64_t capacity, used;
+} handles;
+
+static mt_comm **all;
+static int all_count, all_capacity;
+static mt_comm *freed; // to be folded into
+
+static uint64_t slot_of(uint64_t key)
+{
+    uint64_t i = (key * 0x9e3779b97f4a7c15u) >> 20;
+    for (i %= handles.capacity; handles.keys[i] && handles.keys[i] != key;)
+        i = (i + 1) % handles.capacity;
+    return i;
+}
+
+static bool handles_widen(void)
+{
+    uint64_t old = handles.capacity, capacity = old ? old * 2 : 64;
+    uint64_t *keys = handles.keys, *wider = calloc(capacity, sizeof *wider);
+    mt_comm **comms = handles.comms, **wider_comms = calloc(capacity, sizeof *wider_comms);
+    if (!wider || !wider_comms) {
+        free(wider);
+        free(wider_comms);
+        return false;
+    }
+    handles.keys = wider;
+    handles.comms = wider_comms;
+    handles.capacity = capacity;
+    for (uint64_t i = 0; i < old; i++)
+        if (keys[i]) {
+            uint64_t at = slot_of(keys[i]);
+            wider[at] = keys[i];
+            wider_comms[at] = comms[i];
+        }
+    free(keys);
+    free(comms);
+    return true;
+}
+
+static void handles_put(uint64_t key, mt_comm *c)
+{
+    if (handles.used * 2 >= handles.capacity && !handles_widen())
+        return; // it will be met as a stranger
+    uint64_t i = slot_of(key);
+    handles.used += handles.keys[i] == 0;
+    handles.keys[i] = key;
+    handles.comms[i] = c;
+}
+
+static mt_comm *handles_get(uint64_t key)
+{
+    if (!handles.capacity)
+        return NULL;
+    uint64_t i = slot_of(key);
+    return handles.keys[i] ? handles.comms[i] : NULL;
+}
+
+// Removes a key and closes the gap, so that no tombstones pile up.
+static void handles_drop(uint64_t key)
+{
+    if (!handles.capacity)
+        return;
+    uint64_t i = slot_of(key);
+    if (!handles.keys[i])
+        return;
+    handles.keys[i] = 0;
+    handles.used--;
+    for (uint64_t j = (i + 1) % handles.capacity; handles.keys[j]; j = (j + 1) % handles.capacity) {
+        uint64_t moved = handles.keys[j];
+        mt_comm *c = handles.comms[j];
+        handles.keys[j] = 0;
+        uint64_t at = slot_of(moved);
+        handles.keys[at] = moved;
+        handles.comms[at] = c;
+    }
+}
+
+static mt_comm *add(mt_comm *made)
+{
+    if (all_count == all_capacity) {
+        int capacity = all_capacity ? all_capacity * 2 : 64;
+        mt_comm **wider = all_count < MT_COMM_LIMIT ? realloc(all, (size_t)capacity * sizeof *all) : NULL;
+        if (!wider)
+            return NULL;
+        all = wider;
+        all_capacity = capacity;
+    }
+    mt_comm *c = malloc(sizeof *c);
+    if (!c)
+        return NULL;
+    *c = *made;
+    c->index = (uint32_t)all_count;
+    return all[all_count++] = c;
+}
+
+// Writes the communicator down for readers.
+static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
+{
+    uint64_t members = c->members ? (uint64_t)c->size * 4 : 0, remote = c->remote ? (uint64_t)c->peers * 4 : 0;
+    mt_l_comm *r = mt_log_begin(sizeof *r + members + remote);
+    if (!r)
+        return false;
+    r->index = c->index;
+    r->flags = c->flags | (c->members ? MT_COMM_LIST : 0) | (c->remote ? MT_COMM_REMOTE : 0);
+    memcpy(r->id, c->id, sizeof r->id);
+    memcpy(r->fold_id, c->fold, sizeof r->fold_id);
+    r->parent = parent;
+    r->constructor = call;
+    r->size = (uint32_t)c->size;
+    r->rank = (uint32_t)c->rank;
+    r->base = c->base;
+    r->stride = c->stride;
+    r->remote_size = c->remote ? (uint32_t)c->peers : 0;
+    if (members)
+        memcpy(r + 1, c->members, members);
+    if (remote)
+        memcpy((char *)(r + 1) + members, c->remote, remote);
+    c->record = r;
+    mt_log_commit(r, MT_RECORD_COMM);
+    return true;
+}
+
+// A freed communicator of the same making, made at the same place, whose
+// record this one can share: 10,000 dup/free cycles stay flat.
+static mt_comm *fold_into(const mt_comm *made)
+{
+    for (mt_comm **at = &freed; *at; at = &(*at)->next_freed) {
+        mt_comm *c = *at;
+        if (memcmp(c->fold, made->fold, sizeof c->fold) != 0 || c->site != made->site || c->edges)
+            continue;
+        *at = c->next_freed;
+        memcpy(c->id, made->id, sizeof c->id);
+        c->children = 0;
+        c->edge_count = -1;
+        c->record->folded++;
+        c->record->flags &= ~(uint32_t)MT_COMM_FREED;
+        return c;
+    }
+    return NULL;
+}
+
+// Enters a described communicator under its handle. Takes over its lists.
+static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
+{
+    mt_comm *c = fold_into(made);
+    if (c) {
+        free(made->members);
+        free(made->remote);
+    } else {
+        c = add(made);
+        if (!c || !write_down(c, parent, call)) {
+            mt_lost(&mt_header->lost_comms, 1);
+            c = &lost;
+        }
+    }
+    if (handles_get(MT_KEY(handle))) // freed behind our back, and given out again
+        atomic_fetch_add(&mt_comm_epoch, 1);
+    handles_put(MT_KEY(handle), c);
+    return c;
+}
+
+static mt_comm *describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as)
+{
+    *made = (mt_comm){.edge_count = -1, .stride = 1};
+    return mt_group_describe(made, handle, same_as) ? made : NULL;
+}
+
+// A handle whose making we did not see.
+static mt_comm *meet(MPI_Comm handle)
+{
+    mt_comm made;
+    if (!describe_into(&made, handle, NULL)) {
+        mt_lost(&mt_header->lost_comms, 1);
+        handles_put(MT_KEY(handle), &lost);
+        return &lost;
+    }
+    made.flags |= MT_COMM_FOUND;
+    mt_group_name(made.id, &made, (uint64_t[2]){0, 0}, 0, 0);
+    memcpy(made.fold, made.id, sizeof made.fold);
+    return enter(handle, &made, MT_COMM_NONE, 0);
+}
+
+static mt_comm *find_locked(MPI_Comm handle)
+{
+    mt_comm *c = handles_get(MT_KEY(handle));
+    return c ? c : meet(handle);
+}
+
+static mt_comm *find(MPI_Comm handle)
+{
+    pthread_mutex_lock(&lock);
+    mt_comm *c = find_locked(handle);
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
+mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm)
+{
+    uint64_t key = MT_KEY(comm), epoch = atomic_load_explicit(&mt_comm_epoch, memory_order_relaxed);
+    mt_comm *c = find(comm);
+    t->comms[(key ^ key >> 7) % MT_COMM_CACHE] = (mt_comm_hit){key, epoch, c};
+    return c;
+}
+
+static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
+{
+    mt_comm made;
+    if (!describe_into(&made, handle, NULL))
+        return;
+    mt_group_name(made.id, &made, (uint64_t[2]){seed, seed}, 0, 0);
+    memcpy(made.fold, made.id, sizeof made.fold);
+    enter(handle, &made, MT_COMM_NONE, 0);
+    mt_comm_named(handle, name);
+}
+
+void mt_comm_open(void)
+{
+    open_one(mt_const.comm_world, "MPI_COMM_WORLD", 1);
+    open_one(mt_const.comm_self, "MPI_COMM_SELF", 2);
+}
+
+// Describes and enters a child: its id is made of its parent's, of how many
+// siblings came before, and of its members; all members agree on each.
+static void born(mt_comm *parent, MPI_Comm made, uint64_t number, uint64_t tag, unsigned call, uint64_t site)
+{
+    mt_comm child;
+    bool copy = call == MT_CALL_COMM_DUP || call == MT_CALL_COMM_DUP_WITH_INFO || call == MT_CALL_COMM_IDUP ||
+                call == MT_CALL_COMM_IDUP_WITH_INFO;
+    if (!describe_into(&child, made, copy ? parent : NULL)) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return;
+    }
+    child.site = site;
+    mt_group_name(child.id, &child, parent->id, number, tag);
+    mt_group_name(child.fold, &child, parent->fold, call, tag);
+    enter(made, &child, parent->index, call);
+}
+
+void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
+{
+    pthread_mutex_lock(&lock);
+    mt_comm *p = find_locked(parent);
+    uint64_t number = ++p->children;
+    if (made != mt_const.comm_null)
+        born(p, made, number, 0, call, site);
+    pthread_mutex_unlock(&lock);
+}
+
+// How often these members have made one with this tag before: the id without
+// that number is the key, looked up among all.
+static uint64_t times_made(const uint64_t fold[2])
+{
+    static struct {
+        uint64_t fold[2], times;
+    } *made;
+    static uint64_t count, capacity;
+    for (uint64_t i = 0; i < count; i++)
+        if (memcmp(made[i].fold, fold, sizeof made[i].fold) == 0)
+            return ++made[i].times;
+    if (count == capacity) {
+        void *wider = realloc(made, (capacity + 64) * sizeof *made);
+        if (!wider)
+            return 1;
+        made = wider;
+        capacity += 64;
+    }
+    memcpy(made[count].fold, fold, sizeof made[count].fold);
+    return made[count++].times = 1;
+}
+
+void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
+{
+    if (made == mt_const.comm_null)
+        return;
+    pthread_mutex_lock(&lock);
+    // Two groups have two local communicators: neither names the child.
+    static const uint64_t nobody[2] = {3, 3};
+    mt_comm *p = find_locked(parent), child;
+    bool inter = call == MT_CALL_INTERCOMM_CREATE;
+    if (describe_into(&child, made, NULL)) {
+        uint64_t seed = ((uint64_t)(uint32_t)tag << 1) | 1;
+        mt_group_name(child.fold, &child, inter ? nobody : p->fold, call, seed);
+        uint64_t base[2];
+        mt_group_name(base, &child, inter ? nobody : p->id, call, seed);
+        mt_group_name(child.id, &child, base, times_made(base), seed);
+        child.site = site;
+        enter(made, &child, p->index, call);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+mt_comm_promise mt_comm_promised(MPI_Comm parent, MPI_Comm *made, unsigned call, uint64_t site)
+{
+    pthread_mutex_lock(&lock);
+    mt_comm *p = find_locked(parent);
+    mt_comm_promise promise = {p, ++p->children, made, site, call};
+    pthread_mutex_unlock(&lock);
+    return promise;
+}
+
+void mt_comm_kept(const mt_comm_promise *promise)
+{
+    pthread_mutex_lock(&lock);
+    if (*promise->made != mt_const.comm_null)
+        born(promise->parent, *promise->made, promise->number, 0, promise->call, promise->site);
+    pthread_mutex_unlock(&lock);
+}
+
+mt_comm *mt_comm_leaving(MPI_Comm comm)
+{
+    if (comm == mt_const.comm_null)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    mt_comm *c = handles_get(MT_KEY(comm));
+    if (c)
+        handles_drop(MT_KEY(comm));
+    atomic_fetch_add(&mt_comm_epoch, 1);
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
+void mt_comm_left(MPI_Comm comm, mt_comm *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&lock);
+    if (comm != mt_const.comm_null) { // it was not freed after all
+        handles_put(MT_KEY(comm), c);
+    } else if (c->record) {
+        c->record->flags |= MT_COMM_FREED;
+        c->next_freed = freed;
+        freed = c;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void mt_comm_named(MPI_Comm comm, const char *name)
+{
+    mt_comm *c = find(comm);
+    uint64_t length = strnlen(name, sizeof c->name - 1);
+    memset(c->name, 0, sizeof c->name);
+    memcpy(c->name, name, length);
+    mt_l_name *r = c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + length);
+    if (!r)
+        return;
+    r->index = c->index;
+    r->length = (uint32_t)length;
+    memcpy(r + 1, name, length);
+    mt_log_commit(r, MT_RECORD_NAME);
+}
+
+void mt_comm_edges(MPI_Comm comm, mt_comm *c)
+{
+    pthread_mutex_lock(&lock);
+    if (c->edge_count < 0) {
+        c->edge_count = mt_group_edges(comm, &c->edges);
+        uint64_t size = (uint64_t)c->edge_count * sizeof(int32_t);
+        mt_l_edges *r = c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + size);
+        if (r) {
+            r->index = c->index;
+            r->count = (uint32_t)c->edge_count;
+            for (int i = 0; i < c->edge_count; i++)
+                ((int32_t *)(r + 1))[i] = c->edges[i];
+            mt_log_commit(r, MT_RECORD_EDGES);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+int mt_comm_world_rank(const mt_comm *c, int peer)
+{
+    const int32_t *list = c->remote ? c->remote : c->members;
+    if (peer < 0 || peer >= c->peers)
+        return MT_PEER_LOST;
+    return list ? list[peer] : c->base + peer * c->stride;
+}
+
+int mt_comm_count(void)
+{
+    return all_count;
+}
+
+mt_comm *mt_comm_at(int index)
+{
+    return all[index];
+}

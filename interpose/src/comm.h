@@ -1,0 +1,81 @@
+// Communicators: who their members are, and one name that all members agree on.
+#ifndef MT_COMM_H
+#define MT_COMM_H
+
+#include "record.h"
+
+// What we know of a communicator. It outlives the handle, since a receive may
+// complete after its communicator was freed; it is never given back, only used
+// again for one of the same making ("folded").
+struct mt_comm {
+    uint32_t index, flags;
+    int size, rank;
+    int peers;          // ranks that a peer can have: of the remote group, or size
+    uint64_t id[2];     // exact
+    uint64_t fold[2];   // the same for all of the same making
+    uint64_t children;  // collective constructors called on it so far
+    uint64_t site;
+    int base, stride;   // world ranks where no list is needed
+    int32_t *members;   // else NULL
+    int32_t *remote;    // of an intercommunicator
+    int *edges;         // outgoing neighbours
+    int edge_count;     // -1 until asked for
+    mt_l_comm *record;
+    mt_comm *next_freed;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+// The communicator of a valid handle. Never NULL: one that cannot be described
+// is the lost communicator, whose index is MT_COMM_NONE.
+mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_SLOW;
+
+// Bumped before a handle may be given to another communicator.
+extern _Atomic uint64_t mt_comm_epoch;
+
+MT_INLINE mt_comm *mt_comm_of(mt_thread *t, MPI_Comm comm)
+{
+    uint64_t key = MT_KEY(comm);
+    mt_comm_hit *hit = &t->comms[(key ^ key >> 7) % MT_COMM_CACHE];
+    if (mt_likely(hit->key == key && hit->epoch == atomic_load_explicit(&mt_comm_epoch, memory_order_relaxed)))
+        return hit->comm;
+    return mt_comm_find(t, comm);
+}
+
+// World and self, at the end of MPI_Init.
+void mt_comm_open(void);
+
+// A constructor that is collective over `parent` made `made` (which may be
+// MPI_COMM_NULL here: the others still count it).
+void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);
+
+// One that only the members call: Comm_create_group, Intercomm_create.
+void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
+
+// Comm_idup: numbered now, usable when its request completes.
+typedef struct mt_comm_promise {
+    mt_comm *parent;
+    uint64_t number;
+    MPI_Comm *made;
+    uint64_t site;
+    unsigned call;
+} mt_comm_promise;
+mt_comm_promise mt_comm_promised(MPI_Comm parent, MPI_Comm *made, unsigned call, uint64_t site);
+void mt_comm_kept(const mt_comm_promise *promise);
+
+// The handle is about to be freed; it is dropped if that succeeds.
+mt_comm *mt_comm_leaving(MPI_Comm comm);
+void mt_comm_left(MPI_Comm comm, mt_comm *c);
+
+void mt_comm_named(MPI_Comm comm, const char *name);
+
+// The outgoing neighbours, asked for once.
+void mt_comm_edges(MPI_Comm comm, mt_comm *c);
+
+// World rank of a peer: MT_PEER_ELSEWHERE for one of another world.
+int mt_comm_world_rank(const mt_comm *c, int peer);
+
+// All communicators in the order of their making, for .prof.
+int mt_comm_count(void);
+mt_comm *mt_comm_at(int index);
+
+#endif

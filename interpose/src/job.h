@@ -1,0 +1,13 @@
+// What the launcher says of the job that this process belongs to.
+#ifndef MT_JOB_H
+#define MT_JOB_H
+
+#include <stddef.h>
+
+// A name that all processes of the job share and other jobs do not.
+void mt_job_name(char *name, size_t size);
+
+// The default run directory: mpitrace-<batch job or parent's pid>.
+void mt_job_directory(char *name, size_t size);
+
+#endif

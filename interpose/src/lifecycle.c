@@ -1,0 +1,235 @@
+#define _GNU_SOURCE
+#include "lifecycle.h"
+
+#include "comm.h"
+#include "job.h"
+#include "modules.h"
+#include "prof.h"
+#include "recording.h"
+#include "resolve.h"
+#include "thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef MT_TOOL_VERSION
+#define MT_TOOL_VERSION "development"
+#endif
+
+_Atomic mt_state mt_state_now = MT_COLD;
+_Atomic uint32_t mt_slice;
+bool mt_multiple;
+int mt_world_rank = -1, mt_world_size = -1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void set_state(mt_state state)
+{
+    atomic_store_explicit(&mt_state_now, state, memory_order_release);
+}
+
+// A child's calls, and its exit, are not its parent's.
+static void forked(void)
+{
+    set_state(MT_OFF);
+    mt_self = NULL;
+}
+
+static void log_file(uint32_t key, const char *path)
+{
+    char buffer[1 << 16];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, buffer, sizeof buffer);
+    close(fd);
+    if (n > 0)
+        mt_log_string(key, buffer, (uint64_t)n);
+}
+
+static void log_slice(uint32_t index, const char *name)
+{
+    uint64_t length = strlen(name);
+    mt_l_slice *s = mt_log_begin(sizeof *s + length);
+    if (!s)
+        return;
+    s->index = index;
+    s->length = (uint32_t)length;
+    s->start = mt_ticks();
+    memcpy(s + 1, name, length);
+    mt_log_commit(s, MT_RECORD_SLICE);
+}
+
+static void describe_process(void)
+{
+    char text[4096];
+    memset(text, 0, sizeof text);
+    if (gethostname(text, sizeof text - 1) == 0)
+        mt_log_string(MT_STRING_HOST, text, strlen(text));
+    mt_job_name(text, sizeof text);
+    mt_log_string(MT_STRING_JOB, text, strlen(text));
+    mt_log_string(MT_STRING_TOOL, MT_TOOL_VERSION, strlen(MT_TOOL_VERSION));
+    log_file(MT_STRING_COMMAND, "/proc/self/cmdline");
+    ssize_t n = readlink("/proc/self/exe", text, sizeof text);
+    if (n > 0)
+        mt_log_string(MT_STRING_PROGRAM, text, (uint64_t)n);
+    log_slice(0, "run");
+}
+
+// Makes the recording. Before this the library has done nothing at all.
+static bool start(uint64_t site)
+{
+    if (!mt_resolve(site))
+        return false;
+    mt_clock_open();
+    if (!mt_recording_open())
+        return false;
+    pthread_atfork(NULL, NULL, forked);
+    describe_process();
+    return true;
+}
+
+static const char *flavour(void)
+{
+#ifdef OPEN_MPI
+    return "Open MPI";
+#else
+    return "MPICH";
+#endif
+}
+
+// What is known once the MPI is initialized.
+static void ready(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING + 1];
+    int level = MPI_THREAD_SINGLE, n = 0;
+    memset(version, 0, sizeof version);
+    mt_pmpi.Comm_rank(mt_const.comm_world, &mt_world_rank);
+    mt_pmpi.Comm_size(mt_const.comm_world, &mt_world_size);
+    if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS)
+        mt_multiple = level == MPI_THREAD_MULTIPLE;
+    mt_header->world_rank = mt_world_rank;
+    mt_header->world_size = mt_world_size;
+    if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
+        snprintf(version, sizeof version, "%s", flavour());
+    mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
+    mt_comm_open();
+    mt_modules_scan();
+    mt_header->init_end = mt_clock_all();
+    set_state(MT_ON);
+}
+
+mt_span mt_enter_init(unsigned call, uint64_t site)
+{
+    int saved = errno;
+    mt_span s = {.site = site, .call = (uint16_t)call};
+    pthread_mutex_lock(&lock);
+    if (mt_state_now == MT_COLD)
+        set_state(start(site) ? MT_STARTING : MT_OFF);
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+    s.start = mt_ticks();
+    return s;
+}
+
+void mt_leave_init(mt_span *s, int rc)
+{
+    uint64_t now = mt_ticks();
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    if (rc == MPI_SUCCESS && mt_state_now == MT_STARTING)
+        ready();
+    pthread_mutex_unlock(&lock);
+    if (rc == MPI_SUCCESS && mt_on() && (s->thread = mt_self ? mt_self : mt_thread_attach()))
+        mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, now - s->start);
+    errno = saved;
+}
+
+// A call came although we saw no MPI_Init: the program reached the MPI's own.
+static void start_late(uint64_t site)
+{
+    int initialized = 0, finalized = 0;
+    if (!mt_resolve(site)) {
+        set_state(MT_OFF);
+        return;
+    }
+    mt_pmpi.Initialized(&initialized);
+    mt_pmpi.Finalized(&finalized);
+    if (!initialized || finalized)
+        return;
+    if (start(site))
+        ready();
+    else
+        set_state(MT_OFF);
+}
+
+mt_thread *mt_enter_slow(uint64_t site)
+{
+    mt_state state = atomic_load_explicit(&mt_state_now, memory_order_acquire);
+    if (state == MT_COLD) {
+        int saved = errno;
+        pthread_mutex_lock(&lock);
+        if (mt_state_now == MT_COLD)
+            start_late(site);
+        state = mt_state_now;
+        pthread_mutex_unlock(&lock);
+        errno = saved;
+    }
+    return state == MT_ON ? mt_thread_attach() : NULL;
+}
+
+void mt_finalizing(void)
+{
+    if (mt_on())
+        mt_header->finalize_start = mt_clock_all();
+}
+
+void mt_finalized(mt_span *s, int rc)
+{
+    if (!mt_on() || rc != MPI_SUCCESS)
+        return;
+    int saved = errno;
+    if (s->thread)
+        mt_book_bare(s);
+    mt_modules_scan();
+    mt_prof_write();
+    mt_header->finalize_end = mt_clock_all();
+    __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+    set_state(MT_OFF);
+    mt_recording_close();
+    errno = saved;
+}
+
+// Slices by level: coming back to a level is coming back to its slice.
+static uint32_t slice_of_level(int level)
+{
+    enum { MT_SLICES = 256 };
+    static int levels[MT_SLICES];
+    static uint32_t count;
+    char name[32];
+    for (uint32_t i = 0; i < count; i++)
+        if (levels[i] == level)
+            return i + 1;
+    if (count == MT_SLICES)
+        return 0;
+    levels[count++] = level;
+    snprintf(name, sizeof name, "%d", level);
+    log_slice(count, name);
+    return count;
+}
+
+void mt_slice_level(int level)
+{
+    static uint32_t latest;
+    if (!mt_on() || level < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    if (level > 1)
+        latest = slice_of_level(level);
+    atomic_store_explicit(&mt_slice, level == 0 ? MT_PAUSED : latest, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}

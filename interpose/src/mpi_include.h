@@ -1,0 +1,12 @@
+// mpi.h, with its functions visible although the library hides its own, and
+// with MT_HAVE_x for each function that this mpi.h declares (have.h is made
+// for each build by interpose.go).
+#ifndef MT_MPI_INCLUDE_H
+#define MT_MPI_INCLUDE_H
+
+#pragma GCC visibility push(default)
+#include <mpi.h>
+#pragma GCC visibility pop
+#include "have.h"
+
+#endif

@@ -1,0 +1,9 @@
+// The classic text profile, one file a process: the only format that the
+// library writes itself, so that a preload by hand needs no other program.
+#ifndef MT_PROF_H
+#define MT_PROF_H
+
+// Writes $MPITRACE_PROF.<world rank>.prof, if that is set.
+void mt_prof_write(void);
+
+#endif

@@ -1,0 +1,217 @@
+#define _GNU_SOURCE
+#include "recording.h"
+
+#include "clock.h"
+#include "place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+mt_l_header *mt_header;
+
+static mt_place place;
+static uint64_t page;
+static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// Tables that were outgrown, to be used again.
+enum { MT_FREE_SEGMENTS = 64 };
+static mt_segment free_segments[MT_FREE_SEGMENTS];
+
+// The file is opened anew for each growth: a descriptor that we kept would be
+// closed by programs that close all of theirs, and then be somebody else's.
+static int reopen(void)
+{
+    int fd = open(place.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_ino != place.inode || st.st_dev != place.device)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+// Maps `size` more bytes at `offset`. The space is reserved first, so that a
+// full disk is an error here and never a SIGBUS later; the limit on file sizes
+// is compared first, since passing it would raise SIGXFSZ.
+static void *map_more(int fd, uint64_t offset, uint64_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
+        return NULL;
+    if (posix_fallocate(fd, (off_t)offset, (off_t)size) != 0)
+        return NULL;
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static uint64_t pages(uint64_t size)
+{
+    return (size + page - 1) / page * page;
+}
+
+// Appends a segment. Header.end moves last: a reader walks only what is whole.
+static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
+{
+    mt_segment s = {NULL, 0};
+    int saved = errno;
+    size = pages(size);
+    pthread_mutex_lock(&grow_lock);
+    int fd = reopen();
+    if (fd >= 0) {
+        uint64_t offset = mt_header->end;
+        s.segment = map_more(fd, offset, size);
+        close(fd);
+        if (s.segment) {
+            s.offset = offset;
+            *s.segment = (mt_l_segment){.magic = MT_SEGMENT_MAGIC, .kind = kind, .size = size, .rows = rows,
+                                        .offset = offset};
+            __atomic_store_n(&mt_header->end, offset + size, __ATOMIC_RELEASE);
+        }
+    }
+    pthread_mutex_unlock(&grow_lock);
+    errno = saved;
+    return s;
+}
+
+static mt_segment reuse_segment(uint64_t rows)
+{
+    mt_segment s = {NULL, 0};
+    pthread_mutex_lock(&grow_lock);
+    for (int i = 0; i < MT_FREE_SEGMENTS && !s.segment; i++)
+        if (free_segments[i].segment && free_segments[i].segment->rows == rows) {
+            s = free_segments[i];
+            free_segments[i].segment = NULL;
+        }
+    pthread_mutex_unlock(&grow_lock);
+    if (s.segment) {
+        memset(s.segment + 1, 0, rows * sizeof(mt_l_row));
+        s.segment->kind = MT_SEGMENT_TABLE;
+    }
+    return s;
+}
+
+mt_segment mt_segment_table(uint64_t rows)
+{
+    mt_segment s = reuse_segment(rows);
+    if (!s.segment)
+        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + rows * sizeof(mt_l_row), rows);
+    return s;
+}
+
+void mt_segment_release(mt_l_segment *segment)
+{
+    segment->kind = MT_SEGMENT_FREE;
+    pthread_mutex_lock(&grow_lock);
+    for (int i = 0; i < MT_FREE_SEGMENTS; i++)
+        if (!free_segments[i].segment) {
+            free_segments[i] = (mt_segment){segment, segment->offset};
+            break;
+        }
+    pthread_mutex_unlock(&grow_lock);
+}
+
+// The log segment that is being filled.
+static struct {
+    mt_l_segment *segment;
+    uint64_t used;
+} log_now;
+
+static bool log_room(uint64_t size)
+{
+    if (log_now.segment && log_now.used + size <= log_now.segment->size)
+        return true;
+    uint64_t next = log_now.segment ? log_now.segment->size * 2 : MT_MIN_LOG_SEGMENT;
+    if (next > 16u << 20)
+        next = 16u << 20;
+    if (next < size + sizeof(mt_l_segment))
+        next = size + sizeof(mt_l_segment);
+    mt_segment s = append_segment(MT_SEGMENT_LOG, next, 0);
+    if (!s.segment)
+        return false;
+    log_now.segment = s.segment;
+    log_now.used = sizeof(mt_l_segment);
+    return true;
+}
+
+void *mt_log_begin(uint64_t size)
+{
+    size = (size + 7) & ~7ull;
+    if (!mt_header || size > UINT32_MAX)
+        return NULL;
+    pthread_mutex_lock(&log_lock);
+    if (!log_room(size)) {
+        pthread_mutex_unlock(&log_lock);
+        return NULL;
+    }
+    mt_l_record *record = (mt_l_record *)((char *)log_now.segment + log_now.used);
+    record->size = (uint32_t)size;
+    return record;
+}
+
+void mt_log_commit(void *record, uint32_t kind)
+{
+    mt_l_record *r = record;
+    log_now.used += r->size;
+    __atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&log_lock);
+}
+
+void mt_log_string(uint32_t key, const char *text, uint64_t length)
+{
+    if (length > MT_MAX_STRING)
+        length = MT_MAX_STRING;
+    mt_l_string *s = mt_log_begin(sizeof *s + length);
+    if (!s)
+        return;
+    s->key = key;
+    s->length = (uint32_t)length;
+    memcpy(s + 1, text, length);
+    mt_log_commit(s, MT_RECORD_STRING);
+}
+
+bool mt_recording_open(void)
+{
+    page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t head = pages(MT_HEADER_SIZE);
+    int fd;
+    while ((fd = mt_place_next(&place)) >= 0) {
+        mt_l_header *h = map_more(fd, 0, head);
+        close(fd);
+        if (h) {
+            memcpy(h->magic, "MPITRACE", 8);
+            h->version = MT_VERSION;
+            h->byte_order = MT_BYTE_ORDER;
+            h->header_size = (uint32_t)head;
+            h->world_rank = h->world_size = -1;
+            h->pid = (uint32_t)getpid();
+            h->clock = mt_clock_kind;
+            h->start = mt_clock_all();
+            h->end = head;
+            h->state = MT_STATE_RUNNING;
+            mt_header = h;
+            return true;
+        }
+        unlink(place.path);
+    }
+    mt_say("nothing is recorded: %s", place.why);
+    return false;
+}
+
+void mt_recording_close(void)
+{
+    int fd = reopen();
+    if (fd < 0)
+        return;
+    // What lies behind the last segment was reserved and never used.
+    if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
+    if (place.elsewhere)
+        mt_place_deliver(&place, fd, mt_header->end);
+    close(fd);
+}

@@ -1,0 +1,32 @@
+// The recording: a file that is mapped shared and updated in place, so that
+// the kernel keeps what was written however the process ends.
+#ifndef MT_RECORDING_H
+#define MT_RECORDING_H
+
+#include "mt.h"
+
+typedef struct mt_segment {
+    mt_l_segment *segment; // NULL: no room
+    uint64_t offset;
+} mt_segment;
+
+// Makes the file and maps its start; false with a line on stderr if it cannot
+// be made anywhere.
+bool mt_recording_open(void);
+
+// Trims the file, and moves it into the run directory if it had to be made
+// elsewhere. The mapping stays valid.
+void mt_recording_close(void);
+
+// A table of `rows` empty rows, and giving one back.
+mt_segment mt_segment_table(uint64_t rows);
+void mt_segment_release(mt_l_segment *segment);
+
+// Appends a record of `size` bytes to the log: begin returns it zeroed, with
+// the log locked, or NULL; commit makes it visible to readers and unlocks.
+void *mt_log_begin(uint64_t size);
+void mt_log_commit(void *record, uint32_t kind);
+
+void mt_log_string(uint32_t key, const char *text, uint64_t length);
+
+#endif

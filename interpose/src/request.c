@@ -1,0 +1,241 @@
+#include "request.h"
+
+#include "resolve.h"
+#include "volume.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Shards keep threads apart under MPI_THREAD_MULTIPLE; otherwise no lock is taken.
+enum { MT_SHARDS = 16 };
+
+typedef struct mt_shard {
+    pthread_mutex_t lock;
+    mt_request *entries; // key 0: empty
+    uint64_t capacity, used;
+} __attribute__((aligned(64))) mt_shard;
+
+struct mt_table {
+    mt_shard shards[MT_SHARDS];
+};
+
+#define MT_UNLOCKED {[0 ... MT_SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}}
+mt_table mt_requests = {MT_UNLOCKED}, mt_messages = {MT_UNLOCKED};
+
+_Atomic int64_t mt_request_count;
+
+static uint64_t scatter(uint64_t key)
+{
+    return key * 0x9e3779b97f4a7c15u;
+}
+
+static mt_shard *open_shard(mt_table *table, uint64_t key)
+{
+    mt_shard *s = &table->shards[scatter(key) >> 60];
+    if (mt_multiple)
+        pthread_mutex_lock(&s->lock);
+    return s;
+}
+
+static void close_shard(mt_shard *s)
+{
+    if (mt_multiple)
+        pthread_mutex_unlock(&s->lock);
+}
+
+static uint64_t slot_of(const mt_shard *s, uint64_t key)
+{
+    uint64_t i = (scatter(key) >> 28) & (s->capacity - 1);
+    while (s->entries[i].key && s->entries[i].key != key)
+        i = (i + 1) & (s->capacity - 1);
+    return i;
+}
+
+static bool widen(mt_shard *s)
+{
+    mt_shard old = *s;
+    uint64_t capacity = old.capacity ? old.capacity * 2 : 32;
+    mt_request *entries = calloc(capacity, sizeof *entries);
+    if (!entries)
+        return false;
+    s->entries = entries;
+    s->capacity = capacity;
+    for (uint64_t i = 0; i < old.capacity; i++)
+        if (old.entries[i].key)
+            entries[slot_of(s, old.entries[i].key)] = old.entries[i];
+    free(old.entries);
+    return true;
+}
+
+static void count(int64_t n)
+{
+    if (mt_multiple)
+        atomic_fetch_add_explicit(&mt_request_count, n, memory_order_relaxed);
+    else
+        atomic_store_explicit(&mt_request_count,
+                              atomic_load_explicit(&mt_request_count, memory_order_relaxed) + n,
+                              memory_order_relaxed);
+}
+
+void mt_table_put(mt_table *table, const mt_request *entry)
+{
+    mt_shard *s = open_shard(table, entry->key);
+    if (s->used * 2 >= s->capacity && !widen(s)) {
+        mt_lost(&mt_header->lost_requests, 1);
+        close_shard(s);
+        return;
+    }
+    uint64_t i = slot_of(s, entry->key);
+    if (!s->entries[i].key) {
+        s->used++;
+        count(1);
+    }
+    s->entries[i] = *entry;
+    close_shard(s);
+}
+
+// Closes the gap behind a removed entry, so that no tombstones pile up.
+static void close_gap(mt_shard *s, uint64_t hole)
+{
+    uint64_t mask = s->capacity - 1;
+    for (uint64_t i = (hole + 1) & mask; s->entries[i].key; i = (i + 1) & mask) {
+        uint64_t home = (scatter(s->entries[i].key) >> 28) & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            s->entries[hole] = s->entries[i];
+            hole = i;
+        }
+    }
+    s->entries[hole].key = 0;
+}
+
+bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
+{
+    if (atomic_load_explicit(&mt_request_count, memory_order_relaxed) == 0 || key == 0)
+        return false;
+    mt_shard *s = open_shard(table, key);
+    bool found = false;
+    if (s->capacity) {
+        uint64_t i = slot_of(s, key);
+        found = s->entries[i].key == key;
+        if (found) {
+            *entry = s->entries[i];
+            close_gap(s, i);
+            s->used--;
+            count(-1);
+        }
+    }
+    close_shard(s);
+    return found;
+}
+
+uint64_t mt_received_bytes(const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    if (mt_pmpi.Get_elements_x(status, mt_const.byte, &bytes) != MPI_SUCCESS || bytes < 0)
+        return 0;
+    return (uint64_t)bytes;
+}
+
+// Rows may be met on a thread that has made no call of its own yet.
+static mt_thread *writer(void)
+{
+    mt_thread *t = mt_self;
+    return t ? t : mt_enter_slow(0);
+}
+
+static void book_receive(const mt_request *e, const MPI_Status *status)
+{
+    mt_thread *t = writer();
+    int cancelled = 0;
+    if (e->cancelled && mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
+        return;
+    if (!t || status->MPI_SOURCE == MPI_PROC_NULL || status->MPI_SOURCE < 0)
+        return;
+    uint64_t bytes = mt_received_bytes(status);
+    mt_book_untimed(t,
+                    mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
+                              mt_size_class(bytes)),
+                    bytes);
+}
+
+static bool is_open_receive(const mt_request *e)
+{
+    return !e->counted && (e->kind == MT_RECEIVE || (e->kind == MT_PERSISTENT_RECEIVE && e->active));
+}
+
+void mt_request_looked_at(mt_request *e, const MPI_Status *status)
+{
+    if (is_open_receive(e)) {
+        book_receive(e, status);
+        e->counted = true;
+    }
+}
+
+void mt_request_freed(mt_request *e)
+{
+    if (is_open_receive(e))
+        mt_lost(&mt_header->lost_requests, 1);
+    free(e->extra);
+}
+
+void mt_request_done(mt_request *e, const MPI_Status *status)
+{
+    if (is_open_receive(e) && mt_on())
+        book_receive(e, status);
+    if (e->kind == MT_NEW_COMM) {
+        mt_comm_kept(e->extra);
+        free(e->extra);
+    } else if (e->kind != MT_RECEIVE) {
+        e->active = e->counted = e->cancelled = false;
+        mt_table_put(&mt_requests, e);
+    }
+}
+
+void mt_request_failed(mt_request *e)
+{
+    if (e->kind == MT_RECEIVE) {
+        mt_lost(&mt_header->lost_requests, 1);
+    } else if (e->kind == MT_NEW_COMM) {
+        free(e->extra);
+    } else {
+        e->active = false;
+        mt_table_put(&mt_requests, e);
+    }
+}
+
+void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int source)
+{
+    if (request == mt_const.request_null)
+        return;
+    mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = comm, .peer = source, .slice = s->slice,
+                    .call = s->call, .kind = MT_RECEIVE};
+    mt_table_put(&mt_requests, &e);
+}
+
+void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ticks)
+{
+    mt_request e;
+    mt_thread *t = s->thread;
+    if (!mt_table_take(&mt_requests, MT_KEY(request), &e)) {
+        if (timed && t)
+            mt_book(t, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, ticks);
+        return;
+    }
+    e.active = true;
+    e.site = e.kind == MT_PERSISTENT_COLL ? e.site : s->site;
+    e.slice = s->slice;
+    unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;
+    if (e.kind != MT_PERSISTENT_COLL)
+        e.call = s->call;
+    if (t && timed) {
+        uint64_t bytes = direction == MT_DIR_SEND ? e.bytes : 0;
+        uint32_t comm = e.comm ? e.comm->index : MT_COMM_NONE;
+        mt_book(t, mt_span_key(s, direction, comm, e.peer, bytes), bytes, ticks);
+    } else if (t && direction == MT_DIR_SEND) {
+        mt_book_untimed(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes);
+    }
+    if (t && e.kind == MT_PERSISTENT_COLL)
+        mt_volume_started(t, &e, s->slice);
+    mt_table_put(&mt_requests, &e);
+}

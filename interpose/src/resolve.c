@@ -1,0 +1,96 @@
+#define _GNU_SOURCE
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+mt_pmpi_table mt_pmpi;
+mt_constants mt_const;
+
+// Stands for a function that the library at run time lacks although mpi.h
+// promised it.
+static int missing(void)
+{
+    return MPI_ERR_INTERN;
+}
+
+// A handle on the module of the caller, whose own dependencies hold the MPI
+// when it is in nobody else's sight.
+static void *caller_module(uint64_t caller)
+{
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
+        return NULL;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+static void *find(const char *name, void *module)
+{
+    void *p = dlsym(RTLD_NEXT, name);
+    return p || !module ? p : dlsym(module, name);
+}
+
+static void resolve_functions(void *module)
+{
+    for (const mt_symbol *s = mt_symbols; s->name; s++) {
+        void *p = find(s->name, module);
+        *(void **)((char *)&mt_pmpi + s->offset) = p ? p : (void *)(uintptr_t)missing;
+    }
+}
+
+#ifdef OPEN_MPI
+// RTLD_DEFAULT first: a program that is not position-independent holds copies
+// of these variables, and then the MPI library uses the copies too.
+static void *variable(const char *name, void *module)
+{
+    void *p = dlsym(RTLD_DEFAULT, name);
+    return p || !module ? p : dlsym(module, name);
+}
+
+static bool resolve_constants(void *module)
+{
+    mt_const = (mt_constants){
+        .comm_world = variable("ompi_mpi_comm_world", module),
+        .comm_self = variable("ompi_mpi_comm_self", module),
+        .comm_null = variable("ompi_mpi_comm_null", module),
+        .byte = variable("ompi_mpi_byte", module),
+        .datatype_null = variable("ompi_mpi_datatype_null", module),
+        .request_null = variable("ompi_request_null", module),
+        .message_null = variable("ompi_message_null", module),
+        .message_no_proc = variable("ompi_message_no_proc", module),
+        .group_null = variable("ompi_mpi_group_null", module),
+    };
+    return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
+}
+#else
+static bool resolve_constants(void *module)
+{
+    mt_const = (mt_constants){MPI_COMM_WORLD, MPI_COMM_SELF,    MPI_COMM_NULL,
+                              MPI_BYTE,       MPI_DATATYPE_NULL, MPI_REQUEST_NULL,
+                              MPI_MESSAGE_NULL, MPI_MESSAGE_NO_PROC, MPI_GROUP_NULL};
+    return find("ompi_mpi_comm_world", module) == NULL;
+}
+#endif
+
+bool mt_resolve(uint64_t caller)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool done, matches;
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    if (!done) {
+        void *module = NULL;
+        if (!dlsym(RTLD_NEXT, "PMPI_Init"))
+            module = caller_module(caller);
+        resolve_functions(module);
+        matches = resolve_constants(module);
+        done = true;
+        if (!matches)
+            mt_say("this library was built for another MPI than the program uses: nothing is recorded "
+                   "(`mpitrace run` chooses the right one)");
+    }
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+    return matches;
+}

@@ -1,0 +1,32 @@
+// The library links to no MPI: a preload reaches programs that have none, and
+// an MPI that was opened with RTLD_LOCAL is not visible to it. The functions
+// and handle constants of the MPI are looked up when they are first needed.
+#ifndef MT_RESOLVE_H
+#define MT_RESOLVE_H
+
+#include "mt.h"
+#include "pmpi_gen.h"
+
+typedef struct mt_symbol {
+    const char *name;
+    size_t offset; // in mt_pmpi_table
+} mt_symbol;
+
+extern const mt_symbol mt_symbols[];
+
+// Handles that mpi.h gives as the addresses of variables (Open MPI).
+typedef struct mt_constants {
+    MPI_Comm comm_world, comm_self, comm_null;
+    MPI_Datatype byte, datatype_null;
+    MPI_Request request_null;
+    MPI_Message message_null, message_no_proc;
+    MPI_Group group_null;
+} mt_constants;
+
+extern mt_constants mt_const;
+
+// Fills mt_pmpi and mt_const, once. `caller` is an address inside the module
+// that called us. False if the MPI found is not the one we were built for.
+bool mt_resolve(uint64_t caller);
+
+#endif

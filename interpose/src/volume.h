@@ -1,0 +1,135 @@
+// What a collective moves, as its arguments say it: nothing is looked up until
+// the call has succeeded. A volume costs the same on any number of processes,
+// but for the v and w forms, whose counts have to be read.
+#ifndef MT_VOLUME_H
+#define MT_VOLUME_H
+
+#include "comm.h"
+#include "record.h"
+#include "request.h"
+
+// An array of counts: int, or MPI_Count in the large-count twins.
+typedef struct mt_counts {
+    const void *at;
+    bool wide;
+} mt_counts;
+
+#define MT_COUNTS(p) ((mt_counts){(p), sizeof *(p) == sizeof(MPI_Count)})
+
+typedef enum mt_shape {
+    MT_SHAPE_ALL,      // everyone sends count x type to each other
+    MT_SHAPE_FROM_ROOT,
+    MT_SHAPE_TO_ROOT,
+    MT_SHAPE_EDGES,    // along each edge of the topology
+    MT_SHAPE_BLOCK,    // Allgatherv with MPI_IN_PLACE: the own element of counts
+} mt_shape;
+
+typedef struct mt_volume {
+    mt_shape shape;
+    bool vector;               // counts differ by member (or edge)
+    int root;
+    int64_t count;
+    MPI_Datatype type;
+    mt_counts counts;
+    const MPI_Datatype *types; // of the w forms
+    int64_t received;          // at the root of Gather and Reduce, from each
+    MPI_Datatype received_type;
+    mt_counts received_counts; // of Gatherv
+} mt_volume;
+
+MT_INLINE mt_volume mt_barrier(void)
+{
+    return (mt_volume){.shape = MT_SHAPE_ALL};
+}
+
+MT_INLINE mt_volume mt_a2a(int64_t count, MPI_Datatype type)
+{
+    return (mt_volume){.shape = MT_SHAPE_ALL, .count = count, .type = type};
+}
+
+MT_INLINE mt_volume mt_o2a(int root, int64_t count, MPI_Datatype type)
+{
+    return (mt_volume){.shape = MT_SHAPE_FROM_ROOT, .root = root, .count = count, .type = type};
+}
+
+MT_INLINE mt_volume mt_gather(int root, int64_t count, MPI_Datatype type, int64_t received, MPI_Datatype received_type)
+{
+    return (mt_volume){.shape = MT_SHAPE_TO_ROOT, .root = root, .count = count, .type = type,
+                       .received = received, .received_type = received_type};
+}
+
+MT_INLINE mt_volume mt_gatherv(int root, int64_t count, MPI_Datatype type, mt_counts received,
+                               MPI_Datatype received_type)
+{
+    return (mt_volume){.shape = MT_SHAPE_TO_ROOT, .root = root, .count = count, .type = type,
+                       .received_counts = received, .received_type = received_type};
+}
+
+MT_INLINE mt_volume mt_scatterv(int root, mt_counts counts, MPI_Datatype type)
+{
+    return (mt_volume){.shape = MT_SHAPE_FROM_ROOT, .vector = true, .root = root, .counts = counts, .type = type};
+}
+
+// With MPI_IN_PLACE the receive side's arguments tell.
+MT_INLINE mt_volume mt_a2a_in_place(const void *sendbuf, int64_t count, MPI_Datatype type, int64_t received,
+                                    MPI_Datatype received_type)
+{
+    return sendbuf == MPI_IN_PLACE ? mt_a2a(received, received_type) : mt_a2a(count, type);
+}
+
+MT_INLINE mt_volume mt_allgatherv(const void *sendbuf, int64_t count, MPI_Datatype type, mt_counts received,
+                                  MPI_Datatype received_type)
+{
+    if (sendbuf != MPI_IN_PLACE)
+        return mt_a2a(count, type);
+    return (mt_volume){.shape = MT_SHAPE_BLOCK, .counts = received, .type = received_type};
+}
+
+MT_INLINE mt_volume mt_alltoallv(const void *sendbuf, mt_counts counts, MPI_Datatype type, mt_counts received,
+                                 MPI_Datatype received_type)
+{
+    bool in_place = sendbuf == MPI_IN_PLACE;
+    return (mt_volume){.shape = MT_SHAPE_ALL, .vector = true, .counts = in_place ? received : counts,
+                       .type = in_place ? received_type : type};
+}
+
+MT_INLINE mt_volume mt_alltoallw(const void *sendbuf, mt_counts counts, const MPI_Datatype *types, mt_counts received,
+                                 const MPI_Datatype *received_types)
+{
+    bool in_place = sendbuf == MPI_IN_PLACE;
+    return (mt_volume){.shape = MT_SHAPE_ALL, .vector = true, .counts = in_place ? received : counts,
+                       .types = in_place ? received_types : types};
+}
+
+MT_INLINE mt_volume mt_reduce_scatter(mt_counts counts, MPI_Datatype type)
+{
+    return (mt_volume){.shape = MT_SHAPE_ALL, .vector = true, .counts = counts, .type = type};
+}
+
+MT_INLINE mt_volume mt_neighbor(int64_t count, MPI_Datatype type)
+{
+    return (mt_volume){.shape = MT_SHAPE_EDGES, .count = count, .type = type};
+}
+
+MT_INLINE mt_volume mt_neighbor_v(mt_counts counts, MPI_Datatype type)
+{
+    return (mt_volume){.shape = MT_SHAPE_EDGES, .vector = true, .counts = counts, .type = type};
+}
+
+MT_INLINE mt_volume mt_neighbor_w(mt_counts counts, const MPI_Datatype *types)
+{
+    return (mt_volume){.shape = MT_SHAPE_EDGES, .vector = true, .counts = counts, .types = types};
+}
+
+// Books a collective that succeeded.
+void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v, uint64_t ticks);
+
+// A persistent one: its sizes are computed now, since types may be freed, and
+// booked at each start.
+void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_Request request);
+void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice);
+
+// The vectors of one thread, for .prof.
+void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument);
+
+#endif
