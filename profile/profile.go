@@ -35,6 +35,9 @@ type Profile struct {
 	Rows    []Row
 	Vectors []Vector
 	Losses  Losses
+	// Problems are what a reader found wrong with the source, each with its
+	// place; what could be read is here all the same.
+	Problems []string
 }
 
 // State tells how a process ended.

@@ -16,7 +16,7 @@ var uses = []string{
 	"Dist_graph_neighbors", "Dist_graph_neighbors_count", "Finalized",
 	"Get_elements_x", "Get_library_version", "Graph_neighbors",
 	"Graph_neighbors_count", "Group_free", "Group_size", "Group_translate_ranks",
-	"Initialized", "Query_thread", "Test_cancelled", "Topo_test",
+	"Initialized", "Query_thread", "Status_set_elements_x", "Test_cancelled", "Topo_test",
 	"Type_get_envelope", "Type_size_x",
 }
 
@@ -68,18 +68,18 @@ func writePMPI(b *bytes.Buffer) error {
 
 func writeSymbols(b *bytes.Buffer) error {
 	b.WriteString("#include \"resolve.h\"\n#include \"calls_gen.h\"\n\nconst mt_symbol mt_symbols[] = {\n")
-	entry := func(name string) {
-		fmt.Fprintf(b, "    {\"PMPI_%s\", offsetof(mt_pmpi_table, %s)},\n", name, name)
+	entry := func(name, wrapper string) {
+		fmt.Fprintf(b, "    {\"PMPI_%s\", offsetof(mt_pmpi_table, %s), %s},\n", name, name, wrapper)
 	}
 	for _, name := range uses {
-		entry(name)
+		entry(name, "NULL")
 	}
 	for _, f := range functions() {
 		fmt.Fprintf(b, "#if MT_HAVE_%s\n", f.name)
-		entry(f.name)
+		entry(f.name, "(void *)MPI_"+f.name)
 		b.WriteString("#endif\n")
 	}
-	b.WriteString("    {NULL, 0},\n};\n\nconst mt_call_info mt_call_infos[MT_CALL_END] = {\n")
+	b.WriteString("    {NULL, 0, NULL},\n};\n\nconst mt_call_info mt_call_infos[MT_CALL_END] = {\n")
 	for _, c := range calls.Table {
 		class, spread, err := cInfo(c)
 		if err != nil {

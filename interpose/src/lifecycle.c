@@ -7,6 +7,7 @@
 #include "prof.h"
 #include "recording.h"
 #include "resolve.h"
+#include "status.h"
 #include "thread.h"
 
 #include <errno.h>
@@ -117,6 +118,7 @@ static void ready(void)
     if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
         snprintf(version, sizeof version, "%s", flavour());
     mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
+    mt_status_open();
     mt_comm_open();
     mt_modules_scan();
     mt_header->init_end = mt_clock_all();

@@ -3,665 +3,666 @@
 #include "calls_gen.h"
 
 const mt_symbol mt_symbols[] = {
-    {"PMPI_Cart_shift", offsetof(mt_pmpi_table, Cart_shift)},
-    {"PMPI_Cartdim_get", offsetof(mt_pmpi_table, Cartdim_get)},
-    {"PMPI_Comm_get_name", offsetof(mt_pmpi_table, Comm_get_name)},
-    {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group)},
-    {"PMPI_Comm_rank", offsetof(mt_pmpi_table, Comm_rank)},
-    {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group)},
-    {"PMPI_Comm_remote_size", offsetof(mt_pmpi_table, Comm_remote_size)},
-    {"PMPI_Comm_size", offsetof(mt_pmpi_table, Comm_size)},
-    {"PMPI_Comm_test_inter", offsetof(mt_pmpi_table, Comm_test_inter)},
-    {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors)},
-    {"PMPI_Dist_graph_neighbors_count", offsetof(mt_pmpi_table, Dist_graph_neighbors_count)},
-    {"PMPI_Finalized", offsetof(mt_pmpi_table, Finalized)},
-    {"PMPI_Get_elements_x", offsetof(mt_pmpi_table, Get_elements_x)},
-    {"PMPI_Get_library_version", offsetof(mt_pmpi_table, Get_library_version)},
-    {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors)},
-    {"PMPI_Graph_neighbors_count", offsetof(mt_pmpi_table, Graph_neighbors_count)},
-    {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free)},
-    {"PMPI_Group_size", offsetof(mt_pmpi_table, Group_size)},
-    {"PMPI_Group_translate_ranks", offsetof(mt_pmpi_table, Group_translate_ranks)},
-    {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized)},
-    {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread)},
-    {"PMPI_Test_cancelled", offsetof(mt_pmpi_table, Test_cancelled)},
-    {"PMPI_Topo_test", offsetof(mt_pmpi_table, Topo_test)},
-    {"PMPI_Type_get_envelope", offsetof(mt_pmpi_table, Type_get_envelope)},
-    {"PMPI_Type_size_x", offsetof(mt_pmpi_table, Type_size_x)},
+    {"PMPI_Cart_shift", offsetof(mt_pmpi_table, Cart_shift), NULL},
+    {"PMPI_Cartdim_get", offsetof(mt_pmpi_table, Cartdim_get), NULL},
+    {"PMPI_Comm_get_name", offsetof(mt_pmpi_table, Comm_get_name), NULL},
+    {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group), NULL},
+    {"PMPI_Comm_rank", offsetof(mt_pmpi_table, Comm_rank), NULL},
+    {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group), NULL},
+    {"PMPI_Comm_remote_size", offsetof(mt_pmpi_table, Comm_remote_size), NULL},
+    {"PMPI_Comm_size", offsetof(mt_pmpi_table, Comm_size), NULL},
+    {"PMPI_Comm_test_inter", offsetof(mt_pmpi_table, Comm_test_inter), NULL},
+    {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors), NULL},
+    {"PMPI_Dist_graph_neighbors_count", offsetof(mt_pmpi_table, Dist_graph_neighbors_count), NULL},
+    {"PMPI_Finalized", offsetof(mt_pmpi_table, Finalized), NULL},
+    {"PMPI_Get_elements_x", offsetof(mt_pmpi_table, Get_elements_x), NULL},
+    {"PMPI_Get_library_version", offsetof(mt_pmpi_table, Get_library_version), NULL},
+    {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors), NULL},
+    {"PMPI_Graph_neighbors_count", offsetof(mt_pmpi_table, Graph_neighbors_count), NULL},
+    {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free), NULL},
+    {"PMPI_Group_size", offsetof(mt_pmpi_table, Group_size), NULL},
+    {"PMPI_Group_translate_ranks", offsetof(mt_pmpi_table, Group_translate_ranks), NULL},
+    {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized), NULL},
+    {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread), NULL},
+    {"PMPI_Status_set_elements_x", offsetof(mt_pmpi_table, Status_set_elements_x), NULL},
+    {"PMPI_Test_cancelled", offsetof(mt_pmpi_table, Test_cancelled), NULL},
+    {"PMPI_Topo_test", offsetof(mt_pmpi_table, Topo_test), NULL},
+    {"PMPI_Type_get_envelope", offsetof(mt_pmpi_table, Type_get_envelope), NULL},
+    {"PMPI_Type_size_x", offsetof(mt_pmpi_table, Type_size_x), NULL},
 #if MT_HAVE_Init
-    {"PMPI_Init", offsetof(mt_pmpi_table, Init)},
+    {"PMPI_Init", offsetof(mt_pmpi_table, Init), (void *)MPI_Init},
 #endif
 #if MT_HAVE_Init_thread
-    {"PMPI_Init_thread", offsetof(mt_pmpi_table, Init_thread)},
+    {"PMPI_Init_thread", offsetof(mt_pmpi_table, Init_thread), (void *)MPI_Init_thread},
 #endif
 #if MT_HAVE_Finalize
-    {"PMPI_Finalize", offsetof(mt_pmpi_table, Finalize)},
+    {"PMPI_Finalize", offsetof(mt_pmpi_table, Finalize), (void *)MPI_Finalize},
 #endif
 #if MT_HAVE_Pcontrol
-    {"PMPI_Pcontrol", offsetof(mt_pmpi_table, Pcontrol)},
+    {"PMPI_Pcontrol", offsetof(mt_pmpi_table, Pcontrol), (void *)MPI_Pcontrol},
 #endif
 #if MT_HAVE_Send
-    {"PMPI_Send", offsetof(mt_pmpi_table, Send)},
+    {"PMPI_Send", offsetof(mt_pmpi_table, Send), (void *)MPI_Send},
 #endif
 #if MT_HAVE_Send_c
-    {"PMPI_Send_c", offsetof(mt_pmpi_table, Send_c)},
+    {"PMPI_Send_c", offsetof(mt_pmpi_table, Send_c), (void *)MPI_Send_c},
 #endif
 #if MT_HAVE_Bsend
-    {"PMPI_Bsend", offsetof(mt_pmpi_table, Bsend)},
+    {"PMPI_Bsend", offsetof(mt_pmpi_table, Bsend), (void *)MPI_Bsend},
 #endif
 #if MT_HAVE_Bsend_c
-    {"PMPI_Bsend_c", offsetof(mt_pmpi_table, Bsend_c)},
+    {"PMPI_Bsend_c", offsetof(mt_pmpi_table, Bsend_c), (void *)MPI_Bsend_c},
 #endif
 #if MT_HAVE_Ssend
-    {"PMPI_Ssend", offsetof(mt_pmpi_table, Ssend)},
+    {"PMPI_Ssend", offsetof(mt_pmpi_table, Ssend), (void *)MPI_Ssend},
 #endif
 #if MT_HAVE_Ssend_c
-    {"PMPI_Ssend_c", offsetof(mt_pmpi_table, Ssend_c)},
+    {"PMPI_Ssend_c", offsetof(mt_pmpi_table, Ssend_c), (void *)MPI_Ssend_c},
 #endif
 #if MT_HAVE_Rsend
-    {"PMPI_Rsend", offsetof(mt_pmpi_table, Rsend)},
+    {"PMPI_Rsend", offsetof(mt_pmpi_table, Rsend), (void *)MPI_Rsend},
 #endif
 #if MT_HAVE_Rsend_c
-    {"PMPI_Rsend_c", offsetof(mt_pmpi_table, Rsend_c)},
+    {"PMPI_Rsend_c", offsetof(mt_pmpi_table, Rsend_c), (void *)MPI_Rsend_c},
 #endif
 #if MT_HAVE_Recv
-    {"PMPI_Recv", offsetof(mt_pmpi_table, Recv)},
+    {"PMPI_Recv", offsetof(mt_pmpi_table, Recv), (void *)MPI_Recv},
 #endif
 #if MT_HAVE_Recv_c
-    {"PMPI_Recv_c", offsetof(mt_pmpi_table, Recv_c)},
+    {"PMPI_Recv_c", offsetof(mt_pmpi_table, Recv_c), (void *)MPI_Recv_c},
 #endif
 #if MT_HAVE_Sendrecv
-    {"PMPI_Sendrecv", offsetof(mt_pmpi_table, Sendrecv)},
+    {"PMPI_Sendrecv", offsetof(mt_pmpi_table, Sendrecv), (void *)MPI_Sendrecv},
 #endif
 #if MT_HAVE_Sendrecv_c
-    {"PMPI_Sendrecv_c", offsetof(mt_pmpi_table, Sendrecv_c)},
+    {"PMPI_Sendrecv_c", offsetof(mt_pmpi_table, Sendrecv_c), (void *)MPI_Sendrecv_c},
 #endif
 #if MT_HAVE_Sendrecv_replace
-    {"PMPI_Sendrecv_replace", offsetof(mt_pmpi_table, Sendrecv_replace)},
+    {"PMPI_Sendrecv_replace", offsetof(mt_pmpi_table, Sendrecv_replace), (void *)MPI_Sendrecv_replace},
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-    {"PMPI_Sendrecv_replace_c", offsetof(mt_pmpi_table, Sendrecv_replace_c)},
+    {"PMPI_Sendrecv_replace_c", offsetof(mt_pmpi_table, Sendrecv_replace_c), (void *)MPI_Sendrecv_replace_c},
 #endif
 #if MT_HAVE_Isend
-    {"PMPI_Isend", offsetof(mt_pmpi_table, Isend)},
+    {"PMPI_Isend", offsetof(mt_pmpi_table, Isend), (void *)MPI_Isend},
 #endif
 #if MT_HAVE_Isend_c
-    {"PMPI_Isend_c", offsetof(mt_pmpi_table, Isend_c)},
+    {"PMPI_Isend_c", offsetof(mt_pmpi_table, Isend_c), (void *)MPI_Isend_c},
 #endif
 #if MT_HAVE_Ibsend
-    {"PMPI_Ibsend", offsetof(mt_pmpi_table, Ibsend)},
+    {"PMPI_Ibsend", offsetof(mt_pmpi_table, Ibsend), (void *)MPI_Ibsend},
 #endif
 #if MT_HAVE_Ibsend_c
-    {"PMPI_Ibsend_c", offsetof(mt_pmpi_table, Ibsend_c)},
+    {"PMPI_Ibsend_c", offsetof(mt_pmpi_table, Ibsend_c), (void *)MPI_Ibsend_c},
 #endif
 #if MT_HAVE_Issend
-    {"PMPI_Issend", offsetof(mt_pmpi_table, Issend)},
+    {"PMPI_Issend", offsetof(mt_pmpi_table, Issend), (void *)MPI_Issend},
 #endif
 #if MT_HAVE_Issend_c
-    {"PMPI_Issend_c", offsetof(mt_pmpi_table, Issend_c)},
+    {"PMPI_Issend_c", offsetof(mt_pmpi_table, Issend_c), (void *)MPI_Issend_c},
 #endif
 #if MT_HAVE_Irsend
-    {"PMPI_Irsend", offsetof(mt_pmpi_table, Irsend)},
+    {"PMPI_Irsend", offsetof(mt_pmpi_table, Irsend), (void *)MPI_Irsend},
 #endif
 #if MT_HAVE_Irsend_c
-    {"PMPI_Irsend_c", offsetof(mt_pmpi_table, Irsend_c)},
+    {"PMPI_Irsend_c", offsetof(mt_pmpi_table, Irsend_c), (void *)MPI_Irsend_c},
 #endif
 #if MT_HAVE_Irecv
-    {"PMPI_Irecv", offsetof(mt_pmpi_table, Irecv)},
+    {"PMPI_Irecv", offsetof(mt_pmpi_table, Irecv), (void *)MPI_Irecv},
 #endif
 #if MT_HAVE_Irecv_c
-    {"PMPI_Irecv_c", offsetof(mt_pmpi_table, Irecv_c)},
+    {"PMPI_Irecv_c", offsetof(mt_pmpi_table, Irecv_c), (void *)MPI_Irecv_c},
 #endif
 #if MT_HAVE_Isendrecv
-    {"PMPI_Isendrecv", offsetof(mt_pmpi_table, Isendrecv)},
+    {"PMPI_Isendrecv", offsetof(mt_pmpi_table, Isendrecv), (void *)MPI_Isendrecv},
 #endif
 #if MT_HAVE_Isendrecv_c
-    {"PMPI_Isendrecv_c", offsetof(mt_pmpi_table, Isendrecv_c)},
+    {"PMPI_Isendrecv_c", offsetof(mt_pmpi_table, Isendrecv_c), (void *)MPI_Isendrecv_c},
 #endif
 #if MT_HAVE_Isendrecv_replace
-    {"PMPI_Isendrecv_replace", offsetof(mt_pmpi_table, Isendrecv_replace)},
+    {"PMPI_Isendrecv_replace", offsetof(mt_pmpi_table, Isendrecv_replace), (void *)MPI_Isendrecv_replace},
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-    {"PMPI_Isendrecv_replace_c", offsetof(mt_pmpi_table, Isendrecv_replace_c)},
+    {"PMPI_Isendrecv_replace_c", offsetof(mt_pmpi_table, Isendrecv_replace_c), (void *)MPI_Isendrecv_replace_c},
 #endif
 #if MT_HAVE_Send_init
-    {"PMPI_Send_init", offsetof(mt_pmpi_table, Send_init)},
+    {"PMPI_Send_init", offsetof(mt_pmpi_table, Send_init), (void *)MPI_Send_init},
 #endif
 #if MT_HAVE_Send_init_c
-    {"PMPI_Send_init_c", offsetof(mt_pmpi_table, Send_init_c)},
+    {"PMPI_Send_init_c", offsetof(mt_pmpi_table, Send_init_c), (void *)MPI_Send_init_c},
 #endif
 #if MT_HAVE_Bsend_init
-    {"PMPI_Bsend_init", offsetof(mt_pmpi_table, Bsend_init)},
+    {"PMPI_Bsend_init", offsetof(mt_pmpi_table, Bsend_init), (void *)MPI_Bsend_init},
 #endif
 #if MT_HAVE_Bsend_init_c
-    {"PMPI_Bsend_init_c", offsetof(mt_pmpi_table, Bsend_init_c)},
+    {"PMPI_Bsend_init_c", offsetof(mt_pmpi_table, Bsend_init_c), (void *)MPI_Bsend_init_c},
 #endif
 #if MT_HAVE_Ssend_init
-    {"PMPI_Ssend_init", offsetof(mt_pmpi_table, Ssend_init)},
+    {"PMPI_Ssend_init", offsetof(mt_pmpi_table, Ssend_init), (void *)MPI_Ssend_init},
 #endif
 #if MT_HAVE_Ssend_init_c
-    {"PMPI_Ssend_init_c", offsetof(mt_pmpi_table, Ssend_init_c)},
+    {"PMPI_Ssend_init_c", offsetof(mt_pmpi_table, Ssend_init_c), (void *)MPI_Ssend_init_c},
 #endif
 #if MT_HAVE_Rsend_init
-    {"PMPI_Rsend_init", offsetof(mt_pmpi_table, Rsend_init)},
+    {"PMPI_Rsend_init", offsetof(mt_pmpi_table, Rsend_init), (void *)MPI_Rsend_init},
 #endif
 #if MT_HAVE_Rsend_init_c
-    {"PMPI_Rsend_init_c", offsetof(mt_pmpi_table, Rsend_init_c)},
+    {"PMPI_Rsend_init_c", offsetof(mt_pmpi_table, Rsend_init_c), (void *)MPI_Rsend_init_c},
 #endif
 #if MT_HAVE_Recv_init
-    {"PMPI_Recv_init", offsetof(mt_pmpi_table, Recv_init)},
+    {"PMPI_Recv_init", offsetof(mt_pmpi_table, Recv_init), (void *)MPI_Recv_init},
 #endif
 #if MT_HAVE_Recv_init_c
-    {"PMPI_Recv_init_c", offsetof(mt_pmpi_table, Recv_init_c)},
+    {"PMPI_Recv_init_c", offsetof(mt_pmpi_table, Recv_init_c), (void *)MPI_Recv_init_c},
 #endif
 #if MT_HAVE_Start
-    {"PMPI_Start", offsetof(mt_pmpi_table, Start)},
+    {"PMPI_Start", offsetof(mt_pmpi_table, Start), (void *)MPI_Start},
 #endif
 #if MT_HAVE_Startall
-    {"PMPI_Startall", offsetof(mt_pmpi_table, Startall)},
+    {"PMPI_Startall", offsetof(mt_pmpi_table, Startall), (void *)MPI_Startall},
 #endif
 #if MT_HAVE_Probe
-    {"PMPI_Probe", offsetof(mt_pmpi_table, Probe)},
+    {"PMPI_Probe", offsetof(mt_pmpi_table, Probe), (void *)MPI_Probe},
 #endif
 #if MT_HAVE_Iprobe
-    {"PMPI_Iprobe", offsetof(mt_pmpi_table, Iprobe)},
+    {"PMPI_Iprobe", offsetof(mt_pmpi_table, Iprobe), (void *)MPI_Iprobe},
 #endif
 #if MT_HAVE_Mprobe
-    {"PMPI_Mprobe", offsetof(mt_pmpi_table, Mprobe)},
+    {"PMPI_Mprobe", offsetof(mt_pmpi_table, Mprobe), (void *)MPI_Mprobe},
 #endif
 #if MT_HAVE_Improbe
-    {"PMPI_Improbe", offsetof(mt_pmpi_table, Improbe)},
+    {"PMPI_Improbe", offsetof(mt_pmpi_table, Improbe), (void *)MPI_Improbe},
 #endif
 #if MT_HAVE_Mrecv
-    {"PMPI_Mrecv", offsetof(mt_pmpi_table, Mrecv)},
+    {"PMPI_Mrecv", offsetof(mt_pmpi_table, Mrecv), (void *)MPI_Mrecv},
 #endif
 #if MT_HAVE_Mrecv_c
-    {"PMPI_Mrecv_c", offsetof(mt_pmpi_table, Mrecv_c)},
+    {"PMPI_Mrecv_c", offsetof(mt_pmpi_table, Mrecv_c), (void *)MPI_Mrecv_c},
 #endif
 #if MT_HAVE_Imrecv
-    {"PMPI_Imrecv", offsetof(mt_pmpi_table, Imrecv)},
+    {"PMPI_Imrecv", offsetof(mt_pmpi_table, Imrecv), (void *)MPI_Imrecv},
 #endif
 #if MT_HAVE_Imrecv_c
-    {"PMPI_Imrecv_c", offsetof(mt_pmpi_table, Imrecv_c)},
+    {"PMPI_Imrecv_c", offsetof(mt_pmpi_table, Imrecv_c), (void *)MPI_Imrecv_c},
 #endif
 #if MT_HAVE_Wait
-    {"PMPI_Wait", offsetof(mt_pmpi_table, Wait)},
+    {"PMPI_Wait", offsetof(mt_pmpi_table, Wait), (void *)MPI_Wait},
 #endif
 #if MT_HAVE_Waitall
-    {"PMPI_Waitall", offsetof(mt_pmpi_table, Waitall)},
+    {"PMPI_Waitall", offsetof(mt_pmpi_table, Waitall), (void *)MPI_Waitall},
 #endif
 #if MT_HAVE_Waitany
-    {"PMPI_Waitany", offsetof(mt_pmpi_table, Waitany)},
+    {"PMPI_Waitany", offsetof(mt_pmpi_table, Waitany), (void *)MPI_Waitany},
 #endif
 #if MT_HAVE_Waitsome
-    {"PMPI_Waitsome", offsetof(mt_pmpi_table, Waitsome)},
+    {"PMPI_Waitsome", offsetof(mt_pmpi_table, Waitsome), (void *)MPI_Waitsome},
 #endif
 #if MT_HAVE_Test
-    {"PMPI_Test", offsetof(mt_pmpi_table, Test)},
+    {"PMPI_Test", offsetof(mt_pmpi_table, Test), (void *)MPI_Test},
 #endif
 #if MT_HAVE_Testall
-    {"PMPI_Testall", offsetof(mt_pmpi_table, Testall)},
+    {"PMPI_Testall", offsetof(mt_pmpi_table, Testall), (void *)MPI_Testall},
 #endif
 #if MT_HAVE_Testany
-    {"PMPI_Testany", offsetof(mt_pmpi_table, Testany)},
+    {"PMPI_Testany", offsetof(mt_pmpi_table, Testany), (void *)MPI_Testany},
 #endif
 #if MT_HAVE_Testsome
-    {"PMPI_Testsome", offsetof(mt_pmpi_table, Testsome)},
+    {"PMPI_Testsome", offsetof(mt_pmpi_table, Testsome), (void *)MPI_Testsome},
 #endif
 #if MT_HAVE_Request_free
-    {"PMPI_Request_free", offsetof(mt_pmpi_table, Request_free)},
+    {"PMPI_Request_free", offsetof(mt_pmpi_table, Request_free), (void *)MPI_Request_free},
 #endif
 #if MT_HAVE_Request_get_status
-    {"PMPI_Request_get_status", offsetof(mt_pmpi_table, Request_get_status)},
+    {"PMPI_Request_get_status", offsetof(mt_pmpi_table, Request_get_status), (void *)MPI_Request_get_status},
 #endif
 #if MT_HAVE_Cancel
-    {"PMPI_Cancel", offsetof(mt_pmpi_table, Cancel)},
+    {"PMPI_Cancel", offsetof(mt_pmpi_table, Cancel), (void *)MPI_Cancel},
 #endif
 #if MT_HAVE_Barrier
-    {"PMPI_Barrier", offsetof(mt_pmpi_table, Barrier)},
+    {"PMPI_Barrier", offsetof(mt_pmpi_table, Barrier), (void *)MPI_Barrier},
 #endif
 #if MT_HAVE_Bcast
-    {"PMPI_Bcast", offsetof(mt_pmpi_table, Bcast)},
+    {"PMPI_Bcast", offsetof(mt_pmpi_table, Bcast), (void *)MPI_Bcast},
 #endif
 #if MT_HAVE_Bcast_c
-    {"PMPI_Bcast_c", offsetof(mt_pmpi_table, Bcast_c)},
+    {"PMPI_Bcast_c", offsetof(mt_pmpi_table, Bcast_c), (void *)MPI_Bcast_c},
 #endif
 #if MT_HAVE_Gather
-    {"PMPI_Gather", offsetof(mt_pmpi_table, Gather)},
+    {"PMPI_Gather", offsetof(mt_pmpi_table, Gather), (void *)MPI_Gather},
 #endif
 #if MT_HAVE_Gather_c
-    {"PMPI_Gather_c", offsetof(mt_pmpi_table, Gather_c)},
+    {"PMPI_Gather_c", offsetof(mt_pmpi_table, Gather_c), (void *)MPI_Gather_c},
 #endif
 #if MT_HAVE_Gatherv
-    {"PMPI_Gatherv", offsetof(mt_pmpi_table, Gatherv)},
+    {"PMPI_Gatherv", offsetof(mt_pmpi_table, Gatherv), (void *)MPI_Gatherv},
 #endif
 #if MT_HAVE_Gatherv_c
-    {"PMPI_Gatherv_c", offsetof(mt_pmpi_table, Gatherv_c)},
+    {"PMPI_Gatherv_c", offsetof(mt_pmpi_table, Gatherv_c), (void *)MPI_Gatherv_c},
 #endif
 #if MT_HAVE_Scatter
-    {"PMPI_Scatter", offsetof(mt_pmpi_table, Scatter)},
+    {"PMPI_Scatter", offsetof(mt_pmpi_table, Scatter), (void *)MPI_Scatter},
 #endif
 #if MT_HAVE_Scatter_c
-    {"PMPI_Scatter_c", offsetof(mt_pmpi_table, Scatter_c)},
+    {"PMPI_Scatter_c", offsetof(mt_pmpi_table, Scatter_c), (void *)MPI_Scatter_c},
 #endif
 #if MT_HAVE_Scatterv
-    {"PMPI_Scatterv", offsetof(mt_pmpi_table, Scatterv)},
+    {"PMPI_Scatterv", offsetof(mt_pmpi_table, Scatterv), (void *)MPI_Scatterv},
 #endif
 #if MT_HAVE_Scatterv_c
-    {"PMPI_Scatterv_c", offsetof(mt_pmpi_table, Scatterv_c)},
+    {"PMPI_Scatterv_c", offsetof(mt_pmpi_table, Scatterv_c), (void *)MPI_Scatterv_c},
 #endif
 #if MT_HAVE_Allgather
-    {"PMPI_Allgather", offsetof(mt_pmpi_table, Allgather)},
+    {"PMPI_Allgather", offsetof(mt_pmpi_table, Allgather), (void *)MPI_Allgather},
 #endif
 #if MT_HAVE_Allgather_c
-    {"PMPI_Allgather_c", offsetof(mt_pmpi_table, Allgather_c)},
+    {"PMPI_Allgather_c", offsetof(mt_pmpi_table, Allgather_c), (void *)MPI_Allgather_c},
 #endif
 #if MT_HAVE_Allgatherv
-    {"PMPI_Allgatherv", offsetof(mt_pmpi_table, Allgatherv)},
+    {"PMPI_Allgatherv", offsetof(mt_pmpi_table, Allgatherv), (void *)MPI_Allgatherv},
 #endif
 #if MT_HAVE_Allgatherv_c
-    {"PMPI_Allgatherv_c", offsetof(mt_pmpi_table, Allgatherv_c)},
+    {"PMPI_Allgatherv_c", offsetof(mt_pmpi_table, Allgatherv_c), (void *)MPI_Allgatherv_c},
 #endif
 #if MT_HAVE_Alltoall
-    {"PMPI_Alltoall", offsetof(mt_pmpi_table, Alltoall)},
+    {"PMPI_Alltoall", offsetof(mt_pmpi_table, Alltoall), (void *)MPI_Alltoall},
 #endif
 #if MT_HAVE_Alltoall_c
-    {"PMPI_Alltoall_c", offsetof(mt_pmpi_table, Alltoall_c)},
+    {"PMPI_Alltoall_c", offsetof(mt_pmpi_table, Alltoall_c), (void *)MPI_Alltoall_c},
 #endif
 #if MT_HAVE_Alltoallv
-    {"PMPI_Alltoallv", offsetof(mt_pmpi_table, Alltoallv)},
+    {"PMPI_Alltoallv", offsetof(mt_pmpi_table, Alltoallv), (void *)MPI_Alltoallv},
 #endif
 #if MT_HAVE_Alltoallv_c
-    {"PMPI_Alltoallv_c", offsetof(mt_pmpi_table, Alltoallv_c)},
+    {"PMPI_Alltoallv_c", offsetof(mt_pmpi_table, Alltoallv_c), (void *)MPI_Alltoallv_c},
 #endif
 #if MT_HAVE_Alltoallw
-    {"PMPI_Alltoallw", offsetof(mt_pmpi_table, Alltoallw)},
+    {"PMPI_Alltoallw", offsetof(mt_pmpi_table, Alltoallw), (void *)MPI_Alltoallw},
 #endif
 #if MT_HAVE_Alltoallw_c
-    {"PMPI_Alltoallw_c", offsetof(mt_pmpi_table, Alltoallw_c)},
+    {"PMPI_Alltoallw_c", offsetof(mt_pmpi_table, Alltoallw_c), (void *)MPI_Alltoallw_c},
 #endif
 #if MT_HAVE_Reduce
-    {"PMPI_Reduce", offsetof(mt_pmpi_table, Reduce)},
+    {"PMPI_Reduce", offsetof(mt_pmpi_table, Reduce), (void *)MPI_Reduce},
 #endif
 #if MT_HAVE_Reduce_c
-    {"PMPI_Reduce_c", offsetof(mt_pmpi_table, Reduce_c)},
+    {"PMPI_Reduce_c", offsetof(mt_pmpi_table, Reduce_c), (void *)MPI_Reduce_c},
 #endif
 #if MT_HAVE_Allreduce
-    {"PMPI_Allreduce", offsetof(mt_pmpi_table, Allreduce)},
+    {"PMPI_Allreduce", offsetof(mt_pmpi_table, Allreduce), (void *)MPI_Allreduce},
 #endif
 #if MT_HAVE_Allreduce_c
-    {"PMPI_Allreduce_c", offsetof(mt_pmpi_table, Allreduce_c)},
+    {"PMPI_Allreduce_c", offsetof(mt_pmpi_table, Allreduce_c), (void *)MPI_Allreduce_c},
 #endif
 #if MT_HAVE_Reduce_scatter
-    {"PMPI_Reduce_scatter", offsetof(mt_pmpi_table, Reduce_scatter)},
+    {"PMPI_Reduce_scatter", offsetof(mt_pmpi_table, Reduce_scatter), (void *)MPI_Reduce_scatter},
 #endif
 #if MT_HAVE_Reduce_scatter_c
-    {"PMPI_Reduce_scatter_c", offsetof(mt_pmpi_table, Reduce_scatter_c)},
+    {"PMPI_Reduce_scatter_c", offsetof(mt_pmpi_table, Reduce_scatter_c), (void *)MPI_Reduce_scatter_c},
 #endif
 #if MT_HAVE_Reduce_scatter_block
-    {"PMPI_Reduce_scatter_block", offsetof(mt_pmpi_table, Reduce_scatter_block)},
+    {"PMPI_Reduce_scatter_block", offsetof(mt_pmpi_table, Reduce_scatter_block), (void *)MPI_Reduce_scatter_block},
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-    {"PMPI_Reduce_scatter_block_c", offsetof(mt_pmpi_table, Reduce_scatter_block_c)},
+    {"PMPI_Reduce_scatter_block_c", offsetof(mt_pmpi_table, Reduce_scatter_block_c), (void *)MPI_Reduce_scatter_block_c},
 #endif
 #if MT_HAVE_Scan
-    {"PMPI_Scan", offsetof(mt_pmpi_table, Scan)},
+    {"PMPI_Scan", offsetof(mt_pmpi_table, Scan), (void *)MPI_Scan},
 #endif
 #if MT_HAVE_Scan_c
-    {"PMPI_Scan_c", offsetof(mt_pmpi_table, Scan_c)},
+    {"PMPI_Scan_c", offsetof(mt_pmpi_table, Scan_c), (void *)MPI_Scan_c},
 #endif
 #if MT_HAVE_Exscan
-    {"PMPI_Exscan", offsetof(mt_pmpi_table, Exscan)},
+    {"PMPI_Exscan", offsetof(mt_pmpi_table, Exscan), (void *)MPI_Exscan},
 #endif
 #if MT_HAVE_Exscan_c
-    {"PMPI_Exscan_c", offsetof(mt_pmpi_table, Exscan_c)},
+    {"PMPI_Exscan_c", offsetof(mt_pmpi_table, Exscan_c), (void *)MPI_Exscan_c},
 #endif
 #if MT_HAVE_Neighbor_allgather
-    {"PMPI_Neighbor_allgather", offsetof(mt_pmpi_table, Neighbor_allgather)},
+    {"PMPI_Neighbor_allgather", offsetof(mt_pmpi_table, Neighbor_allgather), (void *)MPI_Neighbor_allgather},
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-    {"PMPI_Neighbor_allgather_c", offsetof(mt_pmpi_table, Neighbor_allgather_c)},
+    {"PMPI_Neighbor_allgather_c", offsetof(mt_pmpi_table, Neighbor_allgather_c), (void *)MPI_Neighbor_allgather_c},
 #endif
 #if MT_HAVE_Neighbor_allgatherv
-    {"PMPI_Neighbor_allgatherv", offsetof(mt_pmpi_table, Neighbor_allgatherv)},
+    {"PMPI_Neighbor_allgatherv", offsetof(mt_pmpi_table, Neighbor_allgatherv), (void *)MPI_Neighbor_allgatherv},
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-    {"PMPI_Neighbor_allgatherv_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_c)},
+    {"PMPI_Neighbor_allgatherv_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_c), (void *)MPI_Neighbor_allgatherv_c},
 #endif
 #if MT_HAVE_Neighbor_alltoall
-    {"PMPI_Neighbor_alltoall", offsetof(mt_pmpi_table, Neighbor_alltoall)},
+    {"PMPI_Neighbor_alltoall", offsetof(mt_pmpi_table, Neighbor_alltoall), (void *)MPI_Neighbor_alltoall},
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-    {"PMPI_Neighbor_alltoall_c", offsetof(mt_pmpi_table, Neighbor_alltoall_c)},
+    {"PMPI_Neighbor_alltoall_c", offsetof(mt_pmpi_table, Neighbor_alltoall_c), (void *)MPI_Neighbor_alltoall_c},
 #endif
 #if MT_HAVE_Neighbor_alltoallv
-    {"PMPI_Neighbor_alltoallv", offsetof(mt_pmpi_table, Neighbor_alltoallv)},
+    {"PMPI_Neighbor_alltoallv", offsetof(mt_pmpi_table, Neighbor_alltoallv), (void *)MPI_Neighbor_alltoallv},
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-    {"PMPI_Neighbor_alltoallv_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_c)},
+    {"PMPI_Neighbor_alltoallv_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_c), (void *)MPI_Neighbor_alltoallv_c},
 #endif
 #if MT_HAVE_Neighbor_alltoallw
-    {"PMPI_Neighbor_alltoallw", offsetof(mt_pmpi_table, Neighbor_alltoallw)},
+    {"PMPI_Neighbor_alltoallw", offsetof(mt_pmpi_table, Neighbor_alltoallw), (void *)MPI_Neighbor_alltoallw},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-    {"PMPI_Neighbor_alltoallw_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_c)},
+    {"PMPI_Neighbor_alltoallw_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_c), (void *)MPI_Neighbor_alltoallw_c},
 #endif
 #if MT_HAVE_Ibarrier
-    {"PMPI_Ibarrier", offsetof(mt_pmpi_table, Ibarrier)},
+    {"PMPI_Ibarrier", offsetof(mt_pmpi_table, Ibarrier), (void *)MPI_Ibarrier},
 #endif
 #if MT_HAVE_Ibcast
-    {"PMPI_Ibcast", offsetof(mt_pmpi_table, Ibcast)},
+    {"PMPI_Ibcast", offsetof(mt_pmpi_table, Ibcast), (void *)MPI_Ibcast},
 #endif
 #if MT_HAVE_Ibcast_c
-    {"PMPI_Ibcast_c", offsetof(mt_pmpi_table, Ibcast_c)},
+    {"PMPI_Ibcast_c", offsetof(mt_pmpi_table, Ibcast_c), (void *)MPI_Ibcast_c},
 #endif
 #if MT_HAVE_Igather
-    {"PMPI_Igather", offsetof(mt_pmpi_table, Igather)},
+    {"PMPI_Igather", offsetof(mt_pmpi_table, Igather), (void *)MPI_Igather},
 #endif
 #if MT_HAVE_Igather_c
-    {"PMPI_Igather_c", offsetof(mt_pmpi_table, Igather_c)},
+    {"PMPI_Igather_c", offsetof(mt_pmpi_table, Igather_c), (void *)MPI_Igather_c},
 #endif
 #if MT_HAVE_Igatherv
-    {"PMPI_Igatherv", offsetof(mt_pmpi_table, Igatherv)},
+    {"PMPI_Igatherv", offsetof(mt_pmpi_table, Igatherv), (void *)MPI_Igatherv},
 #endif
 #if MT_HAVE_Igatherv_c
-    {"PMPI_Igatherv_c", offsetof(mt_pmpi_table, Igatherv_c)},
+    {"PMPI_Igatherv_c", offsetof(mt_pmpi_table, Igatherv_c), (void *)MPI_Igatherv_c},
 #endif
 #if MT_HAVE_Iscatter
-    {"PMPI_Iscatter", offsetof(mt_pmpi_table, Iscatter)},
+    {"PMPI_Iscatter", offsetof(mt_pmpi_table, Iscatter), (void *)MPI_Iscatter},
 #endif
 #if MT_HAVE_Iscatter_c
-    {"PMPI_Iscatter_c", offsetof(mt_pmpi_table, Iscatter_c)},
+    {"PMPI_Iscatter_c", offsetof(mt_pmpi_table, Iscatter_c), (void *)MPI_Iscatter_c},
 #endif
 #if MT_HAVE_Iscatterv
-    {"PMPI_Iscatterv", offsetof(mt_pmpi_table, Iscatterv)},
+    {"PMPI_Iscatterv", offsetof(mt_pmpi_table, Iscatterv), (void *)MPI_Iscatterv},
 #endif
 #if MT_HAVE_Iscatterv_c
-    {"PMPI_Iscatterv_c", offsetof(mt_pmpi_table, Iscatterv_c)},
+    {"PMPI_Iscatterv_c", offsetof(mt_pmpi_table, Iscatterv_c), (void *)MPI_Iscatterv_c},
 #endif
 #if MT_HAVE_Iallgather
-    {"PMPI_Iallgather", offsetof(mt_pmpi_table, Iallgather)},
+    {"PMPI_Iallgather", offsetof(mt_pmpi_table, Iallgather), (void *)MPI_Iallgather},
 #endif
 #if MT_HAVE_Iallgather_c
-    {"PMPI_Iallgather_c", offsetof(mt_pmpi_table, Iallgather_c)},
+    {"PMPI_Iallgather_c", offsetof(mt_pmpi_table, Iallgather_c), (void *)MPI_Iallgather_c},
 #endif
 #if MT_HAVE_Iallgatherv
-    {"PMPI_Iallgatherv", offsetof(mt_pmpi_table, Iallgatherv)},
+    {"PMPI_Iallgatherv", offsetof(mt_pmpi_table, Iallgatherv), (void *)MPI_Iallgatherv},
 #endif
 #if MT_HAVE_Iallgatherv_c
-    {"PMPI_Iallgatherv_c", offsetof(mt_pmpi_table, Iallgatherv_c)},
+    {"PMPI_Iallgatherv_c", offsetof(mt_pmpi_table, Iallgatherv_c), (void *)MPI_Iallgatherv_c},
 #endif
 #if MT_HAVE_Ialltoall
-    {"PMPI_Ialltoall", offsetof(mt_pmpi_table, Ialltoall)},
+    {"PMPI_Ialltoall", offsetof(mt_pmpi_table, Ialltoall), (void *)MPI_Ialltoall},
 #endif
 #if MT_HAVE_Ialltoall_c
-    {"PMPI_Ialltoall_c", offsetof(mt_pmpi_table, Ialltoall_c)},
+    {"PMPI_Ialltoall_c", offsetof(mt_pmpi_table, Ialltoall_c), (void *)MPI_Ialltoall_c},
 #endif
 #if MT_HAVE_Ialltoallv
-    {"PMPI_Ialltoallv", offsetof(mt_pmpi_table, Ialltoallv)},
+    {"PMPI_Ialltoallv", offsetof(mt_pmpi_table, Ialltoallv), (void *)MPI_Ialltoallv},
 #endif
 #if MT_HAVE_Ialltoallv_c
-    {"PMPI_Ialltoallv_c", offsetof(mt_pmpi_table, Ialltoallv_c)},
+    {"PMPI_Ialltoallv_c", offsetof(mt_pmpi_table, Ialltoallv_c), (void *)MPI_Ialltoallv_c},
 #endif
 #if MT_HAVE_Ialltoallw
-    {"PMPI_Ialltoallw", offsetof(mt_pmpi_table, Ialltoallw)},
+    {"PMPI_Ialltoallw", offsetof(mt_pmpi_table, Ialltoallw), (void *)MPI_Ialltoallw},
 #endif
 #if MT_HAVE_Ialltoallw_c
-    {"PMPI_Ialltoallw_c", offsetof(mt_pmpi_table, Ialltoallw_c)},
+    {"PMPI_Ialltoallw_c", offsetof(mt_pmpi_table, Ialltoallw_c), (void *)MPI_Ialltoallw_c},
 #endif
 #if MT_HAVE_Ireduce
-    {"PMPI_Ireduce", offsetof(mt_pmpi_table, Ireduce)},
+    {"PMPI_Ireduce", offsetof(mt_pmpi_table, Ireduce), (void *)MPI_Ireduce},
 #endif
 #if MT_HAVE_Ireduce_c
-    {"PMPI_Ireduce_c", offsetof(mt_pmpi_table, Ireduce_c)},
+    {"PMPI_Ireduce_c", offsetof(mt_pmpi_table, Ireduce_c), (void *)MPI_Ireduce_c},
 #endif
 #if MT_HAVE_Iallreduce
-    {"PMPI_Iallreduce", offsetof(mt_pmpi_table, Iallreduce)},
+    {"PMPI_Iallreduce", offsetof(mt_pmpi_table, Iallreduce), (void *)MPI_Iallreduce},
 #endif
 #if MT_HAVE_Iallreduce_c
-    {"PMPI_Iallreduce_c", offsetof(mt_pmpi_table, Iallreduce_c)},
+    {"PMPI_Iallreduce_c", offsetof(mt_pmpi_table, Iallreduce_c), (void *)MPI_Iallreduce_c},
 #endif
 #if MT_HAVE_Ireduce_scatter
-    {"PMPI_Ireduce_scatter", offsetof(mt_pmpi_table, Ireduce_scatter)},
+    {"PMPI_Ireduce_scatter", offsetof(mt_pmpi_table, Ireduce_scatter), (void *)MPI_Ireduce_scatter},
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-    {"PMPI_Ireduce_scatter_c", offsetof(mt_pmpi_table, Ireduce_scatter_c)},
+    {"PMPI_Ireduce_scatter_c", offsetof(mt_pmpi_table, Ireduce_scatter_c), (void *)MPI_Ireduce_scatter_c},
 #endif
 #if MT_HAVE_Ireduce_scatter_block
-    {"PMPI_Ireduce_scatter_block", offsetof(mt_pmpi_table, Ireduce_scatter_block)},
+    {"PMPI_Ireduce_scatter_block", offsetof(mt_pmpi_table, Ireduce_scatter_block), (void *)MPI_Ireduce_scatter_block},
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-    {"PMPI_Ireduce_scatter_block_c", offsetof(mt_pmpi_table, Ireduce_scatter_block_c)},
+    {"PMPI_Ireduce_scatter_block_c", offsetof(mt_pmpi_table, Ireduce_scatter_block_c), (void *)MPI_Ireduce_scatter_block_c},
 #endif
 #if MT_HAVE_Iscan
-    {"PMPI_Iscan", offsetof(mt_pmpi_table, Iscan)},
+    {"PMPI_Iscan", offsetof(mt_pmpi_table, Iscan), (void *)MPI_Iscan},
 #endif
 #if MT_HAVE_Iscan_c
-    {"PMPI_Iscan_c", offsetof(mt_pmpi_table, Iscan_c)},
+    {"PMPI_Iscan_c", offsetof(mt_pmpi_table, Iscan_c), (void *)MPI_Iscan_c},
 #endif
 #if MT_HAVE_Iexscan
-    {"PMPI_Iexscan", offsetof(mt_pmpi_table, Iexscan)},
+    {"PMPI_Iexscan", offsetof(mt_pmpi_table, Iexscan), (void *)MPI_Iexscan},
 #endif
 #if MT_HAVE_Iexscan_c
-    {"PMPI_Iexscan_c", offsetof(mt_pmpi_table, Iexscan_c)},
+    {"PMPI_Iexscan_c", offsetof(mt_pmpi_table, Iexscan_c), (void *)MPI_Iexscan_c},
 #endif
 #if MT_HAVE_Ineighbor_allgather
-    {"PMPI_Ineighbor_allgather", offsetof(mt_pmpi_table, Ineighbor_allgather)},
+    {"PMPI_Ineighbor_allgather", offsetof(mt_pmpi_table, Ineighbor_allgather), (void *)MPI_Ineighbor_allgather},
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-    {"PMPI_Ineighbor_allgather_c", offsetof(mt_pmpi_table, Ineighbor_allgather_c)},
+    {"PMPI_Ineighbor_allgather_c", offsetof(mt_pmpi_table, Ineighbor_allgather_c), (void *)MPI_Ineighbor_allgather_c},
 #endif
 #if MT_HAVE_Ineighbor_allgatherv
-    {"PMPI_Ineighbor_allgatherv", offsetof(mt_pmpi_table, Ineighbor_allgatherv)},
+    {"PMPI_Ineighbor_allgatherv", offsetof(mt_pmpi_table, Ineighbor_allgatherv), (void *)MPI_Ineighbor_allgatherv},
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-    {"PMPI_Ineighbor_allgatherv_c", offsetof(mt_pmpi_table, Ineighbor_allgatherv_c)},
+    {"PMPI_Ineighbor_allgatherv_c", offsetof(mt_pmpi_table, Ineighbor_allgatherv_c), (void *)MPI_Ineighbor_allgatherv_c},
 #endif
 #if MT_HAVE_Ineighbor_alltoall
-    {"PMPI_Ineighbor_alltoall", offsetof(mt_pmpi_table, Ineighbor_alltoall)},
+    {"PMPI_Ineighbor_alltoall", offsetof(mt_pmpi_table, Ineighbor_alltoall), (void *)MPI_Ineighbor_alltoall},
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-    {"PMPI_Ineighbor_alltoall_c", offsetof(mt_pmpi_table, Ineighbor_alltoall_c)},
+    {"PMPI_Ineighbor_alltoall_c", offsetof(mt_pmpi_table, Ineighbor_alltoall_c), (void *)MPI_Ineighbor_alltoall_c},
 #endif
 #if MT_HAVE_Ineighbor_alltoallv
-    {"PMPI_Ineighbor_alltoallv", offsetof(mt_pmpi_table, Ineighbor_alltoallv)},
+    {"PMPI_Ineighbor_alltoallv", offsetof(mt_pmpi_table, Ineighbor_alltoallv), (void *)MPI_Ineighbor_alltoallv},
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-    {"PMPI_Ineighbor_alltoallv_c", offsetof(mt_pmpi_table, Ineighbor_alltoallv_c)},
+    {"PMPI_Ineighbor_alltoallv_c", offsetof(mt_pmpi_table, Ineighbor_alltoallv_c), (void *)MPI_Ineighbor_alltoallv_c},
 #endif
 #if MT_HAVE_Ineighbor_alltoallw
-    {"PMPI_Ineighbor_alltoallw", offsetof(mt_pmpi_table, Ineighbor_alltoallw)},
+    {"PMPI_Ineighbor_alltoallw", offsetof(mt_pmpi_table, Ineighbor_alltoallw), (void *)MPI_Ineighbor_alltoallw},
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-    {"PMPI_Ineighbor_alltoallw_c", offsetof(mt_pmpi_table, Ineighbor_alltoallw_c)},
+    {"PMPI_Ineighbor_alltoallw_c", offsetof(mt_pmpi_table, Ineighbor_alltoallw_c), (void *)MPI_Ineighbor_alltoallw_c},
 #endif
 #if MT_HAVE_Barrier_init
-    {"PMPI_Barrier_init", offsetof(mt_pmpi_table, Barrier_init)},
+    {"PMPI_Barrier_init", offsetof(mt_pmpi_table, Barrier_init), (void *)MPI_Barrier_init},
 #endif
 #if MT_HAVE_Bcast_init
-    {"PMPI_Bcast_init", offsetof(mt_pmpi_table, Bcast_init)},
+    {"PMPI_Bcast_init", offsetof(mt_pmpi_table, Bcast_init), (void *)MPI_Bcast_init},
 #endif
 #if MT_HAVE_Bcast_init_c
-    {"PMPI_Bcast_init_c", offsetof(mt_pmpi_table, Bcast_init_c)},
+    {"PMPI_Bcast_init_c", offsetof(mt_pmpi_table, Bcast_init_c), (void *)MPI_Bcast_init_c},
 #endif
 #if MT_HAVE_Gather_init
-    {"PMPI_Gather_init", offsetof(mt_pmpi_table, Gather_init)},
+    {"PMPI_Gather_init", offsetof(mt_pmpi_table, Gather_init), (void *)MPI_Gather_init},
 #endif
 #if MT_HAVE_Gather_init_c
-    {"PMPI_Gather_init_c", offsetof(mt_pmpi_table, Gather_init_c)},
+    {"PMPI_Gather_init_c", offsetof(mt_pmpi_table, Gather_init_c), (void *)MPI_Gather_init_c},
 #endif
 #if MT_HAVE_Gatherv_init
-    {"PMPI_Gatherv_init", offsetof(mt_pmpi_table, Gatherv_init)},
+    {"PMPI_Gatherv_init", offsetof(mt_pmpi_table, Gatherv_init), (void *)MPI_Gatherv_init},
 #endif
 #if MT_HAVE_Gatherv_init_c
-    {"PMPI_Gatherv_init_c", offsetof(mt_pmpi_table, Gatherv_init_c)},
+    {"PMPI_Gatherv_init_c", offsetof(mt_pmpi_table, Gatherv_init_c), (void *)MPI_Gatherv_init_c},
 #endif
 #if MT_HAVE_Scatter_init
-    {"PMPI_Scatter_init", offsetof(mt_pmpi_table, Scatter_init)},
+    {"PMPI_Scatter_init", offsetof(mt_pmpi_table, Scatter_init), (void *)MPI_Scatter_init},
 #endif
 #if MT_HAVE_Scatter_init_c
-    {"PMPI_Scatter_init_c", offsetof(mt_pmpi_table, Scatter_init_c)},
+    {"PMPI_Scatter_init_c", offsetof(mt_pmpi_table, Scatter_init_c), (void *)MPI_Scatter_init_c},
 #endif
 #if MT_HAVE_Scatterv_init
-    {"PMPI_Scatterv_init", offsetof(mt_pmpi_table, Scatterv_init)},
+    {"PMPI_Scatterv_init", offsetof(mt_pmpi_table, Scatterv_init), (void *)MPI_Scatterv_init},
 #endif
 #if MT_HAVE_Scatterv_init_c
-    {"PMPI_Scatterv_init_c", offsetof(mt_pmpi_table, Scatterv_init_c)},
+    {"PMPI_Scatterv_init_c", offsetof(mt_pmpi_table, Scatterv_init_c), (void *)MPI_Scatterv_init_c},
 #endif
 #if MT_HAVE_Allgather_init
-    {"PMPI_Allgather_init", offsetof(mt_pmpi_table, Allgather_init)},
+    {"PMPI_Allgather_init", offsetof(mt_pmpi_table, Allgather_init), (void *)MPI_Allgather_init},
 #endif
 #if MT_HAVE_Allgather_init_c
-    {"PMPI_Allgather_init_c", offsetof(mt_pmpi_table, Allgather_init_c)},
+    {"PMPI_Allgather_init_c", offsetof(mt_pmpi_table, Allgather_init_c), (void *)MPI_Allgather_init_c},
 #endif
 #if MT_HAVE_Allgatherv_init
-    {"PMPI_Allgatherv_init", offsetof(mt_pmpi_table, Allgatherv_init)},
+    {"PMPI_Allgatherv_init", offsetof(mt_pmpi_table, Allgatherv_init), (void *)MPI_Allgatherv_init},
 #endif
 #if MT_HAVE_Allgatherv_init_c
-    {"PMPI_Allgatherv_init_c", offsetof(mt_pmpi_table, Allgatherv_init_c)},
+    {"PMPI_Allgatherv_init_c", offsetof(mt_pmpi_table, Allgatherv_init_c), (void *)MPI_Allgatherv_init_c},
 #endif
 #if MT_HAVE_Alltoall_init
-    {"PMPI_Alltoall_init", offsetof(mt_pmpi_table, Alltoall_init)},
+    {"PMPI_Alltoall_init", offsetof(mt_pmpi_table, Alltoall_init), (void *)MPI_Alltoall_init},
 #endif
 #if MT_HAVE_Alltoall_init_c
-    {"PMPI_Alltoall_init_c", offsetof(mt_pmpi_table, Alltoall_init_c)},
+    {"PMPI_Alltoall_init_c", offsetof(mt_pmpi_table, Alltoall_init_c), (void *)MPI_Alltoall_init_c},
 #endif
 #if MT_HAVE_Alltoallv_init
-    {"PMPI_Alltoallv_init", offsetof(mt_pmpi_table, Alltoallv_init)},
+    {"PMPI_Alltoallv_init", offsetof(mt_pmpi_table, Alltoallv_init), (void *)MPI_Alltoallv_init},
 #endif
 #if MT_HAVE_Alltoallv_init_c
-    {"PMPI_Alltoallv_init_c", offsetof(mt_pmpi_table, Alltoallv_init_c)},
+    {"PMPI_Alltoallv_init_c", offsetof(mt_pmpi_table, Alltoallv_init_c), (void *)MPI_Alltoallv_init_c},
 #endif
 #if MT_HAVE_Alltoallw_init
-    {"PMPI_Alltoallw_init", offsetof(mt_pmpi_table, Alltoallw_init)},
+    {"PMPI_Alltoallw_init", offsetof(mt_pmpi_table, Alltoallw_init), (void *)MPI_Alltoallw_init},
 #endif
 #if MT_HAVE_Alltoallw_init_c
-    {"PMPI_Alltoallw_init_c", offsetof(mt_pmpi_table, Alltoallw_init_c)},
+    {"PMPI_Alltoallw_init_c", offsetof(mt_pmpi_table, Alltoallw_init_c), (void *)MPI_Alltoallw_init_c},
 #endif
 #if MT_HAVE_Reduce_init
-    {"PMPI_Reduce_init", offsetof(mt_pmpi_table, Reduce_init)},
+    {"PMPI_Reduce_init", offsetof(mt_pmpi_table, Reduce_init), (void *)MPI_Reduce_init},
 #endif
 #if MT_HAVE_Reduce_init_c
-    {"PMPI_Reduce_init_c", offsetof(mt_pmpi_table, Reduce_init_c)},
+    {"PMPI_Reduce_init_c", offsetof(mt_pmpi_table, Reduce_init_c), (void *)MPI_Reduce_init_c},
 #endif
 #if MT_HAVE_Allreduce_init
-    {"PMPI_Allreduce_init", offsetof(mt_pmpi_table, Allreduce_init)},
+    {"PMPI_Allreduce_init", offsetof(mt_pmpi_table, Allreduce_init), (void *)MPI_Allreduce_init},
 #endif
 #if MT_HAVE_Allreduce_init_c
-    {"PMPI_Allreduce_init_c", offsetof(mt_pmpi_table, Allreduce_init_c)},
+    {"PMPI_Allreduce_init_c", offsetof(mt_pmpi_table, Allreduce_init_c), (void *)MPI_Allreduce_init_c},
 #endif
 #if MT_HAVE_Reduce_scatter_init
-    {"PMPI_Reduce_scatter_init", offsetof(mt_pmpi_table, Reduce_scatter_init)},
+    {"PMPI_Reduce_scatter_init", offsetof(mt_pmpi_table, Reduce_scatter_init), (void *)MPI_Reduce_scatter_init},
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-    {"PMPI_Reduce_scatter_init_c", offsetof(mt_pmpi_table, Reduce_scatter_init_c)},
+    {"PMPI_Reduce_scatter_init_c", offsetof(mt_pmpi_table, Reduce_scatter_init_c), (void *)MPI_Reduce_scatter_init_c},
 #endif
 #if MT_HAVE_Reduce_scatter_block_init
-    {"PMPI_Reduce_scatter_block_init", offsetof(mt_pmpi_table, Reduce_scatter_block_init)},
+    {"PMPI_Reduce_scatter_block_init", offsetof(mt_pmpi_table, Reduce_scatter_block_init), (void *)MPI_Reduce_scatter_block_init},
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-    {"PMPI_Reduce_scatter_block_init_c", offsetof(mt_pmpi_table, Reduce_scatter_block_init_c)},
+    {"PMPI_Reduce_scatter_block_init_c", offsetof(mt_pmpi_table, Reduce_scatter_block_init_c), (void *)MPI_Reduce_scatter_block_init_c},
 #endif
 #if MT_HAVE_Scan_init
-    {"PMPI_Scan_init", offsetof(mt_pmpi_table, Scan_init)},
+    {"PMPI_Scan_init", offsetof(mt_pmpi_table, Scan_init), (void *)MPI_Scan_init},
 #endif
 #if MT_HAVE_Scan_init_c
-    {"PMPI_Scan_init_c", offsetof(mt_pmpi_table, Scan_init_c)},
+    {"PMPI_Scan_init_c", offsetof(mt_pmpi_table, Scan_init_c), (void *)MPI_Scan_init_c},
 #endif
 #if MT_HAVE_Exscan_init
-    {"PMPI_Exscan_init", offsetof(mt_pmpi_table, Exscan_init)},
+    {"PMPI_Exscan_init", offsetof(mt_pmpi_table, Exscan_init), (void *)MPI_Exscan_init},
 #endif
 #if MT_HAVE_Exscan_init_c
-    {"PMPI_Exscan_init_c", offsetof(mt_pmpi_table, Exscan_init_c)},
+    {"PMPI_Exscan_init_c", offsetof(mt_pmpi_table, Exscan_init_c), (void *)MPI_Exscan_init_c},
 #endif
 #if MT_HAVE_Neighbor_allgather_init
-    {"PMPI_Neighbor_allgather_init", offsetof(mt_pmpi_table, Neighbor_allgather_init)},
+    {"PMPI_Neighbor_allgather_init", offsetof(mt_pmpi_table, Neighbor_allgather_init), (void *)MPI_Neighbor_allgather_init},
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-    {"PMPI_Neighbor_allgather_init_c", offsetof(mt_pmpi_table, Neighbor_allgather_init_c)},
+    {"PMPI_Neighbor_allgather_init_c", offsetof(mt_pmpi_table, Neighbor_allgather_init_c), (void *)MPI_Neighbor_allgather_init_c},
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init
-    {"PMPI_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, Neighbor_allgatherv_init)},
+    {"PMPI_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, Neighbor_allgatherv_init), (void *)MPI_Neighbor_allgatherv_init},
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-    {"PMPI_Neighbor_allgatherv_init_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_init_c)},
+    {"PMPI_Neighbor_allgatherv_init_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_init_c), (void *)MPI_Neighbor_allgatherv_init_c},
 #endif
 #if MT_HAVE_Neighbor_alltoall_init
-    {"PMPI_Neighbor_alltoall_init", offsetof(mt_pmpi_table, Neighbor_alltoall_init)},
+    {"PMPI_Neighbor_alltoall_init", offsetof(mt_pmpi_table, Neighbor_alltoall_init), (void *)MPI_Neighbor_alltoall_init},
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-    {"PMPI_Neighbor_alltoall_init_c", offsetof(mt_pmpi_table, Neighbor_alltoall_init_c)},
+    {"PMPI_Neighbor_alltoall_init_c", offsetof(mt_pmpi_table, Neighbor_alltoall_init_c), (void *)MPI_Neighbor_alltoall_init_c},
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init
-    {"PMPI_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, Neighbor_alltoallv_init)},
+    {"PMPI_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, Neighbor_alltoallv_init), (void *)MPI_Neighbor_alltoallv_init},
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-    {"PMPI_Neighbor_alltoallv_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_init_c)},
+    {"PMPI_Neighbor_alltoallv_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_init_c), (void *)MPI_Neighbor_alltoallv_init_c},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init
-    {"PMPI_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, Neighbor_alltoallw_init)},
+    {"PMPI_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, Neighbor_alltoallw_init), (void *)MPI_Neighbor_alltoallw_init},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-    {"PMPI_Neighbor_alltoallw_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_init_c)},
+    {"PMPI_Neighbor_alltoallw_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_init_c), (void *)MPI_Neighbor_alltoallw_init_c},
 #endif
 #if MT_HAVE_Comm_dup
-    {"PMPI_Comm_dup", offsetof(mt_pmpi_table, Comm_dup)},
+    {"PMPI_Comm_dup", offsetof(mt_pmpi_table, Comm_dup), (void *)MPI_Comm_dup},
 #endif
 #if MT_HAVE_Comm_dup_with_info
-    {"PMPI_Comm_dup_with_info", offsetof(mt_pmpi_table, Comm_dup_with_info)},
+    {"PMPI_Comm_dup_with_info", offsetof(mt_pmpi_table, Comm_dup_with_info), (void *)MPI_Comm_dup_with_info},
 #endif
 #if MT_HAVE_Comm_idup
-    {"PMPI_Comm_idup", offsetof(mt_pmpi_table, Comm_idup)},
+    {"PMPI_Comm_idup", offsetof(mt_pmpi_table, Comm_idup), (void *)MPI_Comm_idup},
 #endif
 #if MT_HAVE_Comm_idup_with_info
-    {"PMPI_Comm_idup_with_info", offsetof(mt_pmpi_table, Comm_idup_with_info)},
+    {"PMPI_Comm_idup_with_info", offsetof(mt_pmpi_table, Comm_idup_with_info), (void *)MPI_Comm_idup_with_info},
 #endif
 #if MT_HAVE_Comm_create
-    {"PMPI_Comm_create", offsetof(mt_pmpi_table, Comm_create)},
+    {"PMPI_Comm_create", offsetof(mt_pmpi_table, Comm_create), (void *)MPI_Comm_create},
 #endif
 #if MT_HAVE_Comm_create_group
-    {"PMPI_Comm_create_group", offsetof(mt_pmpi_table, Comm_create_group)},
+    {"PMPI_Comm_create_group", offsetof(mt_pmpi_table, Comm_create_group), (void *)MPI_Comm_create_group},
 #endif
 #if MT_HAVE_Comm_split
-    {"PMPI_Comm_split", offsetof(mt_pmpi_table, Comm_split)},
+    {"PMPI_Comm_split", offsetof(mt_pmpi_table, Comm_split), (void *)MPI_Comm_split},
 #endif
 #if MT_HAVE_Comm_split_type
-    {"PMPI_Comm_split_type", offsetof(mt_pmpi_table, Comm_split_type)},
+    {"PMPI_Comm_split_type", offsetof(mt_pmpi_table, Comm_split_type), (void *)MPI_Comm_split_type},
 #endif
 #if MT_HAVE_Intercomm_create
-    {"PMPI_Intercomm_create", offsetof(mt_pmpi_table, Intercomm_create)},
+    {"PMPI_Intercomm_create", offsetof(mt_pmpi_table, Intercomm_create), (void *)MPI_Intercomm_create},
 #endif
 #if MT_HAVE_Intercomm_merge
-    {"PMPI_Intercomm_merge", offsetof(mt_pmpi_table, Intercomm_merge)},
+    {"PMPI_Intercomm_merge", offsetof(mt_pmpi_table, Intercomm_merge), (void *)MPI_Intercomm_merge},
 #endif
 #if MT_HAVE_Cart_create
-    {"PMPI_Cart_create", offsetof(mt_pmpi_table, Cart_create)},
+    {"PMPI_Cart_create", offsetof(mt_pmpi_table, Cart_create), (void *)MPI_Cart_create},
 #endif
 #if MT_HAVE_Cart_sub
-    {"PMPI_Cart_sub", offsetof(mt_pmpi_table, Cart_sub)},
+    {"PMPI_Cart_sub", offsetof(mt_pmpi_table, Cart_sub), (void *)MPI_Cart_sub},
 #endif
 #if MT_HAVE_Graph_create
-    {"PMPI_Graph_create", offsetof(mt_pmpi_table, Graph_create)},
+    {"PMPI_Graph_create", offsetof(mt_pmpi_table, Graph_create), (void *)MPI_Graph_create},
 #endif
 #if MT_HAVE_Dist_graph_create
-    {"PMPI_Dist_graph_create", offsetof(mt_pmpi_table, Dist_graph_create)},
+    {"PMPI_Dist_graph_create", offsetof(mt_pmpi_table, Dist_graph_create), (void *)MPI_Dist_graph_create},
 #endif
 #if MT_HAVE_Dist_graph_create_adjacent
-    {"PMPI_Dist_graph_create_adjacent", offsetof(mt_pmpi_table, Dist_graph_create_adjacent)},
+    {"PMPI_Dist_graph_create_adjacent", offsetof(mt_pmpi_table, Dist_graph_create_adjacent), (void *)MPI_Dist_graph_create_adjacent},
 #endif
 #if MT_HAVE_Comm_free
-    {"PMPI_Comm_free", offsetof(mt_pmpi_table, Comm_free)},
+    {"PMPI_Comm_free", offsetof(mt_pmpi_table, Comm_free), (void *)MPI_Comm_free},
 #endif
 #if MT_HAVE_Comm_disconnect
-    {"PMPI_Comm_disconnect", offsetof(mt_pmpi_table, Comm_disconnect)},
+    {"PMPI_Comm_disconnect", offsetof(mt_pmpi_table, Comm_disconnect), (void *)MPI_Comm_disconnect},
 #endif
 #if MT_HAVE_Comm_set_name
-    {"PMPI_Comm_set_name", offsetof(mt_pmpi_table, Comm_set_name)},
+    {"PMPI_Comm_set_name", offsetof(mt_pmpi_table, Comm_set_name), (void *)MPI_Comm_set_name},
 #endif
 #if MT_HAVE_Type_free
-    {"PMPI_Type_free", offsetof(mt_pmpi_table, Type_free)},
+    {"PMPI_Type_free", offsetof(mt_pmpi_table, Type_free), (void *)MPI_Type_free},
 #endif
-    {NULL, 0},
+    {NULL, 0, NULL},
 };
 
 const mt_call_info mt_call_infos[MT_CALL_END] = {

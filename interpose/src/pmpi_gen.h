@@ -28,6 +28,7 @@ typedef struct mt_pmpi_table {
     __typeof__(PMPI_Group_translate_ranks) *Group_translate_ranks;
     __typeof__(PMPI_Initialized) *Initialized;
     __typeof__(PMPI_Query_thread) *Query_thread;
+    __typeof__(PMPI_Status_set_elements_x) *Status_set_elements_x;
     __typeof__(PMPI_Test_cancelled) *Test_cancelled;
     __typeof__(PMPI_Topo_test) *Topo_test;
     __typeof__(PMPI_Type_get_envelope) *Type_get_envelope;

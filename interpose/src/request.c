@@ -1,6 +1,7 @@
 #include "request.h"
 
 #include "resolve.h"
+#include "status.h"
 #include "volume.h"
 
 #include <pthread.h>
@@ -129,14 +130,6 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
     return found;
 }
 
-uint64_t mt_received_bytes(const MPI_Status *status)
-{
-    MPI_Count bytes = 0;
-    if (mt_pmpi.Get_elements_x(status, mt_const.byte, &bytes) != MPI_SUCCESS || bytes < 0)
-        return 0;
-    return (uint64_t)bytes;
-}
-
 // Rows may be met on a thread that has made no call of its own yet.
 static mt_thread *writer(void)
 {
@@ -152,7 +145,7 @@ static void book_receive(const mt_request *e, const MPI_Status *status)
         return;
     if (!t || status->MPI_SOURCE == MPI_PROC_NULL || status->MPI_SOURCE < 0)
         return;
-    uint64_t bytes = mt_received_bytes(status);
+    uint64_t bytes = mt_status_bytes(status);
     mt_book_untimed(t,
                     mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
                               mt_size_class(bytes)),

@@ -57,9 +57,6 @@ void mt_request_looked_at(mt_request *entry, const MPI_Status *status);
 // It was freed by the program.
 void mt_request_freed(mt_request *entry);
 
-// Bytes that a receive really got.
-uint64_t mt_received_bytes(const MPI_Status *status);
-
 // Remembers a posted receive.
 void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int source);
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "resolve.h"
 
+#include "aside.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -86,9 +88,11 @@ bool mt_resolve(uint64_t caller)
         resolve_functions(module);
         matches = resolve_constants(module);
         done = true;
-        if (!matches)
+        if (!matches) {
             mt_say("this library was built for another MPI than the program uses: nothing is recorded "
                    "(`mpitrace run` chooses the right one)");
+            mt_step_aside();
+        }
     }
     pthread_mutex_unlock(&lock);
     errno = saved;

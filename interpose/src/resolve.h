@@ -9,7 +9,8 @@
 
 typedef struct mt_symbol {
     const char *name;
-    size_t offset; // in mt_pmpi_table
+    size_t offset;  // in mt_pmpi_table
+    void *wrapper;  // of ours, or NULL
 } mt_symbol;
 
 extern const mt_symbol mt_symbols[];

@@ -1,0 +1,245 @@
+package recording
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// profile turns the recording into the data model.
+func (f *file) profile() *profile.Profile {
+	h := &f.header
+	p := &profile.Profile{
+		Run: f.strings[layout.StringJob], Rank: int(h.WorldRank), Size: int(h.WorldSize),
+		Host: f.strings[layout.StringHost], Pid: int(h.Pid), Program: f.strings[layout.StringProgram],
+		Command: splitCommand(f.strings[layout.StringCommand]),
+		Library: strings.TrimRight(f.strings[layout.StringLibrary], "\x00\n "),
+		State:   profile.State(h.State), Threads: len(f.threads),
+		Start: int64(h.Start.Realtime), InitEnd: int64(h.InitEnd.Realtime),
+		FinalizeStart: int64(h.FinalizeStart.Realtime), End: int64(h.FinalizeEnd.Realtime),
+		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
+			Comms: h.LostComms, NegativeTicks: h.NegativeTicks},
+	}
+	scale := f.nsPerTick()
+	index := f.addComms(p)
+	for _, s := range f.slices {
+		p.Slices = append(p.Slices, profile.Slice{Index: s.Index, Name: s.name,
+			Start: int64(h.Start.Realtime) + int64(float64(int64(s.Start-h.Start.Ticks))*scale)})
+	}
+	for _, m := range f.modules {
+		p.Modules = append(p.Modules, profile.Module{Path: m.path, BuildID: m.buildID,
+			Start: m.Start, End: m.End, Bias: m.Bias})
+	}
+	for _, t := range f.threads {
+		f.addRows(p, t, index, scale)
+	}
+	f.addVectors(p, index)
+	if p.End == 0 {
+		p.End = f.lastKnown(p)
+	}
+	p.Problems = f.problems
+	p.Losses.Damaged += uint64(len(f.problems))
+	return p
+}
+
+func splitCommand(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
+}
+
+// nsPerTick is the clock's rate, from the two readings of both clocks that are
+// furthest apart.
+func (f *file) nsPerTick() float64 {
+	h := &f.header
+	if h.Clock == layout.ClockMonotonic {
+		return 1
+	}
+	rate, span := 1.0, uint64(0)
+	for _, c := range []layout.Clock{h.InitEnd, h.Last, h.FinalizeStart, h.FinalizeEnd} {
+		if c.Ticks <= h.Start.Ticks || c.Monotonic <= h.Start.Monotonic {
+			continue
+		}
+		if d := c.Monotonic - h.Start.Monotonic; d > span {
+			span = d
+			rate = float64(d) / float64(c.Ticks-h.Start.Ticks)
+		}
+	}
+	return rate
+}
+
+// lastKnown is a lower bound for when a process ended that did not say so: the
+// latest clock reading, or the time that its calls took.
+func (f *file) lastKnown(p *profile.Profile) int64 {
+	last := max(p.Start, p.InitEnd, p.FinalizeStart, int64(f.header.Last.Realtime))
+	busy := map[int32]uint64{}
+	for i := range p.Rows {
+		busy[p.Rows[i].Thread] += p.Rows[i].TimeNs
+	}
+	for _, ns := range busy {
+		last = max(last, p.Start+int64(ns))
+	}
+	return last
+}
+
+// addComms enters the communicators, and returns their places by the index
+// that rows have.
+func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
+	index := map[uint32]int32{}
+	order := slices.Sorted(maps.Keys(f.comms))
+	for i, k := range order {
+		index[k] = int32(i)
+	}
+	for _, k := range order {
+		c := f.comms[k]
+		out := profile.Comm{ID: fmt.Sprintf("%016x%016x", c.ID[0], c.ID[1]), Name: c.name, Parent: -1,
+			Inter: c.Flags&layout.CommInter != 0, Rank: int(c.Rank), Edges: c.edges,
+			Members: profile.Group{Base: int(c.Base), Stride: int(c.Stride), N: int(c.Size), List: c.members},
+			Freed:   c.Flags&layout.CommFreed != 0, Folded: c.Folded}
+		if c.remote != nil {
+			out.Remote = profile.Group{N: len(c.remote), List: c.remote}
+		}
+		if c.Constructor != 0 {
+			out.Constructor = callOf(uint16(c.Constructor)).Name
+		}
+		if parent, ok := index[c.Parent]; ok && c.Parent != layout.CommNone {
+			out.Parent = parent
+		}
+		p.Comms = append(p.Comms, out)
+	}
+	return index
+}
+
+// callOf finds a call by its id; one that this version does not know keeps its
+// number.
+func callOf(id uint16) calls.Call {
+	if c := calls.ByID(id); c != nil {
+		return *c
+	}
+	return calls.Call{ID: id, Name: fmt.Sprintf("call-%d", id), Class: "other", Spread: "nobody"}
+}
+
+var spreads = map[string]profile.Spread{
+	"nobody": profile.ToNobody, "peer": profile.ToPeer, "others": profile.ToOthers, "higher": profile.ToHigher,
+	"vector": profile.ToVector, "edges": profile.ToEdges, "edge-vector": profile.ToEdgeVector,
+}
+
+// directions gives what a recorded direction means: the way the bytes went,
+// and whether the row's count is of calls.
+var directions = map[uint8]struct {
+	way   profile.Direction
+	calls bool
+}{
+	layout.DirNone: {profile.None, true}, layout.DirSend: {profile.Send, true}, layout.DirRecv: {profile.Recv, true},
+	layout.DirRead: {profile.Read, true}, layout.DirWrite: {profile.Write, true},
+	layout.DirRecvPosted: {profile.Recv, false}, layout.DirSendPosted: {profile.Send, false},
+	layout.DirReadPosted: {profile.Read, false},
+}
+
+// addRows reads the table that the thread's record names, in pieces.
+func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int32, scale float64) {
+	if t.Table == 0 {
+		return
+	}
+	s, ok := f.tables[t.Table]
+	size := uint64(binary.Size(layout.Row{}))
+	start := uint64(binary.Size(layout.Segment{}))
+	if !ok || s.Rows > (s.Size-start)/size {
+		f.problem(t.Table, "thread %d names a table that is not there", t.Index)
+		return
+	}
+	buf := make([]byte, 1024*size)
+	for at, end := t.Table+start, t.Table+start+s.Rows*size; at < end; {
+		piece := buf[:min(uint64(len(buf)), end-at)]
+		if _, err := f.r.ReadAt(piece, int64(at)); err != nil && err != io.EOF {
+			f.problem(at, "%v", err)
+			return
+		}
+		for i := uint64(0); i+size <= uint64(len(piece)); i += size {
+			f.addRow(p, int32(t.Index), f.row(piece[i:i+size]), at+i, index, scale)
+		}
+		at += uint64(len(piece))
+	}
+}
+
+// row decodes by hand what is read by the million.
+func (f *file) row(b []byte) layout.Row {
+	o := f.order
+	return layout.Row{Callsite: o.Uint64(b), Comm: o.Uint32(b[8:]), Peer: int32(o.Uint32(b[12:])),
+		Slice: o.Uint32(b[16:]), Call: o.Uint16(b[20:]), Direction: b[22], SizeClass: b[23],
+		Count: o.Uint64(b[24:]), Bytes: o.Uint64(b[32:]), Time: o.Uint64(b[40:]),
+		Min: o.Uint64(b[48:]), Max: o.Uint64(b[56:])}
+}
+
+func (f *file) addRow(p *profile.Profile, thread int32, raw layout.Row, at uint64, index map[uint32]int32, scale float64) {
+	if raw.Count == 0 || raw.Call == 0 {
+		return
+	}
+	d, ok := directions[raw.Direction]
+	if !ok || raw.SizeClass >= profile.NumSizeClasses {
+		f.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
+		return
+	}
+	call := callOf(raw.Call)
+	class, _ := profile.ParseClass(call.Class)
+	r := profile.Row{Thread: thread, Call: call.Name, Class: class, Direction: d.way, Comm: -1, Peer: raw.Peer,
+		SizeClass: raw.SizeClass, Callsite: raw.Callsite, Slice: raw.Slice,
+		TimeNs: ns(raw.Time, scale), MaxNs: ns(raw.Max, scale)}
+	if raw.Min <= raw.Max && raw.Time != 0 {
+		r.MinNs = ns(raw.Min, scale)
+	}
+	if d.calls {
+		r.Calls = raw.Count
+	}
+	if c, ok := index[raw.Comm]; ok && raw.Comm != layout.CommNone {
+		r.Comm = c
+	}
+	if d.way != profile.None {
+		moved(p, &r, call, raw)
+	}
+	p.Rows = append(p.Rows, r)
+}
+
+func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale + 0.5) }
+
+// moved fills in what the row's calls moved: a recording holds one message of
+// a collective, a profile all that the process sends.
+func moved(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) {
+	r.Messages, r.Bytes = raw.Count, raw.Bytes
+	if r.Comm < 0 {
+		return // folded: there is nobody to spread it to
+	}
+	r.Spread = spreads[call.Spread]
+	received := r.Class == profile.AllToOne && r.Direction == profile.Recv
+	if received {
+		r.Spread = profile.ToOthers // from them, at the root
+	}
+	fan := uint64(p.Comms[r.Comm].FanOut(r.Spread))
+	r.Messages *= fan
+	// Rows of vector collectives, and of Gatherv's root, hold totals.
+	if r.Spread == profile.ToVector || r.Spread == profile.ToEdgeVector || received && strings.HasSuffix(strings.TrimSuffix(call.Name, "_init"), "atherv") {
+		return
+	}
+	r.Bytes *= fan
+}
+
+func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {
+	for _, v := range f.vectors {
+		c, ok := index[v.Comm]
+		if !ok || v.Count == 0 {
+			continue
+		}
+		call := callOf(v.Call)
+		class, _ := profile.ParseClass(call.Class)
+		p.Vectors = append(p.Vectors, profile.Vector{Thread: int32(v.Thread), Call: call.Name, Class: class,
+			Spread: spreads[call.Spread], Comm: c, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Count, Bytes: v.bytes})
+	}
+}

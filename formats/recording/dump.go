@@ -1,0 +1,96 @@
+package recording
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Dump writes the recording at path as text: what the file holds, line by
+// line, in the order of the file's own tables.
+func Dump(w io.Writer, path string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("dump recording: %w", err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return fmt.Errorf("dump recording: %w", err)
+	}
+	f, err := open(in, info.Size())
+	if err != nil {
+		return fmt.Errorf("dump recording %s: %w", path, err)
+	}
+	out := bufio.NewWriter(w)
+	f.dumpHeader(out)
+	p := f.profile()
+	dumpComms(out, p)
+	dumpRows(out, p)
+	for _, problem := range p.Problems {
+		fmt.Fprintf(out, "problem\t%s\n", problem)
+	}
+	return out.Flush()
+}
+
+func (f *file) dumpHeader(w io.Writer) {
+	h := &f.header
+	fmt.Fprintf(w, "recording\tversion %d\tstate %v\tend %d\n", h.Version, profile.State(h.State), h.End)
+	fmt.Fprintf(w, "process\trank %d of %d\tpid %d\n", h.WorldRank, h.WorldSize, h.Pid)
+	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\n",
+		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks)
+	for _, c := range []struct {
+		name string
+		at   layout.Clock
+	}{{"start", h.Start}, {"init-end", h.InitEnd}, {"last", h.Last}, {"finalize-start", h.FinalizeStart}, {"finalize-end", h.FinalizeEnd}} {
+		fmt.Fprintf(w, "clock\t%s\tticks %d\tmonotonic_ns %d\trealtime_ns %d\n", c.name, c.at.Ticks, c.at.Monotonic, c.at.Realtime)
+	}
+	for _, s := range []struct {
+		name string
+		key  uint32
+	}{{"host", layout.StringHost}, {"job", layout.StringJob}, {"program", layout.StringProgram},
+		{"command", layout.StringCommand}, {"library", layout.StringLibrary}, {"tool", layout.StringTool}} {
+		fmt.Fprintf(w, "string\t%s\t%q\n", s.name, f.strings[s.key])
+	}
+	for _, t := range f.threads {
+		fmt.Fprintf(w, "thread\t%d\ttable at %d\trows %d\n", t.Index, t.Table, f.tables[t.Table].Rows)
+	}
+	for _, s := range f.slices {
+		fmt.Fprintf(w, "slice\t%d\t%q\tticks %d\n", s.Index, s.name, s.Start)
+	}
+	for _, m := range f.modules {
+		fmt.Fprintf(w, "module\t%#x-%#x\tbias %#x\t%s\t%q\n", m.Start, m.End, m.Bias, m.buildID, m.path)
+	}
+}
+
+func dumpComms(w io.Writer, p *profile.Profile) {
+	for i := range p.Comms {
+		c := &p.Comms[i]
+		fmt.Fprintf(w, "comm\t%d\t%s\t%q\tparent %d\trank %d\tmembers %v", i, c.ID, c.Label(), c.Parent, c.Rank, c.Members.Ranks())
+		if c.Inter {
+			fmt.Fprintf(w, "\tremote %v", c.Remote.Ranks())
+		}
+		if c.Edges != nil {
+			fmt.Fprintf(w, "\tedges %v", c.Edges)
+		}
+		fmt.Fprintf(w, "\tfreed %t\tfolded %d\n", c.Freed, c.Folded)
+	}
+}
+
+func dumpRows(w io.Writer, p *profile.Profile) {
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		fmt.Fprintf(w, "row\tthread %d\tMPI_%s\t%v\tcomm %d\tpeer %d\tclass %d\tsite %#x\tslice %d\tcalls %d\tmessages %d\tbytes %d\ttime_ns %d\tmin_ns %d\tmax_ns %d\n",
+			r.Thread, r.Call, r.Direction, r.Comm, r.Peer, r.SizeClass, r.Callsite, r.Slice,
+			r.Calls, r.Messages, r.Bytes, r.TimeNs, r.MinNs, r.MaxNs)
+	}
+	for i := range p.Vectors {
+		v := &p.Vectors[i]
+		fmt.Fprintf(w, "vector\tthread %d\tMPI_%s\tcomm %d\tsite %#x\tslice %d\tcalls %d\tbytes %v\n",
+			v.Thread, v.Call, v.Comm, v.Callsite, v.Slice, v.Calls, v.Bytes)
+	}
+}

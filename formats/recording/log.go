@@ -1,0 +1,198 @@
+package recording
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+)
+
+// readLog reads the records of one log segment. Record by record, so that a
+// size that lies takes no memory beyond one record.
+func (f *file) readLog(at, end uint64) {
+	head := uint64(binary.Size(layout.Record{}))
+	for at+head <= end {
+		var r layout.Record
+		if err := f.decode(at, &r); err != nil {
+			f.problem(at, "%v", err)
+			return
+		}
+		if r.Kind == 0 {
+			return // the rest is not written yet
+		}
+		if uint64(r.Size) < head || uint64(r.Size) > end-at {
+			f.problem(at, "record of %d bytes does not fit into its segment", r.Size)
+			return
+		}
+		buf := make([]byte, r.Size)
+		if _, err := f.r.ReadAt(buf, int64(at)); err != nil {
+			f.problem(at, "%v", err)
+			return
+		}
+		if err := f.readRecord(r.Kind, buf); err != nil {
+			f.problem(at, "%v", err)
+		}
+		at += uint64(r.Size)
+	}
+}
+
+func (f *file) readRecord(kind uint32, buf []byte) error {
+	switch kind {
+	case layout.RecordString:
+		return f.readString(buf)
+	case layout.RecordThread:
+		var t layout.Thread
+		_, err := f.head(buf, &t)
+		f.threads = append(f.threads, t)
+		return err
+	case layout.RecordComm:
+		return f.readComm(buf)
+	case layout.RecordName:
+		return f.readName(buf)
+	case layout.RecordEdges:
+		return f.readEdges(buf)
+	case layout.RecordSlice:
+		return f.readSlice(buf)
+	case layout.RecordModule:
+		return f.readModule(buf)
+	case layout.RecordVector:
+		return f.readVector(buf)
+	}
+	return fmt.Errorf("record of unknown kind %d, skipped", kind)
+}
+
+// head decodes the fixed part of a record and returns what follows it.
+func (f *file) head(buf []byte, v any) ([]byte, error) {
+	n, err := binary.Decode(buf, f.order, v)
+	if err != nil {
+		return nil, fmt.Errorf("record of %d bytes is too short", len(buf))
+	}
+	return buf[n:], nil
+}
+
+// take cuts n elements of the given width off the rest of a record.
+func take(rest []byte, n uint32, width int) (taken, left []byte, err error) {
+	if uint64(n)*uint64(width) > uint64(len(rest)) {
+		return nil, nil, fmt.Errorf("%d elements do not fit into their record", n)
+	}
+	cut := int(n) * width
+	return rest[:cut], rest[cut:], nil
+}
+
+func (f *file) int32s(raw []byte) []int32 {
+	out := make([]int32, len(raw)/4)
+	for i := range out {
+		out[i] = int32(f.order.Uint32(raw[4*i:]))
+	}
+	return out
+}
+
+func (f *file) readString(buf []byte) error {
+	var s layout.String
+	rest, err := f.head(buf, &s)
+	if err != nil {
+		return err
+	}
+	text, _, err := take(rest, s.Length, 1)
+	f.strings[s.Key] = string(text)
+	return err
+}
+
+func (f *file) readComm(buf []byte) error {
+	c := &commRecord{}
+	rest, err := f.head(buf, &c.Comm)
+	if err != nil {
+		return err
+	}
+	if c.Size > layout.MaxRankCount || c.RemoteSize > layout.MaxRankCount {
+		return fmt.Errorf("communicator of %d and %d processes", c.Size, c.RemoteSize)
+	}
+	var raw []byte
+	if c.Flags&layout.CommList != 0 {
+		if raw, rest, err = take(rest, c.Size, 4); err != nil {
+			return err
+		}
+		c.members = f.int32s(raw)
+	}
+	if c.Flags&layout.CommRemote != 0 {
+		if raw, _, err = take(rest, c.RemoteSize, 4); err != nil {
+			return err
+		}
+		c.remote = f.int32s(raw)
+	}
+	f.comms[c.Index] = c
+	return nil
+}
+
+func (f *file) readName(buf []byte) error {
+	var n layout.Name
+	rest, err := f.head(buf, &n)
+	if err != nil {
+		return err
+	}
+	text, _, err := take(rest, n.Length, 1)
+	if c := f.comms[n.Index]; c != nil && err == nil {
+		c.name = string(text)
+	}
+	return err
+}
+
+func (f *file) readEdges(buf []byte) error {
+	var e layout.Edges
+	rest, err := f.head(buf, &e)
+	if err != nil {
+		return err
+	}
+	raw, _, err := take(rest, e.Count, 4)
+	if c := f.comms[e.Index]; c != nil && err == nil {
+		c.edges = f.int32s(raw)
+	}
+	return err
+}
+
+func (f *file) readSlice(buf []byte) error {
+	var s sliceRecord
+	rest, err := f.head(buf, &s.Slice)
+	if err != nil {
+		return err
+	}
+	text, _, err := take(rest, s.Length, 1)
+	s.name = string(text)
+	f.slices = append(f.slices, s)
+	return err
+}
+
+func (f *file) readModule(buf []byte) error {
+	var m moduleRecord
+	rest, err := f.head(buf, &m.Module)
+	if err != nil {
+		return err
+	}
+	id, rest, err := take(rest, m.BuildIDLength, 1)
+	if err != nil {
+		return err
+	}
+	path, _, err := take(rest, m.PathLength, 1)
+	m.buildID, m.path = hex.EncodeToString(id), string(path)
+	f.modules = append(f.modules, m)
+	return err
+}
+
+func (f *file) readVector(buf []byte) error {
+	var v vectorRecord
+	rest, err := f.head(buf, &v.Vector)
+	if err != nil {
+		return err
+	}
+	raw, _, err := take(rest, v.Length, 8)
+	if err != nil {
+		return err
+	}
+	v.bytes = make([]uint64, v.Length)
+	for i := range v.bytes {
+		v.bytes[i] = f.order.Uint64(raw[8*i:])
+	}
+	f.vectors = append(f.vectors, v)
+	return nil
+}

@@ -1,0 +1,170 @@
+// Package recording reads the files that the library inside the application
+// leaves behind, one per process. Their layout is interpose/layout.
+//
+// A recording may be of a process that was killed, or that still runs: what is
+// not whole in it is not there yet. A file that is damaged is read as far as
+// it makes sense, and what was skipped is told in Profile.Problems.
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Is reports whether a file that starts with head is a recording.
+func Is(head []byte) bool { return bytes.HasPrefix(head, layout.Magic[:]) }
+
+// ReadFile reads the recording at path. Errors name the file and the place.
+func ReadFile(path string) (*profile.Profile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read recording: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read recording: %w", err)
+	}
+	p, err := Read(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("read recording %s: %w", path, err)
+	}
+	p.Source = path
+	return p, nil
+}
+
+// Read reads a recording of size bytes.
+func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
+	f, err := open(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return f.profile(), nil
+}
+
+// file is a recording whose log has been read.
+type file struct {
+	r      io.ReaderAt
+	size   int64
+	order  binary.ByteOrder
+	header layout.Header
+
+	strings  map[uint32]string
+	threads  []layout.Thread
+	comms    map[uint32]*commRecord
+	slices   []sliceRecord
+	modules  []moduleRecord
+	vectors  []vectorRecord
+	tables   map[uint64]layout.Segment // by offset
+	problems []string
+}
+
+type commRecord struct {
+	layout.Comm
+	members, remote, edges []int32
+	name                   string
+}
+
+type sliceRecord struct {
+	layout.Slice
+	name string
+}
+
+type moduleRecord struct {
+	layout.Module
+	buildID, path string
+}
+
+type vectorRecord struct {
+	layout.Vector
+	bytes []uint64
+}
+
+func open(r io.ReaderAt, size int64) (*file, error) {
+	f := &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{},
+		tables: map[uint64]layout.Segment{}}
+	if err := f.readHeader(); err != nil {
+		return nil, err
+	}
+	f.readSegments()
+	return f, nil
+}
+
+func (f *file) readHeader() error {
+	head := make([]byte, binary.Size(layout.Header{}))
+	if n, err := f.r.ReadAt(head, 0); n < len(head) {
+		if n < len(layout.Magic) || !Is(head) {
+			return fmt.Errorf("not a recording: it does not start with %q", layout.Magic[:])
+		}
+		return fmt.Errorf("truncated at byte %d, inside the header: %w", n, err)
+	}
+	if !Is(head) {
+		return fmt.Errorf("not a recording: it does not start with %q", layout.Magic[:])
+	}
+	f.order = binary.LittleEndian
+	if binary.BigEndian.Uint32(head[12:]) == layout.ByteOrder {
+		f.order = binary.BigEndian
+	} else if binary.LittleEndian.Uint32(head[12:]) != layout.ByteOrder {
+		return fmt.Errorf("byte 12: the byte order mark is neither")
+	}
+	if _, err := binary.Decode(head, f.order, &f.header); err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	if v := f.header.Version; v == 0 || v > layout.Version {
+		return fmt.Errorf("byte 8: version %d, this program reads up to %d", v, layout.Version)
+	}
+	if int(f.header.HeaderSize) < len(head) {
+		return fmt.Errorf("byte 16: header of %d bytes, at least %d expected", f.header.HeaderSize, len(head))
+	}
+	return nil
+}
+
+func (f *file) problem(at uint64, format string, args ...any) {
+	f.problems = append(f.problems, fmt.Sprintf("byte %d: ", at)+fmt.Sprintf(format, args...))
+}
+
+// readSegments walks the segments up to Header.End, or to the first that makes
+// no sense: behind it nothing can be found.
+func (f *file) readSegments() {
+	end := f.header.End
+	if end > uint64(f.size) {
+		f.problem(uint64(f.size), "truncated: %d bytes were recorded", end)
+		end = uint64(f.size)
+	}
+	segmentSize := uint64(binary.Size(layout.Segment{}))
+	for at := uint64(f.header.HeaderSize); at+segmentSize <= end; {
+		var s layout.Segment
+		if err := f.decode(at, &s); err != nil {
+			f.problem(at, "%v", err)
+			return
+		}
+		if s.Magic != layout.SegmentMagic || s.Size < segmentSize || s.Size > layout.MaxSegment || s.Size > end-at {
+			f.problem(at, "not a segment that fits into the file")
+			return
+		}
+		switch s.Kind {
+		case layout.SegmentLog:
+			f.readLog(at+segmentSize, at+s.Size)
+		case layout.SegmentTable, layout.SegmentFree:
+			f.tables[at] = s
+		default:
+			f.problem(at, "segment of unknown kind %d, skipped", s.Kind)
+		}
+		at += s.Size
+	}
+}
+
+func (f *file) decode(at uint64, v any) error {
+	buf := make([]byte, binary.Size(v))
+	if _, err := f.r.ReadAt(buf, int64(at)); err != nil {
+		return err
+	}
+	_, err := binary.Decode(buf, f.order, v)
+	return err
+}

@@ -1,0 +1,35 @@
+// Package testenv tells tests what the machine has.
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// Need stops the test unless every program is on PATH: it is skipped on a
+// developer's machine, and fails under CI, where none may be skipped.
+func Need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			Skip(t, "needs "+name+", which is not on PATH")
+		}
+	}
+}
+
+// Skip is t.Skip on a developer's machine and t.Fatal under CI.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	if InCI() {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// InCI reports whether the environment says that this is continuous
+// integration: CI is set, and to something else than no.
+func InCI() bool {
+	return !slices.Contains([]string{"", "0", "false"}, os.Getenv("CI"))
+}

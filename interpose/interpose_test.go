@@ -1,0 +1,157 @@
+package interpose
+
+import (
+	"context"
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/interpose/calls"
+)
+
+// compilers are the MPIs' compiler wrappers that the tests want.
+var compilers = []string{"mpicc.openmpi", "mpicc.mpich"}
+
+func build(t *testing.T, cc string, flags ...string) string {
+	t.Helper()
+	testenv.Need(t, cc)
+	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "cache"))
+	lib, err := Build(context.Background(), BuildOptions{CC: cc, CFlags: flags, Log: testLog{t}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
+}
+
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) { l.t.Logf("%s", p); return len(p), nil }
+
+func TestBuildWithoutWarnings(t *testing.T) {
+	for _, cc := range compilers {
+		t.Run(cc, func(t *testing.T) { build(t, cc, "-Werror") })
+		t.Run(cc+" with clang", func(t *testing.T) {
+			testenv.Need(t, "clang")
+			t.Setenv("OMPI_CC", "clang")
+			t.Setenv("MPICH_CC", "clang")
+			build(t, cc, "-Werror", "-Wno-unknown-warning-option")
+		})
+	}
+}
+
+// A preload reaches programs that have no MPI: the library must need none.
+func TestLibraryNeedsNoMPI(t *testing.T) {
+	for _, cc := range compilers {
+		t.Run(cc, func(t *testing.T) {
+			f, err := elf.Open(build(t, cc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			needed, err := f.ImportedLibraries()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, lib := range needed {
+				if strings.Contains(lib, "mpi") {
+					t.Errorf("the library is linked to %s", lib)
+				}
+			}
+			symbols, err := f.DynamicSymbols()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range symbols {
+				if s.Section == elf.SHN_UNDEF && isMPI(s.Name) {
+					t.Errorf("undefined symbol %s", s.Name)
+				}
+				if s.Section != elf.SHN_UNDEF && !strings.HasPrefix(s.Name, "MPI_") {
+					t.Errorf("exports %s, which is no MPI function", s.Name)
+				}
+			}
+		})
+	}
+}
+
+// Every function of the table that the MPI has is exported.
+func TestWrapsWhatTheMPIHas(t *testing.T) {
+	for _, cc := range compilers {
+		t.Run(cc, func(t *testing.T) {
+			o := BuildOptions{CC: cc}
+			testenv.Need(t, cc)
+			work := t.TempDir()
+			if err := o.writeHave(context.Background(), work); err != nil {
+				t.Fatal(err)
+			}
+			have, err := os.ReadFile(filepath.Join(work, "have.h"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := elf.Open(build(t, cc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			symbols, err := f.DynamicSymbols()
+			if err != nil {
+				t.Fatal(err)
+			}
+			exported := map[string]bool{}
+			for _, s := range symbols {
+				exported[s.Name] = s.Section != elf.SHN_UNDEF
+			}
+			for _, c := range calls.Table {
+				for _, name := range []string{c.Name, c.Name + "_c"} {
+					if strings.Contains(string(have), "MT_HAVE_"+name+" ") && !exported["MPI_"+name] {
+						t.Errorf("MPI_%s is in mpi.h and not wrapped", name)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestBuildIsCached(t *testing.T) {
+	testenv.Need(t, compilers[0])
+	t.Setenv("MPITRACE_CACHE", t.TempDir()+"/cache")
+	o := BuildOptions{CC: compilers[0]}
+	first, err := Build(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Build(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(second)
+	if err != nil || first != second || !before.ModTime().Equal(after.ModTime()) {
+		t.Errorf("built again: %s, then %s (%v)", first, second, err)
+	}
+	o.CFlags = []string{"-DMT_OTHER"}
+	if third, err := Build(context.Background(), o); err != nil || third == first {
+		t.Errorf("other flags gave %s, %v", third, err)
+	}
+}
+
+func TestBuildRefusesUnsafeCache(t *testing.T) {
+	testenv.Need(t, compilers[0])
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MPITRACE_CACHE", dir)
+	if _, err := Build(context.Background(), BuildOptions{CC: compilers[0]}); err == nil {
+		t.Error("built into a directory that others can write to")
+	}
+	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "with space"))
+	if _, err := Build(context.Background(), BuildOptions{CC: compilers[0]}); err == nil {
+		t.Error("built into a path with a space, which LD_PRELOAD would cut")
+	}
+}

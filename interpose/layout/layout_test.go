@@ -1,0 +1,27 @@
+package layout
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// The derived header asserts each size and offset as Go has it: it must
+// compile, by itself, as a C compiler sees the structs.
+func TestCompilerAgrees(t *testing.T) {
+	testenv.Need(t, "cc")
+	source := filepath.Join(t.TempDir(), "layout.c")
+	header, err := filepath.Abs(filepath.Join("..", "src", "layout_gen.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(source, []byte("#include \""+header+"\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cc", "-std=c11", "-fsyntax-only", source).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

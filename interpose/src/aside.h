@@ -1,0 +1,8 @@
+// Stepping aside for good, where the MPI is not the one we were built for.
+#ifndef MT_ASIDE_H
+#define MT_ASIDE_H
+
+// Makes every wrapper a plain jump to the MPI's own function.
+void mt_step_aside(void);
+
+#endif
