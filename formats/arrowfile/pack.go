@@ -1,0 +1,108 @@
+package arrowfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// maxRanks is the largest group that a file is believed to have: more than any
+// machine has had cores. maxPacked is the most bytes that a packed part may
+// unfold to, a number for each of them.
+const (
+	maxRanks  = 1 << 24
+	maxPacked = binary.MaxVarintLen64 * maxRanks
+)
+
+var errPacked = errors.New("packed part is damaged")
+
+// Packed parts are variable-length integers, each the difference to the one
+// before, compressed with zstd.
+
+var packer = sync.OnceValue(func() *zstd.Encoder {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return enc
+})
+
+var unpacker = sync.OnceValue(func() *zstd.Decoder {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		panic(err)
+	}
+	return dec
+})
+
+func packVector(values []uint64) []byte {
+	var raw []byte
+	var last uint64
+	for _, v := range values {
+		raw = binary.AppendVarint(raw, int64(v-last)) // wraps round, and back on reading
+		last = v
+	}
+	return packer().EncodeAll(raw, nil)
+}
+
+// unpackVector reads n values.
+func unpackVector(packed []byte, n int) ([]uint64, error) {
+	raw, err := unpacker().DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPacked, err)
+	}
+	if n < 0 || n > len(raw) { // a value takes a byte or more
+		return nil, fmt.Errorf("%w: %d values in %d bytes", errPacked, n, len(raw))
+	}
+	values := make([]uint64, n)
+	var last uint64
+	for i := range values {
+		delta, used := binary.Varint(raw)
+		if used <= 0 {
+			return nil, fmt.Errorf("%w: value %d is cut off", errPacked, i)
+		}
+		raw, last = raw[used:], last+uint64(delta)
+		values[i] = last
+	}
+	if len(raw) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes too many", errPacked, len(raw))
+	}
+	return values, nil
+}
+
+// rowKeys are the parts of a row's key that the columns show in another form:
+// a communicator by its label, a peer by its world rank, an address by module.
+func rowKeys(r *profile.Row) [5]uint64 {
+	return [5]uint64{uint64(r.Spread), uint64(int64(r.Comm)), uint64(int64(r.Peer)), uint64(r.Slice), r.Callsite}
+}
+
+// packKeys keeps the keys of all rows, one part after the other.
+func packKeys(rows []profile.Row) []byte {
+	var flat []uint64
+	for part := range 5 {
+		for i := range rows {
+			flat = append(flat, rowKeys(&rows[i])[part])
+		}
+	}
+	return packVector(flat)
+}
+
+// unpackKeys puts packed keys into the rows.
+func unpackKeys(packed []byte, rows []profile.Row) error {
+	n := len(rows)
+	flat, err := unpackVector(packed, 5*n)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		r := &rows[i]
+		r.Spread, r.Comm, r.Peer = profile.Spread(flat[i]), int32(flat[n+i]), int32(flat[2*n+i])
+		r.Slice, r.Callsite = uint32(flat[3*n+i]), flat[4*n+i]
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package arrowfile
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"iter"
+	"path"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// fact is one row of profile.arrow.
+type fact struct {
+	*profile.Row
+	of *process
+}
+
+// process is a profile with the texts of its rows made once.
+type process struct {
+	*profile.Profile
+	comms     []string          // labels, by index
+	slices    map[uint32]string // names, by index
+	callsites map[uint64]string // by address
+}
+
+// WriteProfile writes the table of facts of all the profiles, sorted by run (in
+// the order in which the runs are first met) and rank, each profile's rows in
+// their own order.
+func WriteProfile(w io.Writer, ps []*profile.Profile) error {
+	ps = sorted(ps)
+	head, err := headerOf(ps)
+	if err != nil {
+		return fmt.Errorf("write arrow table: %w", err)
+	}
+	head[keyTable] = tableProfile
+	if err := write(w, head, factColumns(), facts(ps)); err != nil {
+		return fmt.Errorf("write arrow table: %w", err)
+	}
+	return nil
+}
+
+func sorted(ps []*profile.Profile) []*profile.Profile {
+	met := map[string]int{}
+	for _, p := range ps {
+		if _, ok := met[p.Run]; !ok {
+			met[p.Run] = len(met)
+		}
+	}
+	ps = slices.Clone(ps)
+	slices.SortStableFunc(ps, func(a, b *profile.Profile) int {
+		return cmp.Or(cmp.Compare(met[a.Run], met[b.Run]), cmp.Compare(a.Rank, b.Rank))
+	})
+	return ps
+}
+
+func facts(ps []*profile.Profile) iter.Seq[fact] {
+	procs := make([]*process, len(ps))
+	for i, p := range ps {
+		procs[i] = newProcess(p)
+	}
+	return func(yield func(fact) bool) {
+		for _, p := range procs {
+			for i := range p.Rows {
+				if !yield(fact{&p.Rows[i], p}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func newProcess(p *profile.Profile) *process {
+	out := &process{Profile: p, comms: make([]string, len(p.Comms)),
+		slices: map[uint32]string{}, callsites: map[uint64]string{}}
+	for i := range p.Comms {
+		out.comms[i] = p.Comms[i].Label()
+	}
+	for _, s := range p.Slices {
+		out.slices[s.Index] = s.Name
+	}
+	for i := range p.Rows {
+		addr := p.Rows[i].Callsite
+		if _, ok := out.callsites[addr]; !ok {
+			out.callsites[addr] = placeOf(p.Modules, addr)
+		}
+	}
+	return out
+}
+
+// placeOf names an address by the module it lies in and the module's own
+// address of it, which is what addr2line and the module's symbols speak of.
+func placeOf(modules []profile.Module, addr uint64) string {
+	if m := moduleOf(modules, addr); m >= 0 {
+		return fmt.Sprintf("%s+%#x", path.Base(modules[m].Path), addr-modules[m].Bias)
+	}
+	return fmt.Sprintf("%#x", addr)
+}
+
+// moduleOf is the index of the module that holds the address, -1 if none does.
+func moduleOf(modules []profile.Module, addr uint64) int {
+	return slices.IndexFunc(modules, func(m profile.Module) bool { return m.Start <= addr && addr < m.End })
+}
+
+// comm is the row's communicator, nil if it has none.
+func (f fact) comm() *profile.Comm {
+	if f.Comm < 0 || int(f.Comm) >= len(f.of.Comms) {
+		return nil
+	}
+	return &f.of.Comms[f.Comm]
+}
+
+func (f fact) commLabel() (string, bool) {
+	if f.comm() == nil {
+		return "", false
+	}
+	return f.of.comms[f.Comm], true
+}
+
+// worldPeer is the peer's world rank, if it has one.
+func (f fact) worldPeer() (int32, bool) {
+	c := f.comm()
+	if c == nil {
+		return 0, false
+	}
+	rank := c.WorldRank(f.Peer)
+	return int32(rank), rank >= 0
+}
+
+func (f fact) sliceName() string {
+	if name, ok := f.of.slices[f.Slice]; ok {
+		return name
+	}
+	return fmt.Sprintf("slice %d", f.Slice)
+}
+
+// timed tells whether the shortest and longest call are known.
+func (f fact) timed() bool { return f.MaxNs > 0 }
+
+// factColumns are the columns of profile.arrow, in order.
+func factColumns() []column[fact] {
+	return []column[fact]{
+		textColumn("run", "the MPI job, as its launcher names it", func(f fact) string { return f.of.Run }),
+		int32Column("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the calls; -1 where it ended before that was known",
+			func(f fact) int32 { return int32(f.of.Rank) }),
+		int32Column("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended",
+			func(f fact) int32 { return f.Thread }),
+		textColumn("call", "the MPI function, without MPI_", func(f fact) string { return f.Call }),
+		textColumn("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other", func(f fact) string { return f.Class.String() }),
+		textColumn("direction", "which way the bytes went, seen from rank: none (a call that moved nothing itself), send, recv, read, write",
+			func(f fact) string { return f.Direction.String() }),
+		optionalText("comm", "communicator, by its name and the start of its id; null where the call has none", true, fact.commLabel),
+		optionalInt32("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null where there is none: no peer, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, a process of another world",
+			fact.worldPeer),
+		uint8Column("size_class", "log2 class", "of one message: 0 if it is empty, k+1 for 2^k <= bytes < 2^(k+1)", func(f fact) uint8 { return f.SizeClass }),
+		textColumn("callsite", "where the call returns to: module and address in the module's file; a bare address where the module is not known",
+			func(f fact) string { return f.of.callsites[f.Callsite] }),
+		textColumn("slice", "part of the run in which the call began", fact.sliceName),
+		uint64Column("calls", "calls", "how often the function was called under this key", func(f fact) uint64 { return f.Calls }),
+		uint64Column("messages", "messages", "messages that moved under this key; a collective's are those to all others together", func(f fact) uint64 { return f.Messages }),
+		uint64Column("bytes", "bytes", "data in these messages, without gaps of datatypes", func(f fact) uint64 { return f.Bytes }),
+		uint64Column("time_ns", "ns", "time in the calls, sum", func(f fact) uint64 { return f.TimeNs }),
+		optionalUint64("min_ns", "ns", "shortest call; null where no call was timed", func(f fact) (uint64, bool) { return f.MinNs, f.timed() }),
+		optionalUint64("max_ns", "ns", "longest call; null where no call was timed", func(f fact) (uint64, bool) { return f.MaxNs, f.timed() }),
+	}
+}

@@ -1,0 +1,107 @@
+package arrowfile
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// WriteRanks writes one row for each process, sorted by run and rank.
+func WriteRanks(w io.Writer, ps []*profile.Profile) error {
+	meta := map[string]string{keyTable: tableRanks}
+	if err := write(w, meta, rankColumns(), slices.Values(sorted(ps))); err != nil {
+		return fmt.Errorf("write arrow table of ranks: %w", err)
+	}
+	return nil
+}
+
+// lastKnown is the last moment known of a process, in Unix ns.
+func lastKnown(p *profile.Profile) int64 { return max(p.End, p.FinalizeStart, p.InitEnd) }
+
+// wallNs is the time from entering MPI_Init to the last moment known.
+func wallNs(p *profile.Profile) (uint64, bool) { return span(p.Start, lastKnown(p)) }
+
+// appNs is the application time: from the end of Init to the start of
+// Finalize, or to the last moment known of a process that never came there.
+func appNs(p *profile.Profile) (uint64, bool) {
+	if p.FinalizeStart == 0 {
+		return span(p.InitEnd, lastKnown(p))
+	}
+	return span(p.InitEnd, p.FinalizeStart)
+}
+
+// span is the time between two moments, if both are known.
+func span(from, to int64) (uint64, bool) {
+	if from == 0 || to < from {
+		return 0, false
+	}
+	return uint64(to - from), true
+}
+
+// mpiNs is the time in MPI calls, Init and Finalize apart.
+func mpiNs(p *profile.Profile) (sum uint64) {
+	for i := range p.Rows {
+		switch p.Rows[i].Call {
+		case "Init", "Init_thread", "Finalize":
+		default:
+			sum += p.Rows[i].TimeNs
+		}
+	}
+	return sum
+}
+
+func totalCalls(p *profile.Profile) (sum uint64) {
+	for i := range p.Rows {
+		sum += p.Rows[i].Calls
+	}
+	return sum
+}
+
+// commandLine quotes arguments that a shell would split.
+func commandLine(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = a
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$*?;&|<>()`") {
+			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// rankColumns are the columns of ranks.arrow, in order.
+func rankColumns() []column[*profile.Profile] {
+	type row = *profile.Profile
+	lost := func(name, unit, doc string, get func(profile.Losses) uint64) column[row] {
+		return uint64Column(name, unit, doc, func(p row) uint64 { return get(p.Losses) })
+	}
+	return []column[row]{
+		textColumn("run", "the MPI job, as its launcher names it", func(p row) string { return p.Run }),
+		int32Column("rank", "world rank", "rank in MPI_COMM_WORLD; -1 where the process ended before that was known", func(p row) int32 { return int32(p.Rank) }),
+		textColumn("host", "node name", func(p row) string { return p.Host }),
+		int32Column("pid", "process id", "on its node", func(p row) int32 { return int32(p.Pid) }),
+		textColumn("program", "path of the executable", func(p row) string { return p.Program }),
+		textColumn("command", "command line, quoted for a shell", func(p row) string { return commandLine(p.Command) }),
+		textColumn("library", "the MPI library, as it names itself", func(p row) string { return p.Library }),
+		textColumn("state", "how the recording ended: finalized, or running where MPI_Finalize was never reached", func(p row) string { return p.State.String() }),
+		timeColumn("start", "entering MPI_Init", func(p row) int64 { return p.Start }),
+		timeColumn("init_end", "leaving MPI_Init; null if never", func(p row) int64 { return p.InitEnd }),
+		timeColumn("finalize_start", "entering MPI_Finalize; null if never", func(p row) int64 { return p.FinalizeStart }),
+		timeColumn("end", "the last moment known", func(p row) int64 { return p.End }),
+		optionalUint64("wall_ns", "ns", "from start to end", wallNs),
+		optionalUint64("app_ns", "ns", "from init_end to finalize_start, or to end where MPI_Finalize was never reached", appNs),
+		uint64Column("mpi_ns", "ns", "time in MPI calls over all threads, without Init, Init_thread and Finalize", mpiNs),
+		int32Column("threads", "threads", "threads that called MPI at the same time", func(p row) int32 { return int32(p.Threads) }),
+		uint64Column("calls", "calls", "MPI calls that were counted", totalCalls),
+		lost("lost_calls", "calls", "calls seen but not recorded", func(l profile.Losses) uint64 { return l.Calls }),
+		lost("folded_calls", "calls", "calls counted without their peer or communicator, for want of room", func(l profile.Losses) uint64 { return l.Folded }),
+		lost("lost_requests", "requests", "requests that could not be followed to their completion", func(l profile.Losses) uint64 { return l.Requests }),
+		lost("lost_comms", "communicators", "communicators that could not be described", func(l profile.Losses) uint64 { return l.Comms }),
+		lost("negative_ticks", "calls", "calls whose clock ran backwards, counted with no time", func(l profile.Losses) uint64 { return l.NegativeTicks }),
+		lost("damaged", "parts", "parts of the recording that could not be read", func(l profile.Losses) uint64 { return l.Damaged }),
+		textColumn("source", "the file that this was read from", func(p row) string { return p.Source }),
+	}
+}
