@@ -108,6 +108,9 @@ func (f *file) readComm(buf []byte) error {
 	if c.Size > layout.MaxRankCount || c.RemoteSize > layout.MaxRankCount {
 		return fmt.Errorf("communicator of %d and %d processes", c.Size, c.RemoteSize)
 	}
+	if c.Flags&layout.CommList == 0 && !f.inWorld(&c.Comm) {
+		return fmt.Errorf("communicator of %d processes, %d + %d*i, in a world of %d", c.Size, c.Base, c.Stride, f.header.WorldSize)
+	}
 	var raw []byte
 	if c.Flags&layout.CommList != 0 {
 		if raw, rest, err = take(rest, c.Size, 4); err != nil {
@@ -123,6 +126,13 @@ func (f *file) readComm(buf []byte) error {
 	}
 	f.comms[c.Index] = c
 	return nil
+}
+
+// inWorld checks members that are given by a formula: no list bounds them.
+func (f *file) inWorld(c *layout.Comm) bool {
+	world := int64(f.header.WorldSize)
+	last := int64(c.Base) + int64(c.Stride)*(int64(c.Size)-1)
+	return c.Size == 0 || int64(c.Size) <= world && c.Base >= 0 && int64(c.Base) < world && last >= 0 && last < world
 }
 
 func (f *file) readName(buf []byte) error {

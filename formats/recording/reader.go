@@ -119,6 +119,9 @@ func (f *file) readHeader() error {
 	if v := f.header.Version; v == 0 || v > layout.Version {
 		return fmt.Errorf("byte 8: version %d, this program reads up to %d", v, layout.Version)
 	}
+	if f.header.WorldSize > layout.MaxRankCount {
+		return fmt.Errorf("byte 36: a world of %d processes", f.header.WorldSize)
+	}
 	if int(f.header.HeaderSize) < len(head) {
 		return fmt.Errorf("byte 16: header of %d bytes, at least %d expected", f.header.HeaderSize, len(head))
 	}

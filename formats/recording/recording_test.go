@@ -1,0 +1,207 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// builder writes a recording as the library does, for tests that need one of a
+// known shape. Two ticks are one nanosecond in it.
+type builder struct {
+	log  []byte
+	rows []layout.Row
+}
+
+// record appends a log record; the Record at the start of v is filled in here.
+func (b *builder) record(kind uint32, v any, tail ...any) {
+	body, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic(err)
+	}
+	for _, t := range tail {
+		if body, err = binary.Append(body, binary.LittleEndian, t); err != nil {
+			panic(err)
+		}
+	}
+	for len(body)%8 != 0 {
+		body = append(body, 0)
+	}
+	binary.LittleEndian.PutUint32(body, uint32(len(body)))
+	binary.LittleEndian.PutUint32(body[4:], kind)
+	b.log = append(b.log, body...)
+}
+
+func (b *builder) text(key uint32, s string) {
+	b.record(layout.RecordString, layout.String{Key: key, Length: uint32(len(s))}, []byte(s))
+}
+
+// bytes lays the file out: header, the log, a table of 256 rows, a stale table.
+func (b *builder) bytes() []byte {
+	const segment = 64
+	logSize := uint64(segment + len(b.log) + 64)
+	tableSize := uint64(segment + 256*64)
+	tableAt := layout.HeaderSize + logSize
+	b.log = binary.LittleEndian.AppendUint32(b.log, 40)
+	b.log = binary.LittleEndian.AppendUint32(b.log, layout.RecordThread)
+	b.log, _ = binary.Append(b.log, binary.LittleEndian, [...]uint32{0, 0})
+	b.log = binary.LittleEndian.AppendUint64(b.log, tableAt)
+	b.log = append(b.log, make([]byte, 16)...)
+
+	h := layout.Header{Magic: layout.Magic, Version: 1, ByteOrder: layout.ByteOrder, HeaderSize: layout.HeaderSize,
+		State: layout.StateFinalized, End: tableAt + 2*tableSize, WorldRank: 1, WorldSize: 4, Pid: 7,
+		Clock:       layout.ClockTSC,
+		Start:       layout.Clock{Ticks: 1000, Monotonic: 5000, Realtime: 1_000_000},
+		FinalizeEnd: layout.Clock{Ticks: 3000, Monotonic: 6000, Realtime: 1_001_000}}
+	out, _ := binary.Append(nil, binary.LittleEndian, h)
+	out = append(out, make([]byte, layout.HeaderSize-len(out))...)
+	add := func(kind uint32, size, rows uint64, body []byte) {
+		out, _ = binary.Append(out, binary.LittleEndian,
+			layout.Segment{Magic: layout.SegmentMagic, Kind: kind, Size: size, Rows: rows})
+		out = append(append(out, body...), make([]byte, size-segment-uint64(len(body)))...)
+	}
+	add(layout.SegmentLog, logSize, 0, b.log)
+	var table []byte
+	for _, r := range b.rows {
+		table, _ = binary.Append(table, binary.LittleEndian, r)
+	}
+	add(layout.SegmentTable, tableSize, 256, table)
+	add(layout.SegmentFree, tableSize, 256, table) // outgrown: must not be counted again
+	return out
+}
+
+// sample is rank 1 of 4: a send to world rank 3 as rank 0 of a reversed
+// sub-communicator {3, 1}, a receive, a Bcast as root, and an Alltoallv.
+func sample() *builder {
+	b := &builder{}
+	b.text(layout.StringHost, "node7")
+	b.text(layout.StringJob, "job9")
+	b.text(layout.StringCommand, "app\x00-x\x00")
+	world := layout.Comm{Index: 0, ID: [2]uint64{1, 2}, Parent: layout.CommNone, Size: 4, Rank: 1, Stride: 1}
+	b.record(layout.RecordComm, world)
+	b.record(layout.RecordName, layout.Name{Index: 0, Length: 14}, []byte("MPI_COMM_WORLD"))
+	sub := layout.Comm{Index: 1, Flags: layout.CommList | layout.CommFreed, ID: [2]uint64{3, 4}, Constructor: 166, Size: 2, Rank: 1}
+	b.record(layout.RecordComm, sub, []int32{3, 1})
+	b.record(layout.RecordVector, layout.Vector{Comm: 0, Call: 79, Direction: layout.DirSend, Length: 4, Count: 2},
+		[]uint64{10, 99, 20, 30})
+	row := func(comm uint32, peer int32, call uint16, dir, class uint8, count, bytes, time uint64) {
+		b.rows = append(b.rows, layout.Row{Callsite: 0x1234, Comm: comm, Peer: peer, Call: call, Direction: dir,
+			SizeClass: class, Count: count, Bytes: bytes, Time: time, Min: time / max(count, 1), Max: time})
+	}
+	row(1, 0, 10, layout.DirSend, 4, 3, 30, 600)
+	row(0, 2, 24, layout.DirRecvPosted, 3, 5, 20, 0)
+	row(0, 1, 71, layout.DirSend, 4, 2, 16, 40)
+	row(0, layout.PeerNone, 79, layout.DirSend, 5, 2, 60, 80)
+	return b
+}
+
+func read(t *testing.T, raw []byte) *profile.Profile {
+	t.Helper()
+	p, err := Read(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestRead(t *testing.T) {
+	p := read(t, sample().bytes())
+	if p.Rank != 1 || p.Size != 4 || p.Host != "node7" || p.Run != "job9" || p.State != profile.Finalized || p.Problems != nil {
+		t.Errorf("%+v", p)
+	}
+	if diff := cmp.Diff([]string{"app", "-x"}, p.Command); diff != "" {
+		t.Error(diff)
+	}
+	want := []profile.Row{
+		{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Comm: 1, Peer: 0, SizeClass: 4,
+			Callsite: 0x1234, Calls: 3, Messages: 3, Bytes: 30, TimeNs: 300, MinNs: 100, MaxNs: 300},
+		{Call: "Irecv", Class: profile.P2P, Direction: profile.Recv, Spread: profile.ToPeer, Comm: 0, Peer: 2, SizeClass: 3,
+			Callsite: 0x1234, Messages: 5, Bytes: 20},
+		{Call: "Bcast", Class: profile.OneToAll, Direction: profile.Send, Spread: profile.ToOthers, Comm: 0, Peer: 1, SizeClass: 4,
+			Callsite: 0x1234, Calls: 2, Messages: 6, Bytes: 48, TimeNs: 20, MinNs: 10, MaxNs: 20},
+		{Call: "Alltoallv", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToVector, Comm: 0, Peer: -1, SizeClass: 5,
+			Callsite: 0x1234, Calls: 2, Messages: 6, Bytes: 60, TimeNs: 40, MinNs: 20, MaxNs: 40},
+	}
+	if diff := cmp.Diff(want, p.Rows); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadTraffic(t *testing.T) {
+	hist := profile.Histogram{4: 3}
+	want := []profile.Flow{
+		{Kind: profile.External, From: 1, To: 3, Bytes: 30, Messages: 3, Histogram: &hist},
+		{Kind: profile.Collective, From: 1, To: 0, Bytes: 16 + 10, Messages: 4},
+		{Kind: profile.Collective, From: 1, To: 2, Bytes: 16 + 20, Messages: 4},
+		{Kind: profile.Collective, From: 1, To: 3, Bytes: 16 + 30, Messages: 4},
+	}
+	if diff := cmp.Diff(want, read(t, sample().bytes()).Traffic().Flows); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadBadFiles(t *testing.T) {
+	good := sample().bytes()
+	flip := func(at int, v byte) []byte {
+		raw := bytes.Clone(good)
+		raw[at] = v
+		return raw
+	}
+	for _, c := range []struct {
+		name, want string
+		raw        []byte
+	}{
+		{"empty", "not a recording", nil},
+		{"another file", "not a recording", []byte("hello, this is no recording at all")},
+		{"cut inside the header", "truncated at byte 100", good[:100]},
+		{"a version to come", "version 9", flip(8, 9)},
+		{"a mixed byte order", "byte order", flip(13, 9)},
+		{"a header of no size", "byte 16", flip(17, 0)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Read(bytes.NewReader(c.raw), int64(len(c.raw)))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Wherever a file is cut behind its header, what is left is read, and the cut
+// is told with its place.
+func TestReadTruncated(t *testing.T) {
+	good := sample().bytes()
+	for cut := layout.HeaderSize; cut < len(good); cut += 97 {
+		p := read(t, good[:cut])
+		if len(p.Problems) == 0 || p.Losses.Damaged == 0 {
+			t.Fatalf("cut at %d: nothing was said", cut)
+		}
+	}
+}
+
+func TestReadSurvivesFlippedBits(t *testing.T) {
+	good := sample().bytes()
+	for at := 0; at < len(good); at += 5 {
+		raw := bytes.Clone(good)
+		raw[at] ^= 0x81
+		if p, err := Read(bytes.NewReader(raw), int64(len(raw))); err == nil && p.Size < 1000 { // a large world is no lie that a reader can know
+			p.Traffic()
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(sample().bytes())
+	f.Add(sample().bytes()[:5000])
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if p, err := Read(bytes.NewReader(raw), int64(len(raw))); err == nil && p.Size < 1000 { // a large world is no lie that a reader can know
+			p.Traffic()
+		}
+	})
+}
