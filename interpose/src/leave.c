@@ -112,7 +112,7 @@ void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, int flag, MP
         remember_message(s, comm, *message);
 }
 
-void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
+void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume)
 {
     if (!s->thread)
         return;
@@ -121,14 +121,14 @@ void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
         return;
     }
     uint64_t ticks = mt_close(s);
-    mt_volume_book(s, comm, &volume, ticks);
+    mt_volume_book(s, comm, volume, ticks);
 }
 
-void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
+void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume, MPI_Request *request)
 {
     mt_leave_probe(s, rc, comm, MT_NO_RANK);
     if (rc == MPI_SUCCESS && mt_on())
-        mt_volume_promise(s, comm, &volume, *request);
+        mt_volume_promise(s, comm, volume, *request);
 }
 
 // Communicator management: the call is booked under the parent.

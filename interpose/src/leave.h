@@ -69,8 +69,19 @@ void mt_leave_start(mt_span *s, int rc, MPI_Request *request);
 void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[]);
 void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, int flag, MPI_Message *message);
 
-void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume);
-void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request);
+void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume);
+void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume, MPI_Request *request);
+
+// The volume is made in place and handed on by its address.
+MT_INLINE void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
+{
+    mt_leave_volume(s, rc, comm, &volume);
+}
+
+MT_INLINE void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
+{
+    mt_leave_volume_init(s, rc, comm, &volume, request);
+}
 
 // Communicator management: the call is booked under the parent.
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made);

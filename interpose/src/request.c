@@ -31,29 +31,31 @@ static uint64_t scatter(uint64_t key)
     return key * 0x9e3779b97f4a7c15u;
 }
 
-static mt_shard *open_shard(mt_table *table, uint64_t key)
+static mt_shard *open_shard(mt_table *table, uint64_t hash)
 {
-    mt_shard *s = &table->shards[scatter(key) >> 60];
-    if (mt_multiple)
-        pthread_mutex_lock(&s->lock);
+    if (mt_likely(!mt_multiple))
+        return &table->shards[0];
+    mt_shard *s = &table->shards[hash >> 60];
+    pthread_mutex_lock(&s->lock);
     return s;
 }
 
 static void close_shard(mt_shard *s)
 {
-    if (mt_multiple)
+    if (mt_unlikely(mt_multiple))
         pthread_mutex_unlock(&s->lock);
 }
 
-static uint64_t slot_of(const mt_shard *s, uint64_t key)
+// The place of the key, or the empty one where it belongs.
+static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
 {
-    uint64_t i = (scatter(key) >> 28) & (s->capacity - 1);
+    uint64_t mask = s->capacity - 1, i = (hash >> 28) & mask;
     while (s->entries[i].key && s->entries[i].key != key)
-        i = (i + 1) & (s->capacity - 1);
-    return i;
+        i = (i + 1) & mask;
+    return &s->entries[i];
 }
 
-static bool widen(mt_shard *s)
+static MT_SLOW bool widen(mt_shard *s)
 {
     mt_shard old = *s;
     uint64_t capacity = old.capacity ? old.capacity * 2 : 32;
@@ -64,14 +66,14 @@ static bool widen(mt_shard *s)
     s->capacity = capacity;
     for (uint64_t i = 0; i < old.capacity; i++)
         if (old.entries[i].key)
-            entries[slot_of(s, old.entries[i].key)] = old.entries[i];
+            *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
     free(old.entries);
     return true;
 }
 
 static void count(int64_t n)
 {
-    if (mt_multiple)
+    if (mt_unlikely(mt_multiple))
         atomic_fetch_add_explicit(&mt_request_count, n, memory_order_relaxed);
     else
         atomic_store_explicit(&mt_request_count,
@@ -81,18 +83,19 @@ static void count(int64_t n)
 
 void mt_table_put(mt_table *table, const mt_request *entry)
 {
-    mt_shard *s = open_shard(table, entry->key);
-    if (s->used * 2 >= s->capacity && !widen(s)) {
+    uint64_t hash = scatter(entry->key);
+    mt_shard *s = open_shard(table, hash);
+    if (mt_unlikely(s->used * 2 >= s->capacity) && !widen(s)) {
         mt_lost(&mt_header->lost_requests, 1);
         close_shard(s);
         return;
     }
-    uint64_t i = slot_of(s, entry->key);
-    if (!s->entries[i].key) {
+    mt_request *at = place_of(s, entry->key, hash);
+    if (!at->key) {
         s->used++;
         count(1);
     }
-    s->entries[i] = *entry;
+    *at = *entry;
     close_shard(s);
 }
 
@@ -114,17 +117,15 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
 {
     if (atomic_load_explicit(&mt_request_count, memory_order_relaxed) == 0 || key == 0)
         return false;
-    mt_shard *s = open_shard(table, key);
-    bool found = false;
-    if (s->capacity) {
-        uint64_t i = slot_of(s, key);
-        found = s->entries[i].key == key;
-        if (found) {
-            *entry = s->entries[i];
-            close_gap(s, i);
-            s->used--;
-            count(-1);
-        }
+    uint64_t hash = scatter(key);
+    mt_shard *s = open_shard(table, hash);
+    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    bool found = at && at->key == key;
+    if (found) {
+        *entry = *at;
+        close_gap(s, (uint64_t)(at - s->entries));
+        s->used--;
+        count(-1);
     }
     close_shard(s);
     return found;
@@ -169,7 +170,8 @@ void mt_request_freed(mt_request *e)
 {
     if (is_open_receive(e))
         mt_lost(&mt_header->lost_requests, 1);
-    free(e->extra);
+    if (e->kind == MT_PERSISTENT_COLL || e->kind == MT_NEW_COMM)
+        free(e->extra);
 }
 
 void mt_request_done(mt_request *e, const MPI_Status *status)

@@ -20,17 +20,19 @@ typedef enum mt_request_kind {
 } mt_request_kind;
 
 typedef struct mt_request {
-    uint64_t key; // the handle
+    uint64_t key; // the handle; 0 in an empty place
     uint64_t site;
     mt_comm *comm;
-    uint64_t bytes; // of a persistent send
-    void *extra;    // mt_comm_promise or mt_volume_fixed, malloc'ed
+    union {
+        uint64_t bytes; // of a persistent send
+        void *extra;    // mt_comm_promise or mt_volume_fixed, malloc'ed
+    };
     int32_t peer;
     uint32_t slice;
     uint16_t call;
     uint8_t kind;
-    bool active;   // a persistent one that was started
-    bool counted;  // its completion was seen by Request_get_status
+    bool active;    // a persistent one that was started
+    bool counted;   // its completion was seen by Request_get_status
     bool cancelled;
 } mt_request;
 

@@ -120,7 +120,7 @@ static void fix_root_receives(mt_thread *t, const mt_volume *v, mt_volume_fixed 
 {
     f->direction = MT_DIR_RECV;
     uint64_t unit = 0;
-    if (!v->received_counts.at) {
+    if (!v->counts.at) {
         if (v->received > 0)
             unit = (uint64_t)v->received * mt_type_bytes(t, v->received_type);
         f->bytes = f->message = unit;
@@ -129,7 +129,7 @@ static void fix_root_receives(mt_thread *t, const mt_volume *v, mt_volume_fixed 
     uint64_t others = 0;
     for (int i = 0; i < f->comm->peers; i++)
         if ((f->comm->flags & MT_COMM_INTER) || i != f->comm->rank) {
-            int64_t n = count_at(v->received_counts, (uint64_t)i);
+            int64_t n = count_at(v->counts, (uint64_t)i);
             unit += n > 0 ? (uint64_t)n : 0;
             others++;
         }
@@ -200,6 +200,12 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v, uint64_t tick
 {
     uint64_t buffer[64];
     mt_thread *t = s->thread;
+    mt_comm *c = mt_comm_of(t, comm);
+    if (mt_likely(v->shape == MT_SHAPE_ALL && !v->vector && !(c->flags & MT_COMM_INTER))) {
+        uint64_t bytes = v->count > 0 ? (uint64_t)v->count * mt_type_bytes(t, v->type) : 0;
+        mt_book(t, mt_span_key(s, MT_DIR_SEND, c->index, MT_PEER_NONE, bytes), bytes, ticks);
+        return;
+    }
     mt_volume_fixed *f = fixed(t, comm, v, s->call, buffer, sizeof buffer);
     if (!f) {
         mt_lost(&mt_header->folded_calls, 1);

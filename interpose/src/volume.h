@@ -7,6 +7,7 @@
 #include "comm.h"
 #include "record.h"
 #include "request.h"
+#include "resolve.h"
 
 // An array of counts: int, or MPI_Count in the large-count twins.
 typedef struct mt_counts {
@@ -27,47 +28,77 @@ typedef enum mt_shape {
 typedef struct mt_volume {
     mt_shape shape;
     bool vector;               // counts differ by member (or edge)
-    int root;
-    int64_t count;
+    int root;                  // of rooted ones
+    int64_t count;             // unless vector
     MPI_Datatype type;
-    mt_counts counts;
+    mt_counts counts;          // of vectors, of MT_SHAPE_BLOCK, and what Gatherv's root receives
     const MPI_Datatype *types; // of the w forms
-    int64_t received;          // at the root of Gather and Reduce, from each
+    int64_t received;          // at the root of Gather and Reduce, from each, where counts.at is NULL
     MPI_Datatype received_type;
-    mt_counts received_counts; // of Gatherv
 } mt_volume;
+
+// Each sets the fields that its shape reads, and no others: a wrapper is not to
+// pay for clearing the rest.
+MT_INLINE mt_volume mt_volume_of(mt_shape shape, int64_t count, MPI_Datatype type)
+{
+    mt_volume v;
+    v.shape = shape;
+    v.vector = false;
+    v.count = count;
+    v.type = type;
+    return v;
+}
+
+MT_INLINE mt_volume mt_volume_vector(mt_shape shape, mt_counts counts, MPI_Datatype type, const MPI_Datatype *types)
+{
+    mt_volume v;
+    v.shape = shape;
+    v.vector = true;
+    v.counts = counts;
+    v.type = type;
+    v.types = types;
+    return v;
+}
 
 MT_INLINE mt_volume mt_barrier(void)
 {
-    return (mt_volume){.shape = MT_SHAPE_ALL};
+    return mt_volume_of(MT_SHAPE_ALL, 0, mt_const.datatype_null);
 }
 
 MT_INLINE mt_volume mt_a2a(int64_t count, MPI_Datatype type)
 {
-    return (mt_volume){.shape = MT_SHAPE_ALL, .count = count, .type = type};
+    return mt_volume_of(MT_SHAPE_ALL, count, type);
 }
 
 MT_INLINE mt_volume mt_o2a(int root, int64_t count, MPI_Datatype type)
 {
-    return (mt_volume){.shape = MT_SHAPE_FROM_ROOT, .root = root, .count = count, .type = type};
-}
-
-MT_INLINE mt_volume mt_gather(int root, int64_t count, MPI_Datatype type, int64_t received, MPI_Datatype received_type)
-{
-    return (mt_volume){.shape = MT_SHAPE_TO_ROOT, .root = root, .count = count, .type = type,
-                       .received = received, .received_type = received_type};
+    mt_volume v = mt_volume_of(MT_SHAPE_FROM_ROOT, count, type);
+    v.root = root;
+    return v;
 }
 
 MT_INLINE mt_volume mt_gatherv(int root, int64_t count, MPI_Datatype type, mt_counts received,
                                MPI_Datatype received_type)
 {
-    return (mt_volume){.shape = MT_SHAPE_TO_ROOT, .root = root, .count = count, .type = type,
-                       .received_counts = received, .received_type = received_type};
+    mt_volume v = mt_volume_of(MT_SHAPE_TO_ROOT, count, type);
+    v.root = root;
+    v.counts = received;
+    v.received_type = received_type;
+    return v;
+}
+
+MT_INLINE mt_volume mt_gather(int root, int64_t count, MPI_Datatype type, int64_t received, MPI_Datatype received_type)
+{
+    mt_volume v = mt_gatherv(root, count, type, (mt_counts){NULL, false}, received_type);
+    v.received = received;
+    return v;
 }
 
 MT_INLINE mt_volume mt_scatterv(int root, mt_counts counts, MPI_Datatype type)
 {
-    return (mt_volume){.shape = MT_SHAPE_FROM_ROOT, .vector = true, .root = root, .counts = counts, .type = type};
+    mt_volume v = mt_volume_vector(MT_SHAPE_FROM_ROOT, counts, type, NULL);
+    v.root = root;
+    return v;
 }
 
 // With MPI_IN_PLACE the receive side's arguments tell.
@@ -82,43 +113,45 @@ MT_INLINE mt_volume mt_allgatherv(const void *sendbuf, int64_t count, MPI_Dataty
 {
     if (sendbuf != MPI_IN_PLACE)
         return mt_a2a(count, type);
-    return (mt_volume){.shape = MT_SHAPE_BLOCK, .counts = received, .type = received_type};
+    mt_volume v = mt_volume_of(MT_SHAPE_BLOCK, 0, received_type);
+    v.counts = received;
+    return v;
 }
 
 MT_INLINE mt_volume mt_alltoallv(const void *sendbuf, mt_counts counts, MPI_Datatype type, mt_counts received,
                                  MPI_Datatype received_type)
 {
-    bool in_place = sendbuf == MPI_IN_PLACE;
-    return (mt_volume){.shape = MT_SHAPE_ALL, .vector = true, .counts = in_place ? received : counts,
-                       .type = in_place ? received_type : type};
+    if (sendbuf == MPI_IN_PLACE)
+        return mt_volume_vector(MT_SHAPE_ALL, received, received_type, NULL);
+    return mt_volume_vector(MT_SHAPE_ALL, counts, type, NULL);
 }
 
 MT_INLINE mt_volume mt_alltoallw(const void *sendbuf, mt_counts counts, const MPI_Datatype *types, mt_counts received,
                                  const MPI_Datatype *received_types)
 {
-    bool in_place = sendbuf == MPI_IN_PLACE;
-    return (mt_volume){.shape = MT_SHAPE_ALL, .vector = true, .counts = in_place ? received : counts,
-                       .types = in_place ? received_types : types};
+    if (sendbuf == MPI_IN_PLACE)
+        return mt_volume_vector(MT_SHAPE_ALL, received, mt_const.datatype_null, received_types);
+    return mt_volume_vector(MT_SHAPE_ALL, counts, mt_const.datatype_null, types);
 }
 
 MT_INLINE mt_volume mt_reduce_scatter(mt_counts counts, MPI_Datatype type)
 {
-    return (mt_volume){.shape = MT_SHAPE_ALL, .vector = true, .counts = counts, .type = type};
+    return mt_volume_vector(MT_SHAPE_ALL, counts, type, NULL);
 }
 
 MT_INLINE mt_volume mt_neighbor(int64_t count, MPI_Datatype type)
 {
-    return (mt_volume){.shape = MT_SHAPE_EDGES, .count = count, .type = type};
+    return mt_volume_of(MT_SHAPE_EDGES, count, type);
 }
 
 MT_INLINE mt_volume mt_neighbor_v(mt_counts counts, MPI_Datatype type)
 {
-    return (mt_volume){.shape = MT_SHAPE_EDGES, .vector = true, .counts = counts, .type = type};
+    return mt_volume_vector(MT_SHAPE_EDGES, counts, type, NULL);
 }
 
 MT_INLINE mt_volume mt_neighbor_w(mt_counts counts, const MPI_Datatype *types)
 {
-    return (mt_volume){.shape = MT_SHAPE_EDGES, .vector = true, .counts = counts, .types = types};
+    return mt_volume_vector(MT_SHAPE_EDGES, counts, mt_const.datatype_null, types);
 }
 
 // Books a collective that succeeded.
