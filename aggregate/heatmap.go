@@ -1,0 +1,106 @@
+package aggregate
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// maxBins is how many rows and columns a heatmap has at most.
+const maxBins = 32
+
+// Heatmap is a size matrix made small: each entry adds up a block of
+// RanksPerBin × RanksPerBin pairs.
+type Heatmap struct {
+	Ranks       int        `json:"ranks"`
+	RanksPerBin int        `json:"ranks_per_bin"`
+	Bytes       [][]uint64 `json:"bytes"` // [from][to]
+}
+
+// NewHeatmap bins the n × n matrix m; nil for n = 0.
+func NewHeatmap(m *Matrix, n int) *Heatmap {
+	n = max(n, m.Size())
+	if n == 0 {
+		return nil
+	}
+	per := (n + maxBins - 1) / maxBins
+	bins := (n + per - 1) / per
+	h := &Heatmap{Ranks: n, RanksPerBin: per, Bytes: make([][]uint64, bins)}
+	for i := range h.Bytes {
+		h.Bytes[i] = make([]uint64, bins)
+	}
+	for p, v := range m.All() {
+		h.Bytes[p.From/per][p.To/per] += v.Bytes
+	}
+	return h
+}
+
+// extremes are the smallest and the largest entry that is not 0.
+func (h *Heatmap) extremes() (low, high uint64) {
+	for _, row := range h.Bytes {
+		for _, v := range row {
+			if v > 0 && (low == 0 || v < low) {
+				low = v
+			}
+			high = max(high, v)
+		}
+	}
+	return low, high
+}
+
+// shade is which of n shades a value has, on a logarithmic scale from low to
+// high; -1 for 0. The largest value has the last shade, and the smallest the
+// first unless all are equal.
+func shade(v, low, high uint64, n int) int {
+	if v == 0 {
+		return -1
+	}
+	if low == high {
+		return n - 1
+	}
+	at := math.Log2(float64(v)/float64(low)) / math.Log2(float64(high)/float64(low))
+	return min(max(int(at*float64(n)), 0), n-1)
+}
+
+// text draws the heatmap, two characters an entry, a sending rank a line.
+func (h *Heatmap) text(w io.Writer, o TextOptions) {
+	low, high := h.extremes()
+	if high == 0 {
+		fmt.Fprintln(w, "no bytes between ranks")
+		return
+	}
+	shades := o.shades()
+	width := len(fmt.Sprint(h.Ranks - 1))
+	fmt.Fprintf(w, "%*s   %s\n", width, "", h.columnLabels())
+	for i, row := range h.Bytes {
+		fmt.Fprintf(w, "%*d |", width+1, i*h.RanksPerBin)
+		for _, v := range row {
+			c := " "
+			if k := shade(v, low, high, len(shades)); k >= 0 {
+				c = shades[k]
+			}
+			fmt.Fprint(w, c, c)
+		}
+		fmt.Fprintln(w, "|")
+	}
+	fmt.Fprintf(w, "row: from rank, column: to rank; %s %s ... %s %s, log scale, blank: 0 bytes\n",
+		shades[0], bytesText(low), shades[len(shades)-1], bytesText(high))
+	if h.RanksPerBin > 1 {
+		fmt.Fprintf(w, "each cell adds up %d x %d ranks\n", h.RanksPerBin, h.RanksPerBin)
+	}
+}
+
+// columnLabels names columns by their first ranks, above their left edges: as
+// many as there is room for.
+func (h *Heatmap) columnLabels() string {
+	step := 1
+	for 2*step <= len(fmt.Sprint(h.Ranks-1)) {
+		step *= 2
+	}
+	var b strings.Builder
+	for i := 0; i < len(h.Bytes); i += step {
+		fmt.Fprintf(&b, "%-*d", 2*step, i*h.RanksPerBin)
+	}
+	return strings.TrimRight(b.String(), " ")
+}

@@ -1,0 +1,220 @@
+package aggregate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// maxListed is how many pairs that do not add up are listed one by one.
+const maxListed = 5
+
+// Problems says what is missing, what was lost, and what does not add up: one
+// sentence each, and none for a complete record of a job that finished.
+func (j *Job) Problems() []string {
+	out := []string{}
+	if len(j.Profiles) == 0 {
+		return append(out, "nothing was recorded")
+	}
+	if missing := j.Missing(); missing.Len() > 0 {
+		out = append(out, fmt.Sprintf("no recording of %s, of %d in all", missing, j.Size()))
+	}
+	if twice := spansOf(j.Duplicated()); len(twice) > 0 {
+		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
+	}
+	if running := j.unfinished(); len(running) > 0 {
+		out = append(out, fmt.Sprintf("partial: %s did not finalize; what is here of them ends where they ended, or where they are now", running))
+	}
+	out = append(out, j.strangers()...)
+	out = append(out, j.disagreements()...)
+	out = append(out, j.losses()...)
+	out = append(out, j.unplaced()...)
+	return append(out, j.imbalances(-1)...)
+}
+
+// finalized lists the ranks that were recorded to their end.
+func (j *Job) finalized() []int {
+	state := map[int]bool{}
+	for _, p := range j.Profiles {
+		before, seen := state[p.Rank]
+		state[p.Rank] = p.State == profile.Finalized && (before || !seen)
+	}
+	var out []int
+	for _, r := range j.Recorded() {
+		if state[r] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (j *Job) unfinished() Spans {
+	done := j.finalized()
+	var out []int
+	for _, p := range j.Profiles {
+		if _, ok := slices.BinarySearch(done, p.Rank); p.Rank >= 0 && !ok {
+			out = append(out, p.Rank)
+		}
+	}
+	return spansOf(out)
+}
+
+// strangers are processes that ended before MPI told them their rank.
+func (j *Job) strangers() []string {
+	var out []string
+	for _, p := range j.Profiles {
+		if p.Rank < 0 {
+			out = append(out, fmt.Sprintf("process %d on %s ended before its rank was known: it is in no matrix", p.Pid, p.Host))
+		}
+	}
+	return out
+}
+
+// disagreements are facts that all processes of a job must share.
+func (j *Job) disagreements() []string {
+	var out []string
+	size, library := -1, ""
+	for _, p := range j.Profiles {
+		if size >= 0 && p.Size >= 0 && p.Size != size {
+			out = append(out, fmt.Sprintf("rank %d counts %d ranks, others %d: these may be of several runs", p.Rank, p.Size, size))
+		}
+		if library != "" && p.Library != "" && p.Library != library {
+			out = append(out, fmt.Sprintf("rank %d ran with another MPI library: %s", p.Rank, firstLine(p.Library)))
+		}
+		if p.Size >= 0 {
+			size = p.Size
+		}
+		if p.Library != "" {
+			library = p.Library
+		}
+	}
+	return out
+}
+
+// losses sums up what recordings could not keep, kind by kind.
+func (j *Job) losses() []string {
+	kinds := []struct {
+		count func(l *profile.Losses) uint64
+		text  string
+	}{
+		{func(l *profile.Losses) uint64 { return l.Calls }, "calls were not recorded at all"},
+		{func(l *profile.Losses) uint64 { return l.Folded }, "calls were counted without their peer and communicator"},
+		{func(l *profile.Losses) uint64 { return l.Requests }, "requests could not be followed to their completion"},
+		{func(l *profile.Losses) uint64 { return l.Comms }, "communicators could not be described"},
+		{func(l *profile.Losses) uint64 { return l.NegativeTicks }, "calls have no time, since the clock ran backwards"},
+		{func(l *profile.Losses) uint64 { return l.Damaged }, "damaged parts of recordings were skipped"},
+	}
+	var out []string
+	for _, k := range kinds {
+		var sum uint64
+		var ranks []int
+		for _, p := range j.Profiles {
+			if n := k.count(&p.Losses); n > 0 {
+				sum += n
+				ranks = append(ranks, p.Rank)
+			}
+		}
+		if sum > 0 {
+			out = append(out, fmt.Sprintf("%s %s (%s)", count(sum), k.text, spansOf(ranks)))
+		}
+	}
+	return out
+}
+
+// unplaced compares what rows say was sent with what their spread over pairs
+// adds up to: the rest went to processes that are no rank of this job, or to
+// peers that were not kept.
+func (j *Job) unplaced() []string {
+	var rows, placed Volume
+	for _, p := range j.Profiles {
+		for i := range p.Rows {
+			if _, ok := profile.KindOf(p.Rows[i].Class, p.Rows[i].Direction); ok && p.Rank >= 0 {
+				rows.add(&p.Rows[i])
+			}
+		}
+		p.EachFlow(func(_ *profile.Row, f profile.Flow) {
+			if p.Rank >= 0 {
+				placed.Bytes += f.Bytes
+				placed.Messages += f.Messages
+			}
+		})
+	}
+	switch {
+	case rows.Messages == placed.Messages && rows.Bytes == placed.Bytes:
+		return nil
+	case rows.Messages < placed.Messages || rows.Bytes < placed.Bytes:
+		return []string{fmt.Sprintf("matrices hold %s (%s), the calls only %s (%s)",
+			countOf(placed.Messages, "message"), countOf(placed.Bytes, "byte"), count(rows.Messages), count(rows.Bytes))}
+	}
+	return []string{fmt.Sprintf("not in any matrix: %s (%s) to other worlds, or to peers that were not kept",
+		countOf(rows.Messages-placed.Messages, "message"), countOf(rows.Bytes-placed.Bytes, "byte"))}
+}
+
+// exchange is what one rank sent to another and what that one received.
+type exchange struct{ sent, received Volume }
+
+// imbalances compares, for every pair, the point-to-point messages that one
+// rank sent with those that the other received from it. Pairs with a rank that
+// is missing or did not finalize are set aside. With rank >= 0 only the pairs
+// of that rank are looked at.
+func (j *Job) imbalances(rank int) []string {
+	done := j.finalized()
+	var uneven []Pair
+	aside := 0
+	pairs := j.exchanges()
+	for p, x := range pairs {
+		if x.sent == x.received || rank >= 0 && p.From != rank && p.To != rank {
+			continue
+		}
+		_, from := slices.BinarySearch(done, p.From)
+		_, to := slices.BinarySearch(done, p.To)
+		if !from || !to {
+			aside++
+			continue
+		}
+		uneven = append(uneven, p)
+	}
+	slices.SortFunc(uneven, comparePairs)
+	var out []string
+	for i, p := range uneven {
+		if i == maxListed {
+			out = append(out, fmt.Sprintf("and %s of ranks whose point-to-point messages do not add up", countOf(uint64(len(uneven)-i), "more pair")))
+			break
+		}
+		x := pairs[p]
+		out = append(out, fmt.Sprintf("rank %d sent rank %d %s (%s), which received %s (%s)", p.From, p.To,
+			countOf(x.sent.Messages, "message"), countOf(x.sent.Bytes, "byte"), count(x.received.Messages), countOf(x.received.Bytes, "byte")))
+	}
+	if aside > 0 {
+		out = append(out, fmt.Sprintf("sent and received differ for %s with a rank that is missing or did not finalize: not judged", countOf(uint64(aside), "pair")))
+	}
+	return out
+}
+
+func (j *Job) exchanges() map[Pair]exchange {
+	pairs := map[Pair]exchange{}
+	for _, p := range j.Profiles {
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			if r.Class != profile.P2P || p.Rank < 0 || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
+				continue
+			}
+			peer := p.Comms[r.Comm].WorldRank(r.Peer)
+			if peer < 0 {
+				continue
+			}
+			switch r.Direction {
+			case profile.Send:
+				x := pairs[Pair{p.Rank, peer}]
+				x.sent.add(r)
+				pairs[Pair{p.Rank, peer}] = x
+			case profile.Recv:
+				x := pairs[Pair{peer, p.Rank}]
+				x.received.add(r)
+				pairs[Pair{peer, p.Rank}] = x
+			}
+		}
+	}
+	return pairs
+}

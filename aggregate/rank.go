@@ -1,0 +1,124 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// RankSummary is what one process did. Its times, calls and classes are those
+// of this process alone; its traffic and problems are those with others, too.
+type RankSummary struct {
+	Rank int `json:"rank"`
+	Summary
+	Peers []Peer       `json:"peers"` // most bytes first
+	Comms []CommTotals `json:"communicators"`
+}
+
+// Peer is what a process exchanged with another (or itself), in
+// point-to-point, one-sided and collective calls together. What it received is
+// what the peer recorded as sent.
+type Peer struct {
+	Rank     int    `json:"rank"`
+	Sent     Volume `json:"sent"`
+	Received Volume `json:"received"`
+}
+
+// CommTotals are the sums of all rows of a communicator.
+type CommTotals struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Rank  int    `json:"rank"` // in the communicator
+	Size  int    `json:"size"` // of the local group
+	Inter bool   `json:"intercommunicator"`
+	Freed bool   `json:"freed"`
+	Totals
+	Sent Volume `json:"sent"`
+}
+
+// RankSummary computes the summary of one rank of the job.
+func (j *Job) RankSummary(rank int) (*RankSummary, error) {
+	profiles := j.find(rank)
+	if len(profiles) == 0 {
+		return nil, fmt.Errorf("summarize rank %d: nothing was recorded of it; there are %s of %d",
+			rank, spansOf(j.Recorded()), j.Size())
+	}
+	s := &RankSummary{Rank: rank, Summary: *summarize(profiles)}
+	s.Run = j.Run
+	s.RanksExpected, s.RanksRecorded = j.Size(), len(j.Recorded())
+	s.RanksFinalized = len(j.finalized())
+	own := New(profiles)
+	ms := j.Matrices()
+	s.Traffic = matrixTotals(own.Matrices())
+	s.Peers = peersOf(&ms[All], rank)
+	s.Pairs = []Cell{}
+	s.Comms = commTotals(profiles)
+	s.Problems = j.rankProblems(own, rank)
+	return s, nil
+}
+
+func (j *Job) rankProblems(own *Job, rank int) []string {
+	out := []string{}
+	if len(own.Profiles) > 1 {
+		out = append(out, fmt.Sprintf("rank %d has %d recordings: these may be of several runs", rank, len(own.Profiles)))
+	}
+	if running := own.unfinished(); len(running) > 0 {
+		out = append(out, fmt.Sprintf("partial: %s did not finalize; what is here of it ends where it ended, or where it is now", running))
+	}
+	out = append(out, own.losses()...)
+	out = append(out, own.unplaced()...)
+	return append(out, j.imbalances(rank)...)
+}
+
+func peersOf(m *Matrix, rank int) []Peer {
+	byRank := map[int]*Peer{}
+	at := func(r int) *Peer {
+		if byRank[r] == nil {
+			byRank[r] = &Peer{Rank: r}
+		}
+		return byRank[r]
+	}
+	for p, v := range m.All() {
+		if p.From == rank {
+			at(p.To).Sent = v
+		}
+		if p.To == rank {
+			at(p.From).Received = v
+		}
+	}
+	out := make([]Peer, 0, len(byRank))
+	for p := range maps.Values(byRank) {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(a, b Peer) int {
+		return cmp.Or(cmp.Compare(b.Sent.Bytes+b.Received.Bytes, a.Sent.Bytes+a.Received.Bytes), cmp.Compare(a.Rank, b.Rank))
+	})
+	return out
+}
+
+func commTotals(profiles []*profile.Profile) []CommTotals {
+	out := []CommTotals{}
+	for _, p := range profiles {
+		first := len(out)
+		for i := range p.Comms {
+			c := &p.Comms[i]
+			out = append(out, CommTotals{ID: c.ID, Label: c.Label(), Rank: c.Rank,
+				Size: c.Members.Len(), Inter: c.Inter, Freed: c.Freed})
+		}
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			if r.Comm < 0 || first+int(r.Comm) >= len(out) {
+				continue
+			}
+			c := &out[first+int(r.Comm)]
+			c.Totals.add(r)
+			if r.Direction == profile.Send || r.Direction == profile.Write {
+				c.Sent.add(r)
+			}
+		}
+	}
+	return out
+}

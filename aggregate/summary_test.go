@@ -1,0 +1,257 @@
+package aggregate
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+func TestSummaryCircumstances(t *testing.T) {
+	s := New(fixture()).Summary()
+	if s.Run != "run-7" || s.Program != "halo" || s.Library != "Open MPI v4.1.4, package: Debian" || !slices.Equal(s.Command, []string{"halo", "-n", "8"}) {
+		t.Errorf("got %q %q %q %q", s.Run, s.Program, s.Library, s.Command)
+	}
+	if s.RanksExpected != 4 || s.RanksRecorded != 4 || s.RanksFinalized != 4 {
+		t.Errorf("got %d of %d ranks, %d finalized", s.RanksRecorded, s.RanksExpected, s.RanksFinalized)
+	}
+	if !slices.Equal(s.Hosts, []Host{{"node0", 2}, {"node1", 2}}) {
+		t.Errorf("got hosts %v", s.Hosts)
+	}
+	if !s.Started.Equal(time.Unix(1_700_000_000, 0)) {
+		t.Errorf("started %v", s.Started)
+	}
+	if len(s.Problems) != 0 {
+		t.Errorf("got problems %q", s.Problems)
+	}
+}
+
+func TestSummaryTimes(t *testing.T) {
+	s := New(fixture()).Summary()
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"wall time", s.WallTimeS, 2.206 - 3e-9}, // rank 3's
+		{"application time", s.ApplicationTimeS, 4 * 2},
+		{"MPI time", s.MPITimeS, (0.1 + 0.2 + 0.3 + 0.4) + 4*(0.2+0.1)},
+		{"Init and Finalize", s.InitFinalizeTimeS, 4 * 0.008},
+		{"mean share", s.MPIShare.Mean, (0.4 + 0.5 + 0.6 + 0.7) / 4 / 2},
+		{"min share", s.MPIShare.Min, 0.2},
+		{"max share", s.MPIShare.Max, 0.35},
+	} {
+		if !near(c.got, c.want) {
+			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
+		}
+	}
+	if s.MPIShare.MinRank != 0 || s.MPIShare.MaxRank != 3 {
+		t.Errorf("ranks of min and max share: %d and %d", s.MPIShare.MinRank, s.MPIShare.MaxRank)
+	}
+}
+
+func TestTimesOfRanksThatDidNotFinalize(t *testing.T) {
+	p := fixtureRank(1)
+	p.State, p.FinalizeStart, p.Threads = profile.Running, 0, 4
+	got := timesOf(p)
+	app := float64(p.End-p.InitEnd) / 1e9
+	if !near(got.ApplicationTimeS, app) || !near(got.MPIShare, 0.5/(4*app)) {
+		t.Errorf("got %+v", got)
+	}
+	p.InitEnd, p.End = 0, 0
+	if got := timesOf(p); got.WallTimeS != 0 || got.ApplicationTimeS != 0 || got.MPIShare != 0 {
+		t.Errorf("never left Init: got %+v", got)
+	}
+}
+
+func TestSummaryTotals(t *testing.T) {
+	s := New(fixture()).Summary()
+	byCall := map[string]CallTotals{}
+	for _, c := range s.Calls {
+		byCall[c.Call] = c
+	}
+	for call, want := range map[string]CallTotals{
+		"Send": {Class: "p2p", Totals: Totals{12, 12, 138, 1000 * ms}, MeanNs: 1000. * ms / 12, MinNs: 1, MaxNs: 70 * ms,
+			Sent: Volume{138, 12}},
+		"Recv": {Class: "p2p", Totals: Totals{12, 12, 138, 800 * ms}, MeanNs: 800. * ms / 12, MinNs: ms, MaxNs: 150 * ms,
+			Received: Volume{138, 12}},
+		"Bcast": {Class: "O2A", Totals: Totals{4, 3, 300, 0}, Sent: Volume{300, 3}},
+		"Irecv": {Class: "p2p", Totals: Totals{0, 2, 14, 0}, Received: Volume{14, 2}},
+		"Get":   {Class: "one-sided", Totals: Totals{1, 1, 50, 0}, Received: Volume{50, 1}},
+	} {
+		want.Call = call
+		if diff := cmp.Diff(want, byCall[call]); diff != "" {
+			t.Errorf("%s:\n%s", call, diff)
+		}
+	}
+	// Send, Recv, Allreduce, Isend + Irecv, Bcast, Scatterv, Put, Get.
+	want := Totals{
+		Calls:    2*4 + 4 + 12 + 12 + 8 + 2 + 4 + 1 + 1 + 1,
+		Messages: 12 + 12 + 24 + 2 + 2 + 3 + 3 + 1 + 1,
+		Bytes:    138 + 138 + 192 + 14 + 14 + 300 + 8 + 60 + 50,
+		TimeNs:   2200*ms + 32*ms,
+	}
+	if s.Totals != want {
+		t.Errorf("got totals %+v, want %+v", s.Totals, want)
+	}
+	if !slices.IsSortedFunc(s.Calls, func(a, b CallTotals) int { return int(b.TimeNs) - int(a.TimeNs) }) {
+		t.Error("calls are not sorted by time")
+	}
+}
+
+func TestSummaryClassesAndTraffic(t *testing.T) {
+	s := New(fixture()).Summary()
+	wantClasses := []ClassTotals{
+		{"p2p", Totals{26, 14, 152, 1800 * ms}},
+		{"O2A", Totals{5, 6, 308, 0}},
+		{"A2A", Totals{8, 24, 192, 400 * ms}},
+		{"one-sided", Totals{2, 2, 110, 0}},
+		{"other", Totals{12, 0, 0, 32 * ms}},
+	}
+	if diff := cmp.Diff(wantClasses, s.Classes); diff != "" {
+		t.Error(diff)
+	}
+	wantTraffic := []MatrixTotals{
+		{"all", Volume{762, 46}, 12},
+		{"external", Volume{152, 14}, 6},
+		{"osc", Volume{110, 2}, 2},
+		{"coll", Volume{500, 30}, 12},
+	}
+	if diff := cmp.Diff(wantTraffic, s.Traffic); diff != "" {
+		t.Error(diff)
+	}
+	wantPairs := []Cell{{Pair{0, 2}, Volume{183, 5}}, {Pair{0, 1}, Volume{146, 6}}, {Pair{0, 3}, Volume{116, 3}}, {Pair{1, 3}, Volume{77, 5}}}
+	if diff := cmp.Diff(wantPairs, s.Pairs[:4]); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.Pairs) != topPairs {
+		t.Errorf("got %d pairs", len(s.Pairs))
+	}
+}
+
+// TestSummaryIgnoresOrder: however the recordings come, and however they are
+// merged, the summary is the same.
+func TestSummaryIgnoresOrder(t *testing.T) {
+	want, err := json.Marshal(New(fixture()).Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		ps := fixture()
+		r.Shuffle(len(ps), func(i, k int) { ps[i], ps[k] = ps[k], ps[i] })
+		a, b, c := New(ps[:1]), New(ps[1:2]), New(ps[2:])
+		for _, j := range []*Job{New(ps), a.Merge(b).Merge(c), a.Merge(b.Merge(c))} {
+			if got, _ := json.Marshal(j.Summary()); string(got) != string(want) {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
+		}
+	}
+}
+
+func TestJobsAreToldApartByRunAndOrderedByStart(t *testing.T) {
+	late, early := fixture(), fixture()
+	for i := range early {
+		early[i].Run = "run-9"
+		early[i].Start -= 1000
+	}
+	jobs := Jobs(append(late, early...))
+	if len(jobs) != 2 || jobs[0].Run != "run-9" || jobs[1].Run != "run-7" || len(jobs[0].Profiles) != 4 {
+		t.Fatalf("got %v", jobs)
+	}
+	if got := Stems(jobs); !slices.Equal(got, []string{"halo-job1", "halo-job2"}) {
+		t.Errorf("got stems %q", got)
+	}
+	if got := Stems(jobs[:1]); !slices.Equal(got, []string{"halo"}) {
+		t.Errorf("got stem %q", got)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(ps []*profile.Profile) []*profile.Profile
+		want   []string
+	}{
+		{"a rank is missing", func(ps []*profile.Profile) []*profile.Profile { return slices.Delete(ps, 2, 3) },
+			[]string{"no recording of rank 2, of 4 in all",
+				"sent and received differ for 3 pairs with a rank that is missing or did not finalize: not judged"}},
+		{"a rank was killed", func(ps []*profile.Profile) []*profile.Profile {
+			ps[1].State = profile.Running
+			ps[1].Rows[2].Messages--
+			return ps
+		}, []string{"partial: rank 1 did not finalize; what is here of them ends where they ended, or where they are now",
+			"sent and received differ for 1 pair with a rank that is missing or did not finalize: not judged"}},
+		{"a message was lost", func(ps []*profile.Profile) []*profile.Profile {
+			ps[3].Rows[3].Messages, ps[3].Rows[3].Bytes = 2, 24
+			return ps
+		}, []string{"rank 2 sent rank 3 3 messages (36 bytes), which received 2 (24 bytes)"}},
+		{"a rank comes twice", func(ps []*profile.Profile) []*profile.Profile {
+			twin := fixtureRank(0)
+			twin.Rows = nil
+			return append(ps, twin)
+		}, []string{"more than one recording of rank 0: these may be of several runs"}},
+		{"a process without a rank", func(ps []*profile.Profile) []*profile.Profile {
+			return append(ps, &profile.Profile{Rank: -1, Size: -1, Host: "node9", Pid: 7, State: profile.Running})
+		}, []string{"process 7 on node9 ended before its rank was known: it is in no matrix"}},
+		{"losses", func(ps []*profile.Profile) []*profile.Profile {
+			ps[0].Losses.Folded, ps[1].Losses.Folded, ps[3].Losses.Folded = 1, 1000, 1
+			return ps
+		}, []string{"1,002 calls were counted without their peer and communicator (ranks 0-1, 3)"}},
+		{"a message to another world", func(ps []*profile.Profile) []*profile.Profile {
+			ps[2].Comms[0].Inter, ps[2].Comms[0].Remote = true, profile.Group{List: []int32{0, 1, 2, profile.PeerElsewhere}}
+			ps[2].Rows = ps[2].Rows[:3]
+			ps[3].Rows = slices.Delete(ps[3].Rows, 3, 4)
+			return ps
+		}, []string{"not in any matrix: 3 messages (36 bytes) to other worlds, or to peers that were not kept",
+			"rank 0 sent rank 2 1 message (7 bytes), which received 0 (0 bytes)",
+			"rank 1 sent rank 2 3 messages (33 bytes), which received 0 (0 bytes)"}},
+		{"other sizes of the world", func(ps []*profile.Profile) []*profile.Profile {
+			ps[3].Size = 5
+			return ps
+		}, []string{"no recording of rank 4, of 5 in all", "rank 3 counts 5 ranks, others 4: these may be of several runs"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, New(c.change(fixture())).Problems()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRankSummary(t *testing.T) {
+	s, err := New(fixture()).RankSummary(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Rank != 1 || s.RanksExpected != 4 || !near(s.MPITimeS, 0.5) || len(s.Ranks) != 1 || len(s.Problems) != 0 {
+		t.Errorf("got %+v", s)
+	}
+	wantPeers := []Peer{
+		{0, Volume{17, 3}, Volume{146, 6}}, {3, Volume{77, 5}, Volume{16, 2}}, {2, Volume{52, 6}, Volume{16, 2}},
+	}
+	if diff := cmp.Diff(wantPeers, s.Peers); diff != "" {
+		t.Error(diff)
+	}
+	wantComms := []CommTotals{
+		{ID: "00000000000000000000000000000001", Label: "MPI_COMM_WORLD", Rank: 1, Size: 4,
+			Totals: Totals{3 + 3 + 2 + 1 + 1, 3 + 3 + 6 + 3, 33 + 30 + 48 + 8, 500 * ms}, Sent: Volume{33 + 48 + 8, 12}},
+		{ID: "0000000000000000000000000000abc1", Label: "Comm_split#00000000", Rank: 1, Size: 2,
+			Totals: Totals{1, 1, 7, 0}, Sent: Volume{7, 1}},
+	}
+	if diff := cmp.Diff(wantComms, s.Comms); diff != "" {
+		t.Error(diff)
+	}
+	_, err = New(fixture()[:2]).RankSummary(3)
+	if err == nil || !strings.Contains(err.Error(), "there are ranks 0-1 of 4") {
+		t.Errorf("rank that is not there: got %v", err)
+	}
+}

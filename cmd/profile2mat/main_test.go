@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// run runs one command line in-process.
+func run(args ...string) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	err = cmd.Execute()
+	return out.String(), errs.String(), err
+}
+
+// mustRun returns the files written, by base name, and what was said.
+func mustRun(t *testing.T, args ...string) (files map[string]string, stderr string) {
+	t.Helper()
+	stdout, stderr, err := run(args...)
+	if err != nil {
+		t.Fatalf("profile2mat %q: %v", args, err)
+	}
+	files = map[string]string{}
+	for path := range strings.Lines(stdout) {
+		path = strings.TrimSuffix(path, "\n")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(path)] = string(text)
+	}
+	return files, stderr
+}
+
+func names(files map[string]string) []string {
+	out := []string{}
+	for name := range files {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func put(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// rankFile is the .prof file of rank r of n, which sent the next rank 10+r
+// bytes in 2 messages and itself 5 in 1.
+func rankFile(r, n int) string {
+	world := []string{}
+	for i := range n {
+		world = append(world, fmt.Sprint(i))
+	}
+	return fmt.Sprintf("# POINT TO POINT\nE\t%d\t%d\t%d bytes\t2 msgs sent\t0,2\nE\t%d\t%d\t5 bytes\t1 msgs sent\t0,0,1\n"+
+		"# OSC\n# COLLECTIVES\nD\tMPI_COMM_WORLD\tprocs: %s\nA2A\t%d\t0 bytes\t0 msgs sent\n",
+		r, (r+1)%n, 10+r, r, r, strings.Join(world, ","), r)
+}
+
+func TestDirectedProf(t *testing.T) {
+	path := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 3)+rankFile(1, 3)+rankFile(2, 3))
+	files, stderr := mustRun(t, path)
+	want := map[string]string{}
+	for _, class := range []string{"all", "external"} {
+		want["x_size_"+class+".mat"] = "5 10 0 \n0 5 11 \n12 0 5 \n"
+		want["x_msg_"+class+".mat"] = "1 2 0 \n0 1 2 \n2 0 1 \n"
+		want["x_avg_"+class+".mat"] = "5 5 0 \n0 5 6 \n6 0 5 \n" // 5.5 to even
+	}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Error(diff)
+	}
+	if stderr != "" {
+		t.Errorf("said %q", stderr)
+	}
+}
+
+func TestFilesOfRanksAreMerged(t *testing.T) {
+	dir := t.TempDir()
+	a, b := put(t, filepath.Join(dir, "x.0.prof"), rankFile(0, 4)), put(t, filepath.Join(dir, "x.2.prof"), rankFile(2, 4))
+	files, stderr := mustRun(t, "--no-self", "-o", filepath.Join(dir, "new", "place"), b, a)
+	if got, want := files["x_size_all.mat"], "0 10 0 0 \n0 0 0 0 \n0 0 0 12 \n0 0 0 0 \n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !strings.HasSuffix(stderr, "x: nothing from ranks 1, 3 of 4\n") {
+		t.Errorf("said %q", stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "new", "place", "x_avg_external.mat")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExistingFilesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "x.prof"), rankFile(0, 2))
+	put(t, filepath.Join(dir, "x_avg_external.mat"), "mine")
+	for _, flags := range [][]string{{path}, {path, "--symmetric"}} {
+		_, _, err := run(flags...)
+		if err == nil || !strings.Contains(err.Error(), "x_avg_external.mat exists: ") || exitStatus(err) != 1 {
+			t.Errorf("got error %v", err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("files were written: %q", left)
+	}
+	files, _ := mustRun(t, path, "--force")
+	if files["x_avg_external.mat"] != "5 5 \n0 0 \n" {
+		t.Errorf("--force wrote %q", files["x_avg_external.mat"])
+	}
+}
+
+func TestFailureLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "x.prof"), rankFile(0, 2))
+	if err := os.Mkdir(filepath.Join(dir, "x_msg_all.mat"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "x_size_all.mat"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(path, "--force"); err == nil {
+		t.Fatal("wrote a file where there is a directory")
+	}
+	hidden, _ := filepath.Glob(filepath.Join(dir, ".*"))
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if len(hidden) != 0 || len(left) != 3 {
+		t.Errorf("left behind: %q %q", hidden, left)
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"--nonsense", "x"}, {"-o"}} {
+		_, _, err := run(args...)
+		if err == nil || exitStatus(err) != 2 {
+			t.Errorf("%q: got error %v", args, err)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	x0 := put(t, filepath.Join(dir, "x.0.prof"), rankFile(0, 2))
+	again := put(t, filepath.Join(dir, "again", "x.0.prof"), rankFile(0, 2))
+	y1 := put(t, filepath.Join(dir, "y.1.prof"), rankFile(1, 2))
+	larger := put(t, filepath.Join(dir, "larger", "x.1.prof"), rankFile(1, 3))
+	plain := put(t, filepath.Join(dir, "plain.prof"), rankFile(1, 2))
+	empty := put(t, filepath.Join(dir, "empty.prof"), "")
+	stray := put(t, filepath.Join(dir, "stray.txt"), "hello")
+	absurd := put(t, filepath.Join(dir, "absurd.prof"), "E\t0\t2147483647\t1 bytes\t1 msgs sent\n")
+	arrow := arrowFile(t, filepath.Join(dir, "a.arrow"), "one", 0)
+	other := arrowFile(t, filepath.Join(dir, "b.arrow"), "two", 1)
+	for _, c := range []struct {
+		paths []string
+		want  string
+	}{
+		{[]string{filepath.Join(dir, "none.prof")}, "no such file"},
+		{[]string{x0, again}, "rank 0 is in both"},
+		{[]string{x0, y1}, "are of different runs"},
+		{[]string{x0, larger}, "MPI_COMM_WORLD has 2 ranks in"},
+		{[]string{x0, plain}, "is not named <prefix>.<rank>.prof"},
+		{[]string{empty}, "nothing was sent, and no rank is named"},
+		{[]string{stray}, "neither a recording nor an Arrow file nor a .prof file"},
+		{[]string{absurd}, "matrices of 2147483648 ranks need"},
+		{[]string{x0, dir}, "give one run directory alone"},
+		{[]string{dir}, "holds no recordings and no profile.arrow"},
+		{[]string{x0, arrow}, "give files of one"},
+		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`},
+	} {
+		_, _, err := run(c.paths...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != 1 {
+			t.Errorf("%q: got error %v, want %q", c.paths, err, c.want)
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*.mat")); len(files) != 0 {
+		t.Errorf("wrote %q", files)
+	}
+}
+
+func TestMalformedLinesAreReported(t *testing.T) {
+	path := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2)+"E\t1\t0\t1")
+	files, stderr := mustRun(t, path)
+	if files["x_size_all.mat"] != "5 10 \n0 0 \n" {
+		t.Errorf("got %q", files["x_size_all.mat"])
+	}
+	if !strings.Contains(stderr, "x.prof:8: line ends after 4 of 8 fields") {
+		t.Errorf("said %q", stderr)
+	}
+}
+
+func TestSymmetricNeedsTraffic(t *testing.T) {
+	path := put(t, filepath.Join(t.TempDir(), "x.prof"), "D\tMPI_COMM_WORLD\tprocs: 0\nA2A\t0\t0 bytes\t0 msgs sent\n")
+	files, stderr := mustRun(t, "--symmetric", path)
+	if len(files) != 0 || !strings.Contains(stderr, "nothing was sent") {
+		t.Errorf("got %v, said %q", files, stderr)
+	}
+	if files, _ := mustRun(t, path); files["x_size_all.mat"] != "0 \n" || len(files) != 3 {
+		t.Errorf("directed: got %v", files)
+	}
+}
+
+// processOf is rank r of 3 of a job, which sent 7 bytes to the next in 1
+// message.
+func processOf(run string, start int64, r int) *profile.Profile {
+	return &profile.Profile{Run: run, Rank: r, Size: 3, Host: "n", Pid: r + 1, Program: "/bin/app", Start: start, State: profile.Finalized,
+		Comms:  []profile.Comm{{ID: strings.Repeat("0", 32), Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 3}}},
+		Slices: []profile.Slice{{Name: "run"}},
+		Rows: []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer,
+			Peer: int32((r + 1) % 3), SizeClass: 3, Calls: 1, Messages: 1, Bytes: 7}}}
+}
+
+func arrowFile(t *testing.T, path, run string, ranks ...int) string {
+	t.Helper()
+	var ps []*profile.Profile
+	for _, r := range ranks {
+		ps = append(ps, processOf(run, 1, r))
+	}
+	return arrowOf(t, path, ps)
+}
+
+func arrowOf(t *testing.T, path string, ps []*profile.Profile) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := arrowfile.WriteProfile(&b, ps); err != nil {
+		t.Fatal(err)
+	}
+	return put(t, path, b.String())
+}
+
+func TestArrowFiles(t *testing.T) {
+	dir := t.TempDir()
+	files, stderr := mustRun(t, arrowFile(t, filepath.Join(dir, "a.arrow"), "one", 0), arrowFile(t, filepath.Join(dir, "b.arrow"), "one", 2))
+	if files["app_size_all.mat"] != "0 7 0 \n0 0 0 \n7 0 0 \n" {
+		t.Errorf("got %v", files)
+	}
+	if !strings.Contains(stderr, "nothing from rank 1 of 3") {
+		t.Errorf("said %q", stderr)
+	}
+}
+
+func TestRunDirectory(t *testing.T) {
+	dir := t.TempDir()
+	var ps []*profile.Profile
+	for r := range 3 {
+		ps = append(ps, processOf("late", 2_000_000_000, r), processOf("early", 1_000_000_000, r))
+	}
+	ps = ps[:5] // the early job's last rank is missing
+	arrowOf(t, filepath.Join(dir, "profile.arrow"), ps)
+	files, stderr := mustRun(t, dir)
+	if got := len(files); got != 12 {
+		t.Errorf("wrote %q", names(files))
+	}
+	if files["app-job1_size_all.mat"] != "0 7 0 \n0 0 7 \n0 0 0 \n" || files["app-job2_size_all.mat"] != "0 7 0 \n0 0 7 \n7 0 0 \n" {
+		t.Errorf("got %v", files)
+	}
+	if !strings.Contains(stderr, "app-job1: nothing from rank 2 of 3") {
+		t.Errorf("said %q", stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "matrix", "app-job2_avg_external.mat")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExamples: the command lines that the help shows do what they say.
+func TestExamples(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	arrowFile(t, filepath.Join("mpitrace-lmp-20240229-134501", "profile.arrow"), "one", 0, 1, 2)
+	put(t, "run.0.prof", rankFile(0, 2))
+	put(t, "run.1.prof", rankFile(1, 2))
+	put(t, "all.prof", rankFile(0, 2)+rankFile(1, 2))
+	for line := range strings.Lines(examples) {
+		args := []string{}
+		for _, arg := range strings.Fields(line)[1:] {
+			if found, _ := filepath.Glob(arg); len(found) > 0 {
+				args = append(args, found...)
+			} else {
+				args = append(args, arg)
+			}
+		}
+		if files, _ := mustRun(t, args...); len(files) < 6 {
+			t.Errorf("%s: wrote %q", line, names(files))
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// script finds the profile2mat that comes with Open MPI, a Perl script, which
+// one of ours on PATH may hide.
+func script(t *testing.T) string {
+	t.Helper()
+	testenv.Need(t, "perl")
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, "profile2mat")
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "#!/usr/bin/perl") {
+			return path
+		}
+	}
+	testenv.Skip(t, "needs the script profile2mat of openmpi-bin, which is not on PATH")
+	return ""
+}
+
+// byScript runs the script on a copy of a .prof file and returns what it
+// writes, by name.
+func byScript(t *testing.T, script, name, prof string) map[string]string {
+	t.Helper()
+	path := put(t, filepath.Join(t.TempDir(), name), prof)
+	if out, err := exec.Command("perl", script, path).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	written, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.mat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, w := range written {
+		text, err := os.ReadFile(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(w)] = string(text)
+	}
+	return files
+}
+
+func compareWithScript(t *testing.T, script, name, prof string) {
+	t.Helper()
+	ours, _ := mustRun(t, "--symmetric", put(t, filepath.Join(t.TempDir(), name), prof))
+	if diff := cmp.Diff(byScript(t, script, name, prof), ours); diff != "" {
+		t.Errorf("%s (-Perl +ours):\n%s", name, diff)
+	}
+}
+
+// TestScriptAgrees: the same names and bytes as the script's, for files that
+// cover its rules.
+func TestScriptAgrees(t *testing.T) {
+	perl := script(t)
+	line := func(kind byte, from, to int, bytes, messages uint64) string {
+		return fmt.Sprintf("%c\t%d\t%d\t%d bytes\t%d msgs sent\n", kind, from, to, bytes, messages)
+	}
+	for name, text := range map[string]string{
+		"one.0.prof":    rankFile(0, 5),
+		"all.prof":      rankFile(0, 3) + rankFile(1, 3) + rankFile(2, 3),
+		"halves.prof":   line('E', 0, 1, 1, 1) + line('E', 1, 2, 3, 3) + line('E', 2, 3, 5, 5) + line('E', 3, 3, 7, 2),
+		"no_p2p.prof":   line('C', 0, 1, 10, 1) + line('S', 0, 2, 9, 1) + line('I', 1, 0, 8, 1),
+		"classes.prof":  line('E', 0, 1, 10, 3) + line('C', 0, 6, 10, 3) + line('S', 0, 2, 9, 4) + line('R', 0, 2, 3, 1) + line('I', 3, 4, 8, 3),
+		"large.prof":    line('E', 0, 1, 1<<53-1, 3) + line('E', 1, 2, 1<<52-1, 1<<20) + line('E', 2, 0, 7881299347898367, 5),
+		"messages.prof": line('E', 0, 1, 0, 1<<53-1) + line('E', 1, 2, 3, 1<<40),
+		"silent.prof":   "# POINT TO POINT\n# OSC\n# COLLECTIVES\nD\tMPI_COMM_WORLD\tprocs: 0\nA2A\t0\t0 bytes\t0 msgs sent\n",
+		"twice.prof":    line('E', 0, 1, 10, 3) + line('E', 0, 1, 11, 2) + line('E', 1, 0, 2, 2),
+	} {
+		compareWithScript(t, perl, name, text)
+	}
+}
+
+// TestOpenMPI runs a program under Open MPI's own monitoring and makes
+// matrices of the files that it writes: by arithmetic, and by the script.
+func TestOpenMPI(t *testing.T) {
+	const n = 4
+	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi")
+	paths := monitored(t, n)
+	perl := script(t)
+	all := ""
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareWithScript(t, perl, filepath.Base(path), string(text))
+		all += string(text)
+	}
+	compareWithScript(t, perl, "all.prof", all)
+
+	files, stderr := mustRun(t, append(paths, "--no-self")...)
+	var size, msg, osc strings.Builder
+	for r := range n {
+		for to := range n {
+			switch to {
+			case (r + 1) % n: // Sendrecv; Put
+				fmt.Fprintf(&size, "%d ", 24+3*r)
+				msg.WriteString("3 ")
+				osc.WriteString("13 ")
+			case (r + 2) % n: // Get, by r+2 from r
+				osc.WriteString("17 ")
+				size.WriteString("0 ")
+				msg.WriteString("0 ")
+			default:
+				osc.WriteString("0 ")
+				size.WriteString("0 ")
+				msg.WriteString("0 ")
+			}
+		}
+		size.WriteString("\n")
+		msg.WriteString("\n")
+		osc.WriteString("\n")
+	}
+	for name, want := range map[string]string{
+		"mix_size_external.mat": size.String(), "mix_msg_external.mat": msg.String(), "mix_size_osc.mat": osc.String(),
+	} {
+		if diff := cmp.Diff(want, files[name]); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	if stderr != "" {
+		t.Errorf("said %q", stderr)
+	}
+}
+
+// monitored runs testdata/mix.c on n ranks and returns the .prof files.
+func monitored(t *testing.T, n int) []string {
+	t.Helper()
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	program, prefix := filepath.Join(dir, "mix"), filepath.Join(dir, "mix")
+	command(ctx, t, "mpicc.openmpi", "-O1", "-o", program, "testdata/mix.c")
+	command(ctx, t, "mpirun.openmpi", "--oversubscribe", "-n", fmt.Sprint(n),
+		"--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3",
+		"--mca", "pml_monitoring_filename", prefix, program)
+	paths := make([]string, n)
+	for r := range paths {
+		paths[r] = fmt.Sprintf("%s.%d.prof", prefix, r)
+	}
+	return paths
+}
+
+func command(ctx context.Context, t *testing.T, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}

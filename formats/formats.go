@@ -1,0 +1,116 @@
+// Package formats is the table of the formats that profiles are kept in.
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Format is a kind of file.
+type Format struct {
+	Name      string
+	Extension string                 // of file names, with its dot
+	Is        func(head []byte) bool // by the first bytes of a file
+	// Read reads a file. An error with content says what had to be skipped.
+	Read func(path string) (*Content, error)
+	// Write writes profiles, usually one rank's; nil for recordings, which
+	// only the library inside an application writes.
+	Write func(w io.Writer, ps []*profile.Profile) error
+}
+
+// Content is what a file holds: profiles, or the traffic alone.
+type Content struct {
+	Profiles []*profile.Profile
+	Traffic  *profile.Traffic
+}
+
+// Table lists all formats.
+var Table = []Format{
+	{Name: "recording", Extension: ".rec", Is: recording.Is, Read: readRecording},
+	{Name: "arrow", Extension: ".arrow", Is: arrowfile.Is, Read: readArrow, Write: arrowfile.WriteProfile},
+	{Name: "prof", Extension: ".prof", Is: prof.Is, Read: readProf, Write: writeProf},
+}
+
+// sniffed is how many bytes tell formats apart.
+const sniffed = 512
+
+// Detect finds the format of a file by how it begins, or else by its name, so
+// that an empty or damaged file is told to be one by its own reader.
+func Detect(path string) (*Format, error) {
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := range Table {
+		if Table[i].Is(head) {
+			return &Table[i], nil
+		}
+	}
+	for i := range Table {
+		if filepath.Ext(path) == Table[i].Extension {
+			return &Table[i], nil
+		}
+	}
+	return nil, fmt.Errorf("read %s: neither a recording nor an Arrow file nor a .prof file", path)
+}
+
+func readHead(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	return head[:n], nil
+}
+
+func readRecording(path string) (*Content, error) {
+	p, err := recording.ReadFile(path)
+	if p == nil {
+		return nil, err
+	}
+	return &Content{Profiles: []*profile.Profile{p}}, err
+}
+
+func readArrow(path string) (*Content, error) {
+	ps, err := arrowfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Content{Profiles: ps}, nil
+}
+
+func readProf(path string) (*Content, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := prof.Read(f, path)
+	if t == nil {
+		return nil, err
+	}
+	return &Content{Traffic: t}, err
+}
+
+// writeProf writes one rank's file after the other.
+func writeProf(w io.Writer, ps []*profile.Profile) error {
+	for _, p := range ps {
+		if err := prof.Write(w, p.Traffic()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package formats
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func rank(r int) *profile.Profile {
+	return &profile.Profile{Run: "run", Rank: r, Size: 2, Host: "n", Program: "app", State: profile.Finalized, Start: 1,
+		Comms: []profile.Comm{{ID: strings.Repeat("0", 32), Name: "MPI_COMM_WORLD", Parent: -1, Rank: r,
+			Members: profile.Group{Stride: 1, N: 2}}},
+		Slices: []profile.Slice{{Name: "run"}},
+		Rows: []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer,
+			Peer: int32(1 - r), SizeClass: 3, Calls: 2, Messages: 2, Bytes: 9}}}
+}
+
+// TestWrittenFilesAreDetectedAndRead: each format that we write is told by its
+// content whatever its name, and has the same traffic when it is read back.
+func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
+	ps := []*profile.Profile{rank(0), rank(1)}
+	want := append(ps[0].Traffic().Flows, ps[1].Traffic().Flows...)
+	for _, f := range Table {
+		if f.Write == nil {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := f.Write(&b, ps); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "file.rec")
+			if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Detect(path)
+			if err != nil || got.Name != f.Name {
+				t.Fatalf("detected %v, %v", got, err)
+			}
+			content, err := got.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var flows []profile.Flow
+			if content.Traffic != nil {
+				flows = content.Traffic.Flows
+			}
+			for _, p := range content.Profiles {
+				flows = append(flows, p.Traffic().Flows...)
+			}
+			if diff := cmp.Diff(want, flows); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDetect(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"a.rec":   {"MPITRACE and more", "recording"},
+		"b":       {"E\t0\t1\t", "prof"},
+		"c.prof":  {"", "prof"},
+		"d.arrow": {"cut", "arrow"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Detect(path); err != nil || f.Name != c.want {
+			t.Errorf("%s: got %v, %v", name, f, err)
+		}
+	}
+	for _, path := range []string{filepath.Join(dir, "none"), dir} {
+		if _, err := Detect(path); err == nil {
+			t.Errorf("%s: no error", path)
+		}
+	}
+}
