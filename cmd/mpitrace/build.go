@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/launch"
+)
+
+type buildOptions struct {
+	choice
+	printPath bool
+	output    string
+}
+
+func newBuild() *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Build the library that is preloaded",
+		Long: `Compile the library for an MPI, or for every MPI that has a compiler wrapper in
+PATH, into the cache of the user. ` + "`mpitrace run`" + ` does so by itself the first time;
+by hand it is needed where the ranks themselves call it (srun mpitrace run ./app).`,
+		Example: `  mpitrace build
+  mpitrace build --mpi mpich --print-path
+  mpitrace build -o lib`,
+		Args: asUsage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.choice.register(cmd.Flags())
+	cmd.Flags().BoolVar(&o.printPath, "print-path", false, "print nothing but the path of each library")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "copy each library to `DIR`/libmpitrace-MPI.so")
+	return cmd
+}
+
+func (o *buildOptions) run(cmd *cobra.Command) error {
+	mpis, err := o.mpis(cmd.ErrOrStderr())
+	if err != nil {
+		return usage(err)
+	}
+	taken := map[string]bool{}
+	for _, mpi := range mpis {
+		lib, err := buildLibrary(cmd.Context(), mpi, cmd.ErrOrStderr())
+		if err != nil {
+			return fmt.Errorf("build the library for %s: %w", mpi, err)
+		}
+		if o.output != "" {
+			if lib, err = install(lib, o.output, mpi, taken); err != nil {
+				return err
+			}
+		}
+		o.print(cmd.OutOrStdout(), mpi, lib)
+	}
+	return nil
+}
+
+func (o *buildOptions) print(w io.Writer, mpi *launch.MPI, lib string) {
+	if o.printPath {
+		fmt.Fprintln(w, lib)
+		return
+	}
+	fmt.Fprintf(w, "%-10s %-18s %s\n", mpi.Flavour, mpi, lib)
+}
+
+// mpis are the MPIs to build for: the one that was named, else all.
+func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
+	if o.cc != "" || o.mpi != "auto" {
+		mpi, _, err := launch.Detect(nil, o.mpi, o.cc)
+		return []*launch.MPI{mpi}, err
+	}
+	mpis, errs := launch.FindAll()
+	for _, err := range errs {
+		fmt.Fprintf(log, "mpitrace: skipped: %v\n", err)
+	}
+	if len(mpis) == 0 {
+		return nil, errors.New("no MPI found: install one (Debian: libopenmpi-dev or libmpich-dev), or name its compiler wrapper with --cc")
+	}
+	return mpis, nil
+}
+
+// install copies a library into a directory. Of several MPIs of one flavour
+// the first gets the plain name, the others have their version in it.
+func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, error) {
+	name := libraryName(mpi.Flavour)
+	if taken[name] {
+		name = libraryName(mpi.Flavour + launch.Flavour("-"+mpi.Version))
+	}
+	taken[name] = true
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(lib)
+	if err != nil {
+		return "", err
+	}
+	target := filepath.Join(dir, name)
+	part := target + ".part" // programs may have the old one mapped
+	if err := os.WriteFile(part, content, 0o755); err != nil {
+		return "", err
+	}
+	return target, os.Rename(part, target)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func newDoctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is found here, what is missing, and whether recording works",
+		Long: `Look for MPIs, their compiler wrappers and what else mpitrace needs; then compile
+a tiny program with each MPI, run it recorded, and check what was recorded. The
+exit status is 1 if there is no MPI with which that works.`,
+		Example: "  mpitrace doctor",
+		Args:    asUsage(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), cmd.OutOrStdout()) },
+	}
+}
+
+func doctor(ctx context.Context, out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintf(w, "mpitrace\t%s\n", versionString())
+	place(w, "cache", interpose.CacheDir)
+	place(w, "compiler", func() (string, error) { return exec.LookPath("cc") })
+	fmt.Fprintf(w, "/dev/shm\t%s\n", sharedMemory())
+	mpis, errs := launch.FindAll()
+	for _, err := range errs {
+		fmt.Fprintf(w, "skipped\t%v\n", err)
+	}
+	working := 0
+	for _, mpi := range mpis {
+		fmt.Fprintf(w, "%s\t%s\n\tlibrary %s\n", mpi, mpi.CC, mpi.Library)
+		if err := tryPreload(ctx, mpi); err != nil {
+			fmt.Fprintf(w, "\tdoes not work: %v\n", err)
+			continue
+		}
+		working++
+		fmt.Fprintf(w, "\tworks: a program was compiled, run and recorded\n")
+	}
+	switch {
+	case len(mpis) == 0:
+		return errors.New("no MPI found: install one (Debian: apt install libopenmpi-dev openmpi-bin, or libmpich-dev mpich), or load its module")
+	case working == 0:
+		return errors.New("recording works with none of the MPIs found")
+	}
+	return nil
+}
+
+// place prints where something is, or why it is not.
+func place(w io.Writer, what string, find func() (string, error)) {
+	path, err := find()
+	if err != nil {
+		path = "missing: " + err.Error()
+	}
+	fmt.Fprintf(w, "%s\t%s\n", what, path)
+}
+
+// sharedMemory tells whether recordings can be mapped in memory.
+func sharedMemory() string {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &st); err != nil {
+		return fmt.Sprintf("missing (%v): recordings are mapped in the run directory", err)
+	}
+	const mib = 1 << 20
+	text := fmt.Sprintf("%d MiB free of %d", st.Bavail*uint64(st.Bsize)/mib, st.Blocks*uint64(st.Bsize)/mib)
+	if st.Bavail*uint64(st.Bsize) < launch.SpoolRoom {
+		text += ": too little, recordings are mapped in the run directory"
+	}
+	return text
+}
+
+const trySource = `#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+`
+
+const (
+	tryBarriers = 3
+	tryTimeout  = time.Minute
+)
+
+// tryPreload compiles a program that calls three barriers, runs it alone with
+// the library, and compares what was recorded.
+func tryPreload(ctx context.Context, mpi *launch.MPI) error {
+	lib, err := buildLibrary(ctx, mpi, io.Discard)
+	if err != nil {
+		return err
+	}
+	cache, err := interpose.CacheDir()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(cache, "doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	source, bin := filepath.Join(dir, "try.c"), filepath.Join(dir, "try")
+	if err := os.WriteFile(source, []byte(trySource), 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, mpi.CC, source, "-o", bin).CombinedOutput(); err != nil {
+		return fmt.Errorf("compile: %w: %s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin)
+	cmd.Env = (&launch.Recorder{Library: lib, Dir: dir}).Environ(os.Environ())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("run: %w: %s", err, out)
+	}
+	return checkTry(dir)
+}
+
+func checkTry(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	if err != nil || len(files) != 1 {
+		return fmt.Errorf("%d recordings of one process: the loader ignores LD_PRELOAD here, or the library found another MPI", len(files))
+	}
+	p, err := recording.ReadFile(files[0])
+	if err != nil {
+		return err
+	}
+	barriers := uint64(0)
+	for _, r := range p.Rows {
+		if r.Call == "Barrier" {
+			barriers += r.Calls
+		}
+	}
+	if p.State != profile.Finalized || barriers != tryBarriers {
+		return fmt.Errorf("recorded %d barriers of %d, state %s", barriers, tryBarriers, p.State)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+)
+
+func newDump() *cobra.Command {
+	return &cobra.Command{
+		Use:     "dump RECORDING...",
+		Short:   "Print recordings as text",
+		Long:    "Print all that recordings (recordings/*.rec in a run directory) hold, as text.",
+		Example: "  mpitrace dump mpitrace-app-20260102-150405/recordings/*.rec",
+		Args:    asUsage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			var errs []error
+			for _, file := range files {
+				if len(files) > 1 {
+					fmt.Fprintf(cmd.OutOrStdout(), "# %s\n", file)
+				}
+				errs = append(errs, recording.Dump(cmd.OutOrStdout(), file))
+			}
+			return errors.Join(errs...)
+		},
+	}
+}

@@ -1,0 +1,92 @@
+// Command mpitrace records what an MPI program communicates, and shows it.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// Exit statuses. A recorded program's own is passed on.
+const (
+	exitError      = 1
+	exitUsage      = 2
+	exitIncomplete = 3 // --strict: the program succeeded, its record is not complete
+)
+
+// exit ends the command with a status; err may be nil, if all was said.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// usage marks an error as one of the command line.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exit{exitUsage, err}
+}
+
+// execute runs one command line and returns the exit status.
+func execute(args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	e := &exit{exitError, err}
+	errors.As(err, &e)
+	if e.err != nil {
+		fmt.Fprintf(errs, "mpitrace: %v\n", err)
+	}
+	return e.code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mpitrace",
+		Short: "Record what an MPI program communicates: who with whom, how much, how long",
+		Long: `mpitrace records every MPI call of a program, without recompiling it: who sends
+to whom, how much, in which messages, and how long it takes. What was recorded
+survives a crash of the program.`,
+		Example: `  mpitrace run -- mpirun -n 4 ./app
+  mpitrace report mpitrace-app-20260102-150405`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          asUsage(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRun(), newRank(), newReport(), newBuild(), newDump(), newDoctor(), newVersion())
+	return root
+}
+
+// asUsage makes a complaint about arguments a usage error.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usage(fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath()))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// Set by TestMain.
+var (
+	scratch string // for programs that several tests use
+	binary  string // mpitrace itself, as ranks have to execute it
+)
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	var err error
+	if scratch, err = os.MkdirTemp("", "mpitrace-cmd-"); err == nil {
+		defer os.RemoveAll(scratch)
+		binary = filepath.Join(scratch, "mpitrace")
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build mpitrace:", err)
+		return 1
+	}
+	// The library is built from these sources, whatever the user's cache has.
+	os.Setenv("MPITRACE_CACHE", filepath.Join(scratch, "cache"))
+	// Containers run as root, which Open MPI refuses unless told twice.
+	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+	return m.Run()
+}
+
+// mpi is an MPI of Debian.
+type mpi struct{ name, cc, launcher string }
+
+var mpis = []mpi{{"openmpi", "mpicc.openmpi", "mpirun.openmpi --oversubscribe"}, {"mpich", "mpicc.mpich", "mpiexec.mpich"}}
+
+// withEach runs a test under each MPI.
+func withEach(t *testing.T, f func(*testing.T, mpi)) {
+	for _, m := range mpis {
+		t.Run(m.name, func(t *testing.T) {
+			testenv.Need(t, "gcc", m.cc, strings.Fields(m.launcher)[0])
+			f(t, m)
+		})
+	}
+}
+
+// compile makes a program from a C source, once for each MPI.
+func (m mpi) compile(t *testing.T, source string) string {
+	t.Helper()
+	testenv.Need(t, "gcc", m.cc)
+	program := filepath.Join(scratch, strings.TrimSuffix(filepath.Base(source), ".c")+"-"+m.name)
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
+	if out, err := exec.Command(m.cc, "-O1", source, "-o", program).CombinedOutput(); err != nil {
+		t.Fatalf("compile %s: %v\n%s", source, err, out)
+	}
+	return program
+}
+
+func (m mpi) ring(t *testing.T) string { return m.compile(t, "testdata/ring.c") }
+
+// output is what a command left.
+type output struct {
+	stdout, stderr string
+	code           int
+}
+
+// sh runs a shell command in dir to its end; $mpitrace is the binary.
+func sh(t *testing.T, dir, command string) output {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "mpitrace="+binary)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// The whole group: a launcher that is asked to end takes its ranks along.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); cmd.ProcessState == nil || ctx.Err() != nil {
+		t.Fatalf("%s: %v\n%s%s", command, err, &stdout, &stderr)
+	}
+	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// load reads the jobs of a run directory.
+func load(t *testing.T, dir string) []*aggregate.Job {
+	t.Helper()
+	jobs, damaged, err := rundir.Dir(dir).Load()
+	if err != nil || len(damaged) > 0 {
+		t.Fatalf("load %s: %v %v", dir, err, damaged)
+	}
+	return jobs
+}
+
+// checkRing requires that a job is a whole record of ring.c on n ranks with
+// messages of the given size.
+func checkRing(t *testing.T, j *aggregate.Job, n int, bytes uint64) {
+	t.Helper()
+	if problems := j.Problems(); len(problems) > 0 || len(j.Recorded()) != n || j.Size() != n {
+		t.Errorf("%d ranks of %d recorded, want %d; problems: %q", len(j.Recorded()), j.Size(), n, problems)
+	}
+	m := j.Matrices()[aggregate.External]
+	for from := range n {
+		for to := range n {
+			var want aggregate.Volume
+			if to == (from+1)%n {
+				want = aggregate.Volume{Bytes: uint64(from+1) * bytes, Messages: uint64(from + 1)}
+			}
+			if got := m.At(from, to); got != want {
+				t.Errorf("%d to %d: %+v, want %+v", from, to, got, want)
+			}
+		}
+	}
+}
+
+// call runs a command line in this process.
+func call(args ...string) output {
+	var stdout, stderr bytes.Buffer
+	code := execute(args, strings.NewReader(""), &stdout, &stderr)
+	return output{stdout.String(), stderr.String(), code}
+}
+
+func TestWrongUse(t *testing.T) {
+	static := filepath.Join(t.TempDir(), "static")
+	testenv.Need(t, "gcc", "mpirun.openmpi")
+	gcc := exec.Command("gcc", "-static", "-x", "c", "-", "-o", static)
+	gcc.Stdin = strings.NewReader("int main(void) { return 0; }\n")
+	if out, err := gcc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	holds := t.TempDir()
+	if err := os.WriteFile(filepath.Join(holds, "run.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	t.Chdir(t.TempDir())
+	for _, test := range []struct{ name, args, want string }{
+		{"unknown command", "rport", "unknown command"},
+		{"unknown flag", "run --bad -- true", "unknown flag"},
+		{"nothing to run", "run", "requires at least 1 arg"},
+		{"no such program", "run -- ./none", "no such file"},
+		{"unknown format", "run --format csv -- true", "formats are prof and arrow"},
+		{"unknown MPI", "run --mpi lam -- true", "openmpi, mpich"},
+		{"no such compiler", "run --cc none -- true", "none"},
+		{"static program", "run -- mpirun.openmpi " + static, "linked statically"},
+		{"a run is there", "run -o " + holds + " -- true", "already holds a run"},
+		{"only queued", "run -- sbatch job.sh", "job script"},
+		{"report of nothing", "report none", "no such file"},
+		{"report of an empty directory", "report " + empty, "holds no recording"},
+		{"report of two", "report a b", "accepts 1 arg"},
+		{"unknown spool", "run --spool /no/such -- true", "make spool"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := call(strings.Fields(test.args)...)
+			if got.code != exitUsage || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
+				t.Errorf("status %d, want 2; stderr %q, want %q in it; stdout %q", got.code, got.stderr, test.want, got.stdout)
+			}
+		})
+	}
+}
+
+func TestEveryCommandIsDocumented(t *testing.T) {
+	for _, cmd := range append(newRoot().Commands(), newRoot()) {
+		if !strings.HasPrefix(cmd.Example, "  ") || cmd.Short == "" {
+			t.Errorf("%s: no example or no description", cmd.Name())
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s: no description", cmd.Name(), f.Name)
+			}
+		})
+	}
+}
+
+// The examples in the help must be command lines that the commands take.
+func TestExamplesParse(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		for line := range strings.Lines(cmd.Example) {
+			_, after, found := strings.Cut(strings.TrimSpace(line), "mpitrace ")
+			words := strings.Fields(after)
+			if !found || len(words) == 0 {
+				t.Errorf("%s: example %q", cmd.Name(), line)
+				continue
+			}
+			checkExample(t, words)
+		}
+	}
+}
+
+func checkExample(t *testing.T, words []string) {
+	t.Helper()
+	cmd, rest, err := newRoot().Find(words)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil && cmd.Args != nil {
+		err = cmd.Args(cmd, cmd.Flags().Args())
+	}
+	if err != nil {
+		t.Errorf("mpitrace %s: %v", strings.Join(words, " "), err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if got := call("version"); got.code != 0 || !strings.HasPrefix(got.stdout, "mpitrace 0.") || got.stderr != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	got := call("run", "--help")
+	if got.code != 0 || !strings.Contains(got.stdout, "mpirun -n 4 ./app") {
+		t.Errorf("got %+v", got)
+	}
+	names := []string{}
+	for _, cmd := range newRoot().Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
+	want := []string{"build", "doctor", "dump", "report", "run", "version"}
+	if slices.Sort(names); !slices.Equal(names, want) {
+		t.Errorf("commands %q, want %q", names, want)
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/launch"
+)
+
+// newRank makes the command that `mpitrace run` puts in front of the program
+// in a launcher's command line. Users have no need of it.
+func newRank() *cobra.Command {
+	var r launch.Recorder
+	var path, flavour string
+	cmd := &cobra.Command{
+		Use:     "rank --lib LIBRARY --dir DIR [flags] -- PROGRAM [ARGS...]",
+		Short:   "Become a program that is recorded (what `run` starts as each process of a job)",
+		Example: "  mpirun -n 2 mpitrace rank --lib $PWD/libmpitrace-openmpi.so --dir $PWD/run -- ./app",
+		Hidden:  true,
+		Args:    asUsage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, argv []string) error {
+			r.Flavour = launch.Flavour(flavour)
+			if err := r.Exec(argv, path, cmd.ErrOrStderr()); err != nil {
+				return &exit{exitNotFound, err}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&r.Library, "lib", "", "the library to preload")
+	f.StringVar(&r.Dir, "dir", "", "the run directory, absolute")
+	f.StringVar(&r.Spool, "spool", "", "the spool on the node where the job was launched; used if it is here")
+	f.StringVar(&flavour, "mpi", "", "the MPI that the library is for: a program that is linked to another is not recorded")
+	f.StringVar(&path, "path", "", "where to look for the program, instead of PATH")
+	cmd.MarkFlagRequired("lib")
+	cmd.MarkFlagRequired("dir")
+	return cmd
+}
+
+// exitNotFound is what shells and env use for a program that cannot be run.
+const exitNotFound = 127

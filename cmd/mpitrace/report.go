@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+type reportOptions struct {
+	rank    int
+	json    bool
+	formats []string
+}
+
+func newReport() *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Show the summary of a recorded run",
+		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, as after
+a run whose ranks recorded themselves, are merged first: at any time, also
+while the run goes on.`,
+		Example: `  mpitrace report mpitrace-app-20260102-150405
+  mpitrace report --rank 3 mpitrace-app-20260102-150405
+  mpitrace report --json mpitrace-app-20260102-150405`,
+		Args: asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.rank, "rank", -1, "show one world rank only")
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
+	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
+	return cmd
+}
+
+func (o *reportOptions) run(cmd *cobra.Command, path string) error {
+	formats, err := rundir.ParseFormats(o.formats)
+	if err != nil {
+		return usage(err)
+	}
+	dir := rundir.Dir(path)
+	jobs, damaged, err := dir.Load()
+	if os.IsNotExist(err) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, err := range damaged {
+		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
+	}
+	if len(jobs) == 0 {
+		return usage(fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path))
+	}
+	if err := mergeIfStale(dir, jobs, formats); err != nil {
+		// Somebody else's directory can still be read.
+		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
+	}
+	found, err := o.summaries(jobs)
+	if err != nil {
+		return usage(err)
+	}
+	if o.json {
+		return writeJSON(cmd.OutOrStdout(), dir, found)
+	}
+	return writeText(cmd.OutOrStdout(), found)
+}
+
+// summary is what a job, or one rank of it, did.
+type summary interface {
+	Text(io.Writer, aggregate.TextOptions) error
+}
+
+// summaries are those of the jobs, or of the rank in each job that has it. It
+// is an error if none has.
+func (o *reportOptions) summaries(jobs []*aggregate.Job) ([]summary, error) {
+	var found []summary
+	var missing error
+	for _, j := range jobs {
+		if o.rank < 0 {
+			found = append(found, j.Summary())
+			continue
+		}
+		s, err := j.RankSummary(o.rank)
+		if err != nil {
+			missing = err
+			continue
+		}
+		found = append(found, s)
+	}
+	if len(found) == 0 {
+		return nil, missing
+	}
+	return found, nil
+}
+
+func writeText(w io.Writer, found []summary) error {
+	for i, s := range found {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := s.Text(w, textOptions()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeJSON prints {"run": run.json, "jobs": [summary …]}.
+func writeJSON(w io.Writer, dir rundir.Dir, found []summary) error {
+	info, err := dir.ReadInfo()
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Run  *rundir.Info `json:"run"`
+		Jobs []summary    `json:"jobs"`
+	}{info, found})
+}
+
+// textOptions keeps to ASCII where the locale does not promise more.
+func textOptions() aggregate.TextOptions {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToUpper(os.Getenv(name)); value != "" {
+			return aggregate.TextOptions{ASCII: !strings.Contains(value, "UTF-8") && !strings.Contains(value, "UTF8")}
+		}
+	}
+	return aggregate.TextOptions{ASCII: true}
+}
+
+func mergeIfStale(dir rundir.Dir, jobs []*aggregate.Job, formats []rundir.Format) error {
+	if !dir.Stale() && len(formats) == 0 {
+		return nil
+	}
+	info, err := dir.ReadInfo()
+	if err != nil {
+		return err
+	}
+	info.Version = versionString()
+	return dir.Merge(jobs, formats, info)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+type runOptions struct {
+	choice
+	dir      string
+	formats  []string
+	spool    string
+	strict   bool
+	noReport bool
+}
+
+func newRun() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGS...]",
+		Short: "Run an MPI program, or a whole job, and record it",
+		Long: `Run COMMAND and record what its MPI processes communicate. COMMAND is a launcher
+with its arguments (mpirun, mpiexec, srun, flux run), a script that starts jobs,
+or a program. Afterwards the summary is shown, and the run directory holds
+profile.arrow, comms.arrow and ranks.arrow.
+
+Under a launcher (srun mpitrace run -- ./app) each process records itself, and
+` + "`mpitrace report DIR`" + ` shows the result afterwards.
+
+The exit status is that of COMMAND; 2 if the command line is wrong.`,
+		Example: `  mpitrace run -- mpirun -n 4 ./app
+  mpitrace run -o halo --format prof,arrow -- mpiexec -n 16 ./halo 100
+  srun -n 64 mpitrace run -o halo -- ./halo 100`,
+		Args: asUsage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, argv []string) error { return o.run(cmd, argv) },
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	o.choice.register(f)
+	f.StringVarP(&o.dir, "output", "o", "", "the run directory (default: mpitrace-PROGRAM- and the batch job's id or the time)")
+	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
+	f.StringVar(&o.spool, "spool", "auto", "where the processes of this node map their recordings until they end: auto, shm (/dev/shm), run (the run directory) or a `DIR`")
+	f.BoolVar(&o.strict, "strict", false, "exit with status 3 if the command succeeds but its record is missing or incomplete")
+	f.BoolVar(&o.noReport, "no-report", false, "do not show the summary")
+	return cmd
+}
+
+func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
+	formats, err := rundir.ParseFormats(o.formats)
+	if err != nil {
+		return usage(err)
+	}
+	mark, under := launch.UnderLauncher()
+	if under && !launch.IsLauncher(argv) {
+		return o.rank(cmd, argv, mark)
+	}
+	command, err := launch.Parse(argv)
+	if err != nil {
+		return usage(err)
+	}
+	mpi, lib, err := detectLibrary(cmd.Context(), command, o.choice, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	dir, err := o.directory(command.Name())
+	if err != nil {
+		return err
+	}
+	j := &job{options: o, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, log: cmd.ErrOrStderr()}
+	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+}
+
+// directory makes the run directory of a job.
+func (o *runOptions) directory(program string) (rundir.Dir, error) {
+	if o.dir != "" {
+		d, err := rundir.CreateAt(o.dir)
+		if _, holds := err.(*rundir.ExistsError); holds {
+			return "", usage(err)
+		}
+		return d, err
+	}
+	return rundir.Create(rundir.Name(program, launch.JobID(), time.Now()))
+}
+
+// rank is `run` under a launcher: this process is one of many, which becomes
+// the program. The run directory is shared, and nobody waits to collect.
+func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error {
+	lib, flavour, err := rankLibrary(argv, o.choice)
+	if err != nil {
+		return usage(err)
+	}
+	if err := launch.CheckLibraryPath(lib); err != nil {
+		return usage(err)
+	}
+	name := o.dir
+	if name == "" {
+		name = rundir.Name(filepath.Base(argv[0]), launch.LaunchID(), time.Time{})
+	}
+	dir, err := rundir.Share(name)
+	if err != nil {
+		return err
+	}
+	if os.Getenv(mark) == "0" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
+	}
+	r := launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir)}
+	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
+		return &exit{exitNotFound, err}
+	}
+	return nil
+}

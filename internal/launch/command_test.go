@@ -1,0 +1,156 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// launchers puts a directory of launchers in front of PATH: each answers
+// --version as the real one does, and nothing else.
+func launchers(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, version := range map[string]string{
+		"mpirun":         "mpirun (Open MPI) 5.0.11",
+		"mpirun.openmpi": "mpirun.openmpi (OpenRTE) 4.1.4",
+		"orterun":        "orterun (OpenRTE) 4.1.4",
+		"prterun":        "",
+		"mpiexec":        "HYDRA build details:\n    Version:   5.0.2",
+		"mpiexec.hydra":  "Intel(R) MPI Library for Linux* OS, Version 2021.11",
+		"mpiexec.mpich":  "HYDRA build details:",
+		"srun":           "slurm 22.05.8",
+		"flux":           "",
+		"sbatch":         "slurm 22.05.8",
+		"app":            "",
+		"env":            "",
+		"timeout":        "",
+	} {
+		script := "#!/bin/sh\ncat <<'END'\n" + version + "\nEND\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return dir
+}
+
+// In the wanted lines, @ stands for the words put in front of a program.
+var rewrites = []struct{ name, command, want string }{
+	{"plain", "mpirun -n 4 ./app a b", "mpirun -n 4 @ -- ./app a b"},
+	{"no options", "mpirun ./app", "mpirun @ -- ./app"},
+	{"program's own options", "mpirun -np 4 ./app -n 5 --host x", "mpirun -np 4 @ -- ./app -n 5 --host x"},
+	{"two arguments", "mpirun --mca btl self,tcp -n 2 ./app", "mpirun --mca btl self,tcp -n 2 @ -- ./app"},
+	{"one dash, two arguments", "orterun -mca btl self -gmca a b ./app", "orterun -mca btl self -gmca a b @ -- ./app"},
+	{"prterun", "prterun --prtemca a b --pmixmca c d --map-by core:PE=2 --bind-to core -n 4 ./app", "prterun --prtemca a b --pmixmca c d --map-by core:PE=2 --bind-to core -n 4 @ -- ./app"},
+	{"flags", "mpirun.openmpi --oversubscribe --allow-run-as-root -q --tag-output -c 4 ./app", "mpirun.openmpi --oversubscribe --allow-run-as-root -q --tag-output -c 4 @ -- ./app"},
+	{"exported variables", "mpirun -x LD_LIBRARY_PATH -x A=b -H n1,n2 -N 2 ./app", "mpirun -x LD_LIBRARY_PATH -x A=b -H n1,n2 -N 2 @ -- ./app"},
+	{"MPMD", "mpirun -n 1 ./a x : -n 2 --mca p q ./b y z : ./c", "mpirun -n 1 @ -- ./a x : -n 2 --mca p q @ -- ./b y z : @ -- ./c"},
+	{"attached value", "mpirun --map-by=node --timeout=60 ./app", "mpirun --map-by=node --timeout=60 @ -- ./app"},
+	{"attached number", "mpirun -n4 ./app", "mpirun -n4 @ -- ./app"},
+	{"unknown option, argument", "mpirun --brand-new 7 ./app", "mpirun --brand-new 7 @ -- ./app"},
+	{"unknown option, then program", "mpirun --brand-new app 7", "mpirun --brand-new @ -- app 7"},
+	{"unknown option, then option", "mpirun --brand-new -n 2 ./app", "mpirun --brand-new -n 2 @ -- ./app"},
+	{"search path", "mpirun --path /opt/x/bin -n 2 prog", "mpirun --path /opt/x/bin -n 2 @ --path /opt/x/bin -- prog"},
+	{"working directory", "mpirun --wdir /tmp -n 2 ./prog", "mpirun --wdir /tmp -n 2 @ -- ./prog"},
+	{"interpreter", "mpirun -n 2 python3 x.py -n 3", "mpirun -n 2 @ -- python3 x.py -n 3"},
+	{"double dash", "mpirun -n 2 -- ./app", "mpirun -n 2 -- @ -- ./app"},
+
+	{"hydra", "mpiexec -n 4 ./app a", "mpiexec -n 4 @ -- ./app a"},
+	{"hydra environment", "mpiexec -genv A 1 -genvlist B,C -env D 2 -n 4 ./app", "mpiexec -genv A 1 -genvlist B,C -env D 2 -n 4 @ -- ./app"},
+	{"hydra hosts", "mpiexec.mpich -f hosts -ppn 2 -launcher ssh -launcher-exec /x/y -iface eth0 -n 4 ./app", "mpiexec.mpich -f hosts -ppn 2 -launcher ssh -launcher-exec /x/y -iface eth0 -n 4 @ -- ./app"},
+	{"hydra flags", "mpiexec -genvnone -verbose -print-all-exitcodes -prepend-rank ./app", "mpiexec -genvnone -verbose -print-all-exitcodes -prepend-rank @ -- ./app"},
+	{"hydra MPMD", "mpiexec -wdir /w -n 1 ./a : -n 2 ./b x", "mpiexec -wdir /w -n 1 @ -- ./a : -n 2 @ -- ./b x"},
+	{"Intel MPI", "mpiexec.hydra -perhost 2 -bootstrap slurm -genv I_MPI_DEBUG 5 -l -n 4 ./app", "mpiexec.hydra -perhost 2 -bootstrap slurm -genv I_MPI_DEBUG 5 -l -n 4 @ -- ./app"},
+
+	{"srun", "srun -n 4 ./app a", "srun -n 4 @ -- ./app a"},
+	{"srun attached", "srun -n4 -N2 --cpus-per-task=8 --mpi=pmix ./app", "srun -n4 -N2 --cpus-per-task=8 --mpi=pmix @ -- ./app"},
+	{"srun separate", "srun --ntasks 4 --cpu-bind cores --export ALL,A=b -p debug -t 10:00 ./app", "srun --ntasks 4 --cpu-bind cores --export ALL,A=b -p debug -t 10:00 @ -- ./app"},
+	{"srun letters together", "srun -lun 4 ./app", "srun -lun 4 @ -- ./app"},
+	{"srun letters with value", "srun -ln4 ./app", "srun -ln4 @ -- ./app"},
+	{"srun optional arguments", "srun -I60 -K0 --exclusive --x11=all --nice --kill-on-bad-exit ./app", "srun -I60 -K0 --exclusive --x11=all --nice --kill-on-bad-exit @ -- ./app"},
+	{"srun abbreviation", "srun --ntasks-per-n 2 --overs ./app", "srun --ntasks-per-n 2 --overs @ -- ./app"},
+	{"srun components", "srun -n1 ./a : -n2 --mem 1G ./b", "srun -n1 @ -- ./a : -n2 --mem 1G @ -- ./b"},
+	{"srun directory", "srun -D /w -n2 ./app", "srun -D /w -n2 @ -- ./app"},
+
+	{"flux run", "flux run -n 4 -o cpu-affinity=per-task --env A=b -x ./app : y", "flux run -n 4 -o cpu-affinity=per-task --env A=b -x @ -- ./app : y"},
+	{"flux mini run", "flux mini run -N2 -n4 ./app", "flux mini run -N2 -n4 @ -- ./app"},
+
+	{"behind env", "env OMP_NUM_THREADS=2 mpirun -n 2 ./app", "env OMP_NUM_THREADS=2 mpirun -n 2 @ -- ./app"},
+	{"behind timeout", "timeout -k 5 60 srun -n2 ./app", "timeout -k 5 60 srun -n2 @ -- ./app"},
+
+	{"appfile", "mpirun --app file", ""},
+	{"configfile", "mpiexec -configfile file", ""},
+	{"multi-prog", "srun -n 4 --multi-prog file.conf", ""},
+	{"broadcast program", "srun -n 4 --bcast=/tmp/x ./app", ""},
+	{"preloaded program", "mpirun -s -n 2 ./app", ""},
+	{"version", "mpirun --version", ""},
+	{"no program in one section", "mpirun -n 2 ./app : -n 3", ""},
+	{"other flux command", "flux batch -N2 script", ""},
+}
+
+func TestRewrite(t *testing.T) {
+	launchers(t)
+	for _, test := range rewrites {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := Parse(strings.Fields(test.command))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want == "" {
+				if len(c.Programs) != 0 || c.Reason == "" {
+					t.Errorf("programs %v, reason %q; want none, with a reason", c.Programs, c.Reason)
+				}
+				return
+			}
+			got := strings.Join(c.Rewrite([]string{"@"}), " ")
+			if got != test.want {
+				t.Errorf("%s\n got %s\nwant %s", test.command, got, test.want)
+			}
+		})
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	launchers(t)
+	for _, test := range []struct{ command, want string }{
+		{"sbatch job.sh", "only queues the job"},
+		{"./no-such-program", "no such file"},
+		{"no-such-program", "not found in PATH"},
+	} {
+		_, err := Parse(strings.Fields(test.command))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q in it", test.command, err, test.want)
+		}
+	}
+}
+
+func TestLauncherFamilies(t *testing.T) {
+	dir := launchers(t)
+	for name, want := range map[string]System{
+		"mpirun": OpenMPILauncher, "mpirun.openmpi": OpenMPILauncher, "orterun": OpenMPILauncher, "prterun": OpenMPILauncher,
+		"mpiexec": HydraLauncher, "mpiexec.hydra": HydraLauncher, "mpiexec.mpich": HydraLauncher,
+		"srun": SlurmLauncher, "flux": FluxLauncher, dir + "/mpiexec": HydraLauncher,
+	} {
+		l, err := findLauncher(name)
+		if err != nil || l.System != want {
+			t.Errorf("%s: %+v, %v; want system %d", name, l, err, want)
+		}
+	}
+}
+
+func TestUnknownLauncher(t *testing.T) {
+	dir := launchers(t)
+	prog := compile(t, "mpicc.openmpi", mpiProgram)
+	if err := os.WriteFile(filepath.Join(dir, "aprun"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse([]string{"aprun", "-n", "4", "-d", "app", prog, "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(c.Rewrite([]string{"@"}), " "), "aprun -n 4 -d app @ -- "+prog+" x"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

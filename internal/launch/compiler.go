@@ -1,0 +1,261 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+// MPI is an MPI installation that the library can be built for.
+type MPI struct {
+	Flavour Flavour `json:"flavour"`
+	Version string  `json:"version"` // "4.1.4", as its mpi.h has it; empty if unknown
+	Library string  `json:"library"` // shared library, symbolic links resolved
+	CC      string  `json:"cc"`      // compiler wrapper that links it; empty if none was found
+}
+
+// String is the installation's name for people: "Open MPI 4.1.4".
+func (m *MPI) String() string {
+	return strings.TrimSpace(m.Flavour.Title() + " " + m.Version)
+}
+
+// NoCompilerError says that no compiler wrapper links the wanted MPI.
+type NoCompilerError struct {
+	Wanted  string   // the MPI, for people
+	Flavour Flavour  // of it, empty if unknown
+	Library string   // of it, empty if unknown
+	Tried   []string // "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
+}
+
+func (e *NoCompilerError) Error() string {
+	msg := "no compiler wrapper (mpicc) found for " + e.Wanted
+	if len(e.Tried) > 0 {
+		msg += "; " + strings.Join(e.Tried, "; ")
+	}
+	return msg + ". Install the MPI's development files (Debian: libopenmpi-dev or libmpich-dev), load its module, or name its wrapper with --cc"
+}
+
+// probeSource is compiled to learn what a wrapper links. It is never run: the
+// loader lists its libraries, and the version is read from the file.
+const probeSource = `#include <mpi.h>
+#define STR_(x) #x
+#define STR(x) STR_(x)
+#if defined(OMPI_MAJOR_VERSION)
+#define VERSION STR(OMPI_MAJOR_VERSION) "." STR(OMPI_MINOR_VERSION) "." STR(OMPI_RELEASE_VERSION)
+#elif defined(I_MPI_VERSION)
+#define VERSION I_MPI_VERSION
+#elif defined(MVAPICH2_VERSION)
+#define VERSION MVAPICH2_VERSION
+#elif defined(MVAPICH_VERSION)
+#define VERSION MVAPICH_VERSION
+#elif defined(MPICH_VERSION)
+#define VERSION MPICH_VERSION
+#else
+#define VERSION ""
+#endif
+__attribute__((used)) static const char probe[] = "mpitrace-probe:" VERSION;
+int main(int argc, char **argv) { return MPI_Init(&argc, &argv); }
+`
+
+const probeMark = "mpitrace-probe:"
+
+// probeTimeout bounds a wrapper that hangs, say on a license server.
+const probeTimeout = 2 * time.Minute
+
+// Probe finds out which MPI a compiler wrapper links, by compiling a program
+// with it. The answer is remembered: wrappers do not change during a command.
+func Probe(cc string) (*MPI, error) {
+	probes.Lock()
+	defer probes.Unlock()
+	if r, ok := probes.of[cc]; ok {
+		return r.mpi, r.err
+	}
+	mpi, err := probe(cc, os.Environ())
+	probes.of[cc] = probeResult{mpi, err}
+	return mpi, err
+}
+
+type probeResult struct {
+	mpi *MPI
+	err error
+}
+
+var probes = struct {
+	sync.Mutex
+	of map[string]probeResult
+}{of: map[string]probeResult{}}
+
+func probe(cc string, env []string) (*MPI, error) {
+	path, err := exec.LookPath(cc)
+	if err != nil {
+		return nil, fmt.Errorf("compiler wrapper: %w", err)
+	}
+	dir, err := os.MkdirTemp(scratchDir(), "mpitrace-probe-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	bin, err := compileProbe(path, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Inspect(bin)
+	if err == nil {
+		err = p.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a program made by %s: %w", cc, err)
+	}
+	content, err := os.ReadFile(bin)
+	if err != nil {
+		return nil, err
+	}
+	return &MPI{Flavour: p.Flavour, Version: probedVersion(content), Library: p.Library, CC: path}, nil
+}
+
+func compileProbe(cc, dir string, env []string) (string, error) {
+	source, bin := filepath.Join(dir, "probe.c"), filepath.Join(dir, "probe")
+	if err := os.WriteFile(source, []byte(probeSource), 0o600); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, cc, source, "-o", bin)
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s cannot compile an MPI program: %w: %s", cc, err, firstLine(out))
+	}
+	return bin, nil
+}
+
+// scratchDir is where programs are compiled that the loader maps: the user's
+// cache, as /tmp may be mounted noexec. Empty (the system's choice) without.
+func scratchDir() string {
+	dir, err := interpose.CacheDir()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+func probedVersion(content []byte) string {
+	_, rest, found := bytes.Cut(content, []byte(probeMark))
+	version, _, ok := bytes.Cut(rest, []byte{0})
+	if !found || !ok || len(version) > 64 {
+		return ""
+	}
+	return string(version)
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	return string(line)
+}
+
+// FindCompiler finds the compiler wrapper that links the given MPI library
+// (symbolic links resolved). Each candidate is tried: the one in the library's
+// own installation first, then those in PATH.
+func FindCompiler(lib string, flavour Flavour) (*MPI, error) {
+	if mpi := Known(lib); mpi != nil {
+		return mpi, nil
+	}
+	var tried []string
+	for _, cc := range compilersFor(lib, flavour) {
+		mpi, err := Probe(cc)
+		if err == nil && mpi.Library == lib {
+			Remember(mpi)
+			return mpi, nil
+		}
+		if err == nil {
+			tried = append(tried, cc+" links "+mpi.Library)
+		}
+	}
+	return nil, &NoCompilerError{Wanted: lib, Flavour: flavour, Library: lib, Tried: tried}
+}
+
+// compilersFor lists the wrappers that may belong to a library, likely first.
+func compilersFor(lib string, flavour Flavour) []string {
+	var dirs []string
+	for d := filepath.Dir(lib); d != "/" && d != "." && len(dirs) < 6; d = filepath.Dir(d) {
+		dirs = append(dirs, filepath.Join(d, "bin"))
+	}
+	dirs = append(dirs, filepath.SplitList(os.Getenv("PATH"))...)
+	return existing(append(dirs, usualDirs()...), compilerNames(flavour))
+}
+
+// compilerNames are the wrappers' names: Debian's carry the flavour.
+func compilerNames(f Flavour) []string {
+	switch f {
+	case StandardABI:
+		return []string{"mpicc_abi"}
+	case IntelMPI:
+		return []string{"mpiicx", "mpiicc", "mpigcc", "mpicc"}
+	}
+	return []string{"mpicc." + string(f), "mpicc"}
+}
+
+// usualDirs are places of wrappers that are in nobody's PATH before a module
+// is loaded.
+func usualDirs() []string {
+	dirs := []string{"/usr/lib64/openmpi/bin", "/usr/lib64/mpich/bin", "/usr/lib/openmpi/bin", "/usr/lib/mpich/bin"}
+	for _, v := range []string{"MPI_HOME", "MPI_ROOT", "I_MPI_ROOT", "OPAL_PREFIX"} {
+		if root := os.Getenv(v); root != "" {
+			dirs = append(dirs, filepath.Join(root, "bin"))
+		}
+	}
+	return dirs
+}
+
+// existing lists the executables dir/name, directory by directory.
+func existing(dirs, names []string) []string {
+	var files []string
+	for _, dir := range dirs {
+		for _, name := range names {
+			file := filepath.Join(dir, name)
+			if !slices.Contains(files, file) && executable(file) == nil {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// FindAll lists the MPIs that have a compiler wrapper in PATH or in one of the
+// usual places, one for each library. The errors are those of wrappers that
+// do not work.
+func FindAll() (found []*MPI, errs []error) {
+	var names []string
+	for _, f := range flavours {
+		for _, name := range compilerNames(f) {
+			if f != StandardABI && name != "mpicc" {
+				names = append(names, name)
+			}
+		}
+	}
+	// Last, as it is the one that may become another MPI's tomorrow.
+	names = append(names, "mpicc")
+	for _, cc := range existing(append(filepath.SplitList(os.Getenv("PATH")), usualDirs()...), names) {
+		mpi, err := Probe(cc)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case !slices.ContainsFunc(found, func(m *MPI) bool { return m.Library == mpi.Library }):
+			found = append(found, mpi)
+		}
+	}
+	return found, errs
+}
+
+// errNoMPI says that nothing names an MPI.
+var errNoMPI = errors.New("no MPI found: no mpicc in PATH. Install one (Debian: libopenmpi-dev or libmpich-dev), " +
+	"load its module, or name it with --mpi or its compiler wrapper with --cc")

@@ -1,0 +1,177 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Detect decides which MPI a command uses: what cc links if it is given, else
+// what override says ("auto", a flavour, a library or a prefix), else what the
+// first program of the command is linked to, else the launcher's own MPI, else
+// that of mpicc. The returned note tells people about a program whose MPI
+// cannot be seen; it is empty if there is nothing to tell. c may be nil.
+func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) {
+	p, err := c.program()
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case cc != "":
+		mpi, err = Probe(cc)
+	case override != "" && override != "auto":
+		mpi, err = named(override)
+	case p != nil && p.Kind == UsesMPI:
+		mpi, err = FindCompiler(p.Library, p.Flavour)
+	case p != nil && (p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI):
+		err = p.Err()
+	default:
+		mpi, err = guess(c)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return mpi, tell(p, mpi), nil
+}
+
+// tell explains what can be expected of a program that the chosen MPI is not
+// evidently right for.
+func tell(p *Program, mpi *MPI) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Kind == UsesMPI && p.Flavour != mpi.Flavour:
+		return fmt.Sprintf("%s is linked to %s (%s), not to %s: nothing will be recorded", p.Path, p.Flavour.Title(), p.Library, mpi)
+	case p.Kind == NoMPI:
+		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, mpi)
+	case p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI:
+		return p.Err().Error()
+	}
+	return ""
+}
+
+// program inspects the first program of the command that says which MPI it
+// uses; else the first that there is, nil if none was found.
+func (c *Command) program() (*Program, error) {
+	if c == nil {
+		return nil, nil
+	}
+	var first *Program
+	for _, i := range c.Programs {
+		path, err := i.lookup(c.Argv[i.Index])
+		if err != nil {
+			// The launcher may find it all the same, on another node.
+			continue
+		}
+		p, err := Inspect(path)
+		if err != nil {
+			return nil, err
+		}
+		if p.Kind == UsesMPI {
+			return p, nil
+		}
+		if first == nil {
+			first = p
+		}
+	}
+	return first, nil
+}
+
+// named finds the MPI that --mpi names.
+func named(name string) (*MPI, error) {
+	if flavour := Flavour(strings.ToLower(name)); slices.Contains(flavours, flavour) {
+		return byFlavour(flavour, pathDirs())
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil && !strings.Contains(name, "/"):
+		return nil, fmt.Errorf("--mpi %s: neither auto, a path, nor one of %s", name, flavourNames())
+	case err != nil:
+		return nil, fmt.Errorf("--mpi: %w", err)
+	case info.IsDir():
+		return inPrefix(name)
+	}
+	lib, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	flavour, ok := FlavourOf(lib)
+	if !ok {
+		return nil, fmt.Errorf("--mpi %s: not an MPI library (it has no PMPI_Init)", name)
+	}
+	return FindCompiler(realPath(lib), flavour)
+}
+
+func flavourNames() string {
+	var names []string
+	for _, f := range flavours {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// inPrefix finds the MPI that is installed under a directory.
+func inPrefix(prefix string) (*MPI, error) {
+	names := []string{"mpicc", "mpiicx", "mpiicc", "mpigcc"}
+	for _, f := range flavours {
+		names = append(names, "mpicc."+string(f))
+	}
+	abs, err := filepath.Abs(prefix)
+	if err != nil {
+		return nil, err
+	}
+	err = &NoCompilerError{Wanted: prefix}
+	for _, cc := range existing([]string{filepath.Join(abs, "bin"), abs}, names) {
+		mpi, probeErr := Probe(cc)
+		if probeErr == nil {
+			return mpi, nil
+		}
+		err = probeErr
+	}
+	return nil, err
+}
+
+func pathDirs() []string {
+	return append(filepath.SplitList(os.Getenv("PATH")), usualDirs()...)
+}
+
+// byFlavour finds an MPI of a flavour by its wrapper in one of the directories.
+func byFlavour(f Flavour, dirs []string) (*MPI, error) {
+	err := &NoCompilerError{Wanted: f.Title(), Flavour: f}
+	for _, cc := range existing(dirs, compilerNames(f)) {
+		mpi, probeErr := Probe(cc)
+		if probeErr == nil && mpi.Flavour == f {
+			return mpi, nil
+		}
+		if probeErr == nil {
+			err.Tried = append(err.Tried, cc+" is that of "+mpi.String())
+		}
+	}
+	return nil, err
+}
+
+// guess takes the launcher's MPI, where the launcher belongs to one; srun and
+// flux start programs of any. Else the first mpicc in PATH.
+func guess(c *Command) (*MPI, error) {
+	if c != nil && c.Launcher != nil {
+		l := c.Launcher
+		for _, f := range l.flavours() {
+			dirs := []string{filepath.Dir(l.Path), filepath.Dir(realPath(l.Path))}
+			if mpi, err := byFlavour(f, append(dirs, pathDirs()...)); err == nil {
+				return mpi, nil
+			}
+		}
+	}
+	err := errNoMPI
+	for _, cc := range existing(pathDirs(), []string{"mpicc", "mpiicx", "mpiicc"}) {
+		mpi, probeErr := Probe(cc)
+		if probeErr == nil {
+			return mpi, nil
+		}
+		err = errors.Join(errNoMPI, probeErr)
+	}
+	return nil, err
+}

@@ -1,0 +1,144 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestPreload(t *testing.T) {
+	for _, test := range []struct{ old, want string }{
+		{"", "/l.so"},
+		{"/a.so", "/l.so:/a.so"},
+		{"/a.so /b.so:/c.so", "/l.so:/a.so:/b.so:/c.so"},
+		{"/a.so:/l.so", "/l.so:/a.so"},
+	} {
+		if got := preload("/l.so", test.old); got != test.want {
+			t.Errorf("preload before %q: got %q, want %q", test.old, got, test.want)
+		}
+	}
+}
+
+func TestAllowPreload(t *testing.T) {
+	for _, test := range []struct{ old, want string }{
+		{"", "verify_asan_link_order=0"},
+		{"detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"},
+		{"verify_asan_link_order=1", "verify_asan_link_order=1"},
+	} {
+		env := []string{"A=b"}
+		if test.old != "" {
+			env = append(env, "ASAN_OPTIONS="+test.old)
+		}
+		if got := getenv(allowPreload(env), "ASAN_OPTIONS"); got != test.want {
+			t.Errorf("ASAN_OPTIONS=%q: got %q, want %q", test.old, got, test.want)
+		}
+	}
+}
+
+func TestRecorderEnviron(t *testing.T) {
+	private, open := filepath.Join(t.TempDir(), "p"), filepath.Join(t.TempDir(), "o")
+	for dir, mode := range map[string]os.FileMode{private: 0o700, open: 0o755} {
+		if err := os.Mkdir(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "l")
+	if err := os.Symlink(private, link); err != nil {
+		t.Fatal(err)
+	}
+	old := []string{"MPITRACE_SPOOL=/old", "MPITRACE_DIR=/old", "LD_PRELOAD=/user.so", "A=b"}
+	for _, test := range []struct{ name, spool, want string }{
+		{"private directory", private, private},
+		{"readable by others", open, ""},
+		{"symbolic link", link, ""},
+		{"on another node", private + "x", ""},
+		{"none", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &Recorder{Library: "/l.so", Dir: "/run", Spool: test.spool}
+			want := []string{"A=b", "MPITRACE_DIR=/run"}
+			if test.want != "" {
+				want = append(want, "MPITRACE_SPOOL="+test.want)
+			}
+			want = append(want, "LD_PRELOAD=/l.so:/user.so")
+			if got := r.Environ(old); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestUnderLauncher(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		want bool
+	}{
+		{"shell", nil, false},
+		{"Open MPI", map[string]string{"OMPI_COMM_WORLD_RANK": "0"}, true},
+		{"hydra", map[string]string{"PMI_RANK": "3"}, true},
+		{"srun", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}, true},
+		{"batch script", map[string]string{"SLURM_PROCID": "0"}, false},
+		{"batch step", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "4294967291", "SLURM_STEP_NUM_TASKS": "4"}, false},
+		{"shell on a node", map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, name := range append(slices.Clone(rankMarks), "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS") {
+				t.Setenv(name, test.env[name])
+			}
+			if mark, ok := UnderLauncher(); ok != test.want {
+				t.Errorf("got %q, %v; want %v", mark, ok, test.want)
+			}
+		})
+	}
+}
+
+func TestJobID(t *testing.T) {
+	for _, test := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{nil, ""},
+		{map[string]string{"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "2"}, "4711.2"},
+		{map[string]string{"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "4294967291"}, "4711"},
+		{map[string]string{"PBS_JOBID": "12[3].server/x"}, "12-3-.server-x"},
+		{map[string]string{"FLUX_JOB_ID": "f2wK9"}, "f2wK9"},
+	} {
+		for _, name := range []string{"SLURM_JOB_ID", "SLURM_STEP_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID"} {
+			t.Setenv(name, test.env[name])
+		}
+		if got := JobID(); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.env, got, test.want)
+		}
+	}
+}
+
+func TestEnvironForProgram(t *testing.T) {
+	lib := filepath.Join(t.TempDir(), "lib.so")
+	if err := os.WriteFile(lib, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open := compile(t, "mpicc.openmpi", mpiProgram)
+	plain := compile(t, "cc", plainProgram)
+	for _, test := range []struct {
+		name, program string
+		flavour       Flavour
+		library       string
+		recorded      bool
+	}{
+		{"right MPI", open, OpenMPI, lib, true},
+		{"other MPI", open, MPICH, lib, false},
+		{"not linked to MPI", plain, MPICH, lib, true},
+		{"static", compile(t, "cc", plainProgram, "-static"), OpenMPI, lib, false},
+		{"library not here", open, OpenMPI, lib + ".not", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &Recorder{Library: test.library, Flavour: test.flavour, Dir: "/run"}
+			env, why := r.environFor(test.program, []string{"A=b"})
+			if got := getenv(env, "LD_PRELOAD") != ""; got != test.recorded || (why == "") != test.recorded {
+				t.Errorf("preloaded %v, reason %q; want recorded %v", got, why, test.recorded)
+			}
+		})
+	}
+}

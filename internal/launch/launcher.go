@@ -1,0 +1,124 @@
+package launch
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// System is a family of launchers that share a command line.
+type System uint8
+
+const (
+	OtherLauncher   System = iota // starts MPI processes, by a command line not known here
+	OpenMPILauncher               // mpirun, orterun, prterun
+	HydraLauncher                 // mpiexec.hydra of MPICH, Intel MPI, MVAPICH
+	SlurmLauncher                 // srun
+	FluxLauncher                  // flux run
+)
+
+// Launcher is a program that starts the processes of an MPI job.
+type Launcher struct {
+	System  System
+	Path    string
+	Version string // what it says of itself, if it was asked
+}
+
+// flavours are the MPIs that a launcher comes with, likely first; none for
+// those of a batch system.
+func (l *Launcher) flavours() []Flavour {
+	switch {
+	case l.System == OpenMPILauncher:
+		return []Flavour{OpenMPI}
+	case l.System == HydraLauncher && strings.Contains(l.Version, "Intel"):
+		return []Flavour{IntelMPI}
+	case l.System == HydraLauncher:
+		return []Flavour{MPICH, MVAPICH, IntelMPI}
+	}
+	return nil
+}
+
+// options is the launcher's table, nil for an unknown launcher.
+func (l *Launcher) options() *options {
+	switch l.System {
+	case OpenMPILauncher:
+		return openMPIOptions
+	case HydraLauncher:
+		return hydraOptions
+	case SlurmLauncher:
+		return slurmOptions
+	case FluxLauncher:
+		return fluxOptions
+	}
+	return nil
+}
+
+// systems are the launchers that a name alone tells.
+var systems = map[string]System{
+	"orterun": OpenMPILauncher, "prterun": OpenMPILauncher, "oshrun": OpenMPILauncher, "shmemrun": OpenMPILauncher,
+	"mpirun.openmpi": OpenMPILauncher, "mpiexec.openmpi": OpenMPILauncher,
+	"mpiexec.hydra": HydraLauncher, "mpirun.hydra": HydraLauncher,
+	"mpiexec.mpich": HydraLauncher, "mpirun.mpich": HydraLauncher, "mpiexec.gforker": HydraLauncher,
+	"srun": SlurmLauncher, "flux": FluxLauncher,
+	"aprun": OtherLauncher, "jsrun": OtherLauncher, "lrun": OtherLauncher, "palsrun": OtherLauncher,
+	"prun": OtherLauncher, "ibrun": OtherLauncher, "mpirun_rsh": OtherLauncher, "mpiexec_mpt": OtherLauncher, "ccc_mprun": OtherLauncher,
+}
+
+// ambiguous are the names that every MPI gives its launcher.
+var ambiguous = map[string]bool{"mpirun": true, "mpiexec": true}
+
+// queuers hand a job over and return: there is nothing to wait for.
+var queuers = map[string]bool{"sbatch": true, "qsub": true, "bsub": true, "msub": true}
+
+// isLauncher tells by its name whether a command starts MPI processes.
+func isLauncher(name string) bool {
+	base := filepath.Base(name)
+	_, known := systems[base]
+	return known || ambiguous[base]
+}
+
+// versionTimeout bounds a launcher that takes --version for a job.
+const versionTimeout = 20 * time.Second
+
+// findLauncher identifies a launcher by its name, or by asking it.
+func findLauncher(name string) (*Launcher, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Base(name)
+	l := &Launcher{Path: path}
+	system, known := systems[base]
+	if known && system != OtherLauncher {
+		l.System = system
+		return l, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
+	defer cancel()
+	out, _ := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	l.Version = string(out)
+	l.System = systemOf(path, l.Version)
+	return l, nil
+}
+
+// systemOf reads a launcher's --version, which some installations cannot print;
+// then the name of the file that the launcher really is decides.
+func systemOf(path, version string) System {
+	for _, known := range []struct {
+		text   string
+		system System
+	}{
+		{"Open MPI", OpenMPILauncher}, {"OpenRTE", OpenMPILauncher}, {"PRRTE", OpenMPILauncher}, {"prterun", OpenMPILauncher},
+		{"HYDRA", HydraLauncher}, {"Intel(R) MPI", HydraLauncher}, {"slurm ", SlurmLauncher},
+	} {
+		if strings.Contains(version, known.text) {
+			return known.system
+		}
+	}
+	if system, ok := systems[filepath.Base(realPath(path))]; ok {
+		return system
+	}
+	return OtherLauncher
+}

@@ -1,0 +1,134 @@
+package launch
+
+import "strings"
+
+// options says how many arguments each option of a launcher takes. The names
+// have no dashes. What a launcher's newer version adds is guessed (see
+// sectionParser.unknown), so the tables need not be complete to be useful.
+type options struct {
+	arity map[string]int
+	// long is true for getopt_long: one dash starts single letters, two start
+	// a name that may be abbreviated. Else a name may follow one or two dashes.
+	long bool
+	// wdir, path and file name the options that set the working directory and
+	// the search path, and those that name programs elsewhere than in the
+	// command line, or have it copied by name.
+	wdir, path, file []string
+}
+
+func newOptions(long bool, byArity ...string) *options {
+	o := &options{arity: map[string]int{}, long: long}
+	for n, names := range byArity {
+		for _, name := range strings.Fields(names) {
+			o.arity[name] = n
+		}
+	}
+	return o
+}
+
+// openMPIOptions are those of mpirun in Open MPI 4 (orterun) and 5 (prterun).
+var openMPIOptions = openMPI()
+
+func openMPI() *options {
+	o := newOptions(false, `
+		allow-run-as-root bind-to-core bind-to-socket bycore bynode byslot
+		continuous d debug debug-daemons debug-daemons-file debug-devel
+		disable-recovery display-allocation display-comm display-comm-finalize
+		display-devel-allocation display-devel-map display-diffable-map
+		display-map do-not-aggregate-help do-not-launch do-not-resolve
+		enable-instant-on-support enable-recovery forward-environment
+		fwd-mpirun-port get-stack-traces hetero-nodes index-argv-by-rank
+		leave-session-attached merge-stderr-to-stdout no-app-prefix nolocal
+		nooversubscribe noprefix novm output-proctable oversubscribe p parsable
+		parseable pernode preload-binary q quiet report-bindings
+		report-child-jobs-separately report-state-on-timeout s
+		set-cwd-to-session-dir set-sid show-progress soft stop-in-init
+		stop-on-exec system-server tag-output timestamp-output tv
+		use-hwthread-cpus use-regexp v verbose xml V version`, `
+		H N activate add-host add-hostfile am amca app app-prefix append-env
+		app-pmix-prefix arch bind-to c cartofile cf cpu-list cpu-set
+		cpus-per-proc cpus-per-rank debugger default-hostfile display file
+		forward-signals gpu-support h help hnp host hostfile initial-errhandler
+		keepalive launch-agent machinefile map-by max-restarts max-vm-size
+		memory-alloc-kinds n np npernode npersocket ompi-server output
+		output-directory output-filename path personality pmix-prefix ppr
+		prefix preload-files prepend-env pset rank-by rankfile report-events
+		report-pid report-uri rf rtos set-env spawn-timeout stdin
+		stream-buffering timeout tmpdir tune unset-env wd wdir with-ft x
+		xml-file xterm`, `
+		gmca gomca mca omca pmixmca prtemca gpmixmca gprtemca`)
+	o.wdir, o.path = []string{"wdir", "wd"}, []string{"path"}
+	o.file = []string{"app", "s", "preload-binary"}
+	return o
+}
+
+// hydraOptions are those of MPICH's mpiexec, and of Intel MPI's and MVAPICH's,
+// which are made from it.
+var hydraOptions = hydra()
+
+func hydra() *options {
+	o := newOptions(false, `
+		disable-auto-cleanup disable-hostname-propagation disable-x enable-x
+		envall envnone genvall genvnone hybrid-hosts info l localonly
+		localroot nolocal pmi-port prepend-rank print-all-exitcodes
+		print-rank-map profile skip-launch-node v verbose version V help rr`, `
+		arch bind-to binding bootstrap bootstrap-exec bootstrap-exec-args
+		configfile demux envlist envexcl errfile-pattern f file genvexcl
+		genvlist gpus-per-proc gtool gtoolfile host hostfile hostlist hosts
+		hosts-group iface launcher launcher-exec localhost machine machinefile
+		map-by membind memory-alloc-kinds n nameserver np order-nodes
+		outfile-pattern path perhost ppn prepend-pattern rankmap rmk s soft
+		tmpdir topolib umask usize wdir dir`, `
+		env genv`)
+	o.wdir, o.path = []string{"wdir", "dir"}, []string{"path"}
+	o.file = []string{"configfile"}
+	return o
+}
+
+// slurmOptions are srun's. Optional arguments are only taken after "=" (or
+// directly after the letter), so that such options count as taking none.
+var slurmOptions = slurm()
+
+func slurm() *options {
+	o := newOptions(true, `
+		bcast compress contiguous disable-status E exact exclusive external
+		H help hold I immediate interactive K k kill-on-bad-exit l label
+		multi-prog nice no-allocate no-kill O overcommit overlap oversubscribe
+		preserve-env propagate pty Q quiet quit-on-interrupt reboot resv-ports
+		s send-libs share spread-job test-only u unbuffered usage
+		use-min-nodes v V verbose version X x11 Z`, `
+		A accel-bind account acctg-freq B b bb bbf bcast-exclude begin C c
+		chdir cluster-constraint clusters comment constraint container
+		container-id core-spec cores-per-socket cpu-bind cpu-freq
+		cpus-per-gpu cpus-per-task D d deadline delay-boot dependency
+		distribution e epilog error exclude export extra extra-node-info F G
+		gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task
+		gres gres-flags het-group hint i input J job-name jobid L licenses M m
+		mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu
+		mincpus mpi msg-timeout N n network nodefile nodelist nodes ntasks
+		ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket
+		ntasks-per-tres o open-mode output P p partition power prefer priority
+		profile prolog q qos r relative reservation S segment signal
+		slurmd-debug sockets-per-node switches T t task-epilog task-prolog
+		thread-spec threads threads-per-core time time-min tmp tree-width
+		tres-bind tres-per-task uid W w wait wckey x`)
+	o.wdir = []string{"chdir", "D"}
+	o.file = []string{"multi-prog", "bcast"}
+	return o
+}
+
+// fluxOptions are those of `flux run` and `flux submit`.
+var fluxOptions = flux()
+
+func flux() *options {
+	o := newOptions(true, `
+		debug-emulate dry-run exclusive h help l label-io list-plugins quiet u
+		unbuffered v verbose x watch progress jps wait`, `
+		add-file B bank bcc begin-time c cc cores cores-per-task cwd dependency
+		env env-file env-remove error flags g gpus-per-node gpus-per-task input
+		job-name log log-stderr N n nodes ntasks o output q queue requires
+		rlimit S setattr setopt signal t taskmap tasks-per-core tasks-per-node
+		time-limit urgency wait-event`)
+	o.wdir = []string{"cwd"}
+	return o
+}

@@ -1,0 +1,272 @@
+// Package launch finds out how a command starts MPI processes and on which
+// MPI, puts the recorder in front of each of them, and brings home what they
+// recorded. Nothing of it stays in the processes: each is the user's program,
+// with an environment that preloads the library.
+package launch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind tells what a preloaded library can do for a program.
+type Kind uint8
+
+const (
+	UsesMPI    Kind = iota // linked to an MPI's shared library: can be recorded
+	NoMPI                  // a dynamic executable with no MPI of its own; it may open one or start a program that has one
+	Script                 // no ELF file: its interpreter runs it
+	MissingMPI             // linked to an MPI library that the loader does not find
+	StaticMPI              // dynamic, but with the MPI library linked into it
+	Static                 // no loader: nothing can be preloaded
+)
+
+// Program is an executable file and the MPI it uses.
+type Program struct {
+	Path    string
+	Kind    Kind
+	Library string  // the MPI's shared library, symbolic links resolved
+	Flavour Flavour // of Library
+	Soname  string  // the name under which Library is needed; of the missing one too
+	ASan    bool    // built with AddressSanitizer, whose runtime insists on being loaded first
+}
+
+// ProgramError says why a program cannot be recorded, and what to do.
+type ProgramError struct {
+	Path   string
+	Kind   Kind
+	Soname string // of the missing library
+}
+
+func (e *ProgramError) Error() string {
+	switch e.Kind {
+	case Static:
+		return e.Path + " is linked statically: no library can be preloaded into it. Link it dynamically (without -static). " +
+			"If it only starts another program that uses MPI, name the MPI with --mpi"
+	case StaticMPI:
+		return e.Path + " has the MPI library linked into it (libmpi.a), so that its calls cannot be intercepted. " +
+			"Link it with the MPI's shared library"
+	case MissingMPI:
+		return fmt.Sprintf("%s needs %s, which the loader does not find: load the MPI's module or set LD_LIBRARY_PATH, "+
+			"so that the program itself starts", e.Path, e.Soname)
+	case Script:
+		return e.Path + " is a script: its MPI cannot be seen from here, name it with --mpi"
+	}
+	return e.Path + " is not linked to an MPI library. If it opens one later, or starts a program that uses MPI, name the MPI with --mpi"
+}
+
+// Err is nil for a program that can be recorded, else a *ProgramError.
+func (p *Program) Err() error {
+	if p.Kind == UsesMPI {
+		return nil
+	}
+	return &ProgramError{p.Path, p.Kind, p.Soname}
+}
+
+// Inspect looks at an executable file without running it: the loader that the
+// program names lists the libraries it would load, in the environment of this
+// process. An error means that the file could not be read.
+func Inspect(path string) (*Program, error) {
+	p := &Program{Path: path, Kind: Script}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	magic := make([]byte, len(elf.ELFMAG))
+	if _, err := io.ReadFull(f, magic); err != nil || string(magic) != elf.ELFMAG {
+		return p, nil
+	}
+	bin, err := elf.NewFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	loader := interpreter(bin)
+	if loader == "" {
+		p.Kind = Static
+		return p, nil
+	}
+	libraries, err := listLibraries(loader, path)
+	if err != nil {
+		return nil, fmt.Errorf("list libraries of %s: %w", path, err)
+	}
+	p.judge(bin, libraries)
+	return p, nil
+}
+
+// InspectCommand inspects the program that a command names, as found in PATH.
+func InspectCommand(argv []string) (*Program, error) {
+	path, err := Invocation{Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	return Inspect(path)
+}
+
+// judge finds the MPI among the libraries.
+func (p *Program) judge(bin *elf.File, libraries []library) {
+	p.Kind = NoMPI
+	for _, l := range libraries {
+		p.ASan = p.ASan || strings.HasPrefix(l.soname, "libasan.so") || strings.HasPrefix(l.soname, "libclang_rt.asan")
+		if p.Kind == UsesMPI || !mayBeMPI(l.soname) {
+			continue
+		}
+		if l.path == "" {
+			p.Kind, p.Soname = MissingMPI, l.soname
+			continue
+		}
+		if flavour, ok := FlavourOf(l.path); ok {
+			p.Kind, p.Soname, p.Flavour, p.Library = UsesMPI, l.soname, flavour, realPath(l.path)
+		}
+	}
+	if p.Kind == NoMPI && definesMPI(bin) {
+		p.Kind = StaticMPI
+	}
+}
+
+// interpreter is the loader (PT_INTERP) that a program names, empty if none.
+func interpreter(bin *elf.File) string {
+	for _, p := range bin.Progs {
+		if p.Type == elf.PT_INTERP {
+			b, err := io.ReadAll(io.LimitReader(p.Open(), 4096))
+			if err == nil {
+				return string(bytes.TrimRight(b, "\x00"))
+			}
+		}
+	}
+	return ""
+}
+
+// definesMPI tells whether the MPI library is inside the program itself. A
+// stripped one hides it; then the run ends without a recording and says so.
+func definesMPI(bin *elf.File) bool {
+	symbols, err := bin.Symbols()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
+		return s.Section != elf.SHN_UNDEF && (s.Name == "PMPI_Init" || s.Name == "MPI_Init")
+	})
+}
+
+// library is a line of the loader's list; path is empty if it was not found.
+type library struct{ soname, path string }
+
+// listTimeout bounds a loader that waits for a dead file system.
+const listTimeout = 30 * time.Second
+
+// listLibraries asks the loader what it would load for the program at path.
+func listLibraries(loader, path string) ([]library, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
+	defer cancel()
+	abs, err := filepath.Abs(path) // the loader looks for a bare name in the library path
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, loader, "--list", abs)
+	cmd.Env = withoutLoaderSettings(os.Environ())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	libraries := parseList(out)
+	// glibc's loader lists what it has and fails if a library is missing.
+	if err != nil && len(libraries) == 0 {
+		libraries = parseMissing(stderr.Bytes())
+	}
+	if err != nil && len(libraries) == 0 {
+		return nil, fmt.Errorf("%s --list: %w: %s", loader, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return libraries, nil
+}
+
+// withoutLoaderSettings drops the variables that would make the loader load
+// something else than the program's own libraries, or print more than them.
+func withoutLoaderSettings(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		return strings.HasPrefix(v, "LD_PRELOAD=") || strings.HasPrefix(v, "LD_AUDIT=") || strings.HasPrefix(v, "LD_DEBUG=")
+	})
+}
+
+// parseList reads lines such as
+//
+//	libmpi.so.40 => /usr/lib/libmpi.so.40 (0x00007f...)
+//	libfoo.so.1 => not found
+func parseList(out []byte) []library {
+	var libraries []library
+	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
+		soname, rest, found := strings.Cut(strings.TrimSpace(s.Text()), " => ")
+		if !found {
+			continue
+		}
+		l := library{soname: filepath.Base(soname)}
+		if path, _, ok := strings.Cut(rest, " (0x"); ok {
+			l.path = path
+		}
+		libraries = append(libraries, l)
+	}
+	return libraries
+}
+
+// parseMissing reads the loader's complaint about the first library that it
+// did not find: "prog: error while loading shared libraries: libx.so.1: ...".
+func parseMissing(stderr []byte) []library {
+	_, rest, found := strings.Cut(string(stderr), "shared libraries: ")
+	soname, _, ok := strings.Cut(rest, ":")
+	if !found || !ok {
+		return nil
+	}
+	return []library{{soname: soname}}
+}
+
+// realPath resolves symbolic links, or returns path where that fails.
+func realPath(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	return real
+}
+
+// lookProgram finds the file that name stands for, as execvp would from
+// directory dir (empty for the current one) with the given search path.
+func lookProgram(name, dir, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) && dir != "" {
+			name = filepath.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	for _, d := range filepath.SplitList(path) {
+		if d == "" {
+			d = "."
+		}
+		if file := filepath.Join(d, name); executable(file) == nil {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("%s: not found in PATH: %w", name, fs.ErrNotExist)
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory", path)
+	case info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not executable: %w", path, fs.ErrPermission)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// Exec becomes the program argv, recorded: it returns only if that fails. path
+// is the search path to find the program on, empty for $PATH. What the user
+// should know goes to log, one line at most.
+//
+// The program is looked at here and not where the job was launched, since this
+// node's environment decides what it loads.
+func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
+	file, err := Invocation{Path: path, Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])
+	if err != nil {
+		return err
+	}
+	env, why := r.environFor(file, os.Environ())
+	if why != "" {
+		fmt.Fprintf(log, "mpitrace: not recorded: %s\n", why)
+	}
+	if err := syscall.Exec(file, argv, env); err != nil {
+		return fmt.Errorf("execute %s: %w", file, err)
+	}
+	return nil
+}
+
+// environFor is the environment to run a program in, and why it cannot be
+// recorded; then the environment is the process's own.
+func (r *Recorder) environFor(file string, env []string) (out []string, why string) {
+	if _, err := os.Stat(r.Library); err != nil {
+		return env, fmt.Sprintf("the library is not on this node: %v", err)
+	}
+	p, err := Inspect(file)
+	if err != nil {
+		return env, err.Error()
+	}
+	switch {
+	case p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI:
+		return env, p.Err().Error()
+	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
+		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
+			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
+	}
+	env = r.Environ(env)
+	if p.ASan {
+		env = allowPreload(env)
+	}
+	return env, ""
+}

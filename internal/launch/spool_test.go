@@ -1,0 +1,166 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+func TestSpoolCollect(t *testing.T) {
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ownDirectory(s.Dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"n1-1-5.rec": "one", "n1-2-6.rec": "two", "other": "x"} {
+		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dst := t.TempDir()
+	if n, err := s.Collect(dst); n != 2 || err != nil {
+		t.Fatalf("collected %d, %v; want 2", n, err)
+	}
+	if got, _ := os.ReadFile(filepath.Join(dst, "n1-2-6.rec")); string(got) != "two" {
+		t.Errorf("recording holds %q", got)
+	}
+	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
+		t.Errorf("the spool is still there: %v", err)
+	}
+}
+
+func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a-1-1.rec", "b-1-1.rec"} {
+		if err := os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dst := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dst, "a-1-1.rec"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.Collect(dst)
+	if n != 1 || err == nil || !strings.Contains(err.Error(), s.Dir) {
+		t.Fatalf("collected %d, %v; want 1 and an error that names the spool", n, err)
+	}
+	if _, err := os.Stat(filepath.Join(s.Dir, "a-1-1.rec")); err != nil {
+		t.Error("the recording that could not be copied is lost")
+	}
+	if entries, _ := os.ReadDir(dst); len(entries) != 2 {
+		t.Errorf("%d files in the run directory, want no partial one", len(entries))
+	}
+}
+
+func TestSpoolKeepsRecordingInUse(t *testing.T) {
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("host-with-dash-%d-1.rec", os.Getpid())
+	f, err := os.Create(filepath.Join(s.Dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(4096); err != nil {
+		t.Fatal(err)
+	}
+	mem, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	n, err := s.Collect(t.TempDir())
+	if n != 0 || err == nil || !strings.Contains(err.Error(), "still runs") {
+		t.Errorf("collected %d, %v; want none while it is mapped", n, err)
+	}
+	if waited := time.Since(start); waited < orphanWait {
+		t.Errorf("waited %v only", waited)
+	}
+	syscall.Munmap(mem)
+	if n, err := s.Collect(t.TempDir()); n != 1 || err != nil {
+		t.Errorf("collected %d, %v after the process was done", n, err)
+	}
+}
+
+func TestNewSpool(t *testing.T) {
+	if s, err := NewSpool("run"); s != nil || err != nil {
+		t.Errorf("run: got %v, %v, want no spool", s, err)
+	}
+	if _, err := NewSpool("/no/such"); err == nil {
+		t.Error("a spool in a missing directory")
+	}
+	s, err := NewSpool("shm")
+	if err != nil {
+		testenv.Skip(t, "no shared memory here: "+err.Error())
+	}
+	if !strings.HasPrefix(s.Dir, sharedMemory+"/mpitrace-") {
+		t.Errorf("spool is %s", s.Dir)
+	}
+	if _, err := s.Collect(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRunStatus(t *testing.T) {
+	for script, want := range map[string]Status{
+		"exit 0":                  {},
+		"exit 7":                  {Code: 7},
+		"kill -9 $$":              {Code: 137, Signal: syscall.SIGKILL},
+		"kill -INT $PPID; exit 4": {Code: 4},
+	} {
+		got, err := Run([]string{"sh", "-c", script}, os.Environ(), Streams{Err: os.Stderr})
+		if err != nil || got != want {
+			t.Errorf("%s: got %v, %v; want %v", script, got, err, want)
+		}
+	}
+	if _, err := Run([]string{"/no/such"}, nil, Streams{}); err == nil {
+		t.Error("a command that does not exist was run")
+	}
+}
+
+func TestRunPassesTerminationOnce(t *testing.T) {
+	script := `n=0; trap 'n=$((n+1)); kill -TERM $PPID' TERM; kill -TERM $PPID; i=0; while [ $i -lt 30 ]; do sleep 0.01; i=$((i+1)); done; exit $n`
+	got, err := Run([]string{"sh", "-c", script}, os.Environ(), Streams{})
+	if err != nil || got.Code != 1 {
+		t.Errorf("got %v, %v; want the command to see one SIGTERM", got, err)
+	}
+}
+
+// The child of a process that catches SIGINT must not inherit that.
+func TestRunLeavesSignalsDefault(t *testing.T) {
+	testenv.Need(t, "grep")
+	var out strings.Builder
+	_, err := Run([]string{"grep", "-E", "^Sig(Ign|Cgt)", "/proc/self/status"}, os.Environ(), Streams{Out: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		var mask uint64
+		name, hex, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		fmt.Sscanf(hex, "%x", &mask)
+		if mask&(1<<(syscall.SIGINT-1)|1<<(syscall.SIGTERM-1)) != 0 {
+			t.Errorf("%s %x has SIGINT or SIGTERM in it", name, mask)
+		}
+	}
+}
+
+func TestCheckLibraryPath(t *testing.T) {
+	for path, ok := range map[string]bool{"/a/b.so": true, "/a b/c.so": false, "/a:b/c.so": false} {
+		if err := CheckLibraryPath(path); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}

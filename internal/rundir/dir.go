@@ -1,0 +1,171 @@
+// Package rundir is the directory of a run: what is where, how its name is
+// found, and how the recordings in it become files that others read.
+//
+//	run.json                     what was run, how it ended, the jobs in it
+//	recordings/*.rec             one for each process
+//	profile.arrow                the facts of all ranks of all jobs
+//	comms.arrow ranks.arrow      the communicators and the processes
+//	prof/<program>.<rank>.prof   a rank in Open MPI's format, if asked for
+//	arrow/<program>.<rank>.arrow a rank in Arrow, if asked for
+//
+// Each file is written whole or not at all.
+package rundir
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Dir is the path of a run directory.
+type Dir string
+
+// Recordings is the directory of the recordings.
+func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings") }
+
+// RecordingFiles lists the recordings, in the order of their names. With them
+// are those in the spool that run.json names, as far as it is on this node:
+// while the run goes on, or if `mpitrace run` was killed or had no room to
+// bring them home.
+func (d Dir) RecordingFiles() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.rec"))
+	info, infoErr := d.ReadInfo()
+	if err != nil || infoErr != nil || info.Spool == "" {
+		return files, err
+	}
+	spooled, err := filepath.Glob(filepath.Join(escape(info.Spool), "*.rec"))
+	for _, file := range spooled {
+		if !slices.Contains(files, filepath.Join(d.Recordings(), filepath.Base(file))) {
+			files = append(files, file)
+		}
+	}
+	return files, err
+}
+
+// Profile is the merged table of facts.
+func (d Dir) Profile() string { return filepath.Join(string(d), "profile.arrow") }
+
+// Comms is the merged table of communicators.
+func (d Dir) Comms() string { return filepath.Join(string(d), "comms.arrow") }
+
+// Ranks is the table of processes.
+func (d Dir) Ranks() string { return filepath.Join(string(d), "ranks.arrow") }
+
+// Info is the description of the run.
+func (d Dir) Info() string { return filepath.Join(string(d), "run.json") }
+
+// escape keeps a directory's name from being taken for a pattern.
+func escape(dir string) string {
+	var out []rune
+	for _, r := range dir {
+		switch r {
+		case '*', '?', '[', '\\':
+			out = append(out, '\\')
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// Name is the default name for a run of a program: with the batch system's id
+// of the job, else with the date and time.
+func Name(program, job string, now time.Time) string {
+	if job == "" {
+		job = now.Format("20060102-150405")
+	}
+	return "mpitrace-" + program + "-" + job
+}
+
+// maxRuns bounds the search for a name that is free.
+const maxRuns = 10000
+
+// Create makes a new run directory of the given name, or name.2, name.3 … if
+// it exists. The result is absolute: processes of the run change theirs.
+func Create(name string) (Dir, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	path := abs
+	for n := 2; ; n++ {
+		err := os.Mkdir(path, 0o777)
+		if err == nil {
+			return Dir(path), Dir(path).prepare()
+		}
+		if !errors.Is(err, os.ErrExist) || n > maxRuns {
+			return "", fmt.Errorf("make run directory: %w", err)
+		}
+		path = abs + "." + strconv.Itoa(n)
+	}
+}
+
+// ExistsError says that a directory already holds a run.
+type ExistsError struct{ Dir string }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s already holds a run: name another directory with -o, or remove it", e.Dir)
+}
+
+// CreateAt makes the run directory that the user named. It is an *ExistsError
+// if a run is in it.
+func CreateAt(path string) (Dir, error) {
+	d, err := Share(path)
+	if err != nil {
+		return "", err
+	}
+	recordings, err := d.RecordingFiles()
+	if err != nil {
+		return "", err
+	}
+	if len(recordings) > 0 || exists(d.Info()) || exists(d.Profile()) {
+		return "", &ExistsError{path}
+	}
+	return d, nil
+}
+
+// Share makes a run directory, or uses the one that another process of the
+// run has made.
+func Share(path string) (Dir, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return Dir(abs), Dir(abs).prepare()
+}
+
+func (d Dir) prepare() error {
+	if err := os.MkdirAll(d.Recordings(), 0o777); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// writeFile writes a file so that it exists whole or not at all.
+func writeFile(path string, write func(io.Writer) error) error {
+	part := path + ".part"
+	f, err := os.Create(part)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	err = errors.Join(write(w), w.Flush())
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		os.Remove(part)
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
