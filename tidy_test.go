@@ -1,0 +1,217 @@
+// Package mpitrace_test checks how the code is kept: formatting, which package
+// may import which, and sizes.
+package mpitrace_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module           = "github.com/mpitrace/mpitrace"
+	maxFunctionLines = 70
+	maxFileLines     = 600
+)
+
+// A source is a file of the repository, with its path from the root.
+type source struct {
+	path string
+	text []byte
+}
+
+func (s source) generated() bool {
+	return strings.Contains(filepath.Base(s.path), "_gen.")
+}
+
+func (s source) dir() string { return filepath.ToSlash(filepath.Dir(s.path)) }
+
+// sources reads the files with one of the extensions. What `make` builds and
+// what git keeps is left out.
+func sources(t *testing.T, extensions ...string) []source {
+	t.Helper()
+	var found []source
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", "bin", "lib", "build"}, path) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains(extensions, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		found = append(found, source{path, text})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		t.Fatalf("no files with %v", extensions)
+	}
+	return found
+}
+
+func TestFormatting(t *testing.T) {
+	for _, s := range sources(t, ".go") {
+		want, err := format.Source(s.text)
+		if err != nil {
+			t.Errorf("%s: %v", s.path, err)
+		} else if !bytes.Equal(s.text, want) {
+			t.Errorf("%s: not formatted by gofmt", s.path)
+		}
+	}
+}
+
+// mayImport says which packages of ours a folder may import, tests apart: the
+// first entry that is the folder or above it holds. A name that ends in /...
+// stands for all below.
+var mayImport = []struct {
+	dir  string
+	ours []string
+}{
+	{"interpose/calls", nil},
+	{"interpose/layout", nil},
+	{"interpose/gen", []string{"interpose/calls", "interpose/layout", "profile"}},
+	{"interpose/bench", []string{"interpose/...", "formats/...", "profile"}},
+	{"interpose", []string{"interpose/calls", "interpose/layout"}},
+	{"profile", nil},
+	{"formats/matrix", []string{"aggregate", "profile"}},
+	{"formats", []string{"formats/...", "interpose/calls", "interpose/layout", "profile"}},
+	{"aggregate", []string{"profile"}},
+	{"internal", []string{"aggregate", "formats/...", "internal/...", "interpose/...", "profile"}},
+	{"cmd", []string{"..."}},
+	{"examples", []string{"..."}},
+	{".", []string{"..."}},
+}
+
+func allowed(dir, imported string) bool {
+	for _, rule := range mayImport {
+		if rule.dir != "." && dir != rule.dir && !strings.HasPrefix(dir, rule.dir+"/") {
+			continue
+		}
+		return slices.ContainsFunc(rule.ours, func(name string) bool {
+			above, all := strings.CutSuffix(name, "...")
+			return imported == name || all && strings.HasPrefix(imported+"/", above)
+		})
+	}
+	return false
+}
+
+func TestImports(t *testing.T) {
+	for _, s := range sources(t, ".go") {
+		file, err := parser.ParseFile(token.NewFileSet(), s.path, s.text, parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, spec := range file.Imports {
+			checkImport(t, s, strings.Trim(spec.Path.Value, `"`))
+		}
+	}
+}
+
+func checkImport(t *testing.T, s source, path string) {
+	t.Helper()
+	test := strings.HasSuffix(s.path, "_test.go") || strings.HasPrefix(s.dir(), "internal/e2e")
+	ours, isOurs := strings.CutPrefix(path, module+"/")
+	switch {
+	case isOurs && !test && !allowed(s.dir(), ours):
+		t.Errorf("%s imports %s, which lies the other way", s.path, ours)
+	case s.dir() == "profile" && !isOurs && strings.Contains(path, "."):
+		t.Errorf("%s imports %s: the data model needs the standard library only", s.path, path)
+	case strings.Contains(path, "/arrow/go/") && !strings.HasPrefix(s.dir(), "formats/"):
+		t.Errorf("%s imports Arrow outside formats", s.path)
+	case path == "C":
+		t.Errorf("%s uses cgo", s.path)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, s := range sources(t, ".go", ".c", ".h") {
+		if n := bytes.Count(s.text, []byte("\n")); n > maxFileLines && !s.generated() {
+			t.Errorf("%s: %d lines, more than %d", s.path, n, maxFileLines)
+		}
+	}
+	for _, s := range sources(t, ".go") {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, s.path, s.text, 0)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				lines := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
+				checkFunction(t, s, f.Name.Name, lines)
+			}
+		}
+	}
+	for _, s := range sources(t, ".c", ".h") {
+		if !s.generated() {
+			eachCFunction(s.text, func(name string, lines int) { checkFunction(t, s, name, lines) })
+		}
+	}
+}
+
+func checkFunction(t *testing.T, s source, name string, lines int) {
+	t.Helper()
+	if lines > maxFunctionLines {
+		t.Errorf("%s: %s has %d lines, more than %d", s.path, name, lines, maxFunctionLines)
+	}
+}
+
+// eachCFunction finds the function bodies of C that is written as ours is: the
+// opening and the closing brace each stand in the first column.
+func eachCFunction(text []byte, f func(name string, lines int)) {
+	start, last := 0, ""
+	for i, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "{":
+			start = i + 1
+		case line == "}" && start > 0:
+			f(strings.TrimSpace(last)+" (line "+strconv.Itoa(start)+")", i+1-start+1)
+			start = 0
+		case start == 0 && line != "":
+			last = line
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	vague := []string{"utils", "util", "helpers", "helper", "common", "misc"}
+	for _, s := range sources(t, ".go", ".c", ".h", ".py", ".sh") {
+		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(s.path), "_test.go"), ".")
+		if slices.Contains(vague, name) {
+			t.Errorf("%s: a file is named by what it holds", s.path)
+		}
+	}
+}
+
+// TestCFolders keeps C apart from Go, as the go command would compile C that
+// lies beside Go files.
+func TestCFolders(t *testing.T) {
+	c := map[string]bool{}
+	for _, s := range sources(t, ".c", ".h") {
+		c[s.dir()] = true
+	}
+	for _, s := range sources(t, ".go") {
+		if c[s.dir()] {
+			t.Errorf("%s: a folder with C in it holds no Go", s.path)
+		}
+	}
+}
