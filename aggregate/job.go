@@ -22,10 +22,12 @@ type Job struct {
 	Traffic  []*profile.Traffic
 }
 
-// New makes one job of profiles, whatever run they say that they are of.
+// New makes one job of profiles, whatever run they say that they are of. Their
+// communicators are unified (profile.Unify).
 func New(profiles []*profile.Profile) *Job {
 	j := &Job{Profiles: slices.Clone(profiles)}
 	slices.SortFunc(j.Profiles, compareProfiles)
+	profile.Unify(j.Profiles)
 	if len(j.Profiles) > 0 {
 		j.Run = j.Profiles[0].Run
 	}
@@ -181,9 +183,7 @@ func senders(t *profile.Traffic) []int {
 // Matrices adds up what the processes sent, by class and pair.
 func (j *Job) Matrices() *Matrices {
 	ms := new(Matrices)
-	for _, p := range j.Profiles {
-		p.EachFlow(func(_ *profile.Row, f profile.Flow) { ms.Add(f) })
-	}
+	j.eachFlow(func(f profile.Flow) { ms.Add(f) })
 	for _, t := range j.Traffic {
 		for _, f := range t.Flows {
 			ms.Add(f)

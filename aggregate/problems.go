@@ -133,13 +133,13 @@ func (j *Job) unplaced() []string {
 				rows.add(&p.Rows[i])
 			}
 		}
-		p.EachFlow(func(_ *profile.Row, f profile.Flow) {
-			if p.Rank >= 0 {
-				placed.Bytes += f.Bytes
-				placed.Messages += f.Messages
-			}
-		})
 	}
+	j.eachFlow(func(f profile.Flow) {
+		if f.From >= 0 {
+			placed.Bytes += f.Bytes
+			placed.Messages += f.Messages
+		}
+	})
 	switch {
 	case rows.Messages == placed.Messages && rows.Bytes == placed.Bytes:
 		return nil

@@ -15,6 +15,8 @@ type Comm struct {
 	// collectives. Nil where none was used.
 	Edges  []int32
 	Freed  bool
+	Found  bool   // met in a call, its making was not seen: members may not agree on its id
+	Fold   string // the same for all of the same making, see Unify
 	Folded uint64 // how many later communicators of the same making share this record
 }
 
@@ -77,7 +79,7 @@ func (c *Comm) FanOut(s Spread) int {
 	case ToEdges, ToEdgeVector:
 		n := 0
 		for _, e := range c.Edges {
-			if e >= 0 {
+			if c.leaves(e) {
 				n++
 			}
 		}
@@ -85,6 +87,10 @@ func (c *Comm) FanOut(s Spread) int {
 	}
 	return 0
 }
+
+// leaves tells whether what goes along an edge leaves the process: an edge may
+// end at MPI_PROC_NULL, or at the process itself.
+func (c *Comm) leaves(edge int32) bool { return edge >= 0 && int(edge) != c.Rank }
 
 // Group is an ordered list of world ranks; strided ones take no room.
 type Group struct {

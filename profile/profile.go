@@ -10,6 +10,8 @@
 // nanoseconds. A world rank is a rank in MPI_COMM_WORLD.
 package profile
 
+import "strings"
+
 // Profile is what one process recorded.
 type Profile struct {
 	Run     string   // the MPI job the process belonged to, as its launcher names it
@@ -224,6 +226,13 @@ type Vector struct {
 	Slice    uint32
 	Calls    uint64   // operations: one message to each member in each
 	Bytes    []uint64 // by rank in the (remote) group, or by edge
+}
+
+// OwnGroup tells that the vector is by member of the own group although its
+// messages go to the other one: Reduce_scatter over an intercommunicator, whose
+// counts say what the own group receives.
+func (v *Vector) OwnGroup(c *Comm) bool {
+	return c.Inter && strings.Contains(strings.ToLower(v.Call), "reduce_scatter")
 }
 
 // Histogram counts messages by size class. Open MPI prints one column more

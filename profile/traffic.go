@@ -115,7 +115,9 @@ func (p *Profile) eachRowFlow(r *Row, f func(*Row, Flow)) {
 		}
 	case ToEdges:
 		for _, e := range c.Edges {
-			emit(c.WorldRank(e))
+			if c.leaves(e) {
+				emit(c.WorldRank(e))
+			}
 		}
 	}
 }
@@ -125,6 +127,9 @@ func (p *Profile) eachVectorFlow(v *Vector, f func(*Row, Flow)) {
 		return
 	}
 	c := &p.Comms[v.Comm]
+	if v.OwnGroup(c) {
+		return // to whom is known to the other group: aggregate puts them together
+	}
 	row := Row{Thread: v.Thread, Call: v.Call, Class: v.Class, Direction: Send, Spread: v.Spread,
 		Comm: v.Comm, Peer: PeerNone, Callsite: v.Callsite, Slice: v.Slice}
 	for i, bytes := range v.Bytes {
@@ -133,7 +138,9 @@ func (p *Profile) eachVectorFlow(v *Vector, f func(*Row, Flow)) {
 			if i >= len(c.Edges) {
 				break
 			}
-			member = c.Edges[i]
+			if member = c.Edges[i]; !c.leaves(member) {
+				continue
+			}
 		} else if !c.Inter && i == c.Rank {
 			continue
 		}

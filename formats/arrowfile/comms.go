@@ -16,6 +16,7 @@ type communicatorRow struct {
 	hasParent bool
 	seenBy    int
 	freedBy   int
+	latest    *profile.Profile // counted last
 	folded    uint64
 }
 
@@ -44,9 +45,12 @@ func communicatorRows(ps []*profile.Profile) []*communicatorRow {
 				index[key{p.Run, c.ID}] = row
 				rows = append(rows, row)
 			}
-			row.seenBy++
-			if c.Freed {
-				row.freedBy++
+			if row.latest != p { // a process may have made it several times
+				row.seenBy++
+				if c.Freed {
+					row.freedBy++
+				}
+				row.latest = p
 			}
 			row.folded = max(row.folded, c.Folded)
 		}

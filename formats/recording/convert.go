@@ -64,7 +64,7 @@ func (f *file) nsPerTick() float64 {
 		return 1
 	}
 	rate, span := 1.0, uint64(0)
-	for _, c := range []layout.Clock{h.InitEnd, h.Last, h.FinalizeStart, h.FinalizeEnd} {
+	for _, c := range []layout.Clock{h.InitEnd, f.lastClock(), h.FinalizeStart, h.FinalizeEnd} {
 		if c.Ticks <= h.Start.Ticks || c.Monotonic <= h.Start.Monotonic {
 			continue
 		}
@@ -76,10 +76,18 @@ func (f *file) nsPerTick() float64 {
 	return rate
 }
 
+// lastClock is the reading at the latest new row, if it was written whole.
+func (f *file) lastClock() layout.Clock {
+	if f.header.LastWrites%2 != 0 {
+		return layout.Clock{}
+	}
+	return f.header.Last
+}
+
 // lastKnown is a lower bound for when a process ended that did not say so: the
 // latest clock reading, or the time that its calls took.
 func (f *file) lastKnown(p *profile.Profile) int64 {
-	last := max(p.Start, p.InitEnd, p.FinalizeStart, int64(f.header.Last.Realtime))
+	last := max(p.Start, p.InitEnd, p.FinalizeStart, int64(f.lastClock().Realtime))
 	busy := map[int32]uint64{}
 	for i := range p.Rows {
 		busy[p.Rows[i].Thread] += p.Rows[i].TimeNs
@@ -103,7 +111,8 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 		out := profile.Comm{ID: fmt.Sprintf("%016x%016x", c.ID[0], c.ID[1]), Name: c.name, Parent: -1,
 			Inter: c.Flags&layout.CommInter != 0, Rank: int(c.Rank), Edges: c.edges,
 			Members: profile.Group{Base: int(c.Base), Stride: int(c.Stride), N: int(c.Size), List: c.members},
-			Freed:   c.Flags&layout.CommFreed != 0, Folded: c.Folded}
+			Freed:   c.Flags&layout.CommFreed != 0, Folded: c.Folded,
+			Found: c.Flags&layout.CommFound != 0, Fold: fmt.Sprintf("%016x%016x", c.FoldID[0], c.FoldID[1])}
 		if c.remote != nil {
 			out.Remote = profile.Group{N: len(c.remote), List: c.remote}
 		}
@@ -225,7 +234,8 @@ func moved(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) 
 	fan := uint64(p.Comms[r.Comm].FanOut(r.Spread))
 	r.Messages *= fan
 	// Rows of vector collectives, and of Gatherv's root, hold totals.
-	if r.Spread == profile.ToVector || r.Spread == profile.ToEdgeVector || received && strings.HasSuffix(strings.TrimSuffix(call.Name, "_init"), "atherv") {
+	gatherv := received && strings.HasSuffix(strings.TrimSuffix(call.Name, "_init"), "atherv")
+	if r.Spread == profile.ToVector || r.Spread == profile.ToEdgeVector || gatherv {
 		return
 	}
 	r.Bytes *= fan

@@ -11,11 +11,11 @@ import (
 // uses are the functions of MPI that the library itself calls, beside those
 // that it wraps.
 var uses = []string{
-	"Cart_shift", "Cartdim_get", "Comm_get_name", "Comm_group", "Comm_rank",
+	"Cart_shift", "Cartdim_get", "Comm_group", "Comm_rank",
 	"Comm_remote_group", "Comm_remote_size", "Comm_size", "Comm_test_inter",
 	"Dist_graph_neighbors", "Dist_graph_neighbors_count", "Finalized",
 	"Get_elements_x", "Get_library_version", "Graph_neighbors",
-	"Graph_neighbors_count", "Group_free", "Group_size", "Group_translate_ranks",
+	"Graph_neighbors_count", "Group_free", "Group_translate_ranks",
 	"Initialized", "Query_thread", "Status_set_elements_x", "Test_cancelled", "Topo_test",
 	"Type_get_envelope", "Type_size_x",
 }

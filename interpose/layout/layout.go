@@ -149,6 +149,7 @@ type Header struct {
 	LostRequests  uint64
 	LostComms     uint64
 	NegativeTicks uint64
+	LastWrites    uint64 // to Last; odd while one is under way
 }
 
 // Segment is the start of a segment.

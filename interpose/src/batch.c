@@ -74,11 +74,16 @@ void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[])
             done_or_failed(b, indices[k], rc, &b->statuses[k]);
 }
 
-void mt_batch_close(mt_batch *b)
+void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
 {
-    for (int i = 0; i < b->count; i++)
-        if (b->entries[i].key)
+    for (int i = 0; i < b->count; i++) {
+        if (!b->entries[i].key)
+            continue;
+        if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
+            mt_request_failed(&b->entries[i]); // the MPI gave it up with the error
+        else
             mt_table_put(&mt_requests, &b->entries[i]);
+    }
     free(b->memory);
 }
 
@@ -103,11 +108,7 @@ MT_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
     leave(&span);
     if (rc == MPI_SUCCESS)
         mt_batch_done(&b, 0, b.statuses);
-    else if (b.count && b.entries[0].key) {
-        mt_request_failed(&b.entries[0]);
-        b.count = 0;
-    }
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, request);
     return rc;
 }
 
@@ -120,7 +121,7 @@ MT_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     leave(&span);
     if (rc == MPI_SUCCESS && *flag)
         mt_batch_done(&b, 0, b.statuses);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, request);
     return rc;
 }
 
@@ -133,7 +134,7 @@ MT_EXPORT int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status
     leave(&span);
     if (tells(rc))
         mt_batch_all_done(&b, rc);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
 
@@ -146,7 +147,7 @@ MT_EXPORT int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
     leave(&span);
     if (tells(rc) && (rc != MPI_SUCCESS || *flag))
         mt_batch_all_done(&b, rc);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
 
@@ -159,7 +160,7 @@ MT_EXPORT int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index
     leave(&span);
     if (rc == MPI_SUCCESS && *index != MPI_UNDEFINED)
         mt_batch_done(&b, *index, b.statuses);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
 
@@ -172,7 +173,7 @@ MT_EXPORT int MPI_Testany(int count, MPI_Request array_of_requests[], int *index
     leave(&span);
     if (rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
         mt_batch_done(&b, *index, b.statuses);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
 
@@ -186,7 +187,7 @@ MT_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *ou
     leave(&span);
     if (tells(rc) && *outcount != MPI_UNDEFINED)
         mt_batch_some_done(&b, rc, *outcount, array_of_indices);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
 
@@ -200,7 +201,7 @@ MT_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *ou
     leave(&span);
     if (tells(rc) && *outcount != MPI_UNDEFINED)
         mt_batch_some_done(&b, rc, *outcount, array_of_indices);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
 
@@ -214,7 +215,7 @@ MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
     leave(&span);
     if (rc == MPI_SUCCESS && *flag && b.count && b.entries[0].key)
         mt_request_looked_at(&b.entries[0], b.statuses);
-    mt_batch_close(&b);
+    mt_batch_close(&b, rc, &request);
     return rc;
 }
 

@@ -30,7 +30,8 @@ void mt_batch_all_done(mt_batch *b, int rc);
 // As above for the `n` that `indices` name.
 void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[]);
 
-// Puts back what did not complete.
-void mt_batch_close(mt_batch *b);
+// Puts back what did not complete; counts what failed, which `requests` shows
+// as MPI_REQUEST_NULL.
+void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[]);
 
 #endif

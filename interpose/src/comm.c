@@ -26,7 +26,10 @@ static struct {
 
 static mt_comm **all;
 static int all_count, all_capacity;
-static mt_comm *freed; // to be folded into
+
+// Freed communicators to be folded into, by what they were made of.
+enum { MT_FREED_CHAINS = 1024 };
+static mt_comm *freed[MT_FREED_CHAINS];
 
 static uint64_t slot_of(uint64_t key)
 {
@@ -143,18 +146,39 @@ static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
     return true;
 }
 
-// A freed communicator of the same making, made at the same place, whose
-// record this one can share: 10,000 dup/free cycles stay flat.
+static void write_edges(const mt_comm *c)
+{
+    mt_l_edges *r = mt_log_begin(sizeof *r + (uint64_t)c->edge_count * sizeof(int32_t));
+    if (!r) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return;
+    }
+    r->index = c->index;
+    r->count = (uint32_t)c->edge_count;
+    for (int i = 0; i < c->edge_count; i++)
+        ((int32_t *)(r + 1))[i] = c->edges[i];
+    mt_log_commit(r, MT_RECORD_EDGES);
+}
+
+static bool same_making(const mt_comm *a, const mt_comm *b)
+{
+    return a->site == b->site && a->edge_count == b->edge_count && memcmp(a->fold, b->fold, sizeof a->fold) == 0 &&
+           (a->edge_count <= 0 || memcmp(a->edges, b->edges, (size_t)a->edge_count * sizeof *a->edges) == 0);
+}
+
+// A freed communicator of the same making (parent, constructor, members,
+// topology), made at the same place, whose record this one can share: 10,000
+// dup/free cycles stay flat. Other ranks may see another order of frees and
+// share differently: the record's fold id lets readers put them together.
 static mt_comm *fold_into(const mt_comm *made)
 {
-    for (mt_comm **at = &freed; *at; at = &(*at)->next_freed) {
+    for (mt_comm **at = &freed[made->fold[0] % MT_FREED_CHAINS]; *at; at = &(*at)->next_freed) {
         mt_comm *c = *at;
-        if (memcmp(c->fold, made->fold, sizeof c->fold) != 0 || c->site != made->site || c->edges)
+        if (!same_making(c, made))
             continue;
         *at = c->next_freed;
         memcpy(c->id, made->id, sizeof c->id);
         c->children = 0;
-        c->edge_count = -1;
         c->record->folded++;
         c->record->flags &= ~(uint32_t)MT_COMM_FREED;
         return c;
@@ -169,11 +193,14 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
     if (c) {
         free(made->members);
         free(made->remote);
+        free(made->edges);
     } else {
         c = add(made);
         if (!c || !write_down(c, parent, call)) {
             mt_lost(&mt_header->lost_comms, 1);
             c = &lost;
+        } else if (c->edge_count > 0) {
+            write_edges(c);
         }
     }
     if (handles_get(MT_KEY(handle))) // freed behind our back, and given out again
@@ -182,10 +209,15 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
     return c;
 }
 
-static mt_comm *describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as)
+static bool describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as)
 {
-    *made = (mt_comm){.edge_count = -1, .stride = 1};
-    return mt_group_describe(made, handle, same_as) ? made : NULL;
+    memset(made, 0, sizeof *made);
+    made->stride = 1;
+    if (!mt_group_describe(made, handle, same_as))
+        return false;
+    if (!(made->flags & MT_COMM_INTER))
+        made->edge_count = mt_group_edges(handle, &made->edges);
+    return true;
 }
 
 // A handle whose making we did not see.
@@ -244,51 +276,76 @@ void mt_comm_open(void)
 
 // Describes and enters a child: its id is made of its parent's, of how many
 // siblings came before, and of its members; all members agree on each.
-static void born(mt_comm *parent, MPI_Comm made, uint64_t number, uint64_t tag, unsigned call, uint64_t site)
+static void born(const mt_comm_origin *o, MPI_Comm made)
 {
     mt_comm child;
-    bool copy = call == MT_CALL_COMM_DUP || call == MT_CALL_COMM_DUP_WITH_INFO || call == MT_CALL_COMM_IDUP ||
-                call == MT_CALL_COMM_IDUP_WITH_INFO;
-    if (!describe_into(&child, made, copy ? parent : NULL)) {
+    bool copy = o->call == MT_CALL_COMM_DUP || o->call == MT_CALL_COMM_DUP_WITH_INFO || o->call == MT_CALL_COMM_IDUP ||
+                o->call == MT_CALL_COMM_IDUP_WITH_INFO;
+    if (!describe_into(&child, made, copy ? o->parent : NULL)) {
         mt_lost(&mt_header->lost_comms, 1);
         return;
     }
-    child.site = site;
-    mt_group_name(child.id, &child, parent->id, number, tag);
-    mt_group_name(child.fold, &child, parent->fold, call, tag);
-    enter(made, &child, parent->index, call);
+    child.site = o->site;
+    mt_group_name(child.id, &child, o->id, o->number, 0);
+    mt_group_name(child.fold, &child, o->fold, o->call, 0);
+    enter(made, &child, o->parent->index, o->call);
+}
+
+// Numbers a child of `parent`. Its ids are kept as they are now: the parent may
+// be freed, and its record shared, before an idup completes.
+static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
+{
+    mt_comm *p = find_locked(parent);
+    mt_comm_origin o = {.parent = p, .number = ++p->children, .site = site, .call = call};
+    memcpy(o.id, p->id, sizeof o.id);
+    memcpy(o.fold, p->fold, sizeof o.fold);
+    return o;
 }
 
 void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
 {
     pthread_mutex_lock(&lock);
-    mt_comm *p = find_locked(parent);
-    uint64_t number = ++p->children;
+    mt_comm_origin o = numbered(parent, call, site);
     if (made != mt_const.comm_null)
-        born(p, made, number, 0, call, site);
+        born(&o, made);
     pthread_mutex_unlock(&lock);
 }
 
-// How often these members have made one with this tag before: the id without
-// that number is the key, looked up among all.
-static uint64_t times_made(const uint64_t fold[2])
+mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site)
 {
-    static struct {
-        uint64_t fold[2], times;
-    } *made;
-    static uint64_t count, capacity;
-    for (uint64_t i = 0; i < count; i++)
-        if (memcmp(made[i].fold, fold, sizeof made[i].fold) == 0)
-            return ++made[i].times;
-    if (count == capacity) {
-        void *wider = realloc(made, (capacity + 64) * sizeof *made);
-        if (!wider)
-            return 1;
-        made = wider;
-        capacity += 64;
+    pthread_mutex_lock(&lock);
+    mt_comm_origin o = numbered(parent, call, site);
+    pthread_mutex_unlock(&lock);
+    return o;
+}
+
+void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made)
+{
+    pthread_mutex_lock(&lock);
+    if (made != mt_const.comm_null)
+        born(origin, made);
+    pthread_mutex_unlock(&lock);
+}
+
+// How often these members have made one with this tag before. The chains hold
+// one entry for each distinct (parent, members, tag).
+static uint64_t times_made(const uint64_t name[2])
+{
+    struct made {
+        struct made *next;
+        uint64_t name[2], times;
+    };
+    static struct made *chains[MT_FREED_CHAINS];
+    struct made **chain = &chains[name[0] % MT_FREED_CHAINS];
+    for (struct made *m = *chain; m; m = m->next)
+        if (memcmp(m->name, name, sizeof m->name) == 0)
+            return ++m->times;
+    struct made *m = malloc(sizeof *m);
+    if (m) {
+        *m = (struct made){*chain, {name[0], name[1]}, 1};
+        *chain = m;
     }
-    memcpy(made[count].fold, fold, sizeof made[count].fold);
-    return made[count++].times = 1;
+    return 1;
 }
 
 void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
@@ -301,31 +358,13 @@ void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned c
     mt_comm *p = find_locked(parent), child;
     bool inter = call == MT_CALL_INTERCOMM_CREATE;
     if (describe_into(&child, made, NULL)) {
-        uint64_t seed = ((uint64_t)(uint32_t)tag << 1) | 1;
+        uint64_t seed = ((uint64_t)(uint32_t)tag << 1) | 1, base[2];
         mt_group_name(child.fold, &child, inter ? nobody : p->fold, call, seed);
-        uint64_t base[2];
         mt_group_name(base, &child, inter ? nobody : p->id, call, seed);
         mt_group_name(child.id, &child, base, times_made(base), seed);
         child.site = site;
         enter(made, &child, p->index, call);
     }
-    pthread_mutex_unlock(&lock);
-}
-
-mt_comm_promise mt_comm_promised(MPI_Comm parent, MPI_Comm *made, unsigned call, uint64_t site)
-{
-    pthread_mutex_lock(&lock);
-    mt_comm *p = find_locked(parent);
-    mt_comm_promise promise = {p, ++p->children, made, site, call};
-    pthread_mutex_unlock(&lock);
-    return promise;
-}
-
-void mt_comm_kept(const mt_comm_promise *promise)
-{
-    pthread_mutex_lock(&lock);
-    if (*promise->made != mt_const.comm_null)
-        born(promise->parent, *promise->made, promise->number, 0, promise->call, promise->site);
     pthread_mutex_unlock(&lock);
 }
 
@@ -351,8 +390,9 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
         handles_put(MT_KEY(comm), c);
     } else if (c->record) {
         c->record->flags |= MT_COMM_FREED;
-        c->next_freed = freed;
-        freed = c;
+        mt_comm **chain = &freed[c->fold[0] % MT_FREED_CHAINS];
+        c->next_freed = *chain;
+        *chain = c;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -361,6 +401,8 @@ void mt_comm_named(MPI_Comm comm, const char *name)
 {
     mt_comm *c = find(comm);
     uint64_t length = strnlen(name, sizeof c->name - 1);
+    if (strncmp(c->name, name, sizeof c->name - 1) == 0)
+        return; // as it was: a name set in a loop takes no room
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name, length);
     mt_l_name *r = c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + length);
@@ -370,24 +412,6 @@ void mt_comm_named(MPI_Comm comm, const char *name)
     r->length = (uint32_t)length;
     memcpy(r + 1, name, length);
     mt_log_commit(r, MT_RECORD_NAME);
-}
-
-void mt_comm_edges(MPI_Comm comm, mt_comm *c)
-{
-    pthread_mutex_lock(&lock);
-    if (c->edge_count < 0) {
-        c->edge_count = mt_group_edges(comm, &c->edges);
-        uint64_t size = (uint64_t)c->edge_count * sizeof(int32_t);
-        mt_l_edges *r = c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + size);
-        if (r) {
-            r->index = c->index;
-            r->count = (uint32_t)c->edge_count;
-            for (int i = 0; i < c->edge_count; i++)
-                ((int32_t *)(r + 1))[i] = c->edges[i];
-            mt_log_commit(r, MT_RECORD_EDGES);
-        }
-    }
-    pthread_mutex_unlock(&lock);
 }
 
 int mt_comm_world_rank(const mt_comm *c, int peer)

@@ -19,7 +19,7 @@ struct mt_comm {
     int32_t *members;   // else NULL
     int32_t *remote;    // of an intercommunicator
     int *edges;         // outgoing neighbours
-    int edge_count;     // -1 until asked for
+    int edge_count;
     mt_l_comm *record;
     mt_comm *next_freed;
     char name[MPI_MAX_OBJECT_NAME];
@@ -51,25 +51,22 @@ void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);
 // One that only the members call: Comm_create_group, Intercomm_create.
 void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
 
-// Comm_idup: numbered now, usable when its request completes.
-typedef struct mt_comm_promise {
+// Comm_idup: numbered at the call, usable when its request completes.
+typedef struct mt_comm_origin {
     mt_comm *parent;
-    uint64_t number;
-    MPI_Comm *made;
+    uint64_t id[2], fold[2]; // of the parent
+    uint64_t number;         // of the child among its siblings
     uint64_t site;
     unsigned call;
-} mt_comm_promise;
-mt_comm_promise mt_comm_promised(MPI_Comm parent, MPI_Comm *made, unsigned call, uint64_t site);
-void mt_comm_kept(const mt_comm_promise *promise);
+} mt_comm_origin;
+mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site);
+void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made);
 
 // The handle is about to be freed; it is dropped if that succeeds.
 mt_comm *mt_comm_leaving(MPI_Comm comm);
 void mt_comm_left(MPI_Comm comm, mt_comm *c);
 
 void mt_comm_named(MPI_Comm comm, const char *name);
-
-// The outgoing neighbours, asked for once.
-void mt_comm_edges(MPI_Comm comm, mt_comm *c);
 
 // World rank of a peer: MT_PEER_ELSEWHERE for one of another world.
 int mt_comm_world_rank(const mt_comm *c, int peer);

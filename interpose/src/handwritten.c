@@ -1,11 +1,10 @@
 // The wrappers that are more than one call between an enter and a leave: those
 // that start and end the recording, those that free handles (what is known of
-// one must go before another may be given the same), and those that complete
-// requests.
+// one must go before another may be given the same), and matched receives. (Those
+// that complete requests are in batch.c.)
 #include "batch.h"
 #include "leave.h"
 #include "lifecycle.h"
-
 
 #define MT_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
@@ -46,7 +45,7 @@ MT_EXPORT int MPI_Pcontrol(const int level, ...)
 
 static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
 {
-    MPI_Comm handle = *comm;
+    MPI_Comm handle = comm ? *comm : mt_const.comm_null; // NULL is the MPI's to refuse
     mt_comm *c = mt_on() ? mt_comm_leaving(handle) : NULL;
     int rc = release(comm);
     if (mt_on())
@@ -80,10 +79,10 @@ MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
     return rc;
 }
 
-// The communicator of a matched message; NULL for MPI_MESSAGE_NO_PROC.
-static bool take_message(MPI_Message message, mt_request *entry)
+// Finds the communicator of a matched message; none for MPI_MESSAGE_NO_PROC.
+static bool take_message(const MPI_Message *message, mt_request *entry)
 {
-    return mt_on() && mt_table_take(&mt_messages, MT_KEY(message), entry);
+    return mt_on() && message && mt_table_take(&mt_messages, MT_KEY(*message), entry);
 }
 
 static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Status *seen)
@@ -98,13 +97,13 @@ static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, con
     mt_book_recv(s, MT_DIR_RECV, m->comm, MPI_ANY_SOURCE, seen, ticks);
 }
 
-static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, MPI_Request request)
+static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Request *request)
 {
     if (!s->thread)
         return;
     mt_book_bare(s);
     if (rc == MPI_SUCCESS && found)
-        mt_request_receive(s, request, m->comm, MPI_ANY_SOURCE);
+        mt_request_receive(s, *request, m->comm, MPI_ANY_SOURCE);
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                       \
@@ -114,7 +113,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, MP
         mt_span span = mt_enter(MT_CALL_MRECV);                                                                       \
         MPI_Status own, *seen = mt_seen(status, &own);                                                                \
         mt_request m = {0};                                                                                           \
-        bool found = take_message(*message, &m);                                                                      \
+        bool found = take_message(message, &m);                                                                       \
         int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                          \
         leave_mrecv(&span, rc, found, &m, seen);                                                                      \
         return rc;                                                                                                    \
@@ -124,9 +123,9 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, MP
     {                                                                                                                 \
         mt_span span = mt_enter(MT_CALL_IMRECV);                                                                      \
         mt_request m = {0};                                                                                           \
-        bool found = take_message(*message, &m);                                                                      \
+        bool found = take_message(message, &m);                                                                       \
         int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                      \
-        leave_imrecv(&span, rc, found, &m, *request);                                                                 \
+        leave_imrecv(&span, rc, found, &m, request);                                                                  \
         return rc;                                                                                                    \
     }
 

@@ -67,7 +67,8 @@ void mt_leave_send_init(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
 void mt_leave_recv_init(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
 void mt_leave_start(mt_span *s, int rc, MPI_Request *request);
 void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[]);
-void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, int flag, MPI_Message *message);
+void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *flag,
+                     MPI_Message *message);
 
 void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume);
 void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume, MPI_Request *request);

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,7 +147,7 @@ void mt_leave_init(mt_span *s, int rc)
     if (rc == MPI_SUCCESS && mt_state_now == MT_STARTING)
         ready();
     pthread_mutex_unlock(&lock);
-    if (rc == MPI_SUCCESS && mt_on() && (s->thread = mt_self ? mt_self : mt_thread_attach()))
+    if (rc == MPI_SUCCESS && mt_on() && (s->thread = mt_self ? mt_self : mt_enter_slow(s->site)))
         mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, now - s->start);
     errno = saved;
 }
@@ -181,7 +182,12 @@ mt_thread *mt_enter_slow(uint64_t site)
         pthread_mutex_unlock(&lock);
         errno = saved;
     }
-    return state == MT_ON ? mt_thread_attach() : NULL;
+    if (state != MT_ON)
+        return NULL;
+    mt_thread *t = mt_thread_attach();
+    if (!t)
+        mt_lost(&mt_header->lost_calls, 1);
+    return t;
 }
 
 void mt_finalizing(void)
@@ -206,20 +212,29 @@ void mt_finalized(mt_span *s, int rc)
     errno = saved;
 }
 
-// Slices by level: coming back to a level is coming back to its slice.
+// Slices by level: coming back to a level is coming back to its slice. Levels
+// without end share the last one.
 static uint32_t slice_of_level(int level)
 {
-    enum { MT_SLICES = 256 };
-    static int levels[MT_SLICES];
-    static uint32_t count;
+    enum { MT_SLICES = 1 << 16 };
+    static int *levels;
+    static uint32_t count, capacity;
     char name[32];
     for (uint32_t i = 0; i < count; i++)
         if (levels[i] == level)
             return i + 1;
-    if (count == MT_SLICES)
-        return 0;
+    if (count == capacity) {
+        int *wider = count < MT_SLICES ? realloc(levels, (capacity + 64) * sizeof *levels) : NULL;
+        if (!wider)
+            return count;
+        levels = wider;
+        capacity += 64;
+    }
     levels[count++] = level;
-    snprintf(name, sizeof name, "%d", level);
+    bool last = count == MT_SLICES;
+    if (last)
+        mt_say("more than %d levels of MPI_Pcontrol: the others are one slice", MT_SLICES);
+    snprintf(name, sizeof name, last ? "%d and others" : "%d", level);
     log_slice(count, name);
     return count;
 }

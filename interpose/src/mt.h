@@ -61,7 +61,7 @@ typedef struct mt_comm_hit {
     mt_comm *comm;
 } mt_comm_hit;
 
-enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8 };
+enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_VECTOR_CHAINS = 64 };
 
 // All that one thread writes. A thread that ends leaves it to the next one.
 typedef struct mt_thread {
@@ -75,7 +75,7 @@ typedef struct mt_thread {
     uint64_t used, limit;
     bool full; // growing failed, it is not tried again
     mt_l_thread *record;
-    struct mt_vectors *vectors;
+    struct mt_vectors *vectors[MT_VECTOR_CHAINS];
     struct mt_thread *next;    // in the pool of those that ended
     struct mt_thread *sibling; // in the list of all
     mt_row spare;           // takes what no row can be found for

@@ -13,12 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// Makes a directory and those above it.
 static bool make_directory(const char *path)
 {
+    char part[4200];
     struct stat st;
-    if (mkdir(path, 0777) == 0)
-        return true;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    snprintf(part, sizeof part, "%s", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(part, 0777);
+        *slash = '/';
+    }
+    return mkdir(part, 0777) == 0 || (stat(part, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
 // The run directory as an absolute path: the program may change its own.
@@ -67,7 +73,7 @@ static bool in_tmpdir(mt_place *p)
 {
     const char *tmp = getenv("TMPDIR");
     char dir[3000];
-    int n = snprintf(dir, sizeof dir, "%s/mpitrace-%u", tmp && *tmp ? tmp : "/tmp", (unsigned)geteuid());
+    int n = snprintf(dir, sizeof dir, "%s/mpitrace-%u", tmp && tmp[0] == '/' ? tmp : "/tmp", (unsigned)geteuid());
     if (n < 0 || n >= (int)sizeof dir)
         return false;
     if (mkdir(dir, 0700) != 0 && !is_private(dir))

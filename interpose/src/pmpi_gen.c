@@ -5,7 +5,6 @@
 const mt_symbol mt_symbols[] = {
     {"PMPI_Cart_shift", offsetof(mt_pmpi_table, Cart_shift), NULL},
     {"PMPI_Cartdim_get", offsetof(mt_pmpi_table, Cartdim_get), NULL},
-    {"PMPI_Comm_get_name", offsetof(mt_pmpi_table, Comm_get_name), NULL},
     {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group), NULL},
     {"PMPI_Comm_rank", offsetof(mt_pmpi_table, Comm_rank), NULL},
     {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group), NULL},
@@ -20,7 +19,6 @@ const mt_symbol mt_symbols[] = {
     {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors), NULL},
     {"PMPI_Graph_neighbors_count", offsetof(mt_pmpi_table, Graph_neighbors_count), NULL},
     {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free), NULL},
-    {"PMPI_Group_size", offsetof(mt_pmpi_table, Group_size), NULL},
     {"PMPI_Group_translate_ranks", offsetof(mt_pmpi_table, Group_translate_ranks), NULL},
     {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized), NULL},
     {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread), NULL},

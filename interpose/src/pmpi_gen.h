@@ -9,7 +9,6 @@
 typedef struct mt_pmpi_table {
     __typeof__(PMPI_Cart_shift) *Cart_shift;
     __typeof__(PMPI_Cartdim_get) *Cartdim_get;
-    __typeof__(PMPI_Comm_get_name) *Comm_get_name;
     __typeof__(PMPI_Comm_group) *Comm_group;
     __typeof__(PMPI_Comm_rank) *Comm_rank;
     __typeof__(PMPI_Comm_remote_group) *Comm_remote_group;
@@ -24,7 +23,6 @@ typedef struct mt_pmpi_table {
     __typeof__(PMPI_Graph_neighbors) *Graph_neighbors;
     __typeof__(PMPI_Graph_neighbors_count) *Graph_neighbors_count;
     __typeof__(PMPI_Group_free) *Group_free;
-    __typeof__(PMPI_Group_size) *Group_size;
     __typeof__(PMPI_Group_translate_ranks) *Group_translate_ranks;
     __typeof__(PMPI_Initialized) *Initialized;
     __typeof__(PMPI_Query_thread) *Query_thread;

@@ -82,7 +82,7 @@ static uint64_t spread(mt_sums *sums, const mt_comm *c, const mt_l_row *r, unsig
         return n;
     case MT_TO_EDGES:
         for (int i = 0; i < c->edge_count; i++)
-            if (c->edges[i] >= 0) {
+            if (c->edges[i] >= 0 && c->edges[i] != c->rank) {
                 add_coll(sums, c, c->edges[i], r->bytes, r->count);
                 n++;
             }
@@ -124,9 +124,11 @@ static void add_vector(void *into, const mt_l_vector *v)
     mt_comm *c = mt_comm_at((int)v->comm);
     const uint64_t *bytes = (const uint64_t *)(v + 1);
     bool edges = mt_call_infos[v->call].spread == MT_TO_EDGE_VECTOR;
+    if (v->length != (uint32_t)(edges ? c->edge_count : c->peers) || mt_volume_is_own_group(c, v->call))
+        return; // who receives what is in the other group's recordings
     for (uint32_t i = 0; i < v->length; i++) {
-        int peer = edges ? (i < (uint32_t)c->edge_count ? c->edges[i] : -1) : (int)i;
-        if (edges || (c->flags & MT_COMM_INTER) || peer != c->rank)
+        int peer = edges ? c->edges[i] : (int)i;
+        if ((c->flags & MT_COMM_INTER) || peer != c->rank)
             add_coll(sums, c, peer, bytes[i], v->count);
     }
 }

@@ -81,21 +81,42 @@ static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
     return row;
 }
 
-// Rows without end (a new call site, peer or size with each call) are folded:
-// totals by call and direction stay exact, in bounded memory.
+// Rows without end (a new call site, peer or size with each call) are folded,
+// in bounded memory: totals by call, direction and communicator stay exact.
 static mt_row *fold(mt_thread *t, mt_key k)
 {
     mt_lost(&mt_header->folded_calls, 1);
     k.site = 0;
-    k.place = MT_COMM_NONE | (uint64_t)(uint32_t)MT_PEER_LOST << 32;
+    k.place = (uint32_t)k.place | (uint64_t)(uint32_t)MT_PEER_LOST << 32;
     k.what &= 0x00ffffff00000000u; // call and direction
     mt_row *row = probe(t, k);
+    if (mt_load(&row->what))
+        return row;
+    // The communicator is kept while there is room: a collective's volume is
+    // its row's times the number of receivers.
+    if (t->used < t->mask - t->mask / 16)
+        return insert(t, row, k);
+    k.place |= MT_COMM_NONE;
+    row = probe(t, k);
     if (mt_load(&row->what))
         return row;
     if (t->used < t->mask)
         return insert(t, row, k);
     mt_lost(&mt_header->lost_calls, 1);
     return &t->spare;
+}
+
+// The clocks at the latest new row, for readers of a process that was killed.
+// An odd number of writes says that it died in the middle of one.
+static void note_clock(void)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+        return; // another thread is at it
+    __atomic_store_n(&mt_header->last_writes, mt_header->last_writes + 1, __ATOMIC_RELEASE);
+    mt_header->last = mt_clock_all();
+    __atomic_store_n(&mt_header->last_writes, mt_header->last_writes + 1, __ATOMIC_RELEASE);
+    atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
 mt_row *mt_row_find(mt_thread *t, mt_key k)
@@ -109,7 +130,7 @@ mt_row *mt_row_find(mt_thread *t, mt_key k)
         row = probe(t, k);
     }
     mt_modules_meet(k.site);
-    mt_header->last = mt_clock_all();
+    note_clock();
     return insert(t, row, k);
 }
 

@@ -45,7 +45,10 @@ static void *map_more(int fd, uint64_t offset, uint64_t size)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
         return NULL;
-    if (posix_fallocate(fd, (off_t)offset, (off_t)size) != 0)
+    int rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
+    for (int tries = 0; rc == EINTR && tries < 100; tries++)
+        rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
+    if (rc != 0)
         return NULL;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     return at == MAP_FAILED ? NULL : at;

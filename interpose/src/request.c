@@ -144,7 +144,7 @@ static void book_receive(const mt_request *e, const MPI_Status *status)
     int cancelled = 0;
     if (e->cancelled && mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
         return;
-    if (!t || status->MPI_SOURCE == MPI_PROC_NULL || status->MPI_SOURCE < 0)
+    if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
         return;
     uint64_t bytes = mt_status_bytes(status);
     mt_book_untimed(t,
@@ -179,7 +179,8 @@ void mt_request_done(mt_request *e, const MPI_Status *status)
     if (is_open_receive(e) && mt_on())
         book_receive(e, status);
     if (e->kind == MT_NEW_COMM) {
-        mt_comm_kept(e->extra);
+        const mt_request_promise *promise = e->extra;
+        mt_comm_kept(&promise->origin, *promise->made);
         free(e->extra);
     } else if (e->kind != MT_RECEIVE) {
         e->active = e->counted = e->cancelled = false;

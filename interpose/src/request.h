@@ -25,7 +25,7 @@ typedef struct mt_request {
     mt_comm *comm;
     union {
         uint64_t bytes; // of a persistent send
-        void *extra;    // mt_comm_promise or mt_volume_fixed, malloc'ed
+        void *extra;    // mt_request_promise or mt_volume_fixed, malloc'ed
     };
     int32_t peer;
     uint32_t slice;
@@ -35,6 +35,12 @@ typedef struct mt_request {
     bool counted;   // its completion was seen by Request_get_status
     bool cancelled;
 } mt_request;
+
+// A communicator that Comm_idup will have written to `made`.
+typedef struct mt_request_promise {
+    mt_comm_origin origin;
+    MPI_Comm *made;
+} mt_request_promise;
 
 // Open addressing, one table of requests and one of matched messages.
 typedef struct mt_table mt_table;
@@ -62,8 +68,8 @@ void mt_request_freed(mt_request *entry);
 // Remembers a posted receive.
 void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int source);
 
-// A persistent request was started by the call `s`: books its messages; the
-// first one started by a plain Start also gets the call's time.
+// A persistent request was started by the call `s`: books its messages, and
+// with `timed` (Start, but not Startall) the call itself.
 void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ticks);
 
 #endif

@@ -61,7 +61,6 @@ static bool resolve_constants(void *module)
         .request_null = variable("ompi_request_null", module),
         .message_null = variable("ompi_message_null", module),
         .message_no_proc = variable("ompi_message_no_proc", module),
-        .group_null = variable("ompi_mpi_group_null", module),
     };
     return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
 }
@@ -70,7 +69,7 @@ static bool resolve_constants(void *module)
 {
     mt_const = (mt_constants){MPI_COMM_WORLD, MPI_COMM_SELF,    MPI_COMM_NULL,
                               MPI_BYTE,       MPI_DATATYPE_NULL, MPI_REQUEST_NULL,
-                              MPI_MESSAGE_NULL, MPI_MESSAGE_NO_PROC, MPI_GROUP_NULL};
+                              MPI_MESSAGE_NULL, MPI_MESSAGE_NO_PROC};
     return find("ompi_mpi_comm_world", module) == NULL;
 }
 #endif

@@ -21,7 +21,6 @@ typedef struct mt_constants {
     MPI_Datatype byte, datatype_null;
     MPI_Request request_null;
     MPI_Message message_null, message_no_proc;
-    MPI_Group group_null;
 } mt_constants;
 
 extern mt_constants mt_const;

@@ -49,18 +49,20 @@ static mt_thread *make_thread(void)
 
 mt_thread *mt_thread_attach(void)
 {
+    static _Atomic bool failed;
+    if (atomic_load_explicit(&failed, memory_order_relaxed))
+        return NULL; // for good: what there is no room for now comes with each call
     int saved = errno;
-    static bool failed;
     pthread_mutex_lock(&lock);
     if (!has_key)
         has_key = pthread_key_create(&at_exit, give_back) == 0;
     mt_thread *t = ended;
     if (t)
         ended = t->next;
-    else if (!failed)
+    else
         t = make_thread();
-    if (!t && !failed) {
-        failed = true;
+    if (!t) {
+        atomic_store(&failed, true);
         mt_say("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank);
     }
     pthread_mutex_unlock(&lock);

@@ -36,20 +36,24 @@ static uint64_t vector_bytes(mt_thread *t, const mt_volume *v, uint64_t i)
     return n > 0 ? (uint64_t)n * mt_type_bytes(t, v->types ? v->types[i] : v->type) : 0;
 }
 
+bool mt_volume_is_own_group(const mt_comm *c, unsigned call)
+{
+    return (c->flags & MT_COMM_INTER) && (call == MT_CALL_REDUCE_SCATTER || call == MT_CALL_IREDUCE_SCATTER ||
+                                          call == MT_CALL_REDUCE_SCATTER_INIT);
+}
+
 static uint64_t vector_length(const mt_volume *v, const mt_comm *c, unsigned call)
 {
     if (v->shape == MT_SHAPE_EDGES)
         return (uint64_t)c->edge_count;
-    // Over an intercommunicator Reduce_scatter's counts are the own group's.
-    bool own = call == MT_CALL_REDUCE_SCATTER || call == MT_CALL_IREDUCE_SCATTER || call == MT_CALL_REDUCE_SCATTER_INIT;
-    return (uint64_t)(own ? c->size : c->peers);
+    return (uint64_t)(mt_volume_is_own_group(c, call) ? c->size : c->peers);
 }
 
 // What goes to member or edge i does not stay at home.
 static bool leaves(const mt_volume *v, const mt_comm *c, uint64_t i)
 {
     if (v->shape == MT_SHAPE_EDGES)
-        return c->edges[i] >= 0;
+        return c->edges[i] >= 0 && c->edges[i] != c->rank;
     return (c->flags & MT_COMM_INTER) || i != (uint64_t)c->rank;
 }
 
@@ -71,7 +75,9 @@ static mt_l_vector *new_vector(mt_thread *t, mt_key k, uint64_t length)
 
 static mt_l_vector *vector_of(mt_thread *t, mt_key k, uint64_t length)
 {
-    for (mt_vectors *v = t->vectors; v; v = v->next) {
+    k.what &= 0x00ffffffffffffffu; // the size class is not of the key
+    mt_vectors **chain = &t->vectors[mt_hash(k) % MT_VECTOR_CHAINS];
+    for (mt_vectors *v = *chain; v; v = v->next) {
         mt_l_vector *r = v->record;
         if (r->callsite == k.site && r->comm == (uint32_t)k.place && r->slice == (uint32_t)k.what &&
             r->call == (uint16_t)(k.what >> 32) && r->length == length)
@@ -83,8 +89,8 @@ static mt_l_vector *vector_of(mt_thread *t, mt_key k, uint64_t length)
         free(v);
         return NULL;
     }
-    *v = (mt_vectors){t->vectors, r};
-    t->vectors = v;
+    *v = (mt_vectors){*chain, r};
+    *chain = v;
     return r;
 }
 
@@ -184,8 +190,6 @@ static mt_volume_fixed *fixed(mt_thread *t, MPI_Comm comm, const mt_volume *v, u
     mt_comm *c = t ? mt_comm_of(t, comm) : NULL;
     if (!c || c->index == MT_COMM_NONE)
         return NULL;
-    if (v->shape == MT_SHAPE_EDGES && c->edge_count < 0)
-        mt_comm_edges(comm, c);
     uint64_t length = v->vector ? vector_length(v, c, call) : 0;
     size_t need = sizeof(mt_volume_fixed) + length * sizeof(uint64_t);
     mt_volume_fixed *f = need <= size ? buffer : malloc(need);
@@ -249,6 +253,7 @@ void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice)
 
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument)
 {
-    for (const mt_vectors *v = t->vectors; v; v = v->next)
-        visit(argument, v->record);
+    for (int i = 0; i < MT_VECTOR_CHAINS; i++)
+        for (const mt_vectors *v = t->vectors[i]; v; v = v->next)
+            visit(argument, v->record);
 }

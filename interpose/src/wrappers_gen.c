@@ -432,7 +432,7 @@ MT_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 {
     mt_span span = mt_enter(MT_CALL_MPROBE);
     int rc = mt_pmpi.Mprobe(source, tag, comm, message, status);
-    mt_leave_mprobe(&span, rc, comm, source, 1, message);
+    mt_leave_mprobe(&span, rc, comm, source, NULL, message);
     return rc;
 }
 #endif
@@ -442,7 +442,7 @@ MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 {
     mt_span span = mt_enter(MT_CALL_IMPROBE);
     int rc = mt_pmpi.Improbe(source, tag, comm, flag, message, status);
-    mt_leave_mprobe(&span, rc, comm, source, *flag, message);
+    mt_leave_mprobe(&span, rc, comm, source, flag, message);
     return rc;
 }
 #endif

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Each group's counts say what its own members receive: 1, 2 and 3 ints from
+// each of the left, 3 and 3 from each of the right, twice.
+func TestIntercommunicatorReduceScatter(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 5, m.compile(t, "inter_reduce_scatter"))
+		job := aggregate.New(j.ranks)
+		want, got := volumes{}, volumes{}
+		for _, left := range []int{0, 1} {
+			for i, right := range []int{2, 3, 4} {
+				want = want.plus(messages(left, right, 4*(i+1), 4*(i+1)))
+				want = want.plus(messages(right, left, 12, 12))
+			}
+		}
+		for pair, v := range job.Matrices()[aggregate.Collective].All() {
+			got.add(pair.From, pair.To, v.Bytes, v.Messages)
+		}
+		diff(t, "matrix", want, got)
+		if problems := job.Summary().Problems; len(problems) != 0 {
+			t.Error(problems)
+		}
+	})
+}
+
+// What is made and freed over and over stays flat, and is the same on all
+// ranks although these made it at different places.
+func TestFoldedCommunicators(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		j := m.run(t, 3, m.compile(t, "fold"))
+		job := aggregate.New(j.ranks)
+		ids := map[string]map[int]bool{}
+		for _, p := range job.Profiles {
+			if n := len(p.Comms); n > 8 {
+				t.Errorf("rank %d has %d records", p.Rank, n)
+			}
+			for i := range p.Comms {
+				if c := &p.Comms[i]; c.Name != "MPI_COMM_SELF" {
+					if ids[c.ID] == nil {
+						ids[c.ID] = map[int]bool{}
+					}
+					ids[c.ID][p.Rank] = true
+				}
+			}
+		}
+		for id, ranks := range ids {
+			if len(ranks) != 3 {
+				t.Errorf("communicator %s is known to ranks %v, want all three", id, ranks)
+			}
+		}
+		step := func(k int) func(from, to int) int {
+			return func(from, to int) int {
+				if (from+k)%3 == to {
+					return 4
+				}
+				return -1
+			}
+		}
+		exchanged := eachPair(3, step(1)).times(10)
+		want{
+			sent: map[string]volumes{
+				"Sendrecv":           exchanged,
+				"Neighbor_allgather": eachPair(3, step(1)).times(40).plus(eachPair(3, step(2)).times(40)),
+			},
+			received: map[string]volumes{"Sendrecv": exchanged},
+		}.check(t, j.ranks)
+	})
+}
+
+// Open MPI 4.1 itself crashes on some of these pointers, MPICH refuses them all.
+func TestNullPointers(t *testing.T) {
+	refuses := func(m implementation) bool { return m.name == "mpich" }
+	withEach(t, refuses, func(t *testing.T, m implementation) {
+		j := m.run(t, 1, m.compile(t, "nulls"))
+		if p := j.ranks[0]; p.State != profile.Finalized {
+			t.Error(p.State)
+		}
+	})
+}
