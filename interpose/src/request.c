@@ -81,20 +81,31 @@ static void count(int64_t n)
                               memory_order_relaxed);
 }
 
-void mt_table_put(mt_table *table, const mt_request *entry)
+// Claims the place of a key, with its shard open; NULL (and closed) if there is
+// no room. The caller fills the place and closes the shard.
+static mt_request *claim(mt_table *table, uint64_t key, mt_shard **shard)
 {
-    uint64_t hash = scatter(entry->key);
-    mt_shard *s = open_shard(table, hash);
+    uint64_t hash = scatter(key);
+    mt_shard *s = *shard = open_shard(table, hash);
     if (mt_unlikely(s->used * 2 >= s->capacity) && !widen(s)) {
         mt_lost(&mt_header->lost_requests, 1);
         close_shard(s);
-        return;
+        return NULL;
     }
-    mt_request *at = place_of(s, entry->key, hash);
+    mt_request *at = place_of(s, key, hash);
     if (!at->key) {
         s->used++;
         count(1);
     }
+    return at;
+}
+
+void mt_table_put(mt_table *table, const mt_request *entry)
+{
+    mt_shard *s;
+    mt_request *at = claim(table, entry->key, &s);
+    if (!at)
+        return;
     *at = *entry;
     close_shard(s);
 }
@@ -202,11 +213,22 @@ void mt_request_failed(mt_request *e)
 
 void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int source)
 {
-    if (request == mt_const.request_null)
+    mt_shard *shard;
+    mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
+    if (!e)
         return;
-    mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = comm, .peer = source, .slice = s->slice,
-                    .call = s->call, .kind = MT_RECEIVE};
-    mt_table_put(&mt_requests, &e);
+    // Written in place: copied from a local one, it would be read back in wider
+    // pieces than it was just written in, which stalls.
+    e->key = MT_KEY(request);
+    e->site = s->site;
+    e->comm = comm;
+    e->extra = NULL;
+    e->peer = source;
+    e->slice = s->slice;
+    e->call = s->call;
+    e->kind = MT_RECEIVE;
+    e->active = e->counted = e->cancelled = false;
+    close_shard(shard);
 }
 
 void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ticks)
