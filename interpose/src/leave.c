@@ -26,6 +26,15 @@ static void remember_message(const mt_span *s, MPI_Comm comm, MPI_Message messag
     mt_table_put(&mt_messages, &e);
 }
 
+// False where there is nothing to look up: the call is not recorded, or it
+// failed, which is booked here.
+static bool is_bookable(mt_span *s, int rc)
+{
+    if (s->thread && rc != MPI_SUCCESS)
+        mt_book_bare(s);
+    return s->thread && rc == MPI_SUCCESS;
+}
+
 // A blocking receive: what the status says. `ticks` of 0 and untimed for the
 // receive half of Sendrecv, whose send half has the time.
 void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const MPI_Status *seen, uint64_t ticks)
@@ -43,12 +52,8 @@ void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const 
 
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen)
 {
-    if (!s->thread)
+    if (!is_bookable(s, rc))
         return;
-    if (rc != MPI_SUCCESS) {
-        mt_book_bare(s);
-        return;
-    }
     uint64_t ticks = mt_close(s);
     mt_book_recv(s, MT_DIR_RECV, mt_comm_of(s->thread, comm), source, seen, ticks);
 }
@@ -64,12 +69,8 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
 // Calls that name a peer and move nothing: probes, posted receives.
 void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
 {
-    if (!s->thread)
+    if (!is_bookable(s, rc))
         return;
-    if (rc != MPI_SUCCESS) {
-        mt_book_bare(s);
-        return;
-    }
     uint64_t ticks = mt_close(s);
     mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, mt_comm_of(s->thread, comm)->index, mt_peer(peer), 0), 0, ticks);
 }
@@ -126,12 +127,8 @@ void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *f
 
 void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume)
 {
-    if (!s->thread)
+    if (!is_bookable(s, rc))
         return;
-    if (rc != MPI_SUCCESS) {
-        mt_book_bare(s);
-        return;
-    }
     uint64_t ticks = mt_close(s);
     mt_volume_book(s, comm, volume, ticks);
 }
