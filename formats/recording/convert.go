@@ -223,6 +223,9 @@ func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale
 // a collective, a profile all that the process sends.
 func moved(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) {
 	r.Messages, r.Bytes = raw.Count, raw.Bytes
+	if r.Class == profile.IO {
+		r.Messages = 0 // bytes to or from a file are no message
+	}
 	if r.Comm < 0 {
 		return // folded: there is nobody to spread it to
 	}

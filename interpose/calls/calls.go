@@ -24,7 +24,7 @@ type Call struct {
 
 // Param is one C parameter.
 type Param struct {
-	Type   string // with COUNT and DISP not yet replaced
+	Type   string // with COUNT, DISP and SIZE not yet replaced
 	Name   string
 	Suffix string // "[]" for arrays
 }
@@ -35,8 +35,10 @@ func (c Call) Hand() bool { return c.Leave == "hand" }
 // Large tells that the function has a large-count twin, `_c`.
 func (c Call) Large() bool {
 	for _, p := range c.Params {
-		if strings.Contains(p.Type, "COUNT") || strings.Contains(p.Type, "DISP") {
-			return true
+		for _, wide := range []string{"COUNT", "DISP", "SIZE"} {
+			if strings.Contains(p.Type, wide) {
+				return true
+			}
 		}
 	}
 	return false

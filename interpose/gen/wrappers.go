@@ -44,7 +44,7 @@ func writeCalls(b *bytes.Buffer) error {
 		fmt.Fprintf(b, "    %s = %d,\n", callID(c), c.ID)
 	}
 	fmt.Fprintf(b, "    MT_CALL_END = %d\n};\n\n", calls.Table[len(calls.Table)-1].ID+1)
-	b.WriteString("enum { MT_CLASS_OTHER, MT_CLASS_P2P, MT_CLASS_O2A, MT_CLASS_A2O, MT_CLASS_A2A };\n")
+	b.WriteString("enum { MT_CLASS_OTHER, MT_CLASS_P2P, MT_CLASS_O2A, MT_CLASS_A2O, MT_CLASS_A2A, MT_CLASS_ONE_SIDED, MT_CLASS_SYNC, MT_CLASS_IO };\n")
 	b.WriteString("enum { MT_TO_NOBODY, MT_TO_PEER, MT_TO_OTHERS, MT_TO_HIGHER, MT_TO_VECTOR, MT_TO_EDGES, MT_TO_EDGE_VECTOR };\n\n")
 	b.WriteString("// What a call's messages are: for the library's own .prof.\n" +
 		"typedef struct mt_call_info {\n    unsigned char class, spread;\n} mt_call_info;\n" +
@@ -93,7 +93,8 @@ func writeSymbols(b *bytes.Buffer) error {
 
 func cInfo(c calls.Call) (class, spread string, err error) {
 	classes := map[string]string{"p2p": "MT_CLASS_P2P", "O2A": "MT_CLASS_O2A", "A2O": "MT_CLASS_A2O",
-		"A2A": "MT_CLASS_A2A", "other": "MT_CLASS_OTHER"}
+		"A2A": "MT_CLASS_A2A", "one-sided": "MT_CLASS_ONE_SIDED", "sync": "MT_CLASS_SYNC", "io": "MT_CLASS_IO",
+		"other": "MT_CLASS_OTHER"}
 	spreads := map[string]string{"nobody": "MT_TO_NOBODY", "peer": "MT_TO_PEER", "others": "MT_TO_OTHERS",
 		"higher": "MT_TO_HIGHER", "vector": "MT_TO_VECTOR", "edges": "MT_TO_EDGES", "edge-vector": "MT_TO_EDGE_VECTOR"}
 	class, spread = classes[c.Class], spreads[c.Spread]
@@ -126,7 +127,10 @@ func writeWrapper(b *bytes.Buffer, f function) {
 	}
 	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n", f.name, args)
 	policy, rest, _ := strings.Cut(f.Leave, "(")
-	fmt.Fprintf(b, "    mt_leave_%s(&span, rc, %s;\n    return rc;\n}\n", policy, rest)
+	if rest != ")" {
+		rest = ", " + rest
+	}
+	fmt.Fprintf(b, "    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", policy, rest)
 }
 
 func (f function) parameters() string {
@@ -137,9 +141,9 @@ func (f function) parameters() string {
 	for _, p := range f.Params {
 		t := p.Type
 		if f.large {
-			t = strings.NewReplacer("COUNT", "MPI_Count", "DISP", "MPI_Aint").Replace(t)
+			t = strings.NewReplacer("COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count").Replace(t)
 		} else {
-			t = strings.NewReplacer("COUNT", "int", "DISP", "int").Replace(t)
+			t = strings.NewReplacer("COUNT", "int", "DISP", "int", "SIZE", "MPI_Aint").Replace(t)
 		}
 		if !strings.HasSuffix(t, "*") {
 			t += " "

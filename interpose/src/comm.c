@@ -1,6 +1,7 @@
 #include "comm.h"
 
 #include "group.h"
+#include "handles.h"
 #include "recording.h"
 #include "resolve.h"
 
@@ -16,13 +17,9 @@ _Atomic uint64_t mt_comm_epoch = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
 
-// handle -> communicator: open addressing, linear probing, under the lock (a
-// thread's own cache answers nearly always).
-static struct {
-    uint64_t *keys;
-    mt_comm **comms;
-    uint64_t capacity, used;
-} handles;
+// handle -> communicator, under the lock (a thread's own cache answers nearly
+// always).
+static mt_handles handles;
 
 static mt_comm **all;
 static int all_count, all_capacity;
@@ -30,76 +27,6 @@ static int all_count, all_capacity;
 // Freed communicators to be folded into, by what they were made of.
 enum { MT_FREED_CHAINS = 1024 };
 static mt_comm *freed[MT_FREED_CHAINS];
-
-static uint64_t slot_of(uint64_t key)
-{
-    uint64_t i = (key * 0x9e3779b97f4a7c15u) >> 20;
-    for (i %= handles.capacity; handles.keys[i] && handles.keys[i] != key;)
-        i = (i + 1) % handles.capacity;
-    return i;
-}
-
-static bool handles_widen(void)
-{
-    uint64_t old = handles.capacity, capacity = old ? old * 2 : 64;
-    uint64_t *keys = handles.keys, *wider = calloc(capacity, sizeof *wider);
-    mt_comm **comms = handles.comms, **wider_comms = calloc(capacity, sizeof *wider_comms);
-    if (!wider || !wider_comms) {
-        free(wider);
-        free(wider_comms);
-        return false;
-    }
-    handles.keys = wider;
-    handles.comms = wider_comms;
-    handles.capacity = capacity;
-    for (uint64_t i = 0; i < old; i++)
-        if (keys[i]) {
-            uint64_t at = slot_of(keys[i]);
-            wider[at] = keys[i];
-            wider_comms[at] = comms[i];
-        }
-    free(keys);
-    free(comms);
-    return true;
-}
-
-static void handles_put(uint64_t key, mt_comm *c)
-{
-    if (handles.used * 2 >= handles.capacity && !handles_widen())
-        return; // it will be met as a stranger
-    uint64_t i = slot_of(key);
-    handles.used += handles.keys[i] == 0;
-    handles.keys[i] = key;
-    handles.comms[i] = c;
-}
-
-static mt_comm *handles_get(uint64_t key)
-{
-    if (!handles.capacity)
-        return NULL;
-    uint64_t i = slot_of(key);
-    return handles.keys[i] ? handles.comms[i] : NULL;
-}
-
-// Removes a key and closes the gap, so that no tombstones pile up.
-static void handles_drop(uint64_t key)
-{
-    if (!handles.capacity)
-        return;
-    uint64_t i = slot_of(key);
-    if (!handles.keys[i])
-        return;
-    handles.keys[i] = 0;
-    handles.used--;
-    for (uint64_t j = (i + 1) % handles.capacity; handles.keys[j]; j = (j + 1) % handles.capacity) {
-        uint64_t moved = handles.keys[j];
-        mt_comm *c = handles.comms[j];
-        handles.keys[j] = 0;
-        uint64_t at = slot_of(moved);
-        handles.keys[at] = moved;
-        handles.comms[at] = c;
-    }
-}
 
 static mt_comm *add(mt_comm *made)
 {
@@ -144,6 +71,11 @@ static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
     c->record = r;
     mt_log_commit(r, MT_RECORD_COMM);
     return true;
+}
+
+mt_comm *mt_comm_lost(void)
+{
+    return &lost;
 }
 
 static void write_edges(const mt_comm *c)
@@ -203,9 +135,9 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
             write_edges(c);
         }
     }
-    if (handles_get(MT_KEY(handle))) // freed behind our back, and given out again
+    if (mt_handles_get(&handles, MT_KEY(handle))) // freed behind our back, and given out again
         atomic_fetch_add(&mt_comm_epoch, 1);
-    handles_put(MT_KEY(handle), c);
+    mt_handles_put(&handles, MT_KEY(handle), c);
     return c;
 }
 
@@ -226,7 +158,7 @@ static mt_comm *meet(MPI_Comm handle)
     mt_comm made;
     if (!describe_into(&made, handle, NULL)) {
         mt_lost(&mt_header->lost_comms, 1);
-        handles_put(MT_KEY(handle), &lost);
+        mt_handles_put(&handles, MT_KEY(handle), &lost);
         return &lost;
     }
     made.flags |= MT_COMM_FOUND;
@@ -237,7 +169,7 @@ static mt_comm *meet(MPI_Comm handle)
 
 static mt_comm *find_locked(MPI_Comm handle)
 {
-    mt_comm *c = handles_get(MT_KEY(handle));
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
     return c ? c : meet(handle);
 }
 
@@ -373,9 +305,9 @@ mt_comm *mt_comm_leaving(MPI_Comm comm)
     if (comm == mt_const.comm_null)
         return NULL;
     pthread_mutex_lock(&lock);
-    mt_comm *c = handles_get(MT_KEY(comm));
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(comm));
     if (c)
-        handles_drop(MT_KEY(comm));
+        mt_handles_drop(&handles, MT_KEY(comm));
     atomic_fetch_add(&mt_comm_epoch, 1);
     pthread_mutex_unlock(&lock);
     return c;
@@ -387,7 +319,7 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
         return;
     pthread_mutex_lock(&lock);
     if (comm != mt_const.comm_null) { // it was not freed after all
-        handles_put(MT_KEY(comm), c);
+        mt_handles_put(&handles, MT_KEY(comm), c);
     } else if (c->record) {
         c->record->flags |= MT_COMM_FREED;
         mt_comm **chain = &freed[c->fold[0] % MT_FREED_CHAINS];

@@ -29,6 +29,9 @@ struct mt_comm {
 // is the lost communicator, whose index is MT_COMM_NONE.
 mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_SLOW;
 
+// The communicator of what cannot be described: its index is MT_COMM_NONE.
+mt_comm *mt_comm_lost(void);
+
 // Bumped before a handle may be given to another communicator.
 extern _Atomic uint64_t mt_comm_epoch;
 

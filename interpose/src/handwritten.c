@@ -69,6 +69,21 @@ MT_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm)
     return free_comm(&span, comm, mt_pmpi.Comm_disconnect);
 }
 
+MT_EXPORT int MPI_Win_free(MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FREE);
+    MPI_Win handle = win ? *win : mt_const.win_null;
+    mt_comm *c = mt_on() ? mt_win_leaving(handle) : NULL;
+    int rc = mt_pmpi.Win_free(win);
+    if (mt_on())
+        mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c);
+    if (span.thread) {
+        uint64_t ticks = mt_close(&span);
+        mt_book(span.thread, mt_span_key(&span, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0, ticks);
+    }
+    return rc;
+}
+
 MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
 {
     mt_span span = mt_enter(MT_CALL_TYPE_FREE);

@@ -140,6 +140,60 @@ void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *vo
         mt_volume_promise(s, comm, volume, *request);
 }
 
+static uint64_t data_bytes(mt_thread *t, int64_t count, MPI_Datatype type)
+{
+    return count > 0 ? (uint64_t)count * mt_type_bytes(t, type) : 0;
+}
+
+void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
+{
+    if (!is_bookable(s, rc))
+        return;
+    uint64_t ticks = mt_close(s), bytes = target >= 0 ? data_bytes(s->thread, count, type) : 0;
+    uint32_t comm = mt_win_of(s->thread, win)->index;
+    mt_book(s->thread, mt_span_key(s, target >= 0 ? direction : MT_DIR_NONE, comm, mt_peer(target), bytes), bytes,
+            ticks);
+}
+
+void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, int64_t written,
+                       MPI_Datatype written_type, int64_t read, MPI_Datatype read_type)
+{
+    if (op == mt_const.op_no_op || target < 0) {
+        mt_leave_rma(s, rc, win, target, MT_DIR_READ, read, read_type);
+        return;
+    }
+    mt_leave_rma(s, rc, win, target, MT_DIR_WRITE, written, written_type);
+    if (!s->thread || rc != MPI_SUCCESS)
+        return;
+    uint64_t bytes = data_bytes(s->thread, read, read_type);
+    uint32_t comm = mt_win_of(s->thread, win)->index;
+    mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, comm, target, bytes), bytes);
+}
+
+void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank)
+{
+    if (!is_bookable(s, rc))
+        return;
+    uint64_t ticks = mt_close(s);
+    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, mt_win_of(s->thread, win)->index, mt_peer(rank), 0), 0, ticks);
+}
+
+void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win)
+{
+    mt_leave_probe(s, rc, comm, MT_NO_RANK);
+    mt_thread *t = s->thread ? s->thread : mt_self;
+    if (rc == MPI_SUCCESS && t && mt_on())
+        mt_win_made(t, comm, *win);
+}
+
+void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Datatype type)
+{
+    if (!is_bookable(s, rc))
+        return;
+    uint64_t ticks = mt_close(s), bytes = data_bytes(s->thread, count, type);
+    mt_book(s->thread, mt_span_key(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes), bytes, ticks);
+}
+
 // Communicator management: the call is booked under the parent.
 static void book_parent(mt_span *s, int rc, MPI_Comm comm)
 {

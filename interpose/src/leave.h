@@ -10,6 +10,7 @@
 #include "resolve.h"
 #include "types.h"
 #include "volume.h"
+#include "win.h"
 
 // No rank and none of MPI's own constants for one.
 #define MT_NO_RANK (-0x7fff0000)
@@ -82,6 +83,28 @@ MT_INLINE void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume
 MT_INLINE void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
 {
     mt_leave_volume_init(s, rc, comm, &volume, request);
+}
+
+// One-sided: what moves goes to, or comes from, a rank of the window's group.
+void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type);
+
+// Writes the origin's data (but with MPI_NO_OP) and reads the target's.
+void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, int64_t written,
+                       MPI_Datatype written_type, int64_t read, MPI_Datatype read_type);
+
+// A call on a window that moves nothing itself.
+void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank);
+void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win);
+
+// A file's data: bytes, no peer.
+void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Datatype type);
+
+// Everything else: a call with its time.
+MT_INLINE void mt_leave_call(mt_span *s, int rc)
+{
+    (void)rc;
+    if (s->thread)
+        mt_book_bare(s);
 }
 
 // Communicator management: the call is booked under the parent.

@@ -61,7 +61,7 @@ typedef struct mt_comm_hit {
     mt_comm *comm;
 } mt_comm_hit;
 
-enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_VECTOR_CHAINS = 64 };
+enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64 };
 
 // All that one thread writes. A thread that ends leaves it to the next one.
 typedef struct mt_thread {
@@ -72,6 +72,7 @@ typedef struct mt_thread {
     uint32_t index;
     mt_comm_hit comms[MT_COMM_CACHE];
     mt_type_size types[MT_TYPE_CACHE];
+    mt_comm_hit wins[MT_WIN_CACHE];
     uint64_t used, limit;
     bool full; // growing failed, it is not tried again
     mt_l_thread *record;

@@ -660,6 +660,522 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Type_free
     {"PMPI_Type_free", offsetof(mt_pmpi_table, Type_free), (void *)MPI_Type_free},
 #endif
+#if MT_HAVE_Put
+    {"PMPI_Put", offsetof(mt_pmpi_table, Put), (void *)MPI_Put},
+#endif
+#if MT_HAVE_Put_c
+    {"PMPI_Put_c", offsetof(mt_pmpi_table, Put_c), (void *)MPI_Put_c},
+#endif
+#if MT_HAVE_Rput
+    {"PMPI_Rput", offsetof(mt_pmpi_table, Rput), (void *)MPI_Rput},
+#endif
+#if MT_HAVE_Rput_c
+    {"PMPI_Rput_c", offsetof(mt_pmpi_table, Rput_c), (void *)MPI_Rput_c},
+#endif
+#if MT_HAVE_Accumulate
+    {"PMPI_Accumulate", offsetof(mt_pmpi_table, Accumulate), (void *)MPI_Accumulate},
+#endif
+#if MT_HAVE_Accumulate_c
+    {"PMPI_Accumulate_c", offsetof(mt_pmpi_table, Accumulate_c), (void *)MPI_Accumulate_c},
+#endif
+#if MT_HAVE_Raccumulate
+    {"PMPI_Raccumulate", offsetof(mt_pmpi_table, Raccumulate), (void *)MPI_Raccumulate},
+#endif
+#if MT_HAVE_Raccumulate_c
+    {"PMPI_Raccumulate_c", offsetof(mt_pmpi_table, Raccumulate_c), (void *)MPI_Raccumulate_c},
+#endif
+#if MT_HAVE_Get
+    {"PMPI_Get", offsetof(mt_pmpi_table, Get), (void *)MPI_Get},
+#endif
+#if MT_HAVE_Get_c
+    {"PMPI_Get_c", offsetof(mt_pmpi_table, Get_c), (void *)MPI_Get_c},
+#endif
+#if MT_HAVE_Rget
+    {"PMPI_Rget", offsetof(mt_pmpi_table, Rget), (void *)MPI_Rget},
+#endif
+#if MT_HAVE_Rget_c
+    {"PMPI_Rget_c", offsetof(mt_pmpi_table, Rget_c), (void *)MPI_Rget_c},
+#endif
+#if MT_HAVE_Get_accumulate
+    {"PMPI_Get_accumulate", offsetof(mt_pmpi_table, Get_accumulate), (void *)MPI_Get_accumulate},
+#endif
+#if MT_HAVE_Get_accumulate_c
+    {"PMPI_Get_accumulate_c", offsetof(mt_pmpi_table, Get_accumulate_c), (void *)MPI_Get_accumulate_c},
+#endif
+#if MT_HAVE_Rget_accumulate
+    {"PMPI_Rget_accumulate", offsetof(mt_pmpi_table, Rget_accumulate), (void *)MPI_Rget_accumulate},
+#endif
+#if MT_HAVE_Rget_accumulate_c
+    {"PMPI_Rget_accumulate_c", offsetof(mt_pmpi_table, Rget_accumulate_c), (void *)MPI_Rget_accumulate_c},
+#endif
+#if MT_HAVE_Fetch_and_op
+    {"PMPI_Fetch_and_op", offsetof(mt_pmpi_table, Fetch_and_op), (void *)MPI_Fetch_and_op},
+#endif
+#if MT_HAVE_Compare_and_swap
+    {"PMPI_Compare_and_swap", offsetof(mt_pmpi_table, Compare_and_swap), (void *)MPI_Compare_and_swap},
+#endif
+#if MT_HAVE_Win_fence
+    {"PMPI_Win_fence", offsetof(mt_pmpi_table, Win_fence), (void *)MPI_Win_fence},
+#endif
+#if MT_HAVE_Win_start
+    {"PMPI_Win_start", offsetof(mt_pmpi_table, Win_start), (void *)MPI_Win_start},
+#endif
+#if MT_HAVE_Win_post
+    {"PMPI_Win_post", offsetof(mt_pmpi_table, Win_post), (void *)MPI_Win_post},
+#endif
+#if MT_HAVE_Win_complete
+    {"PMPI_Win_complete", offsetof(mt_pmpi_table, Win_complete), (void *)MPI_Win_complete},
+#endif
+#if MT_HAVE_Win_wait
+    {"PMPI_Win_wait", offsetof(mt_pmpi_table, Win_wait), (void *)MPI_Win_wait},
+#endif
+#if MT_HAVE_Win_test
+    {"PMPI_Win_test", offsetof(mt_pmpi_table, Win_test), (void *)MPI_Win_test},
+#endif
+#if MT_HAVE_Win_lock_all
+    {"PMPI_Win_lock_all", offsetof(mt_pmpi_table, Win_lock_all), (void *)MPI_Win_lock_all},
+#endif
+#if MT_HAVE_Win_unlock_all
+    {"PMPI_Win_unlock_all", offsetof(mt_pmpi_table, Win_unlock_all), (void *)MPI_Win_unlock_all},
+#endif
+#if MT_HAVE_Win_flush_all
+    {"PMPI_Win_flush_all", offsetof(mt_pmpi_table, Win_flush_all), (void *)MPI_Win_flush_all},
+#endif
+#if MT_HAVE_Win_flush_local_all
+    {"PMPI_Win_flush_local_all", offsetof(mt_pmpi_table, Win_flush_local_all), (void *)MPI_Win_flush_local_all},
+#endif
+#if MT_HAVE_Win_sync
+    {"PMPI_Win_sync", offsetof(mt_pmpi_table, Win_sync), (void *)MPI_Win_sync},
+#endif
+#if MT_HAVE_Win_lock
+    {"PMPI_Win_lock", offsetof(mt_pmpi_table, Win_lock), (void *)MPI_Win_lock},
+#endif
+#if MT_HAVE_Win_unlock
+    {"PMPI_Win_unlock", offsetof(mt_pmpi_table, Win_unlock), (void *)MPI_Win_unlock},
+#endif
+#if MT_HAVE_Win_flush
+    {"PMPI_Win_flush", offsetof(mt_pmpi_table, Win_flush), (void *)MPI_Win_flush},
+#endif
+#if MT_HAVE_Win_flush_local
+    {"PMPI_Win_flush_local", offsetof(mt_pmpi_table, Win_flush_local), (void *)MPI_Win_flush_local},
+#endif
+#if MT_HAVE_Win_create
+    {"PMPI_Win_create", offsetof(mt_pmpi_table, Win_create), (void *)MPI_Win_create},
+#endif
+#if MT_HAVE_Win_create_c
+    {"PMPI_Win_create_c", offsetof(mt_pmpi_table, Win_create_c), (void *)MPI_Win_create_c},
+#endif
+#if MT_HAVE_Win_allocate
+    {"PMPI_Win_allocate", offsetof(mt_pmpi_table, Win_allocate), (void *)MPI_Win_allocate},
+#endif
+#if MT_HAVE_Win_allocate_c
+    {"PMPI_Win_allocate_c", offsetof(mt_pmpi_table, Win_allocate_c), (void *)MPI_Win_allocate_c},
+#endif
+#if MT_HAVE_Win_allocate_shared
+    {"PMPI_Win_allocate_shared", offsetof(mt_pmpi_table, Win_allocate_shared), (void *)MPI_Win_allocate_shared},
+#endif
+#if MT_HAVE_Win_allocate_shared_c
+    {"PMPI_Win_allocate_shared_c", offsetof(mt_pmpi_table, Win_allocate_shared_c), (void *)MPI_Win_allocate_shared_c},
+#endif
+#if MT_HAVE_Win_create_dynamic
+    {"PMPI_Win_create_dynamic", offsetof(mt_pmpi_table, Win_create_dynamic), (void *)MPI_Win_create_dynamic},
+#endif
+#if MT_HAVE_Win_free
+    {"PMPI_Win_free", offsetof(mt_pmpi_table, Win_free), (void *)MPI_Win_free},
+#endif
+#if MT_HAVE_Win_attach
+    {"PMPI_Win_attach", offsetof(mt_pmpi_table, Win_attach), (void *)MPI_Win_attach},
+#endif
+#if MT_HAVE_Win_detach
+    {"PMPI_Win_detach", offsetof(mt_pmpi_table, Win_detach), (void *)MPI_Win_detach},
+#endif
+#if MT_HAVE_Win_set_name
+    {"PMPI_Win_set_name", offsetof(mt_pmpi_table, Win_set_name), (void *)MPI_Win_set_name},
+#endif
+#if MT_HAVE_Win_set_info
+    {"PMPI_Win_set_info", offsetof(mt_pmpi_table, Win_set_info), (void *)MPI_Win_set_info},
+#endif
+#if MT_HAVE_File_close
+    {"PMPI_File_close", offsetof(mt_pmpi_table, File_close), (void *)MPI_File_close},
+#endif
+#if MT_HAVE_File_delete
+    {"PMPI_File_delete", offsetof(mt_pmpi_table, File_delete), (void *)MPI_File_delete},
+#endif
+#if MT_HAVE_File_get_position_shared
+    {"PMPI_File_get_position_shared", offsetof(mt_pmpi_table, File_get_position_shared), (void *)MPI_File_get_position_shared},
+#endif
+#if MT_HAVE_File_iread
+    {"PMPI_File_iread", offsetof(mt_pmpi_table, File_iread), (void *)MPI_File_iread},
+#endif
+#if MT_HAVE_File_iread_c
+    {"PMPI_File_iread_c", offsetof(mt_pmpi_table, File_iread_c), (void *)MPI_File_iread_c},
+#endif
+#if MT_HAVE_File_iread_all
+    {"PMPI_File_iread_all", offsetof(mt_pmpi_table, File_iread_all), (void *)MPI_File_iread_all},
+#endif
+#if MT_HAVE_File_iread_all_c
+    {"PMPI_File_iread_all_c", offsetof(mt_pmpi_table, File_iread_all_c), (void *)MPI_File_iread_all_c},
+#endif
+#if MT_HAVE_File_iread_at
+    {"PMPI_File_iread_at", offsetof(mt_pmpi_table, File_iread_at), (void *)MPI_File_iread_at},
+#endif
+#if MT_HAVE_File_iread_at_c
+    {"PMPI_File_iread_at_c", offsetof(mt_pmpi_table, File_iread_at_c), (void *)MPI_File_iread_at_c},
+#endif
+#if MT_HAVE_File_iread_at_all
+    {"PMPI_File_iread_at_all", offsetof(mt_pmpi_table, File_iread_at_all), (void *)MPI_File_iread_at_all},
+#endif
+#if MT_HAVE_File_iread_at_all_c
+    {"PMPI_File_iread_at_all_c", offsetof(mt_pmpi_table, File_iread_at_all_c), (void *)MPI_File_iread_at_all_c},
+#endif
+#if MT_HAVE_File_iread_shared
+    {"PMPI_File_iread_shared", offsetof(mt_pmpi_table, File_iread_shared), (void *)MPI_File_iread_shared},
+#endif
+#if MT_HAVE_File_iread_shared_c
+    {"PMPI_File_iread_shared_c", offsetof(mt_pmpi_table, File_iread_shared_c), (void *)MPI_File_iread_shared_c},
+#endif
+#if MT_HAVE_File_iwrite
+    {"PMPI_File_iwrite", offsetof(mt_pmpi_table, File_iwrite), (void *)MPI_File_iwrite},
+#endif
+#if MT_HAVE_File_iwrite_c
+    {"PMPI_File_iwrite_c", offsetof(mt_pmpi_table, File_iwrite_c), (void *)MPI_File_iwrite_c},
+#endif
+#if MT_HAVE_File_iwrite_all
+    {"PMPI_File_iwrite_all", offsetof(mt_pmpi_table, File_iwrite_all), (void *)MPI_File_iwrite_all},
+#endif
+#if MT_HAVE_File_iwrite_all_c
+    {"PMPI_File_iwrite_all_c", offsetof(mt_pmpi_table, File_iwrite_all_c), (void *)MPI_File_iwrite_all_c},
+#endif
+#if MT_HAVE_File_iwrite_at
+    {"PMPI_File_iwrite_at", offsetof(mt_pmpi_table, File_iwrite_at), (void *)MPI_File_iwrite_at},
+#endif
+#if MT_HAVE_File_iwrite_at_c
+    {"PMPI_File_iwrite_at_c", offsetof(mt_pmpi_table, File_iwrite_at_c), (void *)MPI_File_iwrite_at_c},
+#endif
+#if MT_HAVE_File_iwrite_at_all
+    {"PMPI_File_iwrite_at_all", offsetof(mt_pmpi_table, File_iwrite_at_all), (void *)MPI_File_iwrite_at_all},
+#endif
+#if MT_HAVE_File_iwrite_at_all_c
+    {"PMPI_File_iwrite_at_all_c", offsetof(mt_pmpi_table, File_iwrite_at_all_c), (void *)MPI_File_iwrite_at_all_c},
+#endif
+#if MT_HAVE_File_iwrite_shared
+    {"PMPI_File_iwrite_shared", offsetof(mt_pmpi_table, File_iwrite_shared), (void *)MPI_File_iwrite_shared},
+#endif
+#if MT_HAVE_File_iwrite_shared_c
+    {"PMPI_File_iwrite_shared_c", offsetof(mt_pmpi_table, File_iwrite_shared_c), (void *)MPI_File_iwrite_shared_c},
+#endif
+#if MT_HAVE_File_open
+    {"PMPI_File_open", offsetof(mt_pmpi_table, File_open), (void *)MPI_File_open},
+#endif
+#if MT_HAVE_File_preallocate
+    {"PMPI_File_preallocate", offsetof(mt_pmpi_table, File_preallocate), (void *)MPI_File_preallocate},
+#endif
+#if MT_HAVE_File_read
+    {"PMPI_File_read", offsetof(mt_pmpi_table, File_read), (void *)MPI_File_read},
+#endif
+#if MT_HAVE_File_read_c
+    {"PMPI_File_read_c", offsetof(mt_pmpi_table, File_read_c), (void *)MPI_File_read_c},
+#endif
+#if MT_HAVE_File_read_all
+    {"PMPI_File_read_all", offsetof(mt_pmpi_table, File_read_all), (void *)MPI_File_read_all},
+#endif
+#if MT_HAVE_File_read_all_c
+    {"PMPI_File_read_all_c", offsetof(mt_pmpi_table, File_read_all_c), (void *)MPI_File_read_all_c},
+#endif
+#if MT_HAVE_File_read_all_begin
+    {"PMPI_File_read_all_begin", offsetof(mt_pmpi_table, File_read_all_begin), (void *)MPI_File_read_all_begin},
+#endif
+#if MT_HAVE_File_read_all_begin_c
+    {"PMPI_File_read_all_begin_c", offsetof(mt_pmpi_table, File_read_all_begin_c), (void *)MPI_File_read_all_begin_c},
+#endif
+#if MT_HAVE_File_read_all_end
+    {"PMPI_File_read_all_end", offsetof(mt_pmpi_table, File_read_all_end), (void *)MPI_File_read_all_end},
+#endif
+#if MT_HAVE_File_read_at
+    {"PMPI_File_read_at", offsetof(mt_pmpi_table, File_read_at), (void *)MPI_File_read_at},
+#endif
+#if MT_HAVE_File_read_at_c
+    {"PMPI_File_read_at_c", offsetof(mt_pmpi_table, File_read_at_c), (void *)MPI_File_read_at_c},
+#endif
+#if MT_HAVE_File_read_at_all
+    {"PMPI_File_read_at_all", offsetof(mt_pmpi_table, File_read_at_all), (void *)MPI_File_read_at_all},
+#endif
+#if MT_HAVE_File_read_at_all_c
+    {"PMPI_File_read_at_all_c", offsetof(mt_pmpi_table, File_read_at_all_c), (void *)MPI_File_read_at_all_c},
+#endif
+#if MT_HAVE_File_read_at_all_begin
+    {"PMPI_File_read_at_all_begin", offsetof(mt_pmpi_table, File_read_at_all_begin), (void *)MPI_File_read_at_all_begin},
+#endif
+#if MT_HAVE_File_read_at_all_begin_c
+    {"PMPI_File_read_at_all_begin_c", offsetof(mt_pmpi_table, File_read_at_all_begin_c), (void *)MPI_File_read_at_all_begin_c},
+#endif
+#if MT_HAVE_File_read_at_all_end
+    {"PMPI_File_read_at_all_end", offsetof(mt_pmpi_table, File_read_at_all_end), (void *)MPI_File_read_at_all_end},
+#endif
+#if MT_HAVE_File_read_ordered
+    {"PMPI_File_read_ordered", offsetof(mt_pmpi_table, File_read_ordered), (void *)MPI_File_read_ordered},
+#endif
+#if MT_HAVE_File_read_ordered_c
+    {"PMPI_File_read_ordered_c", offsetof(mt_pmpi_table, File_read_ordered_c), (void *)MPI_File_read_ordered_c},
+#endif
+#if MT_HAVE_File_read_ordered_begin
+    {"PMPI_File_read_ordered_begin", offsetof(mt_pmpi_table, File_read_ordered_begin), (void *)MPI_File_read_ordered_begin},
+#endif
+#if MT_HAVE_File_read_ordered_begin_c
+    {"PMPI_File_read_ordered_begin_c", offsetof(mt_pmpi_table, File_read_ordered_begin_c), (void *)MPI_File_read_ordered_begin_c},
+#endif
+#if MT_HAVE_File_read_ordered_end
+    {"PMPI_File_read_ordered_end", offsetof(mt_pmpi_table, File_read_ordered_end), (void *)MPI_File_read_ordered_end},
+#endif
+#if MT_HAVE_File_read_shared
+    {"PMPI_File_read_shared", offsetof(mt_pmpi_table, File_read_shared), (void *)MPI_File_read_shared},
+#endif
+#if MT_HAVE_File_read_shared_c
+    {"PMPI_File_read_shared_c", offsetof(mt_pmpi_table, File_read_shared_c), (void *)MPI_File_read_shared_c},
+#endif
+#if MT_HAVE_File_seek
+    {"PMPI_File_seek", offsetof(mt_pmpi_table, File_seek), (void *)MPI_File_seek},
+#endif
+#if MT_HAVE_File_seek_shared
+    {"PMPI_File_seek_shared", offsetof(mt_pmpi_table, File_seek_shared), (void *)MPI_File_seek_shared},
+#endif
+#if MT_HAVE_File_set_atomicity
+    {"PMPI_File_set_atomicity", offsetof(mt_pmpi_table, File_set_atomicity), (void *)MPI_File_set_atomicity},
+#endif
+#if MT_HAVE_File_set_info
+    {"PMPI_File_set_info", offsetof(mt_pmpi_table, File_set_info), (void *)MPI_File_set_info},
+#endif
+#if MT_HAVE_File_set_size
+    {"PMPI_File_set_size", offsetof(mt_pmpi_table, File_set_size), (void *)MPI_File_set_size},
+#endif
+#if MT_HAVE_File_set_view
+    {"PMPI_File_set_view", offsetof(mt_pmpi_table, File_set_view), (void *)MPI_File_set_view},
+#endif
+#if MT_HAVE_File_sync
+    {"PMPI_File_sync", offsetof(mt_pmpi_table, File_sync), (void *)MPI_File_sync},
+#endif
+#if MT_HAVE_File_write
+    {"PMPI_File_write", offsetof(mt_pmpi_table, File_write), (void *)MPI_File_write},
+#endif
+#if MT_HAVE_File_write_c
+    {"PMPI_File_write_c", offsetof(mt_pmpi_table, File_write_c), (void *)MPI_File_write_c},
+#endif
+#if MT_HAVE_File_write_all
+    {"PMPI_File_write_all", offsetof(mt_pmpi_table, File_write_all), (void *)MPI_File_write_all},
+#endif
+#if MT_HAVE_File_write_all_c
+    {"PMPI_File_write_all_c", offsetof(mt_pmpi_table, File_write_all_c), (void *)MPI_File_write_all_c},
+#endif
+#if MT_HAVE_File_write_all_begin
+    {"PMPI_File_write_all_begin", offsetof(mt_pmpi_table, File_write_all_begin), (void *)MPI_File_write_all_begin},
+#endif
+#if MT_HAVE_File_write_all_begin_c
+    {"PMPI_File_write_all_begin_c", offsetof(mt_pmpi_table, File_write_all_begin_c), (void *)MPI_File_write_all_begin_c},
+#endif
+#if MT_HAVE_File_write_all_end
+    {"PMPI_File_write_all_end", offsetof(mt_pmpi_table, File_write_all_end), (void *)MPI_File_write_all_end},
+#endif
+#if MT_HAVE_File_write_at
+    {"PMPI_File_write_at", offsetof(mt_pmpi_table, File_write_at), (void *)MPI_File_write_at},
+#endif
+#if MT_HAVE_File_write_at_c
+    {"PMPI_File_write_at_c", offsetof(mt_pmpi_table, File_write_at_c), (void *)MPI_File_write_at_c},
+#endif
+#if MT_HAVE_File_write_at_all
+    {"PMPI_File_write_at_all", offsetof(mt_pmpi_table, File_write_at_all), (void *)MPI_File_write_at_all},
+#endif
+#if MT_HAVE_File_write_at_all_c
+    {"PMPI_File_write_at_all_c", offsetof(mt_pmpi_table, File_write_at_all_c), (void *)MPI_File_write_at_all_c},
+#endif
+#if MT_HAVE_File_write_at_all_begin
+    {"PMPI_File_write_at_all_begin", offsetof(mt_pmpi_table, File_write_at_all_begin), (void *)MPI_File_write_at_all_begin},
+#endif
+#if MT_HAVE_File_write_at_all_begin_c
+    {"PMPI_File_write_at_all_begin_c", offsetof(mt_pmpi_table, File_write_at_all_begin_c), (void *)MPI_File_write_at_all_begin_c},
+#endif
+#if MT_HAVE_File_write_at_all_end
+    {"PMPI_File_write_at_all_end", offsetof(mt_pmpi_table, File_write_at_all_end), (void *)MPI_File_write_at_all_end},
+#endif
+#if MT_HAVE_File_write_ordered
+    {"PMPI_File_write_ordered", offsetof(mt_pmpi_table, File_write_ordered), (void *)MPI_File_write_ordered},
+#endif
+#if MT_HAVE_File_write_ordered_c
+    {"PMPI_File_write_ordered_c", offsetof(mt_pmpi_table, File_write_ordered_c), (void *)MPI_File_write_ordered_c},
+#endif
+#if MT_HAVE_File_write_ordered_begin
+    {"PMPI_File_write_ordered_begin", offsetof(mt_pmpi_table, File_write_ordered_begin), (void *)MPI_File_write_ordered_begin},
+#endif
+#if MT_HAVE_File_write_ordered_begin_c
+    {"PMPI_File_write_ordered_begin_c", offsetof(mt_pmpi_table, File_write_ordered_begin_c), (void *)MPI_File_write_ordered_begin_c},
+#endif
+#if MT_HAVE_File_write_ordered_end
+    {"PMPI_File_write_ordered_end", offsetof(mt_pmpi_table, File_write_ordered_end), (void *)MPI_File_write_ordered_end},
+#endif
+#if MT_HAVE_File_write_shared
+    {"PMPI_File_write_shared", offsetof(mt_pmpi_table, File_write_shared), (void *)MPI_File_write_shared},
+#endif
+#if MT_HAVE_File_write_shared_c
+    {"PMPI_File_write_shared_c", offsetof(mt_pmpi_table, File_write_shared_c), (void *)MPI_File_write_shared_c},
+#endif
+#if MT_HAVE_Alloc_mem
+    {"PMPI_Alloc_mem", offsetof(mt_pmpi_table, Alloc_mem), (void *)MPI_Alloc_mem},
+#endif
+#if MT_HAVE_Free_mem
+    {"PMPI_Free_mem", offsetof(mt_pmpi_table, Free_mem), (void *)MPI_Free_mem},
+#endif
+#if MT_HAVE_Buffer_attach
+    {"PMPI_Buffer_attach", offsetof(mt_pmpi_table, Buffer_attach), (void *)MPI_Buffer_attach},
+#endif
+#if MT_HAVE_Buffer_attach_c
+    {"PMPI_Buffer_attach_c", offsetof(mt_pmpi_table, Buffer_attach_c), (void *)MPI_Buffer_attach_c},
+#endif
+#if MT_HAVE_Buffer_detach
+    {"PMPI_Buffer_detach", offsetof(mt_pmpi_table, Buffer_detach), (void *)MPI_Buffer_detach},
+#endif
+#if MT_HAVE_Buffer_detach_c
+    {"PMPI_Buffer_detach_c", offsetof(mt_pmpi_table, Buffer_detach_c), (void *)MPI_Buffer_detach_c},
+#endif
+#if MT_HAVE_Type_commit
+    {"PMPI_Type_commit", offsetof(mt_pmpi_table, Type_commit), (void *)MPI_Type_commit},
+#endif
+#if MT_HAVE_Type_contiguous
+    {"PMPI_Type_contiguous", offsetof(mt_pmpi_table, Type_contiguous), (void *)MPI_Type_contiguous},
+#endif
+#if MT_HAVE_Type_contiguous_c
+    {"PMPI_Type_contiguous_c", offsetof(mt_pmpi_table, Type_contiguous_c), (void *)MPI_Type_contiguous_c},
+#endif
+#if MT_HAVE_Type_vector
+    {"PMPI_Type_vector", offsetof(mt_pmpi_table, Type_vector), (void *)MPI_Type_vector},
+#endif
+#if MT_HAVE_Type_vector_c
+    {"PMPI_Type_vector_c", offsetof(mt_pmpi_table, Type_vector_c), (void *)MPI_Type_vector_c},
+#endif
+#if MT_HAVE_Type_indexed
+    {"PMPI_Type_indexed", offsetof(mt_pmpi_table, Type_indexed), (void *)MPI_Type_indexed},
+#endif
+#if MT_HAVE_Type_indexed_c
+    {"PMPI_Type_indexed_c", offsetof(mt_pmpi_table, Type_indexed_c), (void *)MPI_Type_indexed_c},
+#endif
+#if MT_HAVE_Type_create_hvector
+    {"PMPI_Type_create_hvector", offsetof(mt_pmpi_table, Type_create_hvector), (void *)MPI_Type_create_hvector},
+#endif
+#if MT_HAVE_Type_create_hvector_c
+    {"PMPI_Type_create_hvector_c", offsetof(mt_pmpi_table, Type_create_hvector_c), (void *)MPI_Type_create_hvector_c},
+#endif
+#if MT_HAVE_Type_create_hindexed
+    {"PMPI_Type_create_hindexed", offsetof(mt_pmpi_table, Type_create_hindexed), (void *)MPI_Type_create_hindexed},
+#endif
+#if MT_HAVE_Type_create_hindexed_c
+    {"PMPI_Type_create_hindexed_c", offsetof(mt_pmpi_table, Type_create_hindexed_c), (void *)MPI_Type_create_hindexed_c},
+#endif
+#if MT_HAVE_Type_create_hindexed_block
+    {"PMPI_Type_create_hindexed_block", offsetof(mt_pmpi_table, Type_create_hindexed_block), (void *)MPI_Type_create_hindexed_block},
+#endif
+#if MT_HAVE_Type_create_hindexed_block_c
+    {"PMPI_Type_create_hindexed_block_c", offsetof(mt_pmpi_table, Type_create_hindexed_block_c), (void *)MPI_Type_create_hindexed_block_c},
+#endif
+#if MT_HAVE_Type_create_indexed_block
+    {"PMPI_Type_create_indexed_block", offsetof(mt_pmpi_table, Type_create_indexed_block), (void *)MPI_Type_create_indexed_block},
+#endif
+#if MT_HAVE_Type_create_indexed_block_c
+    {"PMPI_Type_create_indexed_block_c", offsetof(mt_pmpi_table, Type_create_indexed_block_c), (void *)MPI_Type_create_indexed_block_c},
+#endif
+#if MT_HAVE_Type_create_struct
+    {"PMPI_Type_create_struct", offsetof(mt_pmpi_table, Type_create_struct), (void *)MPI_Type_create_struct},
+#endif
+#if MT_HAVE_Type_create_struct_c
+    {"PMPI_Type_create_struct_c", offsetof(mt_pmpi_table, Type_create_struct_c), (void *)MPI_Type_create_struct_c},
+#endif
+#if MT_HAVE_Type_create_subarray
+    {"PMPI_Type_create_subarray", offsetof(mt_pmpi_table, Type_create_subarray), (void *)MPI_Type_create_subarray},
+#endif
+#if MT_HAVE_Type_create_subarray_c
+    {"PMPI_Type_create_subarray_c", offsetof(mt_pmpi_table, Type_create_subarray_c), (void *)MPI_Type_create_subarray_c},
+#endif
+#if MT_HAVE_Type_create_darray
+    {"PMPI_Type_create_darray", offsetof(mt_pmpi_table, Type_create_darray), (void *)MPI_Type_create_darray},
+#endif
+#if MT_HAVE_Type_create_darray_c
+    {"PMPI_Type_create_darray_c", offsetof(mt_pmpi_table, Type_create_darray_c), (void *)MPI_Type_create_darray_c},
+#endif
+#if MT_HAVE_Type_create_resized
+    {"PMPI_Type_create_resized", offsetof(mt_pmpi_table, Type_create_resized), (void *)MPI_Type_create_resized},
+#endif
+#if MT_HAVE_Type_create_resized_c
+    {"PMPI_Type_create_resized_c", offsetof(mt_pmpi_table, Type_create_resized_c), (void *)MPI_Type_create_resized_c},
+#endif
+#if MT_HAVE_Type_dup
+    {"PMPI_Type_dup", offsetof(mt_pmpi_table, Type_dup), (void *)MPI_Type_dup},
+#endif
+#if MT_HAVE_Pack
+    {"PMPI_Pack", offsetof(mt_pmpi_table, Pack), (void *)MPI_Pack},
+#endif
+#if MT_HAVE_Pack_c
+    {"PMPI_Pack_c", offsetof(mt_pmpi_table, Pack_c), (void *)MPI_Pack_c},
+#endif
+#if MT_HAVE_Unpack
+    {"PMPI_Unpack", offsetof(mt_pmpi_table, Unpack), (void *)MPI_Unpack},
+#endif
+#if MT_HAVE_Unpack_c
+    {"PMPI_Unpack_c", offsetof(mt_pmpi_table, Unpack_c), (void *)MPI_Unpack_c},
+#endif
+#if MT_HAVE_Pack_external
+    {"PMPI_Pack_external", offsetof(mt_pmpi_table, Pack_external), (void *)MPI_Pack_external},
+#endif
+#if MT_HAVE_Pack_external_c
+    {"PMPI_Pack_external_c", offsetof(mt_pmpi_table, Pack_external_c), (void *)MPI_Pack_external_c},
+#endif
+#if MT_HAVE_Unpack_external
+    {"PMPI_Unpack_external", offsetof(mt_pmpi_table, Unpack_external), (void *)MPI_Unpack_external},
+#endif
+#if MT_HAVE_Unpack_external_c
+    {"PMPI_Unpack_external_c", offsetof(mt_pmpi_table, Unpack_external_c), (void *)MPI_Unpack_external_c},
+#endif
+#if MT_HAVE_Info_create
+    {"PMPI_Info_create", offsetof(mt_pmpi_table, Info_create), (void *)MPI_Info_create},
+#endif
+#if MT_HAVE_Info_dup
+    {"PMPI_Info_dup", offsetof(mt_pmpi_table, Info_dup), (void *)MPI_Info_dup},
+#endif
+#if MT_HAVE_Info_free
+    {"PMPI_Info_free", offsetof(mt_pmpi_table, Info_free), (void *)MPI_Info_free},
+#endif
+#if MT_HAVE_Info_set
+    {"PMPI_Info_set", offsetof(mt_pmpi_table, Info_set), (void *)MPI_Info_set},
+#endif
+#if MT_HAVE_Info_delete
+    {"PMPI_Info_delete", offsetof(mt_pmpi_table, Info_delete), (void *)MPI_Info_delete},
+#endif
+#if MT_HAVE_Open_port
+    {"PMPI_Open_port", offsetof(mt_pmpi_table, Open_port), (void *)MPI_Open_port},
+#endif
+#if MT_HAVE_Close_port
+    {"PMPI_Close_port", offsetof(mt_pmpi_table, Close_port), (void *)MPI_Close_port},
+#endif
+#if MT_HAVE_Publish_name
+    {"PMPI_Publish_name", offsetof(mt_pmpi_table, Publish_name), (void *)MPI_Publish_name},
+#endif
+#if MT_HAVE_Unpublish_name
+    {"PMPI_Unpublish_name", offsetof(mt_pmpi_table, Unpublish_name), (void *)MPI_Unpublish_name},
+#endif
+#if MT_HAVE_Lookup_name
+    {"PMPI_Lookup_name", offsetof(mt_pmpi_table, Lookup_name), (void *)MPI_Lookup_name},
+#endif
+#if MT_HAVE_Comm_set_info
+    {"PMPI_Comm_set_info", offsetof(mt_pmpi_table, Comm_set_info), (void *)MPI_Comm_set_info},
+#endif
+#if MT_HAVE_Comm_set_attr
+    {"PMPI_Comm_set_attr", offsetof(mt_pmpi_table, Comm_set_attr), (void *)MPI_Comm_set_attr},
+#endif
+#if MT_HAVE_Comm_delete_attr
+    {"PMPI_Comm_delete_attr", offsetof(mt_pmpi_table, Comm_delete_attr), (void *)MPI_Comm_delete_attr},
+#endif
+#if MT_HAVE_Reduce_local
+    {"PMPI_Reduce_local", offsetof(mt_pmpi_table, Reduce_local), (void *)MPI_Reduce_local},
+#endif
+#if MT_HAVE_Reduce_local_c
+    {"PMPI_Reduce_local_c", offsetof(mt_pmpi_table, Reduce_local_c), (void *)MPI_Reduce_local_c},
+#endif
     {NULL, 0, NULL},
 };
 
@@ -791,4 +1307,119 @@ const mt_call_info mt_call_infos[MT_CALL_END] = {
     [MT_CALL_COMM_DISCONNECT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_COMM_SET_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_TYPE_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_PUT] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_RPUT] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_ACCUMULATE] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_RACCUMULATE] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_GET] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_RGET] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_GET_ACCUMULATE] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_RGET_ACCUMULATE] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_FETCH_AND_OP] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_COMPARE_AND_SWAP] = {MT_CLASS_ONE_SIDED, MT_TO_PEER},
+    [MT_CALL_WIN_FENCE] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_START] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_POST] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_COMPLETE] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_WAIT] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_TEST] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_LOCK_ALL] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_UNLOCK_ALL] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_FLUSH_ALL] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_FLUSH_LOCAL_ALL] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_SYNC] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_LOCK] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_UNLOCK] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_FLUSH] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_FLUSH_LOCAL] = {MT_CLASS_SYNC, MT_TO_NOBODY},
+    [MT_CALL_WIN_CREATE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_ALLOCATE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_ALLOCATE_SHARED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_CREATE_DYNAMIC] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_ATTACH] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_DETACH] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_SET_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_SET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_FILE_CLOSE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_DELETE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_POSITION_SHARED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IREAD] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IREAD_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IREAD_AT] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IREAD_AT_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IREAD_SHARED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IWRITE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IWRITE_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IWRITE_AT] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IWRITE_AT_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_IWRITE_SHARED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_OPEN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_PREALLOCATE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_ALL_BEGIN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_ALL_END] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_AT] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_AT_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_AT_ALL_BEGIN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_AT_ALL_END] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_ORDERED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_ORDERED_BEGIN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_ORDERED_END] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_READ_SHARED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SEEK] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SEEK_SHARED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SET_ATOMICITY] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SET_INFO] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SET_SIZE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SET_VIEW] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SYNC] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_ALL_BEGIN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_ALL_END] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_AT] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_AT_ALL] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_AT_ALL_BEGIN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_AT_ALL_END] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_ORDERED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_ORDERED_BEGIN] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_ORDERED_END] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_WRITE_SHARED] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_ALLOC_MEM] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_FREE_MEM] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_BUFFER_ATTACH] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_BUFFER_DETACH] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_COMMIT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CONTIGUOUS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_VECTOR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_INDEXED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_HVECTOR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_HINDEXED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_HINDEXED_BLOCK] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_INDEXED_BLOCK] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_STRUCT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_SUBARRAY] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_DARRAY] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_RESIZED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_DUP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_PACK] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_UNPACK] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_PACK_EXTERNAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_UNPACK_EXTERNAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_CREATE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_DUP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_SET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_DELETE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_OPEN_PORT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_CLOSE_PORT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_PUBLISH_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_UNPUBLISH_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_LOOKUP_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_SET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_SET_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_DELETE_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_REDUCE_LOCAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
 };

@@ -664,6 +664,522 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Type_free
     __typeof__(PMPI_Type_free) *Type_free;
 #endif
+#if MT_HAVE_Put
+    __typeof__(PMPI_Put) *Put;
+#endif
+#if MT_HAVE_Put_c
+    __typeof__(PMPI_Put_c) *Put_c;
+#endif
+#if MT_HAVE_Rput
+    __typeof__(PMPI_Rput) *Rput;
+#endif
+#if MT_HAVE_Rput_c
+    __typeof__(PMPI_Rput_c) *Rput_c;
+#endif
+#if MT_HAVE_Accumulate
+    __typeof__(PMPI_Accumulate) *Accumulate;
+#endif
+#if MT_HAVE_Accumulate_c
+    __typeof__(PMPI_Accumulate_c) *Accumulate_c;
+#endif
+#if MT_HAVE_Raccumulate
+    __typeof__(PMPI_Raccumulate) *Raccumulate;
+#endif
+#if MT_HAVE_Raccumulate_c
+    __typeof__(PMPI_Raccumulate_c) *Raccumulate_c;
+#endif
+#if MT_HAVE_Get
+    __typeof__(PMPI_Get) *Get;
+#endif
+#if MT_HAVE_Get_c
+    __typeof__(PMPI_Get_c) *Get_c;
+#endif
+#if MT_HAVE_Rget
+    __typeof__(PMPI_Rget) *Rget;
+#endif
+#if MT_HAVE_Rget_c
+    __typeof__(PMPI_Rget_c) *Rget_c;
+#endif
+#if MT_HAVE_Get_accumulate
+    __typeof__(PMPI_Get_accumulate) *Get_accumulate;
+#endif
+#if MT_HAVE_Get_accumulate_c
+    __typeof__(PMPI_Get_accumulate_c) *Get_accumulate_c;
+#endif
+#if MT_HAVE_Rget_accumulate
+    __typeof__(PMPI_Rget_accumulate) *Rget_accumulate;
+#endif
+#if MT_HAVE_Rget_accumulate_c
+    __typeof__(PMPI_Rget_accumulate_c) *Rget_accumulate_c;
+#endif
+#if MT_HAVE_Fetch_and_op
+    __typeof__(PMPI_Fetch_and_op) *Fetch_and_op;
+#endif
+#if MT_HAVE_Compare_and_swap
+    __typeof__(PMPI_Compare_and_swap) *Compare_and_swap;
+#endif
+#if MT_HAVE_Win_fence
+    __typeof__(PMPI_Win_fence) *Win_fence;
+#endif
+#if MT_HAVE_Win_start
+    __typeof__(PMPI_Win_start) *Win_start;
+#endif
+#if MT_HAVE_Win_post
+    __typeof__(PMPI_Win_post) *Win_post;
+#endif
+#if MT_HAVE_Win_complete
+    __typeof__(PMPI_Win_complete) *Win_complete;
+#endif
+#if MT_HAVE_Win_wait
+    __typeof__(PMPI_Win_wait) *Win_wait;
+#endif
+#if MT_HAVE_Win_test
+    __typeof__(PMPI_Win_test) *Win_test;
+#endif
+#if MT_HAVE_Win_lock_all
+    __typeof__(PMPI_Win_lock_all) *Win_lock_all;
+#endif
+#if MT_HAVE_Win_unlock_all
+    __typeof__(PMPI_Win_unlock_all) *Win_unlock_all;
+#endif
+#if MT_HAVE_Win_flush_all
+    __typeof__(PMPI_Win_flush_all) *Win_flush_all;
+#endif
+#if MT_HAVE_Win_flush_local_all
+    __typeof__(PMPI_Win_flush_local_all) *Win_flush_local_all;
+#endif
+#if MT_HAVE_Win_sync
+    __typeof__(PMPI_Win_sync) *Win_sync;
+#endif
+#if MT_HAVE_Win_lock
+    __typeof__(PMPI_Win_lock) *Win_lock;
+#endif
+#if MT_HAVE_Win_unlock
+    __typeof__(PMPI_Win_unlock) *Win_unlock;
+#endif
+#if MT_HAVE_Win_flush
+    __typeof__(PMPI_Win_flush) *Win_flush;
+#endif
+#if MT_HAVE_Win_flush_local
+    __typeof__(PMPI_Win_flush_local) *Win_flush_local;
+#endif
+#if MT_HAVE_Win_create
+    __typeof__(PMPI_Win_create) *Win_create;
+#endif
+#if MT_HAVE_Win_create_c
+    __typeof__(PMPI_Win_create_c) *Win_create_c;
+#endif
+#if MT_HAVE_Win_allocate
+    __typeof__(PMPI_Win_allocate) *Win_allocate;
+#endif
+#if MT_HAVE_Win_allocate_c
+    __typeof__(PMPI_Win_allocate_c) *Win_allocate_c;
+#endif
+#if MT_HAVE_Win_allocate_shared
+    __typeof__(PMPI_Win_allocate_shared) *Win_allocate_shared;
+#endif
+#if MT_HAVE_Win_allocate_shared_c
+    __typeof__(PMPI_Win_allocate_shared_c) *Win_allocate_shared_c;
+#endif
+#if MT_HAVE_Win_create_dynamic
+    __typeof__(PMPI_Win_create_dynamic) *Win_create_dynamic;
+#endif
+#if MT_HAVE_Win_free
+    __typeof__(PMPI_Win_free) *Win_free;
+#endif
+#if MT_HAVE_Win_attach
+    __typeof__(PMPI_Win_attach) *Win_attach;
+#endif
+#if MT_HAVE_Win_detach
+    __typeof__(PMPI_Win_detach) *Win_detach;
+#endif
+#if MT_HAVE_Win_set_name
+    __typeof__(PMPI_Win_set_name) *Win_set_name;
+#endif
+#if MT_HAVE_Win_set_info
+    __typeof__(PMPI_Win_set_info) *Win_set_info;
+#endif
+#if MT_HAVE_File_close
+    __typeof__(PMPI_File_close) *File_close;
+#endif
+#if MT_HAVE_File_delete
+    __typeof__(PMPI_File_delete) *File_delete;
+#endif
+#if MT_HAVE_File_get_position_shared
+    __typeof__(PMPI_File_get_position_shared) *File_get_position_shared;
+#endif
+#if MT_HAVE_File_iread
+    __typeof__(PMPI_File_iread) *File_iread;
+#endif
+#if MT_HAVE_File_iread_c
+    __typeof__(PMPI_File_iread_c) *File_iread_c;
+#endif
+#if MT_HAVE_File_iread_all
+    __typeof__(PMPI_File_iread_all) *File_iread_all;
+#endif
+#if MT_HAVE_File_iread_all_c
+    __typeof__(PMPI_File_iread_all_c) *File_iread_all_c;
+#endif
+#if MT_HAVE_File_iread_at
+    __typeof__(PMPI_File_iread_at) *File_iread_at;
+#endif
+#if MT_HAVE_File_iread_at_c
+    __typeof__(PMPI_File_iread_at_c) *File_iread_at_c;
+#endif
+#if MT_HAVE_File_iread_at_all
+    __typeof__(PMPI_File_iread_at_all) *File_iread_at_all;
+#endif
+#if MT_HAVE_File_iread_at_all_c
+    __typeof__(PMPI_File_iread_at_all_c) *File_iread_at_all_c;
+#endif
+#if MT_HAVE_File_iread_shared
+    __typeof__(PMPI_File_iread_shared) *File_iread_shared;
+#endif
+#if MT_HAVE_File_iread_shared_c
+    __typeof__(PMPI_File_iread_shared_c) *File_iread_shared_c;
+#endif
+#if MT_HAVE_File_iwrite
+    __typeof__(PMPI_File_iwrite) *File_iwrite;
+#endif
+#if MT_HAVE_File_iwrite_c
+    __typeof__(PMPI_File_iwrite_c) *File_iwrite_c;
+#endif
+#if MT_HAVE_File_iwrite_all
+    __typeof__(PMPI_File_iwrite_all) *File_iwrite_all;
+#endif
+#if MT_HAVE_File_iwrite_all_c
+    __typeof__(PMPI_File_iwrite_all_c) *File_iwrite_all_c;
+#endif
+#if MT_HAVE_File_iwrite_at
+    __typeof__(PMPI_File_iwrite_at) *File_iwrite_at;
+#endif
+#if MT_HAVE_File_iwrite_at_c
+    __typeof__(PMPI_File_iwrite_at_c) *File_iwrite_at_c;
+#endif
+#if MT_HAVE_File_iwrite_at_all
+    __typeof__(PMPI_File_iwrite_at_all) *File_iwrite_at_all;
+#endif
+#if MT_HAVE_File_iwrite_at_all_c
+    __typeof__(PMPI_File_iwrite_at_all_c) *File_iwrite_at_all_c;
+#endif
+#if MT_HAVE_File_iwrite_shared
+    __typeof__(PMPI_File_iwrite_shared) *File_iwrite_shared;
+#endif
+#if MT_HAVE_File_iwrite_shared_c
+    __typeof__(PMPI_File_iwrite_shared_c) *File_iwrite_shared_c;
+#endif
+#if MT_HAVE_File_open
+    __typeof__(PMPI_File_open) *File_open;
+#endif
+#if MT_HAVE_File_preallocate
+    __typeof__(PMPI_File_preallocate) *File_preallocate;
+#endif
+#if MT_HAVE_File_read
+    __typeof__(PMPI_File_read) *File_read;
+#endif
+#if MT_HAVE_File_read_c
+    __typeof__(PMPI_File_read_c) *File_read_c;
+#endif
+#if MT_HAVE_File_read_all
+    __typeof__(PMPI_File_read_all) *File_read_all;
+#endif
+#if MT_HAVE_File_read_all_c
+    __typeof__(PMPI_File_read_all_c) *File_read_all_c;
+#endif
+#if MT_HAVE_File_read_all_begin
+    __typeof__(PMPI_File_read_all_begin) *File_read_all_begin;
+#endif
+#if MT_HAVE_File_read_all_begin_c
+    __typeof__(PMPI_File_read_all_begin_c) *File_read_all_begin_c;
+#endif
+#if MT_HAVE_File_read_all_end
+    __typeof__(PMPI_File_read_all_end) *File_read_all_end;
+#endif
+#if MT_HAVE_File_read_at
+    __typeof__(PMPI_File_read_at) *File_read_at;
+#endif
+#if MT_HAVE_File_read_at_c
+    __typeof__(PMPI_File_read_at_c) *File_read_at_c;
+#endif
+#if MT_HAVE_File_read_at_all
+    __typeof__(PMPI_File_read_at_all) *File_read_at_all;
+#endif
+#if MT_HAVE_File_read_at_all_c
+    __typeof__(PMPI_File_read_at_all_c) *File_read_at_all_c;
+#endif
+#if MT_HAVE_File_read_at_all_begin
+    __typeof__(PMPI_File_read_at_all_begin) *File_read_at_all_begin;
+#endif
+#if MT_HAVE_File_read_at_all_begin_c
+    __typeof__(PMPI_File_read_at_all_begin_c) *File_read_at_all_begin_c;
+#endif
+#if MT_HAVE_File_read_at_all_end
+    __typeof__(PMPI_File_read_at_all_end) *File_read_at_all_end;
+#endif
+#if MT_HAVE_File_read_ordered
+    __typeof__(PMPI_File_read_ordered) *File_read_ordered;
+#endif
+#if MT_HAVE_File_read_ordered_c
+    __typeof__(PMPI_File_read_ordered_c) *File_read_ordered_c;
+#endif
+#if MT_HAVE_File_read_ordered_begin
+    __typeof__(PMPI_File_read_ordered_begin) *File_read_ordered_begin;
+#endif
+#if MT_HAVE_File_read_ordered_begin_c
+    __typeof__(PMPI_File_read_ordered_begin_c) *File_read_ordered_begin_c;
+#endif
+#if MT_HAVE_File_read_ordered_end
+    __typeof__(PMPI_File_read_ordered_end) *File_read_ordered_end;
+#endif
+#if MT_HAVE_File_read_shared
+    __typeof__(PMPI_File_read_shared) *File_read_shared;
+#endif
+#if MT_HAVE_File_read_shared_c
+    __typeof__(PMPI_File_read_shared_c) *File_read_shared_c;
+#endif
+#if MT_HAVE_File_seek
+    __typeof__(PMPI_File_seek) *File_seek;
+#endif
+#if MT_HAVE_File_seek_shared
+    __typeof__(PMPI_File_seek_shared) *File_seek_shared;
+#endif
+#if MT_HAVE_File_set_atomicity
+    __typeof__(PMPI_File_set_atomicity) *File_set_atomicity;
+#endif
+#if MT_HAVE_File_set_info
+    __typeof__(PMPI_File_set_info) *File_set_info;
+#endif
+#if MT_HAVE_File_set_size
+    __typeof__(PMPI_File_set_size) *File_set_size;
+#endif
+#if MT_HAVE_File_set_view
+    __typeof__(PMPI_File_set_view) *File_set_view;
+#endif
+#if MT_HAVE_File_sync
+    __typeof__(PMPI_File_sync) *File_sync;
+#endif
+#if MT_HAVE_File_write
+    __typeof__(PMPI_File_write) *File_write;
+#endif
+#if MT_HAVE_File_write_c
+    __typeof__(PMPI_File_write_c) *File_write_c;
+#endif
+#if MT_HAVE_File_write_all
+    __typeof__(PMPI_File_write_all) *File_write_all;
+#endif
+#if MT_HAVE_File_write_all_c
+    __typeof__(PMPI_File_write_all_c) *File_write_all_c;
+#endif
+#if MT_HAVE_File_write_all_begin
+    __typeof__(PMPI_File_write_all_begin) *File_write_all_begin;
+#endif
+#if MT_HAVE_File_write_all_begin_c
+    __typeof__(PMPI_File_write_all_begin_c) *File_write_all_begin_c;
+#endif
+#if MT_HAVE_File_write_all_end
+    __typeof__(PMPI_File_write_all_end) *File_write_all_end;
+#endif
+#if MT_HAVE_File_write_at
+    __typeof__(PMPI_File_write_at) *File_write_at;
+#endif
+#if MT_HAVE_File_write_at_c
+    __typeof__(PMPI_File_write_at_c) *File_write_at_c;
+#endif
+#if MT_HAVE_File_write_at_all
+    __typeof__(PMPI_File_write_at_all) *File_write_at_all;
+#endif
+#if MT_HAVE_File_write_at_all_c
+    __typeof__(PMPI_File_write_at_all_c) *File_write_at_all_c;
+#endif
+#if MT_HAVE_File_write_at_all_begin
+    __typeof__(PMPI_File_write_at_all_begin) *File_write_at_all_begin;
+#endif
+#if MT_HAVE_File_write_at_all_begin_c
+    __typeof__(PMPI_File_write_at_all_begin_c) *File_write_at_all_begin_c;
+#endif
+#if MT_HAVE_File_write_at_all_end
+    __typeof__(PMPI_File_write_at_all_end) *File_write_at_all_end;
+#endif
+#if MT_HAVE_File_write_ordered
+    __typeof__(PMPI_File_write_ordered) *File_write_ordered;
+#endif
+#if MT_HAVE_File_write_ordered_c
+    __typeof__(PMPI_File_write_ordered_c) *File_write_ordered_c;
+#endif
+#if MT_HAVE_File_write_ordered_begin
+    __typeof__(PMPI_File_write_ordered_begin) *File_write_ordered_begin;
+#endif
+#if MT_HAVE_File_write_ordered_begin_c
+    __typeof__(PMPI_File_write_ordered_begin_c) *File_write_ordered_begin_c;
+#endif
+#if MT_HAVE_File_write_ordered_end
+    __typeof__(PMPI_File_write_ordered_end) *File_write_ordered_end;
+#endif
+#if MT_HAVE_File_write_shared
+    __typeof__(PMPI_File_write_shared) *File_write_shared;
+#endif
+#if MT_HAVE_File_write_shared_c
+    __typeof__(PMPI_File_write_shared_c) *File_write_shared_c;
+#endif
+#if MT_HAVE_Alloc_mem
+    __typeof__(PMPI_Alloc_mem) *Alloc_mem;
+#endif
+#if MT_HAVE_Free_mem
+    __typeof__(PMPI_Free_mem) *Free_mem;
+#endif
+#if MT_HAVE_Buffer_attach
+    __typeof__(PMPI_Buffer_attach) *Buffer_attach;
+#endif
+#if MT_HAVE_Buffer_attach_c
+    __typeof__(PMPI_Buffer_attach_c) *Buffer_attach_c;
+#endif
+#if MT_HAVE_Buffer_detach
+    __typeof__(PMPI_Buffer_detach) *Buffer_detach;
+#endif
+#if MT_HAVE_Buffer_detach_c
+    __typeof__(PMPI_Buffer_detach_c) *Buffer_detach_c;
+#endif
+#if MT_HAVE_Type_commit
+    __typeof__(PMPI_Type_commit) *Type_commit;
+#endif
+#if MT_HAVE_Type_contiguous
+    __typeof__(PMPI_Type_contiguous) *Type_contiguous;
+#endif
+#if MT_HAVE_Type_contiguous_c
+    __typeof__(PMPI_Type_contiguous_c) *Type_contiguous_c;
+#endif
+#if MT_HAVE_Type_vector
+    __typeof__(PMPI_Type_vector) *Type_vector;
+#endif
+#if MT_HAVE_Type_vector_c
+    __typeof__(PMPI_Type_vector_c) *Type_vector_c;
+#endif
+#if MT_HAVE_Type_indexed
+    __typeof__(PMPI_Type_indexed) *Type_indexed;
+#endif
+#if MT_HAVE_Type_indexed_c
+    __typeof__(PMPI_Type_indexed_c) *Type_indexed_c;
+#endif
+#if MT_HAVE_Type_create_hvector
+    __typeof__(PMPI_Type_create_hvector) *Type_create_hvector;
+#endif
+#if MT_HAVE_Type_create_hvector_c
+    __typeof__(PMPI_Type_create_hvector_c) *Type_create_hvector_c;
+#endif
+#if MT_HAVE_Type_create_hindexed
+    __typeof__(PMPI_Type_create_hindexed) *Type_create_hindexed;
+#endif
+#if MT_HAVE_Type_create_hindexed_c
+    __typeof__(PMPI_Type_create_hindexed_c) *Type_create_hindexed_c;
+#endif
+#if MT_HAVE_Type_create_hindexed_block
+    __typeof__(PMPI_Type_create_hindexed_block) *Type_create_hindexed_block;
+#endif
+#if MT_HAVE_Type_create_hindexed_block_c
+    __typeof__(PMPI_Type_create_hindexed_block_c) *Type_create_hindexed_block_c;
+#endif
+#if MT_HAVE_Type_create_indexed_block
+    __typeof__(PMPI_Type_create_indexed_block) *Type_create_indexed_block;
+#endif
+#if MT_HAVE_Type_create_indexed_block_c
+    __typeof__(PMPI_Type_create_indexed_block_c) *Type_create_indexed_block_c;
+#endif
+#if MT_HAVE_Type_create_struct
+    __typeof__(PMPI_Type_create_struct) *Type_create_struct;
+#endif
+#if MT_HAVE_Type_create_struct_c
+    __typeof__(PMPI_Type_create_struct_c) *Type_create_struct_c;
+#endif
+#if MT_HAVE_Type_create_subarray
+    __typeof__(PMPI_Type_create_subarray) *Type_create_subarray;
+#endif
+#if MT_HAVE_Type_create_subarray_c
+    __typeof__(PMPI_Type_create_subarray_c) *Type_create_subarray_c;
+#endif
+#if MT_HAVE_Type_create_darray
+    __typeof__(PMPI_Type_create_darray) *Type_create_darray;
+#endif
+#if MT_HAVE_Type_create_darray_c
+    __typeof__(PMPI_Type_create_darray_c) *Type_create_darray_c;
+#endif
+#if MT_HAVE_Type_create_resized
+    __typeof__(PMPI_Type_create_resized) *Type_create_resized;
+#endif
+#if MT_HAVE_Type_create_resized_c
+    __typeof__(PMPI_Type_create_resized_c) *Type_create_resized_c;
+#endif
+#if MT_HAVE_Type_dup
+    __typeof__(PMPI_Type_dup) *Type_dup;
+#endif
+#if MT_HAVE_Pack
+    __typeof__(PMPI_Pack) *Pack;
+#endif
+#if MT_HAVE_Pack_c
+    __typeof__(PMPI_Pack_c) *Pack_c;
+#endif
+#if MT_HAVE_Unpack
+    __typeof__(PMPI_Unpack) *Unpack;
+#endif
+#if MT_HAVE_Unpack_c
+    __typeof__(PMPI_Unpack_c) *Unpack_c;
+#endif
+#if MT_HAVE_Pack_external
+    __typeof__(PMPI_Pack_external) *Pack_external;
+#endif
+#if MT_HAVE_Pack_external_c
+    __typeof__(PMPI_Pack_external_c) *Pack_external_c;
+#endif
+#if MT_HAVE_Unpack_external
+    __typeof__(PMPI_Unpack_external) *Unpack_external;
+#endif
+#if MT_HAVE_Unpack_external_c
+    __typeof__(PMPI_Unpack_external_c) *Unpack_external_c;
+#endif
+#if MT_HAVE_Info_create
+    __typeof__(PMPI_Info_create) *Info_create;
+#endif
+#if MT_HAVE_Info_dup
+    __typeof__(PMPI_Info_dup) *Info_dup;
+#endif
+#if MT_HAVE_Info_free
+    __typeof__(PMPI_Info_free) *Info_free;
+#endif
+#if MT_HAVE_Info_set
+    __typeof__(PMPI_Info_set) *Info_set;
+#endif
+#if MT_HAVE_Info_delete
+    __typeof__(PMPI_Info_delete) *Info_delete;
+#endif
+#if MT_HAVE_Open_port
+    __typeof__(PMPI_Open_port) *Open_port;
+#endif
+#if MT_HAVE_Close_port
+    __typeof__(PMPI_Close_port) *Close_port;
+#endif
+#if MT_HAVE_Publish_name
+    __typeof__(PMPI_Publish_name) *Publish_name;
+#endif
+#if MT_HAVE_Unpublish_name
+    __typeof__(PMPI_Unpublish_name) *Unpublish_name;
+#endif
+#if MT_HAVE_Lookup_name
+    __typeof__(PMPI_Lookup_name) *Lookup_name;
+#endif
+#if MT_HAVE_Comm_set_info
+    __typeof__(PMPI_Comm_set_info) *Comm_set_info;
+#endif
+#if MT_HAVE_Comm_set_attr
+    __typeof__(PMPI_Comm_set_attr) *Comm_set_attr;
+#endif
+#if MT_HAVE_Comm_delete_attr
+    __typeof__(PMPI_Comm_delete_attr) *Comm_delete_attr;
+#endif
+#if MT_HAVE_Reduce_local
+    __typeof__(PMPI_Reduce_local) *Reduce_local;
+#endif
+#if MT_HAVE_Reduce_local_c
+    __typeof__(PMPI_Reduce_local_c) *Reduce_local_c;
+#endif
 } mt_pmpi_table;
 
 extern mt_pmpi_table mt_pmpi;

@@ -33,6 +33,8 @@ typedef struct mt_blocks {
 typedef struct mt_sums {
     mt_external **external; // [world size], NULL where nothing was sent
     mt_volume_sum *coll;    // [world size]
+    mt_volume_sum *written; // [world size], one-sided
+    mt_volume_sum *read;    // [world size]
     mt_blocks *blocks;      // [communicators]
 } mt_sums;
 
@@ -104,12 +106,16 @@ static void add_row(mt_sums *sums, const mt_l_row *r)
     mt_comm *c = mt_comm_at((int)r->comm);
     mt_blocks *block = &sums->blocks[r->comm];
     bool sends = r->direction == MT_DIR_SEND || r->direction == MT_DIR_SEND_POSTED;
-    if (info.class == MT_CLASS_P2P && sends) {
+    if (info.class == MT_CLASS_ONE_SIDED) {
+        int peer = mt_comm_world_rank(c, r->peer);
+        if (peer >= 0 && peer < mt_world_size && r->direction != MT_DIR_NONE)
+            add(r->direction == MT_DIR_WRITE ? &sums->written[peer] : &sums->read[peer], r->bytes, r->count);
+    } else if (info.class == MT_CLASS_P2P && sends) {
         add_external(sums, c, r);
     } else if (info.class == MT_CLASS_A2O && !sends && r->direction != MT_DIR_NONE) {
         bool total = r->call == MT_CALL_GATHERV || r->call == MT_CALL_IGATHERV || r->call == MT_CALL_GATHERV_INIT;
         add(&block->a2o, r->bytes * (total ? 1 : others(c)), r->count);
-    } else if (sends && info.class != MT_CLASS_OTHER) {
+    } else if (sends) {
         uint64_t messages = spread(sums, c, r, info.spread);
         if (info.class == MT_CLASS_O2A)
             add(&block->o2a, r->bytes * messages, r->count);
@@ -152,7 +158,22 @@ static void print_external(FILE *out, const mt_sums *sums)
         for (int i = 0; i < MT_COLUMNS; i++)
             fprintf(out, "%" PRIu64 "%c", e->histogram[i], i + 1 < MT_COLUMNS ? ',' : '\n');
     }
+}
+
+static void print_pair(FILE *out, char kind, int to, const mt_volume_sum *sum)
+{
+    if (sum->count)
+        fprintf(out, "%c\t%d\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\n", kind, mt_world_rank, to, sum->bytes,
+                sum->count);
+}
+
+static void print_one_sided(FILE *out, const mt_sums *sums)
+{
     fprintf(out, "# OSC\n");
+    for (int to = 0; to < mt_world_size; to++) {
+        print_pair(out, 'S', to, &sums->written[to]);
+        print_pair(out, 'R', to, &sums->read[to]);
+    }
 }
 
 static void print_block(FILE *out, const char *class, const mt_volume_sum *sum)
@@ -171,9 +192,7 @@ static void print_collectives(FILE *out, const mt_sums *sums)
 {
     fprintf(out, "# COLLECTIVES\n");
     for (int to = 0; to < mt_world_size; to++)
-        if (sums->coll[to].count)
-            fprintf(out, "C\t%d\t%d\t%" PRIu64 " bytes\t%" PRIu64 " msgs sent\n", mt_world_rank, to,
-                    sums->coll[to].bytes, sums->coll[to].count);
+        print_pair(out, 'C', to, &sums->coll[to]);
     for (int i = 0; i < mt_comm_count(); i++) {
         const mt_comm *c = mt_comm_at(i);
         fprintf(out, "D\t");
@@ -221,6 +240,7 @@ static bool print_all(const mt_sums *sums, const char *prefix)
     if (!out)
         return false;
     print_external(out, sums);
+    print_one_sided(out, sums);
     print_collectives(out, sums);
     bool whole = fclose(out) == 0 && write_file(path, text, size);
     free(text);
@@ -235,10 +255,12 @@ void mt_prof_write(void)
     mt_sums sums = {
         .external = calloc((size_t)mt_world_size, sizeof *sums.external),
         .coll = calloc((size_t)mt_world_size, sizeof *sums.coll),
+        .written = calloc((size_t)mt_world_size, sizeof *sums.written),
+        .read = calloc((size_t)mt_world_size, sizeof *sums.read),
         .blocks = calloc((size_t)mt_comm_count() + 1, sizeof *sums.blocks),
     };
     bool written = false;
-    if (sums.external && sums.coll && sums.blocks) {
+    if (sums.external && sums.coll && sums.written && sums.read && sums.blocks) {
         mt_thread_each(add_thread, &sums);
         written = print_all(&sums, prefix);
     }
@@ -248,5 +270,7 @@ void mt_prof_write(void)
         free(sums.external[i]);
     free(sums.external);
     free(sums.coll);
+    free(sums.written);
+    free(sums.read);
     free(sums.blocks);
 }

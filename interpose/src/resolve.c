@@ -61,15 +61,28 @@ static bool resolve_constants(void *module)
         .request_null = variable("ompi_request_null", module),
         .message_null = variable("ompi_message_null", module),
         .message_no_proc = variable("ompi_message_no_proc", module),
+        .win_null = variable("ompi_mpi_win_null", module),
+        .op_null = variable("ompi_mpi_op_null", module),
+        .op_no_op = variable("ompi_mpi_op_no_op", module),
     };
     return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
 }
 #else
 static bool resolve_constants(void *module)
 {
-    mt_const = (mt_constants){MPI_COMM_WORLD, MPI_COMM_SELF,    MPI_COMM_NULL,
-                              MPI_BYTE,       MPI_DATATYPE_NULL, MPI_REQUEST_NULL,
-                              MPI_MESSAGE_NULL, MPI_MESSAGE_NO_PROC};
+    mt_const = (mt_constants){
+        .comm_world = MPI_COMM_WORLD,
+        .comm_self = MPI_COMM_SELF,
+        .comm_null = MPI_COMM_NULL,
+        .byte = MPI_BYTE,
+        .datatype_null = MPI_DATATYPE_NULL,
+        .request_null = MPI_REQUEST_NULL,
+        .message_null = MPI_MESSAGE_NULL,
+        .message_no_proc = MPI_MESSAGE_NO_PROC,
+        .win_null = MPI_WIN_NULL,
+        .op_null = MPI_OP_NULL,
+        .op_no_op = MPI_NO_OP,
+    };
     return find("ompi_mpi_comm_world", module) == NULL;
 }
 #endif

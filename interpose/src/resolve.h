@@ -21,6 +21,8 @@ typedef struct mt_constants {
     MPI_Datatype byte, datatype_null;
     MPI_Request request_null;
     MPI_Message message_null, message_no_proc;
+    MPI_Win win_null;
+    MPI_Op op_null, op_no_op;
 } mt_constants;
 
 extern mt_constants mt_const;

@@ -1896,3 +1896,1713 @@ MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
     return rc;
 }
 #endif
+
+#if MT_HAVE_Put
+MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_PUT);
+    int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Put_c
+MT_EXPORT int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_PUT);
+    int rc = mt_pmpi.Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Rput
+MT_EXPORT int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RPUT);
+    int rc = mt_pmpi.Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Rput_c
+MT_EXPORT int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RPUT);
+    int rc = mt_pmpi.Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Accumulate
+MT_EXPORT int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_ACCUMULATE);
+    int rc = mt_pmpi.Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Accumulate_c
+MT_EXPORT int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_ACCUMULATE);
+    int rc = mt_pmpi.Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Raccumulate
+MT_EXPORT int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RACCUMULATE);
+    int rc = mt_pmpi.Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Raccumulate_c
+MT_EXPORT int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RACCUMULATE);
+    int rc = mt_pmpi.Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Get
+MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_GET);
+    int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Get_c
+MT_EXPORT int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_GET);
+    int rc = mt_pmpi.Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Rget
+MT_EXPORT int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RGET);
+    int rc = mt_pmpi.Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Rget_c
+MT_EXPORT int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RGET);
+    int rc = mt_pmpi.Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+    mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Get_accumulate
+MT_EXPORT int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_GET_ACCUMULATE);
+    int rc = mt_pmpi.Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+    mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Get_accumulate_c
+MT_EXPORT int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_GET_ACCUMULATE);
+    int rc = mt_pmpi.Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+    mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Rget_accumulate
+MT_EXPORT int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RGET_ACCUMULATE);
+    int rc = mt_pmpi.Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+    mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Rget_accumulate_c
+MT_EXPORT int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_RGET_ACCUMULATE);
+    int rc = mt_pmpi.Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+    mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Fetch_and_op
+MT_EXPORT int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_FETCH_AND_OP);
+    int rc = mt_pmpi.Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
+    mt_leave_rma_both(&span, rc, win, target_rank, op, 1, datatype, 1, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Compare_and_swap
+MT_EXPORT int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_COMPARE_AND_SWAP);
+    int rc = mt_pmpi.Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
+    mt_leave_rma_both(&span, rc, win, target_rank, mt_const.op_null, 1, datatype, 1, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_fence
+MT_EXPORT int MPI_Win_fence(int assert, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FENCE);
+    int rc = mt_pmpi.Win_fence(assert, win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_start
+MT_EXPORT int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_START);
+    int rc = mt_pmpi.Win_start(group, assert, win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_post
+MT_EXPORT int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_POST);
+    int rc = mt_pmpi.Win_post(group, assert, win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_complete
+MT_EXPORT int MPI_Win_complete(MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_COMPLETE);
+    int rc = mt_pmpi.Win_complete(win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_wait
+MT_EXPORT int MPI_Win_wait(MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_WAIT);
+    int rc = mt_pmpi.Win_wait(win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_test
+MT_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_TEST);
+    int rc = mt_pmpi.Win_test(win, flag);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_lock_all
+MT_EXPORT int MPI_Win_lock_all(int assert, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_LOCK_ALL);
+    int rc = mt_pmpi.Win_lock_all(assert, win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_unlock_all
+MT_EXPORT int MPI_Win_unlock_all(MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_UNLOCK_ALL);
+    int rc = mt_pmpi.Win_unlock_all(win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_flush_all
+MT_EXPORT int MPI_Win_flush_all(MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FLUSH_ALL);
+    int rc = mt_pmpi.Win_flush_all(win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_flush_local_all
+MT_EXPORT int MPI_Win_flush_local_all(MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FLUSH_LOCAL_ALL);
+    int rc = mt_pmpi.Win_flush_local_all(win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_sync
+MT_EXPORT int MPI_Win_sync(MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_SYNC);
+    int rc = mt_pmpi.Win_sync(win);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_lock
+MT_EXPORT int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_LOCK);
+    int rc = mt_pmpi.Win_lock(lock_type, rank, assert, win);
+    mt_leave_win(&span, rc, win, rank);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_unlock
+MT_EXPORT int MPI_Win_unlock(int rank, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_UNLOCK);
+    int rc = mt_pmpi.Win_unlock(rank, win);
+    mt_leave_win(&span, rc, win, rank);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_flush
+MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FLUSH);
+    int rc = mt_pmpi.Win_flush(rank, win);
+    mt_leave_win(&span, rc, win, rank);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_flush_local
+MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_FLUSH_LOCAL);
+    int rc = mt_pmpi.Win_flush_local(rank, win);
+    mt_leave_win(&span, rc, win, rank);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_create
+MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_CREATE);
+    int rc = mt_pmpi.Win_create(base, size, disp_unit, info, comm, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_create_c
+MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_CREATE);
+    int rc = mt_pmpi.Win_create_c(base, size, disp_unit, info, comm, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_allocate
+MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE);
+    int rc = mt_pmpi.Win_allocate(size, disp_unit, info, comm, baseptr, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_allocate_c
+MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE);
+    int rc = mt_pmpi.Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_allocate_shared
+MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE_SHARED);
+    int rc = mt_pmpi.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_allocate_shared_c
+MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE_SHARED);
+    int rc = mt_pmpi.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_create_dynamic
+MT_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_CREATE_DYNAMIC);
+    int rc = mt_pmpi.Win_create_dynamic(info, comm, win);
+    mt_leave_win_made(&span, rc, comm, win);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_attach
+MT_EXPORT int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_ATTACH);
+    int rc = mt_pmpi.Win_attach(win, base, size);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_detach
+MT_EXPORT int MPI_Win_detach(MPI_Win win, const void *base)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_DETACH);
+    int rc = mt_pmpi.Win_detach(win, base);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_set_name
+MT_EXPORT int MPI_Win_set_name(MPI_Win win, const char *win_name)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_SET_NAME);
+    int rc = mt_pmpi.Win_set_name(win, win_name);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_set_info
+MT_EXPORT int MPI_Win_set_info(MPI_Win win, MPI_Info info)
+{
+    mt_span span = mt_enter(MT_CALL_WIN_SET_INFO);
+    int rc = mt_pmpi.Win_set_info(win, info);
+    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_close
+MT_EXPORT int MPI_File_close(MPI_File *fh)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_CLOSE);
+    int rc = mt_pmpi.File_close(fh);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_delete
+MT_EXPORT int MPI_File_delete(const char *filename, MPI_Info info)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_DELETE);
+    int rc = mt_pmpi.File_delete(filename, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_position_shared
+MT_EXPORT int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_GET_POSITION_SHARED);
+    int rc = mt_pmpi.File_get_position_shared(fh, offset);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread
+MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD);
+    int rc = mt_pmpi.File_iread(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_c
+MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD);
+    int rc = mt_pmpi.File_iread_c(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_all
+MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_ALL);
+    int rc = mt_pmpi.File_iread_all(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_all_c
+MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_ALL);
+    int rc = mt_pmpi.File_iread_all_c(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_at
+MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT);
+    int rc = mt_pmpi.File_iread_at(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_at_c
+MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT);
+    int rc = mt_pmpi.File_iread_at_c(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_at_all
+MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT_ALL);
+    int rc = mt_pmpi.File_iread_at_all(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_at_all_c
+MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT_ALL);
+    int rc = mt_pmpi.File_iread_at_all_c(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_shared
+MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_SHARED);
+    int rc = mt_pmpi.File_iread_shared(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iread_shared_c
+MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IREAD_SHARED);
+    int rc = mt_pmpi.File_iread_shared_c(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite
+MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE);
+    int rc = mt_pmpi.File_iwrite(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_c
+MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE);
+    int rc = mt_pmpi.File_iwrite_c(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_all
+MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_ALL);
+    int rc = mt_pmpi.File_iwrite_all(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_all_c
+MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_ALL);
+    int rc = mt_pmpi.File_iwrite_all_c(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_at
+MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT);
+    int rc = mt_pmpi.File_iwrite_at(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_at_c
+MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT);
+    int rc = mt_pmpi.File_iwrite_at_c(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_at_all
+MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT_ALL);
+    int rc = mt_pmpi.File_iwrite_at_all(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_at_all_c
+MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT_ALL);
+    int rc = mt_pmpi.File_iwrite_at_all_c(fh, offset, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_shared
+MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_SHARED);
+    int rc = mt_pmpi.File_iwrite_shared(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_iwrite_shared_c
+MT_EXPORT int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_SHARED);
+    int rc = mt_pmpi.File_iwrite_shared_c(fh, buf, count, datatype, request);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_open
+MT_EXPORT int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_OPEN);
+    int rc = mt_pmpi.File_open(comm, filename, amode, info, fh);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_preallocate
+MT_EXPORT int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_PREALLOCATE);
+    int rc = mt_pmpi.File_preallocate(fh, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read
+MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ);
+    int rc = mt_pmpi.File_read(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_c
+MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ);
+    int rc = mt_pmpi.File_read_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_all
+MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL);
+    int rc = mt_pmpi.File_read_all(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_all_c
+MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL);
+    int rc = mt_pmpi.File_read_all_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_all_begin
+MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL_BEGIN);
+    int rc = mt_pmpi.File_read_all_begin(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_all_begin_c
+MT_EXPORT int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL_BEGIN);
+    int rc = mt_pmpi.File_read_all_begin_c(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_all_end
+MT_EXPORT int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL_END);
+    int rc = mt_pmpi.File_read_all_end(fh, buf, status);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at
+MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT);
+    int rc = mt_pmpi.File_read_at(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at_c
+MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT);
+    int rc = mt_pmpi.File_read_at_c(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at_all
+MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL);
+    int rc = mt_pmpi.File_read_at_all(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at_all_c
+MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL);
+    int rc = mt_pmpi.File_read_at_all_c(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at_all_begin
+MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL_BEGIN);
+    int rc = mt_pmpi.File_read_at_all_begin(fh, offset, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at_all_begin_c
+MT_EXPORT int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL_BEGIN);
+    int rc = mt_pmpi.File_read_at_all_begin_c(fh, offset, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_at_all_end
+MT_EXPORT int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL_END);
+    int rc = mt_pmpi.File_read_at_all_end(fh, buf, status);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_ordered
+MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED);
+    int rc = mt_pmpi.File_read_ordered(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_ordered_c
+MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED);
+    int rc = mt_pmpi.File_read_ordered_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_ordered_begin
+MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED_BEGIN);
+    int rc = mt_pmpi.File_read_ordered_begin(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_ordered_begin_c
+MT_EXPORT int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED_BEGIN);
+    int rc = mt_pmpi.File_read_ordered_begin_c(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_ordered_end
+MT_EXPORT int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED_END);
+    int rc = mt_pmpi.File_read_ordered_end(fh, buf, status);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_shared
+MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_SHARED);
+    int rc = mt_pmpi.File_read_shared(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_read_shared_c
+MT_EXPORT int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_READ_SHARED);
+    int rc = mt_pmpi.File_read_shared_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_seek
+MT_EXPORT int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SEEK);
+    int rc = mt_pmpi.File_seek(fh, offset, whence);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_seek_shared
+MT_EXPORT int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SEEK_SHARED);
+    int rc = mt_pmpi.File_seek_shared(fh, offset, whence);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_set_atomicity
+MT_EXPORT int MPI_File_set_atomicity(MPI_File fh, int flag)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SET_ATOMICITY);
+    int rc = mt_pmpi.File_set_atomicity(fh, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_set_info
+MT_EXPORT int MPI_File_set_info(MPI_File fh, MPI_Info info)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SET_INFO);
+    int rc = mt_pmpi.File_set_info(fh, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_set_size
+MT_EXPORT int MPI_File_set_size(MPI_File fh, MPI_Offset size)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SET_SIZE);
+    int rc = mt_pmpi.File_set_size(fh, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_set_view
+MT_EXPORT int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SET_VIEW);
+    int rc = mt_pmpi.File_set_view(fh, disp, etype, filetype, datarep, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_sync
+MT_EXPORT int MPI_File_sync(MPI_File fh)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_SYNC);
+    int rc = mt_pmpi.File_sync(fh);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write
+MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE);
+    int rc = mt_pmpi.File_write(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_c
+MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE);
+    int rc = mt_pmpi.File_write_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_all
+MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL);
+    int rc = mt_pmpi.File_write_all(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_all_c
+MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL);
+    int rc = mt_pmpi.File_write_all_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_all_begin
+MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL_BEGIN);
+    int rc = mt_pmpi.File_write_all_begin(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_all_begin_c
+MT_EXPORT int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL_BEGIN);
+    int rc = mt_pmpi.File_write_all_begin_c(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_all_end
+MT_EXPORT int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL_END);
+    int rc = mt_pmpi.File_write_all_end(fh, buf, status);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at
+MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT);
+    int rc = mt_pmpi.File_write_at(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at_c
+MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT);
+    int rc = mt_pmpi.File_write_at_c(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at_all
+MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL);
+    int rc = mt_pmpi.File_write_at_all(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at_all_c
+MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL);
+    int rc = mt_pmpi.File_write_at_all_c(fh, offset, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at_all_begin
+MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL_BEGIN);
+    int rc = mt_pmpi.File_write_at_all_begin(fh, offset, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at_all_begin_c
+MT_EXPORT int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL_BEGIN);
+    int rc = mt_pmpi.File_write_at_all_begin_c(fh, offset, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_at_all_end
+MT_EXPORT int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL_END);
+    int rc = mt_pmpi.File_write_at_all_end(fh, buf, status);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_ordered
+MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED);
+    int rc = mt_pmpi.File_write_ordered(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_ordered_c
+MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED);
+    int rc = mt_pmpi.File_write_ordered_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_ordered_begin
+MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED_BEGIN);
+    int rc = mt_pmpi.File_write_ordered_begin(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_ordered_begin_c
+MT_EXPORT int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED_BEGIN);
+    int rc = mt_pmpi.File_write_ordered_begin_c(fh, buf, count, datatype);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_ordered_end
+MT_EXPORT int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED_END);
+    int rc = mt_pmpi.File_write_ordered_end(fh, buf, status);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_shared
+MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_SHARED);
+    int rc = mt_pmpi.File_write_shared(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_write_shared_c
+MT_EXPORT int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_FILE_WRITE_SHARED);
+    int rc = mt_pmpi.File_write_shared_c(fh, buf, count, datatype, status);
+    mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Alloc_mem
+MT_EXPORT int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    mt_span span = mt_enter(MT_CALL_ALLOC_MEM);
+    int rc = mt_pmpi.Alloc_mem(size, info, baseptr);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Free_mem
+MT_EXPORT int MPI_Free_mem(void *base)
+{
+    mt_span span = mt_enter(MT_CALL_FREE_MEM);
+    int rc = mt_pmpi.Free_mem(base);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Buffer_attach
+MT_EXPORT int MPI_Buffer_attach(void *buffer, int size)
+{
+    mt_span span = mt_enter(MT_CALL_BUFFER_ATTACH);
+    int rc = mt_pmpi.Buffer_attach(buffer, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Buffer_attach_c
+MT_EXPORT int MPI_Buffer_attach_c(void *buffer, MPI_Count size)
+{
+    mt_span span = mt_enter(MT_CALL_BUFFER_ATTACH);
+    int rc = mt_pmpi.Buffer_attach_c(buffer, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Buffer_detach
+MT_EXPORT int MPI_Buffer_detach(void *buffer_addr, int *size)
+{
+    mt_span span = mt_enter(MT_CALL_BUFFER_DETACH);
+    int rc = mt_pmpi.Buffer_detach(buffer_addr, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Buffer_detach_c
+MT_EXPORT int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
+{
+    mt_span span = mt_enter(MT_CALL_BUFFER_DETACH);
+    int rc = mt_pmpi.Buffer_detach_c(buffer_addr, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_commit
+MT_EXPORT int MPI_Type_commit(MPI_Datatype *datatype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_COMMIT);
+    int rc = mt_pmpi.Type_commit(datatype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_contiguous
+MT_EXPORT int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CONTIGUOUS);
+    int rc = mt_pmpi.Type_contiguous(count, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_contiguous_c
+MT_EXPORT int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CONTIGUOUS);
+    int rc = mt_pmpi.Type_contiguous_c(count, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_vector
+MT_EXPORT int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_VECTOR);
+    int rc = mt_pmpi.Type_vector(count, blocklength, stride, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_vector_c
+MT_EXPORT int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_VECTOR);
+    int rc = mt_pmpi.Type_vector_c(count, blocklength, stride, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_indexed
+MT_EXPORT int MPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_INDEXED);
+    int rc = mt_pmpi.Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_indexed_c
+MT_EXPORT int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_INDEXED);
+    int rc = mt_pmpi.Type_indexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_hvector
+MT_EXPORT int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HVECTOR);
+    int rc = mt_pmpi.Type_create_hvector(count, blocklength, stride, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_hvector_c
+MT_EXPORT int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HVECTOR);
+    int rc = mt_pmpi.Type_create_hvector_c(count, blocklength, stride, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_hindexed
+MT_EXPORT int MPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED);
+    int rc = mt_pmpi.Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_hindexed_c
+MT_EXPORT int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED);
+    int rc = mt_pmpi.Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_hindexed_block
+MT_EXPORT int MPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK);
+    int rc = mt_pmpi.Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_hindexed_block_c
+MT_EXPORT int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK);
+    int rc = mt_pmpi.Type_create_hindexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_indexed_block
+MT_EXPORT int MPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_INDEXED_BLOCK);
+    int rc = mt_pmpi.Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_indexed_block_c
+MT_EXPORT int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_INDEXED_BLOCK);
+    int rc = mt_pmpi.Type_create_indexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_struct
+MT_EXPORT int MPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_STRUCT);
+    int rc = mt_pmpi.Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_struct_c
+MT_EXPORT int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_STRUCT);
+    int rc = mt_pmpi.Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_subarray
+MT_EXPORT int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_SUBARRAY);
+    int rc = mt_pmpi.Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_subarray_c
+MT_EXPORT int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_SUBARRAY);
+    int rc = mt_pmpi.Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_darray
+MT_EXPORT int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_DARRAY);
+    int rc = mt_pmpi.Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_darray_c
+MT_EXPORT int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_DARRAY);
+    int rc = mt_pmpi.Type_create_darray_c(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_resized
+MT_EXPORT int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_RESIZED);
+    int rc = mt_pmpi.Type_create_resized(oldtype, lb, extent, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_resized_c
+MT_EXPORT int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_RESIZED);
+    int rc = mt_pmpi.Type_create_resized_c(oldtype, lb, extent, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_dup
+MT_EXPORT int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_DUP);
+    int rc = mt_pmpi.Type_dup(oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pack
+MT_EXPORT int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)
+{
+    mt_span span = mt_enter(MT_CALL_PACK);
+    int rc = mt_pmpi.Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pack_c
+MT_EXPORT int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
+{
+    mt_span span = mt_enter(MT_CALL_PACK);
+    int rc = mt_pmpi.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Unpack
+MT_EXPORT int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm)
+{
+    mt_span span = mt_enter(MT_CALL_UNPACK);
+    int rc = mt_pmpi.Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Unpack_c
+MT_EXPORT int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
+{
+    mt_span span = mt_enter(MT_CALL_UNPACK);
+    int rc = mt_pmpi.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pack_external
+MT_EXPORT int MPI_Pack_external(const char *datarep, const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position)
+{
+    mt_span span = mt_enter(MT_CALL_PACK_EXTERNAL);
+    int rc = mt_pmpi.Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pack_external_c
+MT_EXPORT int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position)
+{
+    mt_span span = mt_enter(MT_CALL_PACK_EXTERNAL);
+    int rc = mt_pmpi.Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, position);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Unpack_external
+MT_EXPORT int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_UNPACK_EXTERNAL);
+    int rc = mt_pmpi.Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Unpack_external_c
+MT_EXPORT int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype)
+{
+    mt_span span = mt_enter(MT_CALL_UNPACK_EXTERNAL);
+    int rc = mt_pmpi.Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, datatype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_create
+MT_EXPORT int MPI_Info_create(MPI_Info *info)
+{
+    mt_span span = mt_enter(MT_CALL_INFO_CREATE);
+    int rc = mt_pmpi.Info_create(info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_dup
+MT_EXPORT int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
+{
+    mt_span span = mt_enter(MT_CALL_INFO_DUP);
+    int rc = mt_pmpi.Info_dup(info, newinfo);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_free
+MT_EXPORT int MPI_Info_free(MPI_Info *info)
+{
+    mt_span span = mt_enter(MT_CALL_INFO_FREE);
+    int rc = mt_pmpi.Info_free(info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_set
+MT_EXPORT int MPI_Info_set(MPI_Info info, const char *key, const char *value)
+{
+    mt_span span = mt_enter(MT_CALL_INFO_SET);
+    int rc = mt_pmpi.Info_set(info, key, value);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_delete
+MT_EXPORT int MPI_Info_delete(MPI_Info info, const char *key)
+{
+    mt_span span = mt_enter(MT_CALL_INFO_DELETE);
+    int rc = mt_pmpi.Info_delete(info, key);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Open_port
+MT_EXPORT int MPI_Open_port(MPI_Info info, char *port_name)
+{
+    mt_span span = mt_enter(MT_CALL_OPEN_PORT);
+    int rc = mt_pmpi.Open_port(info, port_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Close_port
+MT_EXPORT int MPI_Close_port(const char *port_name)
+{
+    mt_span span = mt_enter(MT_CALL_CLOSE_PORT);
+    int rc = mt_pmpi.Close_port(port_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Publish_name
+MT_EXPORT int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name)
+{
+    mt_span span = mt_enter(MT_CALL_PUBLISH_NAME);
+    int rc = mt_pmpi.Publish_name(service_name, info, port_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Unpublish_name
+MT_EXPORT int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name)
+{
+    mt_span span = mt_enter(MT_CALL_UNPUBLISH_NAME);
+    int rc = mt_pmpi.Unpublish_name(service_name, info, port_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Lookup_name
+MT_EXPORT int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)
+{
+    mt_span span = mt_enter(MT_CALL_LOOKUP_NAME);
+    int rc = mt_pmpi.Lookup_name(service_name, info, port_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_set_info
+MT_EXPORT int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_SET_INFO);
+    int rc = mt_pmpi.Comm_set_info(comm, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_set_attr
+MT_EXPORT int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_SET_ATTR);
+    int rc = mt_pmpi.Comm_set_attr(comm, comm_keyval, attribute_val);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_delete_attr
+MT_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_DELETE_ATTR);
+    int rc = mt_pmpi.Comm_delete_attr(comm, comm_keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Reduce_local
+MT_EXPORT int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)
+{
+    mt_span span = mt_enter(MT_CALL_REDUCE_LOCAL);
+    int rc = mt_pmpi.Reduce_local(inbuf, inoutbuf, count, datatype, op);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Reduce_local_c
+MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
+{
+    mt_span span = mt_enter(MT_CALL_REDUCE_LOCAL);
+    int rc = mt_pmpi.Reduce_local_c(inbuf, inoutbuf, count, datatype, op);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// In reversed order the next process has the world rank before: 0 reaches to 2,
+// 1 to 0 and 2 to 1.
+func TestOneSided(t *testing.T) {
+	to := func(sizes ...int) volumes {
+		return messages(0, 2, sizes...).plus(messages(1, 0, sizes...)).plus(messages(2, 1, sizes...))
+	}
+	written := to(5*4, 7*4, 2*4, 4, 4, 6*4) // Put, Accumulate, Get_accumulate, Fetch_and_op, Compare_and_swap, Rput
+	read := to(3*4, 2*4, 4*4, 4, 4, 8*4)    // Get, Get_accumulate twice, Fetch_and_op, Compare_and_swap, Rget
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		ranks := m.run(t, 3, m.compile(t, "onesided")).ranks
+		gotWritten, gotRead := volumes{}, volumes{}
+		for _, p := range ranks {
+			for _, f := range p.Traffic().Flows {
+				switch f.Kind {
+				case profile.RemoteWrite:
+					gotWritten.add(f.From, f.To, f.Bytes, f.Messages)
+				case profile.RemoteRead:
+					gotRead.add(f.From, f.To, f.Bytes, f.Messages)
+				}
+			}
+		}
+		diff(t, "written", written, gotWritten)
+		diff(t, "read", read, gotRead)
+		calls := callsBy(ranks)
+		for call, n := range map[string]uint64{"Put": 2, "Get_accumulate": 2, "Win_fence": 3, "Win_lock": 1,
+			"Win_flush": 1, "Win_unlock": 1, "Win_allocate": 1, "Win_free": 1} {
+			diff(t, "calls of "+call, []uint64{n, n, n}, calls[call])
+		}
+		// The data that a process reads flows towards it.
+		job := aggregate.New(ranks)
+		want, got := written, volumes{}
+		for _, pair := range [][2]int{{2, 0}, {0, 1}, {1, 2}} {
+			want = want.plus(messages(pair[0], pair[1], 3*4, 2*4, 4*4, 4, 4, 8*4))
+		}
+		for pair, v := range job.Matrices()[aggregate.OneSided].All() {
+			got.add(pair.From, pair.To, v.Bytes, v.Messages)
+		}
+		diff(t, "matrix", want, got)
+	})
+}
+
+func TestFiles(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		ranks := m.run(t, 2, m.compile(t, "files"), filepath.Join(t.TempDir(), "data")).ranks
+		for _, p := range ranks {
+			got := map[string]profile.Volume{}
+			for i := range p.Rows {
+				if r := &p.Rows[i]; r.Class == profile.IO && r.Direction != profile.None {
+					if r.Messages != 0 {
+						t.Errorf("%s: %d messages, a file is nobody to send to", r.Call, r.Messages)
+					}
+					v := got[r.Direction.String()+" "+r.Call]
+					v.Add(profile.Volume{Bytes: r.Bytes, Count: r.Calls})
+					got[r.Direction.String()+" "+r.Call] = v
+				}
+			}
+			want := map[string]profile.Volume{
+				"write File_write_at":     {Bytes: 1000, Count: 1},
+				"write File_write_at_all": {Bytes: 400, Count: 1},
+				"read File_read_at":       {Bytes: uint64(3 * (10 + p.Rank)), Count: 3},
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("rank %d: %s", p.Rank, d)
+			}
+		}
+	})
+}

@@ -1,0 +1,54 @@
+#include "win.h"
+
+#include "handles.h"
+#include "resolve.h"
+
+#include <pthread.h>
+
+_Atomic uint64_t mt_win_epoch = 1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mt_handles handles;
+
+mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
+{
+    uint64_t key = MT_KEY(win), epoch = atomic_load_explicit(&mt_win_epoch, memory_order_relaxed);
+    pthread_mutex_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, key);
+    if (!c) { // its making was not seen
+        c = mt_comm_lost();
+        mt_handles_put(&handles, key, c);
+        mt_lost(&mt_header->lost_comms, 1);
+    }
+    pthread_mutex_unlock(&lock);
+    t->wins[(key ^ key >> 7) % MT_WIN_CACHE] = (mt_comm_hit){key, epoch, c};
+    return c;
+}
+
+void mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
+{
+    mt_comm *c = mt_comm_of(t, comm);
+    pthread_mutex_lock(&lock);
+    mt_handles_put(&handles, MT_KEY(win), c);
+    atomic_fetch_add(&mt_win_epoch, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+mt_comm *mt_win_leaving(MPI_Win win)
+{
+    pthread_mutex_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
+    mt_handles_drop(&handles, MT_KEY(win));
+    atomic_fetch_add(&mt_win_epoch, 1);
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
+void mt_win_left(MPI_Win win, mt_comm *c)
+{
+    if (!c || win == mt_const.win_null)
+        return;
+    pthread_mutex_lock(&lock);
+    mt_handles_put(&handles, MT_KEY(win), c);
+    pthread_mutex_unlock(&lock);
+}

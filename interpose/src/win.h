@@ -1,0 +1,28 @@
+// Windows: a window's peers are ranks of its group, which is the group of the
+// communicator that it was made on.
+#ifndef MT_WIN_H
+#define MT_WIN_H
+
+#include "comm.h"
+
+extern _Atomic uint64_t mt_win_epoch;
+
+mt_comm *mt_win_find(mt_thread *t, MPI_Win win) MT_SLOW;
+
+// The communicator that stands for a valid window's group. Never NULL.
+MT_INLINE mt_comm *mt_win_of(mt_thread *t, MPI_Win win)
+{
+    uint64_t key = MT_KEY(win);
+    mt_comm_hit *hit = &t->wins[(key ^ key >> 7) % MT_WIN_CACHE];
+    if (mt_likely(hit->key == key && hit->epoch == atomic_load_explicit(&mt_win_epoch, memory_order_relaxed)))
+        return hit->comm;
+    return mt_win_find(t, win);
+}
+
+void mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win);
+
+// The handle is about to be freed, and was freed (or not, if win is not null).
+mt_comm *mt_win_leaving(MPI_Win win);
+void mt_win_left(MPI_Win win, mt_comm *c);
+
+#endif
