@@ -9,4 +9,11 @@
 #pragma GCC visibility pop
 #include "have.h"
 
+// What MPI 4.1 made const.
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define MT_CONST_4_1 const
+#else
+#define MT_CONST_4_1
+#endif
+
 #endif

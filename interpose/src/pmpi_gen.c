@@ -1176,6 +1176,39 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Reduce_local_c
     {"PMPI_Reduce_local_c", offsetof(mt_pmpi_table, Reduce_local_c), (void *)MPI_Reduce_local_c},
 #endif
+#if MT_HAVE_Psend_init
+    {"PMPI_Psend_init", offsetof(mt_pmpi_table, Psend_init), (void *)MPI_Psend_init},
+#endif
+#if MT_HAVE_Precv_init
+    {"PMPI_Precv_init", offsetof(mt_pmpi_table, Precv_init), (void *)MPI_Precv_init},
+#endif
+#if MT_HAVE_Pready
+    {"PMPI_Pready", offsetof(mt_pmpi_table, Pready), (void *)MPI_Pready},
+#endif
+#if MT_HAVE_Pready_range
+    {"PMPI_Pready_range", offsetof(mt_pmpi_table, Pready_range), (void *)MPI_Pready_range},
+#endif
+#if MT_HAVE_Pready_list
+    {"PMPI_Pready_list", offsetof(mt_pmpi_table, Pready_list), (void *)MPI_Pready_list},
+#endif
+#if MT_HAVE_Parrived
+    {"PMPI_Parrived", offsetof(mt_pmpi_table, Parrived), (void *)MPI_Parrived},
+#endif
+#if MT_HAVE_Comm_spawn
+    {"PMPI_Comm_spawn", offsetof(mt_pmpi_table, Comm_spawn), (void *)MPI_Comm_spawn},
+#endif
+#if MT_HAVE_Comm_spawn_multiple
+    {"PMPI_Comm_spawn_multiple", offsetof(mt_pmpi_table, Comm_spawn_multiple), (void *)MPI_Comm_spawn_multiple},
+#endif
+#if MT_HAVE_Comm_accept
+    {"PMPI_Comm_accept", offsetof(mt_pmpi_table, Comm_accept), (void *)MPI_Comm_accept},
+#endif
+#if MT_HAVE_Comm_connect
+    {"PMPI_Comm_connect", offsetof(mt_pmpi_table, Comm_connect), (void *)MPI_Comm_connect},
+#endif
+#if MT_HAVE_Comm_join
+    {"PMPI_Comm_join", offsetof(mt_pmpi_table, Comm_join), (void *)MPI_Comm_join},
+#endif
     {NULL, 0, NULL},
 };
 
@@ -1422,4 +1455,15 @@ const mt_call_info mt_call_infos[MT_CALL_END] = {
     [MT_CALL_COMM_SET_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_COMM_DELETE_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_REDUCE_LOCAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_PSEND_INIT] = {MT_CLASS_P2P, MT_TO_PEER},
+    [MT_CALL_PRECV_INIT] = {MT_CLASS_P2P, MT_TO_PEER},
+    [MT_CALL_PREADY] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_PREADY_RANGE] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_PREADY_LIST] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_PARRIVED] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_COMM_SPAWN] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_SPAWN_MULTIPLE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_ACCEPT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_CONNECT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_JOIN] = {MT_CLASS_OTHER, MT_TO_NOBODY},
 };

@@ -1180,6 +1180,39 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Reduce_local_c
     __typeof__(PMPI_Reduce_local_c) *Reduce_local_c;
 #endif
+#if MT_HAVE_Psend_init
+    __typeof__(PMPI_Psend_init) *Psend_init;
+#endif
+#if MT_HAVE_Precv_init
+    __typeof__(PMPI_Precv_init) *Precv_init;
+#endif
+#if MT_HAVE_Pready
+    __typeof__(PMPI_Pready) *Pready;
+#endif
+#if MT_HAVE_Pready_range
+    __typeof__(PMPI_Pready_range) *Pready_range;
+#endif
+#if MT_HAVE_Pready_list
+    __typeof__(PMPI_Pready_list) *Pready_list;
+#endif
+#if MT_HAVE_Parrived
+    __typeof__(PMPI_Parrived) *Parrived;
+#endif
+#if MT_HAVE_Comm_spawn
+    __typeof__(PMPI_Comm_spawn) *Comm_spawn;
+#endif
+#if MT_HAVE_Comm_spawn_multiple
+    __typeof__(PMPI_Comm_spawn_multiple) *Comm_spawn_multiple;
+#endif
+#if MT_HAVE_Comm_accept
+    __typeof__(PMPI_Comm_accept) *Comm_accept;
+#endif
+#if MT_HAVE_Comm_connect
+    __typeof__(PMPI_Comm_connect) *Comm_connect;
+#endif
+#if MT_HAVE_Comm_join
+    __typeof__(PMPI_Comm_join) *Comm_join;
+#endif
 } mt_pmpi_table;
 
 extern mt_pmpi_table mt_pmpi;

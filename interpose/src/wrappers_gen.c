@@ -3606,3 +3606,113 @@ MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count co
     return rc;
 }
 #endif
+
+#if MT_HAVE_Psend_init
+MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_PSEND_INIT);
+    int rc = mt_pmpi.Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
+    mt_leave_send_init(&span, rc, comm, dest, (int64_t)partitions * count, datatype, request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Precv_init
+MT_EXPORT int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_PRECV_INIT);
+    int rc = mt_pmpi.Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
+    mt_leave_recv_init(&span, rc, comm, source, request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pready
+MT_EXPORT int MPI_Pready(int partition, MPI_Request request)
+{
+    mt_span span = mt_enter(MT_CALL_PREADY);
+    int rc = mt_pmpi.Pready(partition, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pready_range
+MT_EXPORT int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
+{
+    mt_span span = mt_enter(MT_CALL_PREADY_RANGE);
+    int rc = mt_pmpi.Pready_range(partition_low, partition_high, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Pready_list
+MT_EXPORT int MPI_Pready_list(int length, MT_CONST_4_1 int array_of_partitions[], MPI_Request request)
+{
+    mt_span span = mt_enter(MT_CALL_PREADY_LIST);
+    int rc = mt_pmpi.Pready_list(length, array_of_partitions, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Parrived
+MT_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
+{
+    mt_span span = mt_enter(MT_CALL_PARRIVED);
+    int rc = mt_pmpi.Parrived(request, partition, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_spawn
+MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
+{
+    mt_span span = mt_enter(MT_CALL_COMM_SPAWN);
+    int rc = mt_pmpi.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
+    mt_leave_comm(&span, rc, comm, intercomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_spawn_multiple
+MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
+{
+    mt_span span = mt_enter(MT_CALL_COMM_SPAWN_MULTIPLE);
+    int rc = mt_pmpi.Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
+    mt_leave_comm(&span, rc, comm, intercomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_accept
+MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_ACCEPT);
+    int rc = mt_pmpi.Comm_accept(port_name, info, root, comm, newcomm);
+    mt_leave_comm(&span, rc, comm, newcomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_connect
+MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_CONNECT);
+    int rc = mt_pmpi.Comm_connect(port_name, info, root, comm, newcomm);
+    mt_leave_comm(&span, rc, comm, newcomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_join
+MT_EXPORT int MPI_Comm_join(int fd, MPI_Comm *intercomm)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_JOIN);
+    int rc = mt_pmpi.Comm_join(fd, intercomm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif

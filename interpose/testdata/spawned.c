@@ -1,0 +1,27 @@
+/* Two processes start two more, and talk with them: each parent sends 100 bytes
+ * to both children, each child 7 bytes to parent 0. The children are of another
+ * world. */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent, children;
+    begin(argc, argv, 2);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        char data[100];
+        for (int from = 0; from < 2; from++)
+            MPI_Recv(data, 100, MPI_BYTE, from, 0, parent, MPI_STATUS_IGNORE);
+        send_bytes(7, 0, parent);
+        MPI_Comm_disconnect(&parent);
+        return MPI_Finalize();
+    }
+    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    for (int to = 0; to < 2; to++)
+        send_bytes(100, to, children);
+    char data[7];
+    for (int from = 0; world_rank == 0 && from < 2; from++)
+        MPI_Recv(data, 7, MPI_BYTE, from, 0, children, MPI_STATUS_IGNORE);
+    MPI_Comm_disconnect(&children);
+    return end();
+}
