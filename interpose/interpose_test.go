@@ -4,7 +4,9 @@ import (
 	"context"
 	"debug/elf"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,5 +155,32 @@ func TestBuildRefusesUnsafeCache(t *testing.T) {
 	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "with space"))
 	if _, err := Build(context.Background(), BuildOptions{CC: compilers[0]}); err == nil {
 		t.Error("built into a path with a space, which LD_PRELOAD would cut")
+	}
+}
+
+func TestUnrecorded(t *testing.T) {
+	lib := build(t, "mpicc.mpich")
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")
+	text := `#include <mpi.h>
+int main(void)
+{
+    int rank;
+    MPI_Session session;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+`
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mpicc.mpich", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got, err := Unrecorded(lib, []string{program, "/bin/sh", filepath.Join(dir, "not there")})
+	if err != nil || !slices.Equal(got, []string{"MPI_Session_init"}) {
+		t.Errorf("got %v, %v; want MPI_Session_init alone", got, err)
 	}
 }

@@ -92,10 +92,15 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 	if err := j.dir.Merge(jobs, j.formats, info); err != nil {
 		return err
 	}
+	unrecorded := j.unrecorded(jobs)
 	if len(jobs) == 0 {
-		fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", j.why(status))
+		why := j.why(status)
+		if unrecorded != "" && status.Code == 0 {
+			why, unrecorded = unrecorded, ""
+		}
+		fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", why)
 	}
-	complete := len(jobs) > 0 && len(damaged) == 0
+	complete := len(jobs) > 0 && len(damaged) == 0 && unrecorded == ""
 	for _, job := range jobs {
 		s := job.Summary()
 		complete = complete && len(s.Problems) == 0
@@ -103,6 +108,9 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 			s.Text(j.log, textOptions())
 			fmt.Fprintln(j.log)
 		}
+	}
+	if unrecorded != "" {
+		fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", unrecorded)
 	}
 	fmt.Fprintf(j.log, "mpitrace: the files are in %s\n", j.dir)
 	switch {

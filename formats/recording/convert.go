@@ -30,8 +30,7 @@ func (f *file) profile() *profile.Profile {
 	scale := f.nsPerTick()
 	index := f.addComms(p)
 	for _, s := range f.slices {
-		p.Slices = append(p.Slices, profile.Slice{Index: s.Index, Name: s.name,
-			Start: int64(h.Start.Realtime) + int64(float64(int64(s.Start-h.Start.Ticks))*scale)})
+		p.Slices = append(p.Slices, profile.Slice{Index: s.Index, Name: s.name, Start: f.unixTime(s.Start, scale)})
 	}
 	for _, m := range f.modules {
 		p.Modules = append(p.Modules, profile.Module{Path: m.path, BuildID: m.buildID,
@@ -39,6 +38,9 @@ func (f *file) profile() *profile.Profile {
 	}
 	for _, t := range f.threads {
 		f.addRows(p, t, index, scale)
+		if t.Last > h.Start.Ticks {
+			f.latest = max(f.latest, f.unixTime(t.Last, scale))
+		}
 	}
 	f.addVectors(p, index)
 	if p.End == 0 {
@@ -84,18 +86,16 @@ func (f *file) lastClock() layout.Clock {
 	return f.header.Last
 }
 
-// lastKnown is a lower bound for when a process ended that did not say so: the
-// latest clock reading, or the time that its calls took.
+// unixTime turns a moment in ticks into Unix ns.
+func (f *file) unixTime(ticks uint64, scale float64) int64 {
+	start := f.header.Start
+	return int64(start.Realtime) + int64(float64(int64(ticks-start.Ticks))*scale)
+}
+
+// lastKnown is when a process ended that did not say so, as far as it is known:
+// when its latest call returned.
 func (f *file) lastKnown(p *profile.Profile) int64 {
-	last := max(p.Start, p.InitEnd, p.FinalizeStart, int64(f.lastClock().Realtime))
-	busy := map[int32]uint64{}
-	for i := range p.Rows {
-		busy[p.Rows[i].Thread] += p.Rows[i].TimeNs
-	}
-	for _, ns := range busy {
-		last = max(last, p.Start+int64(ns))
-	}
-	return last
+	return max(p.Start, p.InitEnd, p.FinalizeStart, int64(f.lastClock().Realtime), f.latest)
 }
 
 // addComms enters the communicators, and returns their places by the index
@@ -161,12 +161,13 @@ func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int
 	s, ok := f.tables[t.Table]
 	size := uint64(binary.Size(layout.Row{}))
 	start := uint64(binary.Size(layout.Segment{}))
-	if !ok || s.Rows > (s.Size-start)/size {
+	if !ok {
 		f.problem(t.Table, "thread %d names a table that is not there", t.Index)
 		return
 	}
+	rows := min(s.Rows, (s.Size-start)/size) // of a table that is cut, what there is
 	buf := make([]byte, 1024*size)
-	for at, end := t.Table+start, t.Table+start+s.Rows*size; at < end; {
+	for at, end := t.Table+start, t.Table+start+rows*size; at < end; {
 		piece := buf[:min(uint64(len(buf)), end-at)]
 		if _, err := f.r.ReadAt(piece, int64(at)); err != nil && err != io.EOF {
 			f.problem(at, "%v", err)

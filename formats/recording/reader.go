@@ -62,6 +62,7 @@ type file struct {
 	modules  []moduleRecord
 	vectors  []vectorRecord
 	tables   map[uint64]layout.Segment // by offset
+	latest   int64                     // Unix ns when the latest call returned, once rows are read
 	problems []string
 }
 
@@ -147,9 +148,13 @@ func (f *file) readSegments() {
 			f.problem(at, "%v", err)
 			return
 		}
-		if s.Magic != layout.SegmentMagic || s.Size < segmentSize || s.Size > layout.MaxSegment || s.Size > end-at {
-			f.problem(at, "not a segment that fits into the file")
+		if s.Magic != layout.SegmentMagic || s.Size < segmentSize || s.Size > layout.MaxSegment {
+			f.problem(at, "not a segment")
 			return
+		}
+		if s.Size > end-at {
+			f.problem(at, "segment of %d bytes is cut after %d", s.Size, end-at)
+			s.Size = end - at
 		}
 		switch s.Kind {
 		case layout.SegmentLog:

@@ -48,11 +48,11 @@ func (b *builder) bytes() []byte {
 	logSize := uint64(segment + len(b.log) + 64)
 	tableSize := uint64(segment + 256*64)
 	tableAt := layout.HeaderSize + logSize
-	b.log = binary.LittleEndian.AppendUint32(b.log, 40)
+	b.log = binary.LittleEndian.AppendUint32(b.log, 32)
 	b.log = binary.LittleEndian.AppendUint32(b.log, layout.RecordThread)
 	b.log, _ = binary.Append(b.log, binary.LittleEndian, [...]uint32{0, 0})
 	b.log = binary.LittleEndian.AppendUint64(b.log, tableAt)
-	b.log = append(b.log, make([]byte, 16)...)
+	b.log = binary.LittleEndian.AppendUint64(b.log, 2800) // ticks of the latest return
 
 	h := layout.Header{Magic: layout.Magic, Version: 1, ByteOrder: layout.ByteOrder, HeaderSize: layout.HeaderSize,
 		State: layout.StateFinalized, End: tableAt + 2*tableSize, WorldRank: 1, WorldSize: 4, Pid: 7,

@@ -34,7 +34,35 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
+	if why := mismatch(c, p); why != "" {
+		return mpi, why, nil
+	}
 	return mpi, tell(p, mpi), nil
+}
+
+// mismatch tells of a launcher that comes with another MPI than the program
+// uses: it starts the processes, but tells them nothing of each other.
+func mismatch(c *Command, p *Program) string {
+	if c == nil || c.Launcher == nil || p == nil || p.Kind != UsesMPI {
+		return ""
+	}
+	of := c.Launcher.flavours()
+	if len(of) == 0 || slices.Contains(of, p.Flavour) || p.Flavour == StandardABI || p.Flavour == Unknown {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s's launcher, and %s is linked to %s: each of its processes will be alone in its world, as without mpitrace. Use that MPI's own launcher",
+		c.Launcher.Path, of[0].Title(), p.Path, p.Flavour.Title())
+}
+
+// Files are the programs of the command, as far as they are found here.
+func (c *Command) Files() []string {
+	var files []string
+	for _, i := range c.Programs {
+		if path, err := i.lookup(c.Argv[i.Index]); err == nil {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 // tell explains what can be expected of a program that the chosen MPI is not

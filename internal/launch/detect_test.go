@@ -149,8 +149,9 @@ func TestDetect(t *testing.T) {
 		want                   Flavour
 		note                   string
 	}{
-		{"program decides", "mpirun.openmpi -n 2 " + mpich, "auto", "", MPICH, ""},
-		{"first MPI program decides", "mpirun.openmpi -n 1 " + plain + " : -n 1 " + mpich, "auto", "", MPICH, ""},
+		{"program decides", "mpiexec.mpich -n 2 " + mpich, "auto", "", MPICH, ""},
+		{"first MPI program decides", "mpirun.openmpi -n 1 " + plain + " : -n 1 " + mpich, "auto", "", MPICH, "Open MPI's launcher"},
+		{"launcher of another MPI", "mpiexec.mpich -n 2 " + open, "auto", "", OpenMPI, "MPICH's launcher"},
 		{"launcher decides", "mpiexec.mpich -n 2 " + plain, "auto", "", MPICH, "not linked to an MPI"},
 		{"other launcher decides", "mpirun.openmpi -n 2 " + plain, "auto", "", OpenMPI, "not linked to an MPI"},
 		{"name", "mpirun.openmpi -n 2 " + open, "mpich", "", MPICH, "nothing will be recorded"},

@@ -34,7 +34,8 @@ type JobInfo struct {
 }
 
 // ReadInfo reads run.json. Without one it is empty: a run that nobody waited
-// for has none.
+// for has none. With an error it is empty, too, and not nil: what was recorded
+// can be read without it.
 func (d Dir) ReadInfo() (*Info, error) {
 	info := new(Info)
 	b, err := os.ReadFile(d.Info())
@@ -45,7 +46,7 @@ func (d Dir) ReadInfo() (*Info, error) {
 		err = json.Unmarshal(b, info)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.Info(), err)
+		return new(Info), fmt.Errorf("read %s: %w", d.Info(), err)
 	}
 	return info, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -42,8 +43,9 @@ func ParseFormats(names []string) ([]Format, error) {
 }
 
 // Load reads all that was recorded, as jobs: from the recordings or, where
-// these were removed, from the merged file. A recording that cannot be read is
-// left out and reported in damaged.
+// these were removed, from the merged file. A recording that cannot be read, or
+// that no longer says which job it is of, is left out and reported in damaged;
+// so is one of which parts are missing, but it is used.
 func (d Dir) Load() (jobs []*aggregate.Job, damaged []error, err error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, nil, err
@@ -79,7 +81,13 @@ func readAll(files []string) ([]*profile.Profile, []error) {
 	g.Wait()
 	var good []*profile.Profile
 	for i, p := range ps {
-		if errs[i] == nil {
+		if errs[i] != nil {
+			continue
+		}
+		if len(p.Problems) > 0 {
+			errs[i] = fmt.Errorf("%s is damaged: %s", files[i], strings.Join(p.Problems, "; "))
+		}
+		if p.Run != "" || len(p.Problems) == 0 {
 			good = append(good, p)
 		}
 	}

@@ -198,6 +198,7 @@ type Thread struct {
 	Index    uint32
 	Reserved uint32
 	Table    uint64 // offset of its segment, 0 if none yet
+	Last     uint64 // ticks when its latest call returned
 }
 
 // Comm is a communicator, followed by its members (int32 world ranks, if

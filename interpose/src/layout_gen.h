@@ -180,12 +180,14 @@ typedef struct mt_l_thread {
     uint32_t index;
     uint32_t reserved;
     uint64_t table;
+    uint64_t last;
 } mt_l_thread;
-_Static_assert(sizeof(mt_l_thread) == 24, "size of Thread");
+_Static_assert(sizeof(mt_l_thread) == 32, "size of Thread");
 _Static_assert(offsetof(mt_l_thread, record) == 0, "Thread.Record");
 _Static_assert(offsetof(mt_l_thread, index) == 8, "Thread.Index");
 _Static_assert(offsetof(mt_l_thread, reserved) == 12, "Thread.Reserved");
 _Static_assert(offsetof(mt_l_thread, table) == 16, "Thread.Table");
+_Static_assert(offsetof(mt_l_thread, last) == 24, "Thread.Last");
 
 typedef struct mt_l_comm {
     mt_l_record record;

@@ -98,7 +98,8 @@ MT_INLINE mt_span mt_enter(unsigned call)
 // behind; the next call to open sets it aside.)
 MT_INLINE uint64_t mt_close(mt_span *s)
 {
-    uint64_t whole = mt_ticks() - s->start;
+    uint64_t now = mt_ticks(), whole = now - s->start;
+    __atomic_store_n(&s->thread->record->last, now, __ATOMIC_RELAXED); // how far the process came, if it is killed
     if (mt_unlikely((int64_t)whole < 0)) {
         mt_clock_ran_back();
         whole = 0;

@@ -1,0 +1,112 @@
+package interpose
+
+import (
+	"debug/elf"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
+)
+
+// Unrecorded names the MPI functions that the given files (a program and the
+// libraries that it loaded) import and the library does not intercept, sorted;
+// those left alone on purpose (calls.Local) apart. Files that cannot be read
+// here are passed over, as are the MPI's own.
+func Unrecorded(library string, files []string) ([]string, error) {
+	wrapped, err := exports(library)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		for _, name := range importsOf(file) {
+			if !wrapped[name] && !leftAlone(name) {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+func exports(library string) (map[string]bool, error) {
+	f, err := elf.Open(library)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for _, s := range symbols {
+		out[s.Name] = s.Section != elf.SHN_UNDEF
+	}
+	return out, nil
+}
+
+// function matches MPI functions in C, and in Fortran: mpi_send_,
+// mpi_send_f08_, mpi_send_f08ts_.
+var function = regexp.MustCompile(`^(MPI_[A-Z]\w*|mpi_[a-z0-9_]+)$`)
+
+func importsOf(file string) []string {
+	if ofAnMPI(filepath.Base(file)) {
+		return nil
+	}
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF && (s.Name == "PMPI_Init" || s.Name == "MPI_Init") {
+			return nil // an MPI, or a tool as we are one
+		}
+		if s.Section == elf.SHN_UNDEF && elf.ST_TYPE(s.Info) != elf.STT_OBJECT && function.MatchString(s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// ofAnMPI knows the files that MPIs are made of.
+func ofAnMPI(name string) bool {
+	for _, prefix := range []string{"libmpi", "libpmpi", "libopen-", "libmca_", "mca_", "libmpitrace"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftAlone tells whether a function is not wrapped on purpose. MPI's tool
+// interface is not communication. Of Fortran's names only the function counts:
+// mpi_comm_rank_ is MPI_Comm_rank.
+func leftAlone(symbol string) bool {
+	name := symbol
+	if strings.HasPrefix(symbol, "mpi_") {
+		name = strings.TrimRight(symbol, "_")
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "_f08ts"), "_f08")
+	}
+	name = strings.TrimSuffix(name[len("MPI_"):], "_c")
+	if strings.HasPrefix(strings.ToUpper(name), "T_") {
+		return true
+	}
+	if _, ok := calls.Local[name]; ok {
+		return true
+	}
+	for local := range calls.Local {
+		if strings.EqualFold(local, name) {
+			return true
+		}
+	}
+	return false
+}
