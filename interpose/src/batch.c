@@ -84,7 +84,8 @@ void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
         else
             mt_table_put(&mt_requests, &b->entries[i]);
     }
-    free(b->memory);
+    if (b->memory)
+        free(b->memory);
 }
 
 static void leave(mt_span *s)

@@ -77,10 +77,14 @@ void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
 
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
-    mt_leave_probe(s, rc, comm, source);
+    if (!is_bookable(s, rc))
+        return;
+    uint64_t ticks = mt_close(s);
+    mt_comm *c = mt_comm_of(s->thread, comm);
+    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, c->index, mt_peer(source), 0), 0, ticks);
     // A receive from nobody completes at once, and its handle may be shared.
-    if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL)
-        mt_request_receive(s, *request, mt_comm_of(s->thread, comm), source);
+    if (source != MPI_PROC_NULL)
+        mt_request_receive(s, *request, c, source);
 }
 
 // MPICH (seen in 4.0 and 5.0) leaves the status of an Isendrecv as it was: what
