@@ -49,27 +49,27 @@ func (h *Heatmap) extremes() (low, high uint64) {
 	return low, high
 }
 
-// shade is which of n shades a value has, on a logarithmic scale from low to
-// high; -1 for 0. The largest value has the last shade, and the smallest the
-// first unless all are equal.
+// shade is which of n shades a value has, on a logarithmic scale up to high;
+// -1 for 0. The scale begins at low, or further down, so that each shade is at
+// least a factor of 2: values that are nearly equal look so.
 func shade(v, low, high uint64, n int) int {
 	if v == 0 {
 		return -1
 	}
-	if low == high {
-		return n - 1
-	}
-	at := math.Log2(float64(v)/float64(low)) / math.Log2(float64(high)/float64(low))
+	bottom := min(float64(low), math.Ldexp(float64(high), -n))
+	at := math.Log2(float64(v)/bottom) / math.Log2(float64(high)/bottom)
 	return min(max(int(at*float64(n)), 0), n-1)
 }
 
-// text draws the heatmap, two characters an entry, a sending rank a line.
+// text draws the heatmap below its heading, two characters an entry, a sending
+// rank a line.
 func (h *Heatmap) text(w io.Writer, o TextOptions) {
 	low, high := h.extremes()
 	if high == 0 {
-		fmt.Fprintln(w, "no bytes between ranks")
+		fmt.Fprintln(w, "\nno bytes between ranks")
 		return
 	}
+	fmt.Fprintf(w, "\nbytes between ranks: %s\n", pairTraffic)
 	shades := o.shades()
 	width := len(fmt.Sprint(h.Ranks - 1))
 	fmt.Fprintf(w, "%*s   %s\n", width, "", h.columnLabels())
@@ -84,11 +84,23 @@ func (h *Heatmap) text(w io.Writer, o TextOptions) {
 		}
 		fmt.Fprintln(w, "|")
 	}
-	fmt.Fprintf(w, "row: from rank, column: to rank; %s %s ... %s %s, log scale, blank: 0 bytes\n",
-		shades[0], bytesText(low), shades[len(shades)-1], bytesText(high))
+	fmt.Fprintf(w, "row: from rank, column: to rank; %s, blank: 0 bytes\n", legend(low, high, shades))
 	if h.RanksPerBin > 1 {
 		fmt.Fprintf(w, "each cell adds up %d x %d ranks\n", h.RanksPerBin, h.RanksPerBin)
 	}
+}
+
+// legend names the shades that the smallest and the largest entry have.
+func legend(low, high uint64, shades []string) string {
+	first, last := shades[shade(low, low, high, len(shades))], shades[len(shades)-1]
+	from, to := bytesText(low), bytesText(high)
+	switch {
+	case from == to:
+		return last + " " + to
+	case first == last:
+		return fmt.Sprintf("%s %s ... %s", last, from, to)
+	}
+	return fmt.Sprintf("%s %s ... %s %s, log scale", first, from, last, to)
 }
 
 // columnLabels names columns by their first ranks, above their left edges: as

@@ -24,7 +24,7 @@ func (j *Job) Problems() []string {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
 	}
 	if running := j.unfinished(); len(running) > 0 {
-		out = append(out, fmt.Sprintf("partial: %s did not finalize; what is here of them ends where they ended, or where they are now", running))
+		out = append(out, notFinalized(running))
 	}
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
@@ -80,7 +80,7 @@ func (j *Job) disagreements() []string {
 			out = append(out, fmt.Sprintf("rank %d counts %d ranks, others %d: these may be of several runs", p.Rank, p.Size, size))
 		}
 		if library != "" && p.Library != "" && p.Library != library {
-			out = append(out, fmt.Sprintf("rank %d ran with another MPI library: %s", p.Rank, firstLine(p.Library)))
+			out = append(out, fmt.Sprintf("rank %d ran with another MPI library: %s", p.Rank, libraryLine(p.Library)))
 		}
 		if p.Size >= 0 {
 			size = p.Size

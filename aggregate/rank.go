@@ -66,11 +66,20 @@ func (j *Job) rankProblems(own *Job, rank int) []string {
 		out = append(out, fmt.Sprintf("rank %d has %d recordings: these may be of several runs", rank, len(own.Profiles)))
 	}
 	if running := own.unfinished(); len(running) > 0 {
-		out = append(out, fmt.Sprintf("partial: %s did not finalize; what is here of it ends where it ended, or where it is now", running))
+		out = append(out, notFinalized(running))
 	}
 	out = append(out, own.losses()...)
 	out = append(out, own.unplaced()...)
 	return append(out, j.imbalances(rank)...)
+}
+
+// notFinalized says what the record of such ranks holds.
+func notFinalized(ranks Spans) string {
+	whose := "their"
+	if ranks.Len() == 1 {
+		whose = "its"
+	}
+	return fmt.Sprintf("partial: %s did not reach MPI_Finalize: %s record ends with %s last completed call", ranks, whose, whose)
 }
 
 func peersOf(m *Matrix, rank int) []Peer {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -19,7 +20,7 @@ type Summary struct {
 	Run            string    `json:"run"`
 	Program        string    `json:"program"`
 	Command        []string  `json:"command"`     // of the lowest rank
-	Library        string    `json:"mpi_library"` // first line of the version string
+	Library        string    `json:"mpi_library"` // first line of the version string, with single spaces
 	Started        time.Time `json:"started"`
 	RanksExpected  int       `json:"ranks_expected"`
 	RanksRecorded  int       `json:"ranks_recorded"`
@@ -147,7 +148,7 @@ func summarize(profiles []*profile.Profile) *Summary {
 	}
 	for _, p := range profiles {
 		if s.Library == "" {
-			s.Library = firstLine(p.Library)
+			s.Library = libraryLine(p.Library)
 		}
 		if s.Command == nil {
 			s.Command = p.Command
@@ -170,6 +171,12 @@ func summarize(profiles []*profile.Profile) *Summary {
 	}
 	s.MPIShare = shareOf(s.Ranks)
 	return s
+}
+
+// libraryLine is the first line of a version string in one run of words: MPICH
+// has tabs in it.
+func libraryLine(version string) string {
+	return strings.Join(strings.Fields(firstLine(version)), " ")
 }
 
 // setsUp tells the calls that are in neither MPI time nor application time.
@@ -195,6 +202,13 @@ func timesOf(p *profile.Profile) RankTimes {
 		t.MPIShare = t.MPITimeS / (t.ApplicationTimeS * float64(max(p.Threads, 1)))
 	}
 	return t
+}
+
+// shareKnown is false where the share says nothing: the rank never left
+// MPI_Init, or did not finalize and its calls took longer than the time up to
+// its last known moment.
+func (t *RankTimes) shareKnown() bool {
+	return t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
 }
 
 // elapsed is the seconds between two moments in Unix ns, 0 if either is not

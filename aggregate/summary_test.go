@@ -188,7 +188,7 @@ func TestProblems(t *testing.T) {
 			ps[1].State = profile.Running
 			ps[1].Rows[2].Messages--
 			return ps
-		}, []string{"partial: rank 1 did not finalize; what is here of them ends where they ended, or where they are now",
+		}, []string{"partial: rank 1 did not reach MPI_Finalize: its record ends with its last completed call",
 			"sent and received differ for 1 pair with a rank that is missing or did not finalize: not judged"}},
 		{"a message was lost", func(ps []*profile.Profile) []*profile.Profile {
 			ps[3].Rows[3].Messages, ps[3].Rows[3].Bytes = 2, 24

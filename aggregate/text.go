@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // How many lines the tables of the text form have at most.
@@ -15,6 +18,9 @@ const (
 	textPeers = 32
 	textComms = 32
 )
+
+// pairTraffic is what the numbers between two ranks are made of.
+const pairTraffic = "point-to-point, one-sided and collectives (logical volume)"
 
 // TextOptions says how text may look.
 type TextOptions struct {
@@ -35,6 +41,9 @@ func (o TextOptions) pick(unicode, ascii string) string {
 	return unicode
 }
 
+// none stands for a number that there is not.
+func (o TextOptions) none() string { return o.pick("–", "-") }
+
 func (o TextOptions) duration(ns float64) string { return durationText(ns, o.pick("µs", "us")) }
 
 func (o TextOptions) seconds(s float64) string { return o.duration(1e9 * s) }
@@ -49,7 +58,6 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	s.tables(b, o)
 	s.pairsText(b, o)
 	if s.Heatmap != nil {
-		fmt.Fprintln(b, "\nbytes between ranks")
 		s.Heatmap.text(b, o)
 	}
 	s.problemsText(b, o)
@@ -61,7 +69,7 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "rank %d of %d of %s, ", s.Rank, s.RanksExpected, o.clean(s.Program))
 	for _, r := range s.Ranks {
-		fmt.Fprintf(b, "process %d on %s, %s\n", r.Pid, o.clean(r.Host), r.State)
+		fmt.Fprintf(b, "process %d on %s, %s\n", r.Pid, o.clean(r.Host), stateText(r.State))
 	}
 	s.head(b, o, "")
 	s.tables(b, o)
@@ -69,6 +77,14 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	s.commsText(b, o)
 	s.problemsText(b, o)
 	return b.Flush()
+}
+
+// stateText does not call a process running: nobody knows whether it still is.
+func stateText(state string) string {
+	if state == profile.Running.String() {
+		return "not finalized"
+	}
+	return state
 }
 
 func (s *Summary) hostsText(o TextOptions) string {
@@ -85,21 +101,74 @@ func (s *Summary) hostsText(o TextOptions) string {
 
 // head writes what the times are of before the sums.
 func (s *Summary) head(w io.Writer, o TextOptions, of string) {
-	fmt.Fprintf(w, "%s; run %s", o.clean(s.Library), o.clean(s.Run))
+	fmt.Fprintf(w, "%s; run %s", o.clean(libraryName(s.Library)), o.clean(s.Run))
 	if !s.Started.IsZero() {
 		fmt.Fprintf(w, ", started %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
 	fmt.Fprintf(w, "\nwall time %s; %sapplication %s, in MPI %s; Init and Finalize, apart: %s\n",
 		o.seconds(s.WallTimeS), of, o.seconds(s.ApplicationTimeS), o.seconds(s.MPITimeS), o.seconds(s.InitFinalizeTimeS))
-	fmt.Fprintf(w, "share of MPI time: mean %s", percent(s.MPIShare.Mean))
-	if len(s.Ranks) > 1 {
-		fmt.Fprintf(w, ", min %s (rank %d), max %s (rank %d)",
-			percent(s.MPIShare.Min), s.MPIShare.MinRank, percent(s.MPIShare.Max), s.MPIShare.MaxRank)
+	fmt.Fprintf(w, "share of MPI time: %s\n", shareText(s.Ranks, o))
+}
+
+// libraryName leaves out what follows Open MPI's version: package, ident, date.
+func libraryName(line string) string {
+	if strings.HasPrefix(line, "Open MPI") {
+		line, _, _ = strings.Cut(line, ",")
 	}
-	fmt.Fprintln(w)
+	return line
+}
+
+// shareText sums up the ranks whose share is known, and says so if it is not
+// all of them.
+func shareText(ranks []RankTimes, o TextOptions) string {
+	var known []RankTimes
+	for _, r := range ranks {
+		if r.shareKnown() {
+			known = append(known, r)
+		}
+	}
+	if len(known) == 0 {
+		return o.none()
+	}
+	share := shareOf(known)
+	text := "mean " + percent(share.Mean)
+	if len(known) < len(ranks) {
+		text += fmt.Sprintf(" of %s where it is known", countOf(uint64(len(known)), "rank"))
+	}
+	if len(known) > 1 {
+		text += fmt.Sprintf(", min %s (rank %d), max %s (rank %d)",
+			percent(share.Min), share.MinRank, percent(share.Max), share.MaxRank)
+	}
+	return text
+}
+
+// setUpCalls names those calls of the job that are in no line of the table of
+// calls, but in their class.
+func (s *Summary) setUpCalls() string {
+	var names []string
+	for _, c := range s.Calls {
+		if setsUp(c.Call) {
+			names = append(names, c.Call)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) }) // Init comes first
+	return strings.Join(names, " and ")
 }
 
 func (s *Summary) tables(w io.Writer, o TextOptions) {
+	setUp := s.setUpCalls()
+	switch {
+	case len(s.Calls) == 0:
+		fmt.Fprintln(w, "\nno MPI calls")
+	case !slices.ContainsFunc(s.Calls, func(c CallTotals) bool { return !setsUp(c.Call) }):
+		fmt.Fprintf(w, "\nno MPI calls but %s\n", setUp)
+	default:
+		s.callsText(w, o)
+		s.classesText(w, o, setUp)
+	}
+}
+
+func (s *Summary) callsText(w io.Writer, o TextOptions) {
 	t := table{{"call", "calls", "time", "% of MPI", "mean", "msgs sent", "sent", "received"}}
 	rest := 0
 	for _, c := range s.Calls {
@@ -115,16 +184,35 @@ func (s *Summary) tables(w io.Writer, o TextOptions) {
 			share = seconds(c.TimeNs) / s.MPITimeS
 		}
 		t = append(t, []string{o.clean(c.Call), count(c.Calls), o.duration(float64(c.TimeNs)), percent(share),
-			o.duration(c.MeanNs), count(c.Sent.Messages), bytesText(c.Sent.Bytes), bytesText(c.Received.Bytes)})
+			o.duration(c.MeanNs), count(c.Sent.Messages), bytesText(c.Sent.Bytes), c.receivedText(o)})
 	}
 	fmt.Fprintln(w)
 	t.write(w)
 	if rest > 0 {
 		fmt.Fprintf(w, "and %s\n", countOf(uint64(rest), "more call"))
 	}
-	t = table{{"class", "calls", "time", "msgs", "bytes"}}
+}
+
+// receivedText has no number for collectives that record what they send only:
+// 0 would look like lost data.
+func (c *CallTotals) receivedText(o TextOptions) string {
+	switch c.Class {
+	case profile.OneToAll.String(), profile.AllToOne.String(), profile.AllToAll.String():
+		if c.Received == (Volume{}) {
+			return o.none()
+		}
+	}
+	return bytesText(c.Received.Bytes)
+}
+
+func (s *Summary) classesText(w io.Writer, o TextOptions, setUp string) {
+	t := table{{"class", "calls", "time", "msgs", "bytes"}}
 	for _, c := range s.Classes {
-		t = append(t, []string{c.Class, count(c.Calls), o.duration(float64(c.TimeNs)), count(c.Messages), bytesText(c.Bytes)})
+		name := c.Class
+		if name == profile.Other.String() && setUp != "" {
+			name += ", with " + setUp
+		}
+		t = append(t, []string{name, count(c.Calls), o.duration(float64(c.TimeNs)), count(c.Messages), bytesText(c.Bytes)})
 	}
 	fmt.Fprintln(w)
 	t.write(w)
@@ -135,7 +223,7 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 		return
 	}
 	all := s.Traffic[0] // All comes first
-	t := table{{"top pairs", "bytes", "% of all", "msgs", "mean size"}}
+	t := table{{"pair", "bytes", "% of all", "msgs", "mean size"}}
 	for _, c := range s.Pairs {
 		share, mean := 0.0, uint64(0)
 		if all.Bytes > 0 {
@@ -147,7 +235,7 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 		t = append(t, []string{fmt.Sprintf("%d %s %d", c.From, o.pick("→", "->"), c.To),
 			bytesText(c.Bytes), percent(share), count(c.Messages), bytesText(mean)})
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\ntop pairs: %s\n", pairTraffic)
 	t.write(w)
 	if more := all.Pairs - len(s.Pairs); more > 0 {
 		fmt.Fprintf(w, "and %s\n", countOf(uint64(more), "more pair"))
@@ -155,6 +243,10 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 }
 
 func (s *RankSummary) peersText(w io.Writer, o TextOptions) {
+	if len(s.Peers) == 0 {
+		fmt.Fprintln(w, "\nno peers: nothing was sent to it or by it")
+		return
+	}
 	t := table{{"peer", "msgs sent", "sent", "msgs received", "received"}}
 	for _, p := range s.Peers[:min(len(s.Peers), textPeers)] {
 		t = append(t, []string{fmt.Sprint(p.Rank), count(p.Sent.Messages), bytesText(p.Sent.Bytes),
@@ -168,6 +260,10 @@ func (s *RankSummary) peersText(w io.Writer, o TextOptions) {
 }
 
 func (s *RankSummary) commsText(w io.Writer, o TextOptions) {
+	if len(s.Comms) == 0 {
+		fmt.Fprintln(w, "\nno communicators")
+		return
+	}
 	t := table{{"communicator", "rank", "size", "calls", "time", "msgs sent", "sent"}}
 	for _, c := range s.Comms[:min(len(s.Comms), textComms)] {
 		t = append(t, []string{o.clean(c.Label), fmt.Sprint(c.Rank), fmt.Sprint(c.Size), count(c.Calls),

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -157,6 +160,7 @@ func TestShade(t *testing.T) {
 		want         int
 	}{
 		{0, 1, 10, -1}, {7, 7, 7, 3}, {1, 1, 16, 0}, {2, 1, 16, 1}, {4, 1, 16, 2}, {8, 1, 16, 3}, {16, 1, 16, 3}, {3, 1, 16, 1},
+		{1000, 999, 1000, 3}, {999, 999, 1000, 3}, {499, 499, 1000, 2}, {250, 200, 1000, 2}, {200, 200, 1000, 1}, {1, 1, 1, 3}, {1, 1, 256, 0}, {4, 1, 256, 1},
 	} {
 		if got := shade(c.v, c.low, c.high, 4); got != c.want {
 			t.Errorf("shade(%d, %d, %d) = %d, want %d", c.v, c.low, c.high, got, c.want)
@@ -178,5 +182,99 @@ func TestSpans(t *testing.T) {
 	}
 	if got := gaps([]int{0, 1}, 2); got != nil {
 		t.Errorf("got gaps %v of all", got)
+	}
+}
+
+func TestLegend(t *testing.T) {
+	for _, c := range []struct {
+		low, high uint64
+		want      string
+	}{
+		{7, 7, "█ 7 B"},
+		{999, 1000, "█ 999 B ... 1000 B"},
+		{1 << 30, 1<<30 + 1, "█ 1.00 GiB"},
+		{300, 1000, "▓ 300 B ... █ 1000 B, log scale"},
+		{3, 4, "█ 3 B ... 4 B"}, // the scale begins below 1 byte
+		{1, 1000, "░ 1 B ... █ 1000 B, log scale"},
+	} {
+		if got := legend(c.low, c.high, TextOptions{}.shades()); got != c.want {
+			t.Errorf("%d to %d: got %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// textOf is the text of a job's summary, or of a rank's if that is not below 0.
+func textOf(t *testing.T, j *Job, rank int) string {
+	t.Helper()
+	var b bytes.Buffer
+	err := error(nil)
+	if rank < 0 {
+		err = j.Summary().Text(&b, TextOptions{})
+	} else {
+		var s *RankSummary
+		if s, err = j.RankSummary(rank); err == nil {
+			err = s.Text(&b, TextOptions{})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTextOfRanksThatDidNotFinalize(t *testing.T) {
+	ps := fixture()
+	for _, p := range ps[1:] {
+		p.State, p.FinalizeStart = profile.Running, 0
+	}
+	ps[1].End = ps[1].InitEnd           // nothing is known after Init
+	ps[2].End = ps[2].InitEnd + 300*ms  // of 600 ms in MPI
+	ps[3].End = ps[3].InitEnd + 1400*ms // of 700 ms in MPI
+	text := textOf(t, New(ps), -1)
+	if want := "share of MPI time: mean 35.0 % of 2 ranks where it is known, min 20.0 % (rank 0), max 50.0 % (rank 3)\n"; !strings.Contains(text, want) {
+		t.Errorf("got %s\nwant %s", text, want)
+	}
+	for rank := 1; rank <= 2; rank++ {
+		text := textOf(t, New(ps), rank)
+		for _, want := range []string{
+			", not finalized\n",
+			"share of MPI time: –\n",
+			fmt.Sprintf("partial: rank %d did not reach MPI_Finalize: its record ends with its last completed call\n", rank),
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("rank %d: got %s\nwant %q", rank, text, want)
+			}
+		}
+	}
+	if got := notFinalized(Spans{{1, 3}}); got != "partial: ranks 1-3 did not reach MPI_Finalize: their record ends with their last completed call" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTextWithoutCalls(t *testing.T) {
+	for want, rows := range map[string]int{"\n\nno MPI calls but Init and Finalize\n\n": 2, "\n\nno MPI calls\n\n": 0} {
+		ps := fixture()
+		for _, p := range ps {
+			p.Rows, p.Vectors = p.Rows[:rows], nil
+		}
+		for rank := -1; rank < 1; rank++ {
+			text := textOf(t, New(ps), rank)
+			if !strings.Contains(text, want) || strings.Contains(text, "class ") || strings.Contains(text, "peer ") || strings.Contains(text, "bytes between ranks:") {
+				t.Errorf("rank %d: got %s\nwant %q and no empty table", rank, text, want)
+			}
+		}
+	}
+}
+
+func TestLibraryName(t *testing.T) {
+	for version, want := range map[string][2]string{
+		"Open MPI v4.1.4, package: Debian\nmore":        {"Open MPI v4.1.4, package: Debian", "Open MPI v4.1.4"},
+		"MPICH Version:\t4.0.2\nMPICH Release date:\tx": {"MPICH Version: 4.0.2", "MPICH Version: 4.0.2"},
+		"Some MPI 2021.1,  for Linux":                   {"Some MPI 2021.1, for Linux", "Some MPI 2021.1, for Linux"},
+	} {
+		line := libraryLine(version)
+		if got := [2]string{line, libraryName(line)}; got != want {
+			t.Errorf("%q: got %q, want %q", version, got, want)
+		}
 	}
 }

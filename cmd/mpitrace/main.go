@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 )
@@ -70,11 +71,13 @@ to whom, how much, in which messages, and how long it takes. What was recorded
 survives a crash of the program.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace report mpitrace-app-20260102-150405`,
+		Version:       versionString() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          asUsage(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRun(), newRank(), newReport(), newBuild(), newDump(), newDoctor(), newVersion())

@@ -172,6 +172,7 @@ func TestWrongUse(t *testing.T) {
 		{"report of nothing", "report none", "no such file"},
 		{"report of an empty directory", "report " + empty, "holds no recording"},
 		{"report of two", "report a b", "accepts 1 arg"},
+		{"report of no rank", "report --rank -5 " + holds, "ranks count from 0"},
 		{"unknown spool", "run --spool /no/such -- true", "make spool"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -228,6 +229,9 @@ func checkExample(t *testing.T, words []string) {
 func TestVersion(t *testing.T) {
 	if got := call("version"); got.code != 0 || !strings.HasPrefix(got.stdout, "mpitrace 0.") || got.stderr != "" {
 		t.Errorf("got %+v", got)
+	}
+	if flag, command := call("--version"), call("version"); flag != command {
+		t.Errorf("--version: got %+v, want %+v", flag, command)
 	}
 }
 

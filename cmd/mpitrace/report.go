@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 )
 
 type reportOptions struct {
-	rank    int
+	rank    int // all if it is below 0
 	json    bool
 	formats []string
 }
@@ -26,15 +27,26 @@ func newReport() *cobra.Command {
 		Short: "Show the summary of a recorded run",
 		Long: `Show the summary of the run in DIR. Recordings that are not merged yet, as after
 a run whose ranks recorded themselves, are merged first: at any time, also
-while the run goes on.`,
+while the run goes on.
+
+If DIR holds several jobs, each has a summary, one after the other by start
+time. With --rank, these are of that rank in each job that recorded it; jobs
+that did not are left out, and it is an error if none did.`,
 		Example: `  mpitrace report mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
   mpitrace report --json mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("rank") {
+				o.rank = -1
+			} else if o.rank < 0 {
+				return usage(fmt.Errorf("--rank %d: ranks count from 0", o.rank))
+			}
+			return o.run(cmd, args[0])
+		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.rank, "rank", -1, "show one world rank only")
+	f.IntVar(&o.rank, "rank", 0, "show one world rank only, in each job that has it")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	return cmd
@@ -56,12 +68,18 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	for _, err := range damaged {
 		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
 	}
-	if len(jobs) == 0 {
-		return usage(fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path))
+	_, infoErr := dir.ReadInfo()
+	if infoErr != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %v; going on without it, nothing is merged\n", infoErr)
 	}
-	if err := mergeIfStale(dir, jobs, formats); err != nil {
-		// Somebody else's directory can still be read.
-		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
+	if len(jobs) == 0 {
+		return usage(nothingIn(path))
+	}
+	if infoErr == nil { // else merging would replace a file that somebody may want to mend
+		if err := mergeIfStale(dir, jobs, formats); err != nil {
+			// Somebody else's directory can still be read.
+			fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
+		}
 	}
 	found, err := o.summaries(jobs)
 	if err != nil {
@@ -71,6 +89,20 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		return writeJSON(cmd.OutOrStdout(), dir, found)
 	}
 	return writeText(cmd.OutOrStdout(), found)
+}
+
+// nothingIn tells why a directory has no job to show.
+func nothingIn(path string) error {
+	run := filepath.Dir(filepath.Clean(path))
+	if filepath.Base(path) == "." { // an absolute path has both names
+		if abs, err := filepath.Abs(path); err == nil {
+			path, run = abs, filepath.Dir(abs)
+		}
+	}
+	if files, _ := rundir.Dir(run).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == rundir.Dir(run).Recordings() {
+		return fmt.Errorf("that is the recordings of %s: give %s", run, run)
+	}
+	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
 }
 
 // summary is what a job, or one rank of it, did.
@@ -115,10 +147,7 @@ func writeText(w io.Writer, found []summary) error {
 
 // writeJSON prints {"run": run.json, "jobs": [summary …]}.
 func writeJSON(w io.Writer, dir rundir.Dir, found []summary) error {
-	info, err := dir.ReadInfo()
-	if err != nil {
-		return err
-	}
+	info, _ := dir.ReadInfo() // empty on an error, of which run has warned
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(struct {

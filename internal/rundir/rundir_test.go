@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,5 +125,21 @@ func TestRecordingsInSpool(t *testing.T) {
 	want := []string{filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")}
 	if got, err := d.RecordingFiles(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+func TestReadInfo(t *testing.T) {
+	d := Dir(t.TempDir())
+	if info, err := d.ReadInfo(); err != nil || info == nil {
+		t.Errorf("without a file: got %v, %v", info, err)
+	}
+	for _, text := range []string{"junk", `{"mpitrace": "0.1", "jobs": 3}`} {
+		if err := os.WriteFile(d.Info(), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		info, err := d.ReadInfo()
+		if err == nil || !strings.Contains(err.Error(), d.Info()) || info == nil || info.Version != "" {
+			t.Errorf("%s: got %v, %v; want an error that names the file, and an empty description", text, info, err)
+		}
 	}
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// merged makes a run directory of one rank, without its recordings.
+func merged(t *testing.T) rundir.Dir {
+	t.Helper()
+	dir := rundir.Dir(t.TempDir())
+	jobs := rundir.Jobs([]*profile.Profile{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}})
+	if err := dir.Merge(jobs, nil, new(rundir.Info)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestReportWithDamagedInfo(t *testing.T) {
+	dir := merged(t)
+	if err := os.WriteFile(dir.Info(), []byte("junk\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"report"}, {"report", "--json"}, {"report", "--format", "prof"}} {
+		got := call(append(args, string(dir))...)
+		if got.code != 0 || !strings.Contains(got.stdout, "app") || strings.Count(got.stderr, dir.Info()) != 1 {
+			t.Errorf("%q: got %+v, want a report and a warning that names the file", args, got)
+		}
+		if args[len(args)-1] == "--json" && !json.Valid([]byte(got.stdout)) {
+			t.Errorf("not JSON: %s", got.stdout)
+		}
+	}
+	if b, err := os.ReadFile(dir.Info()); err != nil || string(b) != "junk\n" {
+		t.Errorf("the file is now %q, %v", b, err)
+	}
+}
+
+func TestReportOfRecordings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recordings := rundir.Dir("twice").Recordings()
+	if err := os.MkdirAll(recordings, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(recordings, "h-1-2.rec"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check := func(path, want string) {
+		t.Helper()
+		if got := call("report", path); got.code != exitUsage || got.stderr != "mpitrace: "+want+"\n" {
+			t.Errorf("%s: got %+v, want %s", path, got, want)
+		}
+	}
+	check("twice/recordings", "that is the recordings of twice: give twice")
+	check("twice/recordings/", "that is the recordings of twice: give twice")
+	run, err := filepath.Abs("twice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(recordings)
+	check(".", "that is the recordings of "+run+": give "+run)
+}
