@@ -72,6 +72,10 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if infoErr != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %v; going on without it, nothing is merged\n", infoErr)
 	}
+	if spool, n := dir.Spooled(); n > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %d of the recordings are still in %s: the run goes on, or `mpitrace run` was killed; "+
+			"in that case copy them to %s, since a reboot may delete them there\n", n, spool, dir.Recordings())
+	}
 	if len(jobs) == 0 {
 		return usage(nothingIn(path))
 	}

@@ -30,22 +30,35 @@ type Dir string
 func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings") }
 
 // RecordingFiles lists the recordings, in the order of their names. With them
-// are those in the spool that run.json names, as far as it is on this node:
-// while the run goes on, or if `mpitrace run` was killed or had no room to
-// bring them home.
+// are those in the spool (Spooled).
 func (d Dir) RecordingFiles() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.rec"))
-	info, infoErr := d.ReadInfo()
-	if err != nil || infoErr != nil || info.Spool == "" {
-		return files, err
+	if err != nil {
+		return nil, err
 	}
-	spooled, err := filepath.Glob(filepath.Join(escape(info.Spool), "*.rec"))
-	for _, file := range spooled {
-		if !slices.Contains(files, filepath.Join(d.Recordings(), filepath.Base(file))) {
-			files = append(files, file)
-		}
+	return append(files, d.spooled()...), nil
+}
+
+// Spooled is the spool that run.json names and how many recordings are in it
+// and not here, as far as it is on this node: while the run goes on, or if
+// `mpitrace run` was killed or had no room to bring them home.
+func (d Dir) Spooled() (spool string, n int) {
+	files := d.spooled()
+	if len(files) == 0 {
+		return "", 0
 	}
-	return files, err
+	return filepath.Dir(files[0]), len(files)
+}
+
+func (d Dir) spooled() []string {
+	info, err := d.ReadInfo()
+	if err != nil || info.Spool == "" {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(escape(info.Spool), "*.rec")) // the pattern is well formed
+	return slices.DeleteFunc(files, func(file string) bool {
+		return exists(filepath.Join(d.Recordings(), filepath.Base(file)))
+	})
 }
 
 // Profile is the merged table of facts.

@@ -122,6 +122,9 @@ func TestRecordingsInSpool(t *testing.T) {
 	if err := d.WriteInfo(&Info{Spool: spool}); err != nil {
 		t.Fatal(err)
 	}
+	if dir, n := d.Spooled(); dir != spool || n != 1 {
+		t.Errorf("%d recordings in %q, want 1 in %q", n, dir, spool)
+	}
 	want := []string{filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")}
 	if got, err := d.RecordingFiles(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
