@@ -173,6 +173,25 @@ func TestReadBadFiles(t *testing.T) {
 	}
 }
 
+// A killed process ends, for its reader, where its latest call returned: 1800
+// ticks, of two to the ns, after the start.
+func TestReadKilled(t *testing.T) {
+	raw := sample().bytes()
+	var h layout.Header
+	if _, err := binary.Decode(raw, binary.LittleEndian, &h); err != nil {
+		t.Fatal(err)
+	}
+	h.State, h.FinalizeEnd = layout.StateRunning, layout.Clock{}
+	h.InitEnd = layout.Clock{Ticks: 2000, Monotonic: 5500, Realtime: 1_000_500}
+	if _, err := binary.Encode(raw, binary.LittleEndian, h); err != nil {
+		t.Fatal(err)
+	}
+	p := read(t, raw)
+	if p.State != profile.Running || p.End != 1_000_900 || p.Rows[0].TimeNs != 300 {
+		t.Errorf("state %v, end %d, time %d; want running, 1000900, 300", p.State, p.End, p.Rows[0].TimeNs)
+	}
+}
+
 // Wherever a file is cut behind its header, what is left is read, and the cut
 // is told with its place.
 func TestReadTruncated(t *testing.T) {

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -81,6 +84,37 @@ func TestNullPointers(t *testing.T) {
 		j := m.run(t, 1, m.compile(t, "nulls"))
 		if p := j.ranks[0]; p.State != profile.Finalized {
 			t.Error(p.State)
+		}
+	})
+}
+
+// Calls that there is no room for are counted, and the program does not notice.
+func TestNoRoomForAThread(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		j := record(t, nil, m.launch(1, m.compile(t, "full", "-pthread"))...)
+		if j.code != 0 || len(j.ranks) != 1 {
+			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
+		}
+		diff(t, "lost calls", uint64(1000), j.ranks[0].Losses.Calls)
+		diff(t, "barriers", []uint64{1}, callsBy(j.ranks)["Barrier"])
+	})
+}
+
+// A recording that is cut stays one of its job, or is left out by name.
+func TestDamagedRecording(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		j := m.run(t, 4, m.compile(t, "subcomm"))
+		for _, size := range []int64{9000, 4200, 100} {
+			if err := os.Truncate(j.ranks[1].Source, size); err != nil {
+				t.Fatal(err)
+			}
+			out := execute(t, nil, mpitrace, "report", j.dir)
+			if !strings.Contains(out.stderr, filepath.Base(j.ranks[1].Source)) {
+				t.Errorf("cut at %d: %q does not name the file", size, out.stderr)
+			}
+			if n := strings.Count(out.stdout, " of 4 ranks"); n != 1 || strings.Contains(out.stdout, "job1") {
+				t.Errorf("cut at %d: %d jobs, want 1\n%s", size, n, out.stdout)
+			}
 		}
 	})
 }

@@ -11,7 +11,7 @@ static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind
     mt_thread *t = s->thread ? s->thread : mt_self;
     if (!t || request == mt_const.request_null)
         return;
-    uint64_t bytes = peer >= 0 && count > 0 ? (uint64_t)count * mt_type_bytes(t, type) : 0;
+    uint64_t bytes = peer >= 0 ? mt_data_bytes(t, count, type) : 0;
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = mt_comm_of(t, comm), .bytes = bytes,
                     .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind};
     mt_table_put(&mt_requests, &e);
@@ -26,17 +26,7 @@ static void remember_message(const mt_span *s, MPI_Comm comm, MPI_Message messag
     mt_table_put(&mt_messages, &e);
 }
 
-// False where there is nothing to look up: the call is not recorded, or it
-// failed, which is booked here.
-static bool is_bookable(mt_span *s, int rc)
-{
-    if (s->thread && rc != MPI_SUCCESS)
-        mt_book_bare(s);
-    return s->thread && rc == MPI_SUCCESS;
-}
-
-// A blocking receive: what the status says. `ticks` of 0 and untimed for the
-// receive half of Sendrecv, whose send half has the time.
+// The receive half of Sendrecv is untimed: its send half has the time.
 void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const MPI_Status *seen, uint64_t ticks)
 {
     bool moves = source != MPI_PROC_NULL && seen->MPI_SOURCE >= 0;
@@ -52,7 +42,7 @@ void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const 
 
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
     uint64_t ticks = mt_close(s);
     mt_book_recv(s, MT_DIR_RECV, mt_comm_of(s->thread, comm), source, seen, ticks);
@@ -66,10 +56,9 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
         mt_book_recv(s, MT_DIR_RECV_POSTED, mt_comm_of(s->thread, comm), source, seen, 0);
 }
 
-// Calls that name a peer and move nothing: probes, posted receives.
 void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
     uint64_t ticks = mt_close(s);
     mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, mt_comm_of(s->thread, comm)->index, mt_peer(peer), 0), 0, ticks);
@@ -77,7 +66,7 @@ void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
 
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
     uint64_t ticks = mt_close(s);
     mt_comm *c = mt_comm_of(s->thread, comm);
@@ -131,7 +120,7 @@ void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *f
 
 void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
     uint64_t ticks = mt_close(s);
     mt_volume_book(s, comm, volume, ticks);
@@ -144,16 +133,11 @@ void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *vo
         mt_volume_promise(s, comm, volume, *request);
 }
 
-static uint64_t data_bytes(mt_thread *t, int64_t count, MPI_Datatype type)
-{
-    return count > 0 ? (uint64_t)count * mt_type_bytes(t, type) : 0;
-}
-
 void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
-    uint64_t ticks = mt_close(s), bytes = target >= 0 ? data_bytes(s->thread, count, type) : 0;
+    uint64_t ticks = mt_close(s), bytes = target >= 0 ? mt_data_bytes(s->thread, count, type) : 0;
     uint32_t comm = mt_win_of(s->thread, win)->index;
     mt_book(s->thread, mt_span_key(s, target >= 0 ? direction : MT_DIR_NONE, comm, mt_peer(target), bytes), bytes,
             ticks);
@@ -169,14 +153,14 @@ void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, i
     mt_leave_rma(s, rc, win, target, MT_DIR_WRITE, written, written_type);
     if (!s->thread || rc != MPI_SUCCESS)
         return;
-    uint64_t bytes = data_bytes(s->thread, read, read_type);
+    uint64_t bytes = mt_data_bytes(s->thread, read, read_type);
     uint32_t comm = mt_win_of(s->thread, win)->index;
     mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, comm, target, bytes), bytes);
 }
 
 void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
     uint64_t ticks = mt_close(s);
     mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, mt_win_of(s->thread, win)->index, mt_peer(rank), 0), 0, ticks);
@@ -192,9 +176,9 @@ void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win)
 
 void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Datatype type)
 {
-    if (!is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc))
         return;
-    uint64_t ticks = mt_close(s), bytes = data_bytes(s->thread, count, type);
+    uint64_t ticks = mt_close(s), bytes = mt_data_bytes(s->thread, count, type);
     mt_book(s->thread, mt_span_key(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes), bytes, ticks);
 }
 
@@ -237,8 +221,7 @@ void mt_leave_comm_name(mt_span *s, int rc, MPI_Comm comm, const char *name)
 void mt_leave_start(mt_span *s, int rc, MPI_Request *request)
 {
     if (rc != MPI_SUCCESS) {
-        if (s->thread)
-            mt_book_bare(s);
+        mt_leave_call(s, rc);
         return;
     }
     uint64_t ticks = s->thread ? mt_close(s) : 0;
@@ -248,8 +231,7 @@ void mt_leave_start(mt_span *s, int rc, MPI_Request *request)
 
 void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[])
 {
-    if (s->thread)
-        mt_book_bare(s);
+    mt_leave_call(s, rc);
     if (rc != MPI_SUCCESS || !mt_on())
         return;
     for (int i = 0; i < count; i++)

@@ -29,19 +29,26 @@ MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
     return status == MPI_STATUS_IGNORE ? own : status;
 }
 
+// False where there is nothing to look up: the call is not recorded, or it
+// failed, which is booked here.
+MT_INLINE bool mt_is_bookable(mt_span *s, int rc)
+{
+    if (mt_likely(s->thread && rc == MPI_SUCCESS))
+        return true;
+    if (s->thread)
+        mt_book_bare(s);
+    return false;
+}
+
 // A send: one row update.
 MT_INLINE void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type)
 {
-    if (mt_unlikely(!s->thread))
+    if (!mt_is_bookable(s, rc))
         return;
-    if (mt_unlikely(rc != MPI_SUCCESS)) {
-        mt_book_bare(s);
-        return;
-    }
     uint64_t ticks = mt_close(s);
     mt_thread *t = s->thread;
     bool moves = dest >= 0;
-    uint64_t bytes = moves && count > 0 ? (uint64_t)count * mt_type_bytes(t, type) : 0;
+    uint64_t bytes = moves ? mt_data_bytes(t, count, type) : 0;
     mt_book(t, mt_span_key(s, moves ? MT_DIR_SEND : MT_DIR_NONE, mt_comm_of(t, comm)->index, mt_peer(dest), bytes),
             bytes, ticks);
 }
@@ -68,8 +75,7 @@ void mt_leave_send_init(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
 void mt_leave_recv_init(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
 void mt_leave_start(mt_span *s, int rc, MPI_Request *request);
 void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[]);
-void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *flag,
-                     MPI_Message *message);
+void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *flag, MPI_Message *message);
 
 void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume);
 void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume, MPI_Request *request);

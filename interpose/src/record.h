@@ -2,7 +2,8 @@
 // table that the thread owns and that lies in the recording.
 //
 // The fast path is a hash of the key, one compare of three words and five
-// stores, all in one cache line. Invariants: one writer a table; a row's key is
+// stores, all in one cache line, and one store of the time to the thread's
+// record. Invariants: one writer a table; a row's key is
 // complete before `what` is stored, its numbers before `count`; a table is
 // never more than three quarters full of ordinary rows.
 #ifndef MT_RECORD_H
@@ -35,7 +36,8 @@ MT_INLINE uint64_t mt_hash(mt_key k)
 }
 
 // Finds or makes the row. Never NULL: what has no room is folded into a row
-// without site, communicator and peer, and counted.
+// without site, slice and peer (in the end also without communicator), and
+// counted.
 mt_row *mt_row_find(mt_thread *t, mt_key k) MT_SLOW;
 
 MT_INLINE mt_row *mt_row_of(mt_thread *t, mt_key k)

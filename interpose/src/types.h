@@ -22,4 +22,10 @@ MT_INLINE uint64_t mt_type_bytes(mt_thread *t, MPI_Datatype type)
     return mt_type_ask(t, type);
 }
 
+// Bytes of data in `count` elements. Of none the type is not looked at.
+MT_INLINE uint64_t mt_data_bytes(mt_thread *t, int64_t count, MPI_Datatype type)
+{
+    return count > 0 ? (uint64_t)count * mt_type_bytes(t, type) : 0;
+}
+
 #endif

@@ -32,8 +32,7 @@ static int64_t count_at(mt_counts counts, uint64_t i)
 // Bytes to member (or edge) i.
 static uint64_t vector_bytes(mt_thread *t, const mt_volume *v, uint64_t i)
 {
-    int64_t n = count_at(v->counts, i);
-    return n > 0 ? (uint64_t)n * mt_type_bytes(t, v->types ? v->types[i] : v->type) : 0;
+    return mt_data_bytes(t, count_at(v->counts, i), v->types ? v->types[i] : v->type);
 }
 
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call)
@@ -125,28 +124,25 @@ static void fix_vector(mt_thread *t, const mt_volume *v, mt_volume_fixed *f)
 static void fix_root_receives(mt_thread *t, const mt_volume *v, mt_volume_fixed *f)
 {
     f->direction = MT_DIR_RECV;
-    uint64_t unit = 0;
     if (!v->counts.at) {
-        if (v->received > 0)
-            unit = (uint64_t)v->received * mt_type_bytes(t, v->received_type);
-        f->bytes = f->message = unit;
+        f->bytes = f->message = mt_data_bytes(t, v->received, v->received_type);
         return;
     }
-    uint64_t others = 0;
+    uint64_t elements = 0, others = 0;
     for (int i = 0; i < f->comm->peers; i++)
         if ((f->comm->flags & MT_COMM_INTER) || i != f->comm->rank) {
             int64_t n = count_at(v->counts, (uint64_t)i);
-            unit += n > 0 ? (uint64_t)n : 0;
+            elements += n > 0 ? (uint64_t)n : 0;
             others++;
         }
-    f->bytes = unit ? unit * mt_type_bytes(t, v->received_type) : 0;
+    f->bytes = mt_data_bytes(t, (int64_t)elements, v->received_type);
     f->message = others ? f->bytes / others : 0;
 }
 
 static void fix_plain(mt_thread *t, const mt_volume *v, mt_volume_fixed *f, unsigned call)
 {
     int64_t count = v->shape == MT_SHAPE_BLOCK ? count_at(v->counts, (uint64_t)f->comm->rank) : v->count;
-    f->bytes = count > 0 ? (uint64_t)count * mt_type_bytes(t, v->type) : 0;
+    f->bytes = mt_data_bytes(t, count, v->type);
     bool block = call == MT_CALL_REDUCE_SCATTER_BLOCK || call == MT_CALL_IREDUCE_SCATTER_BLOCK ||
                  call == MT_CALL_REDUCE_SCATTER_BLOCK_INIT;
     if (block && (f->comm->flags & MT_COMM_INTER) && f->comm->peers > 0)
@@ -206,7 +202,7 @@ void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v, uint64_t tick
     mt_thread *t = s->thread;
     mt_comm *c = mt_comm_of(t, comm);
     if (mt_likely(v->shape == MT_SHAPE_ALL && !v->vector && !(c->flags & MT_COMM_INTER))) {
-        uint64_t bytes = v->count > 0 ? (uint64_t)v->count * mt_type_bytes(t, v->type) : 0;
+        uint64_t bytes = mt_data_bytes(t, v->count, v->type);
         mt_book(t, mt_span_key(s, MT_DIR_SEND, c->index, MT_PEER_NONE, bytes), bytes, ticks);
         return;
     }
