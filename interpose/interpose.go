@@ -47,7 +47,8 @@ var compileFlags = []string{"-std=gnu11", "-O2", "-g1", "-fPIC", "-fvisibility=h
 	"-Wno-deprecated-declarations"}
 
 // linkFlags: the wrapper would link the MPI, which the library must not need.
-var linkFlags = []string{"-Wl,--as-needed", "-ldl", "-lpthread"}
+// What our code calls by an exported name is our own.
+var linkFlags = []string{"-Wl,--as-needed", "-Wl,-Bsymbolic-functions", "-ldl", "-lpthread"}
 
 // Build compiles the library for an MPI into the user's cache, or finds it
 // there, and returns its path. The name of the file tells all that went in.

@@ -68,6 +68,7 @@ type Losses struct {
 	Requests      uint64 `json:"requests"`       // requests that could not be followed to their completion
 	Comms         uint64 `json:"communicators"`  // communicators that could not be described
 	NegativeTicks uint64 `json:"negative_ticks"` // calls whose clock ran backwards, counted with no time
+	Untimed       uint64 `json:"untimed"`        // calls from Fortran that are counted without their time
 	Damaged       uint64 `json:"damaged"`        // parts of the file that a reader had to skip
 }
 

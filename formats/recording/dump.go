@@ -41,8 +41,8 @@ func (f *file) dumpHeader(w io.Writer) {
 	h := &f.header
 	fmt.Fprintf(w, "recording\tversion %d\tstate %v\tend %d\n", h.Version, profile.State(h.State), h.End)
 	fmt.Fprintf(w, "process\trank %d of %d\tpid %d\n", h.WorldRank, h.WorldSize, h.Pid)
-	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\n",
-		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks)
+	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\n",
+		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls)
 	for _, c := range []struct {
 		name string
 		at   layout.Clock

@@ -150,6 +150,7 @@ type Header struct {
 	LostComms     uint64
 	NegativeTicks uint64
 	LastWrites    uint64 // to Last; odd while one is under way
+	UntimedCalls  uint64 // from Fortran, that did not come by C: counted, not timed
 }
 
 // Segment is the start of a segment.

@@ -89,8 +89,9 @@ typedef struct mt_l_header {
     uint64_t lost_comms;
     uint64_t negative_ticks;
     uint64_t last_writes;
+    uint64_t untimed_calls;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 216, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 224, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -112,6 +113,7 @@ _Static_assert(offsetof(mt_l_header, lost_requests) == 184, "Header.LostRequests
 _Static_assert(offsetof(mt_l_header, lost_comms) == 192, "Header.LostComms");
 _Static_assert(offsetof(mt_l_header, negative_ticks) == 200, "Header.NegativeTicks");
 _Static_assert(offsetof(mt_l_header, last_writes) == 208, "Header.LastWrites");
+_Static_assert(offsetof(mt_l_header, untimed_calls) == 216, "Header.UntimedCalls");
 
 typedef struct mt_l_segment {
     uint32_t magic;

@@ -2,6 +2,7 @@
 #include "lifecycle.h"
 
 #include "comm.h"
+#include "fortran.h"
 #include "job.h"
 #include "modules.h"
 #include "prof.h"
@@ -130,6 +131,8 @@ mt_span mt_enter_init(unsigned call, uint64_t site)
 {
     int saved = errno;
     mt_span s = {.site = site, .call = (uint16_t)call};
+    if (mt_lies_in(&mt_layer, site))
+        mt_fortran_take(call, &s.site);
     pthread_mutex_lock(&lock);
     if (mt_state_now == MT_COLD)
         set_state(start(site) ? MT_STARTING : MT_OFF);

@@ -43,6 +43,15 @@ extern int mt_world_rank, mt_world_size;
 
 #define MT_PAUSED 0xffffffffu
 
+// Addresses from start to start + size.
+typedef struct mt_watch {
+    _Atomic uint64_t start, size;
+} mt_watch;
+
+// Call sites that take more than their address to tell: see site.c.
+extern mt_watch mt_watched;
+void mt_watch_set(mt_watch *w, uint64_t start, uint64_t size);
+
 // A row as words: the writer is one thread, readers see whole words.
 typedef struct mt_row {
     _Atomic uint64_t site, place, what, count, bytes, time, min, max;
@@ -107,6 +116,12 @@ MT_INLINE void mt_store(_Atomic uint64_t *word, uint64_t value)
 MT_INLINE void mt_add(_Atomic uint64_t *word, uint64_t n)
 {
     mt_store(word, mt_load(word) + n);
+}
+
+MT_INLINE bool mt_lies_in(const mt_watch *w, uint64_t address)
+{
+    return address - atomic_load_explicit(&w->start, memory_order_relaxed) <
+           atomic_load_explicit(&w->size, memory_order_relaxed);
 }
 
 MT_INLINE bool mt_on(void)

@@ -69,13 +69,6 @@ MT_INLINE void mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
     atomic_store_explicit(&row->count, mt_load(&row->count) + 1, memory_order_release);
 }
 
-// Call sites that take more than their address to tell: those between
-// start and start + size. One compare for all the others.
-typedef struct mt_watch {
-    uint64_t start, size;
-} mt_watch;
-extern mt_watch mt_watched;
-
 // The slow ways into a wrapper: see lifecycle.c, thread.c and site.c.
 mt_thread *mt_enter_slow(uint64_t site) MT_SLOW;
 void mt_enter_watched(mt_span *s) MT_SLOW;
@@ -95,7 +88,7 @@ MT_INLINE mt_span mt_enter(unsigned call)
     s.slice = atomic_load_explicit(&mt_slice, memory_order_relaxed);
     if (mt_unlikely(s.slice == MT_PAUSED))
         s.thread = NULL;
-    if (mt_unlikely(s.site - mt_watched.start < mt_watched.size))
+    if (mt_unlikely(mt_lies_in(&mt_watched, s.site)))
         mt_enter_watched(&s);
     if (mt_likely(s.thread != NULL)) {
         s.outer = s.thread->inner;

@@ -19,7 +19,7 @@ static int missing(void)
 
 // A handle on the module of the caller, whose own dependencies hold the MPI
 // when it is in nobody else's sight.
-static void *caller_module(uint64_t caller)
+void *mt_resolve_module(uint64_t caller)
 {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
@@ -27,7 +27,7 @@ static void *caller_module(uint64_t caller)
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static void *find(const char *name, void *module)
+void *mt_resolve_symbol(const char *name, void *module)
 {
     void *p = dlsym(RTLD_NEXT, name);
     return p || !module ? p : dlsym(module, name);
@@ -36,7 +36,7 @@ static void *find(const char *name, void *module)
 static void resolve_functions(void *module)
 {
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
-        void *p = find(s->name, module);
+        void *p = mt_resolve_symbol(s->name, module);
         *(void **)((char *)&mt_pmpi + s->offset) = p ? p : (void *)(uintptr_t)missing;
     }
 }
@@ -83,7 +83,7 @@ static bool resolve_constants(void *module)
         .op_null = MPI_OP_NULL,
         .op_no_op = MPI_NO_OP,
     };
-    return find("ompi_mpi_comm_world", module) == NULL;
+    return mt_resolve_symbol("ompi_mpi_comm_world", module) == NULL;
 }
 #endif
 
@@ -96,7 +96,7 @@ bool mt_resolve(uint64_t caller)
     if (!done) {
         void *module = NULL;
         if (!dlsym(RTLD_NEXT, "PMPI_Init"))
-            module = caller_module(caller);
+            module = mt_resolve_module(caller);
         resolve_functions(module);
         matches = resolve_constants(module);
         done = true;

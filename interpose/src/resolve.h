@@ -31,4 +31,9 @@ extern mt_constants mt_const;
 // that called us. False if the MPI found is not the one we were built for.
 bool mt_resolve(uint64_t caller);
 
+// A function of the MPI: in anybody's sight after us, else in that of `module`
+// (which may be NULL), the one that `caller` is an address in.
+void *mt_resolve_symbol(const char *name, void *module);
+void *mt_resolve_module(uint64_t caller);
+
 #endif

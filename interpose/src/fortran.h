@@ -1,0 +1,49 @@
+// Fortran. MPI's Fortran bindings are layers over C: mpi_send_ converts its
+// arguments and calls MPI_Send or PMPI_Send. So the C wrapper can book the call,
+// with all that it knows how to read, if it is told that the call is the
+// program's and from where: the names of the Fortran bindings are ours too
+// (thunks_gen.c), and each only notes who called what and jumps to the MPI's
+// own, with every argument as it was. Nothing is converted here, so that no
+// binding (mpif.h, mpi, mpi_f08), no descriptor, hidden length, logical or
+// sentinel has to be understood.
+//
+// PMPI_Send is ours as well, for the layers that call it: it is the wrapper for
+// the Fortran layer and the MPI's own function for everybody else.
+#ifndef MT_FORTRAN_H
+#define MT_FORTRAN_H
+
+#include "mt.h"
+
+// What this thread's latest call from Fortran was, until the C wrapper takes it.
+typedef struct mt_noted {
+    uint64_t site; // return address in the program
+    uint32_t call; // id in the low half, MT_NEXT index in the high one; 0 when taken
+} mt_noted;
+
+extern _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
+
+// The file that holds the MPI's Fortran layer: size 0 until a Fortran binding
+// is called.
+extern mt_watch mt_layer;
+
+// A C wrapper was called from the Fortran layer. True, with the site of the
+// program, if it is what the program called; false for what the layer calls for
+// itself (datatypes for array sections, and the like).
+bool mt_fortran_take(unsigned call, uint64_t *site);
+
+// The MPI's own functions that the thunks jump to, MT_KINDS for each call.
+extern void *mt_next[];
+
+typedef struct mt_next_name {
+    const char *c, *lower, *upper; // without MPI_
+} mt_next_name;
+extern const mt_next_name mt_next_names[];
+
+// Looks up one of mt_next, for the thunks; `caller` is who called them.
+void *mt_next_find(uint32_t index, uint64_t caller);
+
+// A call from Fortran did not reach C before the next one: it is counted, but
+// nobody timed it.
+void mt_fortran_missed(void);
+
+#endif
