@@ -57,9 +57,9 @@ func prepare() error {
 	for name, value := range map[string]string{
 		"OMPI_ALLOW_RUN_AS_ROOT":         "1",
 		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-		// The library is built once, from these sources, whatever a user's
-		// cache holds.
-		"MPITRACE_CACHE": filepath.Join(scratch, "cache"),
+		// The library is kept from one run of the tests to the next: its name
+		// is a hash of the sources.
+		"MPITRACE_CACHE": filepath.Join(root, "build", "cache"),
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return err
