@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/calls"
@@ -19,6 +20,10 @@ var uses = []string{
 	"Initialized", "Query_thread", "Status_set_elements_x", "Test_cancelled", "Topo_test",
 	"Type_get_envelope", "Type_size_x",
 }
+
+// rare are the policies of calls that are not made in tight loops.
+var rare = []string{"call", "send_init", "recv_init", "coll_init", "win_made", "io", "comm", "comm_group", "intercomm",
+	"comm_idup", "comm_name"}
 
 // function is one symbol to wrap: a call, or its large-count twin.
 type function struct {
@@ -120,13 +125,17 @@ func writeWrappers(b *bytes.Buffer) error {
 func writeWrapper(b *bytes.Buffer, f function) {
 	args := f.arguments()
 	fmt.Fprintf(b, "MT_EXPORT int MPI_%s(%s)\n{\n", f.name, f.parameters())
-	fmt.Fprintf(b, "    mt_span span = mt_enter(%s);\n", callID(f.Call))
+	policy, rest, _ := strings.Cut(f.Leave, "(")
+	enter := "mt_enter"
+	if slices.Contains(rare, policy) {
+		enter = "mt_enter_rare"
+	}
+	fmt.Fprintf(b, "    mt_span span = %s(%s);\n", enter, callID(f.Call))
 	if strings.Contains(f.Leave, "seen") {
 		b.WriteString("    MPI_Status own, *seen = mt_seen(status, &own);\n")
 		args = strings.ReplaceAll(args, "status", "seen")
 	}
 	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n", f.name, args)
-	policy, rest, _ := strings.Cut(f.Leave, "(")
 	if rest != ")" {
 		rest = ", " + rest
 	}

@@ -6,8 +6,6 @@
 #include "leave.h"
 #include "lifecycle.h"
 
-#define MT_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
-
 MT_EXPORT int MPI_Init(int *argc, char ***argv)
 {
     mt_span span = mt_enter_init(MT_CALL_INIT, MT_SITE);

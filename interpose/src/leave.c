@@ -5,6 +5,18 @@
 
 #include <stdlib.h>
 
+mt_span mt_enter_rarely(unsigned call, uint64_t site)
+{
+    return mt_enter_from(call, site);
+}
+
+void mt_leave_call(mt_span *s, int rc)
+{
+    (void)rc;
+    if (s->thread)
+        mt_book_bare(s);
+}
+
 static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind kind, int peer, int64_t count,
                             MPI_Datatype type, MPI_Request request)
 {

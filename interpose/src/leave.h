@@ -106,12 +106,7 @@ void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win);
 void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Datatype type);
 
 // Everything else: a call with its time.
-MT_INLINE void mt_leave_call(mt_span *s, int rc)
-{
-    (void)rc;
-    if (s->thread)
-        mt_book_bare(s);
-}
+void mt_leave_call(mt_span *s, int rc);
 
 // Communicator management: the call is booked under the parent.
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made);

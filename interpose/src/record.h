@@ -74,12 +74,11 @@ mt_thread *mt_enter_slow(uint64_t site) MT_SLOW;
 void mt_enter_watched(mt_span *s) MT_SLOW;
 void mt_clock_ran_back(void) MT_SLOW;
 
-// Opens a call. To be inlined into the wrapper: the call site is the
-// wrapper's own return address.
-MT_INLINE mt_span mt_enter(unsigned call)
+// Opens a call from a site.
+MT_INLINE mt_span mt_enter_from(unsigned call, uint64_t site)
 {
     mt_span s;
-    s.site = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    s.site = site;
     s.call = (uint16_t)call;
     s.outer = 0;
     s.thread = mt_self;
@@ -97,6 +96,15 @@ MT_INLINE mt_span mt_enter(unsigned call)
     s.start = mt_ticks();
     return s;
 }
+
+// In a wrapper: its own return address, which is the call site.
+#define MT_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
+
+// Opens a call, inlined into its wrapper; a call that nobody makes in a loop
+// need not be (hundreds of copies take seconds to compile).
+#define mt_enter(call) mt_enter_from(call, MT_SITE)
+#define mt_enter_rare(call) mt_enter_rarely(call, MT_SITE)
+mt_span mt_enter_rarely(unsigned call, uint64_t site);
 
 // Closes a call: its ticks, less those of the calls that the program made
 // inside it from callbacks. (A longjmp out of a callback leaves `inner`

@@ -290,7 +290,7 @@ MT_EXPORT int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype d
 #if MT_HAVE_Send_init
 MT_EXPORT int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SEND_INIT);
     int rc = mt_pmpi.Send_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -300,7 +300,7 @@ MT_EXPORT int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, i
 #if MT_HAVE_Send_init_c
 MT_EXPORT int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SEND_INIT);
     int rc = mt_pmpi.Send_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -310,7 +310,7 @@ MT_EXPORT int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype dat
 #if MT_HAVE_Bsend_init
 MT_EXPORT int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_BSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_BSEND_INIT);
     int rc = mt_pmpi.Bsend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -320,7 +320,7 @@ MT_EXPORT int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Bsend_init_c
 MT_EXPORT int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_BSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_BSEND_INIT);
     int rc = mt_pmpi.Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -330,7 +330,7 @@ MT_EXPORT int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 #if MT_HAVE_Ssend_init
 MT_EXPORT int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SSEND_INIT);
     int rc = mt_pmpi.Ssend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -340,7 +340,7 @@ MT_EXPORT int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Ssend_init_c
 MT_EXPORT int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SSEND_INIT);
     int rc = mt_pmpi.Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -350,7 +350,7 @@ MT_EXPORT int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 #if MT_HAVE_Rsend_init
 MT_EXPORT int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_RSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_RSEND_INIT);
     int rc = mt_pmpi.Rsend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -360,7 +360,7 @@ MT_EXPORT int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Rsend_init_c
 MT_EXPORT int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_RSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_RSEND_INIT);
     int rc = mt_pmpi.Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -370,7 +370,7 @@ MT_EXPORT int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 #if MT_HAVE_Recv_init
 MT_EXPORT int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_RECV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_RECV_INIT);
     int rc = mt_pmpi.Recv_init(buf, count, datatype, source, tag, comm, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -380,7 +380,7 @@ MT_EXPORT int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int sou
 #if MT_HAVE_Recv_init_c
 MT_EXPORT int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_RECV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_RECV_INIT);
     int rc = mt_pmpi.Recv_init_c(buf, count, datatype, source, tag, comm, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -1310,7 +1310,7 @@ MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sen
 #if MT_HAVE_Barrier_init
 MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_BARRIER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_BARRIER_INIT);
     int rc = mt_pmpi.Barrier_init(comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_barrier(), request);
     return rc;
@@ -1320,7 +1320,7 @@ MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reques
 #if MT_HAVE_Bcast_init
 MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_BCAST_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_BCAST_INIT);
     int rc = mt_pmpi.Bcast_init(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1330,7 +1330,7 @@ MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int
 #if MT_HAVE_Bcast_init_c
 MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_BCAST_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_BCAST_INIT);
     int rc = mt_pmpi.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1340,7 +1340,7 @@ MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datat
 #if MT_HAVE_Gather_init
 MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_GATHER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_GATHER_INIT);
     int rc = mt_pmpi.Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1350,7 +1350,7 @@ MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype s
 #if MT_HAVE_Gather_init_c
 MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_GATHER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_GATHER_INIT);
     int rc = mt_pmpi.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1360,7 +1360,7 @@ MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
 #if MT_HAVE_Gatherv_init
 MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_GATHERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_GATHERV_INIT);
     int rc = mt_pmpi.Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1370,7 +1370,7 @@ MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype 
 #if MT_HAVE_Gatherv_init_c
 MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_GATHERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_GATHERV_INIT);
     int rc = mt_pmpi.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1380,7 +1380,7 @@ MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 #if MT_HAVE_Scatter_init
 MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SCATTER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SCATTER_INIT);
     int rc = mt_pmpi.Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1390,7 +1390,7 @@ MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype 
 #if MT_HAVE_Scatter_init_c
 MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SCATTER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SCATTER_INIT);
     int rc = mt_pmpi.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1400,7 +1400,7 @@ MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 #if MT_HAVE_Scatterv_init
 MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SCATTERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SCATTERV_INIT);
     int rc = mt_pmpi.Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1410,7 +1410,7 @@ MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], con
 #if MT_HAVE_Scatterv_init_c
 MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SCATTERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SCATTERV_INIT);
     int rc = mt_pmpi.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1420,7 +1420,7 @@ MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcount
 #if MT_HAVE_Allgather_init
 MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLGATHER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLGATHER_INIT);
     int rc = mt_pmpi.Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1430,7 +1430,7 @@ MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatyp
 #if MT_HAVE_Allgather_init_c
 MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLGATHER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLGATHER_INIT);
     int rc = mt_pmpi.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1440,7 +1440,7 @@ MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
 #if MT_HAVE_Allgatherv_init
 MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLGATHERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLGATHERV_INIT);
     int rc = mt_pmpi.Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1450,7 +1450,7 @@ MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Dataty
 #if MT_HAVE_Allgatherv_init_c
 MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLGATHERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLGATHERV_INIT);
     int rc = mt_pmpi.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1460,7 +1460,7 @@ MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
 #if MT_HAVE_Alltoall_init
 MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLTOALL_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALL_INIT);
     int rc = mt_pmpi.Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1470,7 +1470,7 @@ MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype
 #if MT_HAVE_Alltoall_init_c
 MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLTOALL_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALL_INIT);
     int rc = mt_pmpi.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1480,7 +1480,7 @@ MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
 #if MT_HAVE_Alltoallv_init
 MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLTOALLV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALLV_INIT);
     int rc = mt_pmpi.Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1490,7 +1490,7 @@ MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], co
 #if MT_HAVE_Alltoallv_init_c
 MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLTOALLV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALLV_INIT);
     int rc = mt_pmpi.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1500,7 +1500,7 @@ MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
 #if MT_HAVE_Alltoallw_init
 MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLTOALLW_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALLW_INIT);
     int rc = mt_pmpi.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1510,7 +1510,7 @@ MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], co
 #if MT_HAVE_Alltoallw_init_c
 MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLTOALLW_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALLW_INIT);
     int rc = mt_pmpi.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1520,7 +1520,7 @@ MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
 #if MT_HAVE_Reduce_init
 MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_INIT);
     int rc = mt_pmpi.Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1530,7 +1530,7 @@ MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI
 #if MT_HAVE_Reduce_init_c
 MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_INIT);
     int rc = mt_pmpi.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1540,7 +1540,7 @@ MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 #if MT_HAVE_Allreduce_init
 MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLREDUCE_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLREDUCE_INIT);
     int rc = mt_pmpi.Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1550,7 +1550,7 @@ MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, 
 #if MT_HAVE_Allreduce_init_c
 MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_ALLREDUCE_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_ALLREDUCE_INIT);
     int rc = mt_pmpi.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1560,7 +1560,7 @@ MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count
 #if MT_HAVE_Reduce_scatter_init
 MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_INIT);
     int rc = mt_pmpi.Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1570,7 +1570,7 @@ MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const 
 #if MT_HAVE_Reduce_scatter_init_c
 MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_INIT);
     int rc = mt_pmpi.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1580,7 +1580,7 @@ MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, cons
 #if MT_HAVE_Reduce_scatter_block_init
 MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER_BLOCK_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_BLOCK_INIT);
     int rc = mt_pmpi.Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1590,7 +1590,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, 
 #if MT_HAVE_Reduce_scatter_block_init_c
 MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER_BLOCK_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_BLOCK_INIT);
     int rc = mt_pmpi.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1600,7 +1600,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf
 #if MT_HAVE_Scan_init
 MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SCAN_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SCAN_INIT);
     int rc = mt_pmpi.Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1610,7 +1610,7 @@ MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_D
 #if MT_HAVE_Scan_init_c
 MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_SCAN_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_SCAN_INIT);
     int rc = mt_pmpi.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1620,7 +1620,7 @@ MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count coun
 #if MT_HAVE_Exscan_init
 MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_EXSCAN_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_EXSCAN_INIT);
     int rc = mt_pmpi.Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1630,7 +1630,7 @@ MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI
 #if MT_HAVE_Exscan_init_c
 MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_EXSCAN_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_EXSCAN_INIT);
     int rc = mt_pmpi.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1640,7 +1640,7 @@ MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 #if MT_HAVE_Neighbor_allgather_init
 MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHER_INIT);
     int rc = mt_pmpi.Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1650,7 +1650,7 @@ MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MP
 #if MT_HAVE_Neighbor_allgather_init_c
 MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHER_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHER_INIT);
     int rc = mt_pmpi.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1660,7 +1660,7 @@ MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendc
 #if MT_HAVE_Neighbor_allgatherv_init
 MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHERV_INIT);
     int rc = mt_pmpi.Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1670,7 +1670,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, M
 #if MT_HAVE_Neighbor_allgatherv_init_c
 MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHERV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHERV_INIT);
     int rc = mt_pmpi.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1680,7 +1680,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count send
 #if MT_HAVE_Neighbor_alltoall_init
 MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALL_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALL_INIT);
     int rc = mt_pmpi.Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1690,7 +1690,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI
 #if MT_HAVE_Neighbor_alltoall_init_c
 MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALL_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALL_INIT);
     int rc = mt_pmpi.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1700,7 +1700,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendco
 #if MT_HAVE_Neighbor_alltoallv_init
 MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLV_INIT);
     int rc = mt_pmpi.Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1710,7 +1710,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcou
 #if MT_HAVE_Neighbor_alltoallv_init_c
 MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLV_INIT);
     int rc = mt_pmpi.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1720,7 +1720,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count
 #if MT_HAVE_Neighbor_alltoallw_init
 MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLW_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLW_INIT);
     int rc = mt_pmpi.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -1730,7 +1730,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcou
 #if MT_HAVE_Neighbor_alltoallw_init_c
 MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLW_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLW_INIT);
     int rc = mt_pmpi.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -1740,7 +1740,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count
 #if MT_HAVE_Comm_dup
 MT_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_DUP);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_DUP);
     int rc = mt_pmpi.Comm_dup(comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -1750,7 +1750,7 @@ MT_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 #if MT_HAVE_Comm_dup_with_info
 MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_DUP_WITH_INFO);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_DUP_WITH_INFO);
     int rc = mt_pmpi.Comm_dup_with_info(comm, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -1760,7 +1760,7 @@ MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *new
 #if MT_HAVE_Comm_idup
 MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_IDUP);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_IDUP);
     int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
     mt_leave_comm_idup(&span, rc, comm, newcomm, request);
     return rc;
@@ -1770,7 +1770,7 @@ MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *reque
 #if MT_HAVE_Comm_idup_with_info
 MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_IDUP_WITH_INFO);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_IDUP_WITH_INFO);
     int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
     mt_leave_comm_idup(&span, rc, comm, newcomm, request);
     return rc;
@@ -1780,7 +1780,7 @@ MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *ne
 #if MT_HAVE_Comm_create
 MT_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_CREATE);
     int rc = mt_pmpi.Comm_create(comm, group, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -1790,7 +1790,7 @@ MT_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 #if MT_HAVE_Comm_create_group
 MT_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_CREATE_GROUP);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_CREATE_GROUP);
     int rc = mt_pmpi.Comm_create_group(comm, group, tag, newcomm);
     mt_leave_comm_group(&span, rc, comm, tag, newcomm);
     return rc;
@@ -1800,7 +1800,7 @@ MT_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI
 #if MT_HAVE_Comm_split
 MT_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SPLIT);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SPLIT);
     int rc = mt_pmpi.Comm_split(comm, color, key, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -1810,7 +1810,7 @@ MT_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcom
 #if MT_HAVE_Comm_split_type
 MT_EXPORT int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SPLIT_TYPE);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SPLIT_TYPE);
     int rc = mt_pmpi.Comm_split_type(comm, split_type, key, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -1820,7 +1820,7 @@ MT_EXPORT int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_In
 #if MT_HAVE_Intercomm_create
 MT_EXPORT int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
 {
-    mt_span span = mt_enter(MT_CALL_INTERCOMM_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_INTERCOMM_CREATE);
     int rc = mt_pmpi.Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
     mt_leave_intercomm(&span, rc, local_comm, tag, newintercomm);
     return rc;
@@ -1830,7 +1830,7 @@ MT_EXPORT int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Co
 #if MT_HAVE_Intercomm_merge
 MT_EXPORT int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
-    mt_span span = mt_enter(MT_CALL_INTERCOMM_MERGE);
+    mt_span span = mt_enter_rare(MT_CALL_INTERCOMM_MERGE);
     int rc = mt_pmpi.Intercomm_merge(intercomm, high, newintracomm);
     mt_leave_comm(&span, rc, intercomm, newintracomm);
     return rc;
@@ -1840,7 +1840,7 @@ MT_EXPORT int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newint
 #if MT_HAVE_Cart_create
 MT_EXPORT int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
 {
-    mt_span span = mt_enter(MT_CALL_CART_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_CART_CREATE);
     int rc = mt_pmpi.Cart_create(old_comm, ndims, dims, periods, reorder, comm_cart);
     mt_leave_comm(&span, rc, old_comm, comm_cart);
     return rc;
@@ -1850,7 +1850,7 @@ MT_EXPORT int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], co
 #if MT_HAVE_Cart_sub
 MT_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_CART_SUB);
+    mt_span span = mt_enter_rare(MT_CALL_CART_SUB);
     int rc = mt_pmpi.Cart_sub(comm, remain_dims, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -1860,7 +1860,7 @@ MT_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *new
 #if MT_HAVE_Graph_create
 MT_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *comm_graph)
 {
-    mt_span span = mt_enter(MT_CALL_GRAPH_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_GRAPH_CREATE);
     int rc = mt_pmpi.Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph);
     mt_leave_comm(&span, rc, comm_old, comm_graph);
     return rc;
@@ -1870,7 +1870,7 @@ MT_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[],
 #if MT_HAVE_Dist_graph_create
 MT_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int nodes[], const int degrees[], const int targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_DIST_GRAPH_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_DIST_GRAPH_CREATE);
     int rc = mt_pmpi.Dist_graph_create(comm_old, n, nodes, degrees, targets, weights, info, reorder, newcomm);
     mt_leave_comm(&span, rc, comm_old, newcomm);
     return rc;
@@ -1880,7 +1880,7 @@ MT_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int nodes[],
 #if MT_HAVE_Dist_graph_create_adjacent
 MT_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
-    mt_span span = mt_enter(MT_CALL_DIST_GRAPH_CREATE_ADJACENT);
+    mt_span span = mt_enter_rare(MT_CALL_DIST_GRAPH_CREATE_ADJACENT);
     int rc = mt_pmpi.Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
     mt_leave_comm(&span, rc, comm_old, comm_dist_graph);
     return rc;
@@ -1890,7 +1890,7 @@ MT_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, co
 #if MT_HAVE_Comm_set_name
 MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SET_NAME);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SET_NAME);
     int rc = mt_pmpi.Comm_set_name(comm, comm_name);
     mt_leave_comm_name(&span, rc, comm, comm_name);
     return rc;
@@ -2230,7 +2230,7 @@ MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
 #if MT_HAVE_Win_create
 MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_CREATE);
     int rc = mt_pmpi.Win_create(base, size, disp_unit, info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2240,7 +2240,7 @@ MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info 
 #if MT_HAVE_Win_create_c
 MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_CREATE);
     int rc = mt_pmpi.Win_create_c(base, size, disp_unit, info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2250,7 +2250,7 @@ MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MP
 #if MT_HAVE_Win_allocate
 MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_ALLOCATE);
     int rc = mt_pmpi.Win_allocate(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2260,7 +2260,7 @@ MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_
 #if MT_HAVE_Win_allocate_c
 MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_ALLOCATE);
     int rc = mt_pmpi.Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2270,7 +2270,7 @@ MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info inf
 #if MT_HAVE_Win_allocate_shared
 MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_ALLOCATE_SHARED);
     int rc = mt_pmpi.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2280,7 +2280,7 @@ MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info inf
 #if MT_HAVE_Win_allocate_shared_c
 MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_ALLOCATE_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_ALLOCATE_SHARED);
     int rc = mt_pmpi.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2290,7 +2290,7 @@ MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_I
 #if MT_HAVE_Win_create_dynamic
 MT_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    mt_span span = mt_enter(MT_CALL_WIN_CREATE_DYNAMIC);
+    mt_span span = mt_enter_rare(MT_CALL_WIN_CREATE_DYNAMIC);
     int rc = mt_pmpi.Win_create_dynamic(info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2340,7 +2340,7 @@ MT_EXPORT int MPI_Win_set_info(MPI_Win win, MPI_Info info)
 #if MT_HAVE_File_close
 MT_EXPORT int MPI_File_close(MPI_File *fh)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_CLOSE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_CLOSE);
     int rc = mt_pmpi.File_close(fh);
     mt_leave_call(&span, rc);
     return rc;
@@ -2350,7 +2350,7 @@ MT_EXPORT int MPI_File_close(MPI_File *fh)
 #if MT_HAVE_File_delete
 MT_EXPORT int MPI_File_delete(const char *filename, MPI_Info info)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_DELETE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_DELETE);
     int rc = mt_pmpi.File_delete(filename, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -2360,7 +2360,7 @@ MT_EXPORT int MPI_File_delete(const char *filename, MPI_Info info)
 #if MT_HAVE_File_get_position_shared
 MT_EXPORT int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_GET_POSITION_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_POSITION_SHARED);
     int rc = mt_pmpi.File_get_position_shared(fh, offset);
     mt_leave_call(&span, rc);
     return rc;
@@ -2370,7 +2370,7 @@ MT_EXPORT int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
 #if MT_HAVE_File_iread
 MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD);
     int rc = mt_pmpi.File_iread(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2380,7 +2380,7 @@ MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype dat
 #if MT_HAVE_File_iread_c
 MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD);
     int rc = mt_pmpi.File_iread_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2390,7 +2390,7 @@ MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Data
 #if MT_HAVE_File_iread_all
 MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_ALL);
     int rc = mt_pmpi.File_iread_all(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2400,7 +2400,7 @@ MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype
 #if MT_HAVE_File_iread_all_c
 MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_ALL);
     int rc = mt_pmpi.File_iread_all_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2410,7 +2410,7 @@ MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_
 #if MT_HAVE_File_iread_at
 MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_AT);
     int rc = mt_pmpi.File_iread_at(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2420,7 +2420,7 @@ MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int c
 #if MT_HAVE_File_iread_at_c
 MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_AT);
     int rc = mt_pmpi.File_iread_at_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2430,7 +2430,7 @@ MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI
 #if MT_HAVE_File_iread_at_all
 MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_AT_ALL);
     int rc = mt_pmpi.File_iread_at_all(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2440,7 +2440,7 @@ MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, i
 #if MT_HAVE_File_iread_at_all_c
 MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_AT_ALL);
     int rc = mt_pmpi.File_iread_at_all_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2450,7 +2450,7 @@ MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf,
 #if MT_HAVE_File_iread_shared
 MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_SHARED);
     int rc = mt_pmpi.File_iread_shared(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2460,7 +2460,7 @@ MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datat
 #if MT_HAVE_File_iread_shared_c
 MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IREAD_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IREAD_SHARED);
     int rc = mt_pmpi.File_iread_shared_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2470,7 +2470,7 @@ MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, M
 #if MT_HAVE_File_iwrite
 MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE);
     int rc = mt_pmpi.File_iwrite(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2480,7 +2480,7 @@ MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datat
 #if MT_HAVE_File_iwrite_c
 MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE);
     int rc = mt_pmpi.File_iwrite_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2490,7 +2490,7 @@ MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, M
 #if MT_HAVE_File_iwrite_all
 MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_ALL);
     int rc = mt_pmpi.File_iwrite_all(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2500,7 +2500,7 @@ MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_D
 #if MT_HAVE_File_iwrite_all_c
 MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_ALL);
     int rc = mt_pmpi.File_iwrite_all_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2510,7 +2510,7 @@ MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count coun
 #if MT_HAVE_File_iwrite_at
 MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_AT);
     int rc = mt_pmpi.File_iwrite_at(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2520,7 +2520,7 @@ MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf
 #if MT_HAVE_File_iwrite_at_c
 MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_AT);
     int rc = mt_pmpi.File_iwrite_at_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2530,7 +2530,7 @@ MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *b
 #if MT_HAVE_File_iwrite_at_all
 MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_AT_ALL);
     int rc = mt_pmpi.File_iwrite_at_all(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2540,7 +2540,7 @@ MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void 
 #if MT_HAVE_File_iwrite_at_all_c
 MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_AT_ALL);
     int rc = mt_pmpi.File_iwrite_at_all_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2550,7 +2550,7 @@ MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const voi
 #if MT_HAVE_File_iwrite_shared
 MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_SHARED);
     int rc = mt_pmpi.File_iwrite_shared(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2560,7 +2560,7 @@ MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MP
 #if MT_HAVE_File_iwrite_shared_c
 MT_EXPORT int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_IWRITE_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_IWRITE_SHARED);
     int rc = mt_pmpi.File_iwrite_shared_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2570,7 +2570,7 @@ MT_EXPORT int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count c
 #if MT_HAVE_File_open
 MT_EXPORT int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_OPEN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_OPEN);
     int rc = mt_pmpi.File_open(comm, filename, amode, info, fh);
     mt_leave_call(&span, rc);
     return rc;
@@ -2580,7 +2580,7 @@ MT_EXPORT int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_
 #if MT_HAVE_File_preallocate
 MT_EXPORT int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_PREALLOCATE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_PREALLOCATE);
     int rc = mt_pmpi.File_preallocate(fh, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -2590,7 +2590,7 @@ MT_EXPORT int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
 #if MT_HAVE_File_read
 MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ);
     int rc = mt_pmpi.File_read(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2600,7 +2600,7 @@ MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype data
 #if MT_HAVE_File_read_c
 MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ);
     int rc = mt_pmpi.File_read_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2610,7 +2610,7 @@ MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datat
 #if MT_HAVE_File_read_all
 MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ALL);
     int rc = mt_pmpi.File_read_all(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2620,7 +2620,7 @@ MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype 
 #if MT_HAVE_File_read_all_c
 MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ALL);
     int rc = mt_pmpi.File_read_all_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2630,7 +2630,7 @@ MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_D
 #if MT_HAVE_File_read_all_begin
 MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ALL_BEGIN);
     int rc = mt_pmpi.File_read_all_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2640,7 +2640,7 @@ MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Dat
 #if MT_HAVE_File_read_all_begin_c
 MT_EXPORT int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ALL_BEGIN);
     int rc = mt_pmpi.File_read_all_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2650,7 +2650,7 @@ MT_EXPORT int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count,
 #if MT_HAVE_File_read_all_end
 MT_EXPORT int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ALL_END);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ALL_END);
     int rc = mt_pmpi.File_read_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -2660,7 +2660,7 @@ MT_EXPORT int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
 #if MT_HAVE_File_read_at
 MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT);
     int rc = mt_pmpi.File_read_at(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2670,7 +2670,7 @@ MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int co
 #if MT_HAVE_File_read_at_c
 MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT);
     int rc = mt_pmpi.File_read_at_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2680,7 +2680,7 @@ MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_
 #if MT_HAVE_File_read_at_all
 MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT_ALL);
     int rc = mt_pmpi.File_read_at_all(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2690,7 +2690,7 @@ MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, in
 #if MT_HAVE_File_read_at_all_c
 MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT_ALL);
     int rc = mt_pmpi.File_read_at_all_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2700,7 +2700,7 @@ MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, 
 #if MT_HAVE_File_read_at_all_begin
 MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT_ALL_BEGIN);
     int rc = mt_pmpi.File_read_at_all_begin(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2710,7 +2710,7 @@ MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *b
 #if MT_HAVE_File_read_at_all_begin_c
 MT_EXPORT int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT_ALL_BEGIN);
     int rc = mt_pmpi.File_read_at_all_begin_c(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2720,7 +2720,7 @@ MT_EXPORT int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void 
 #if MT_HAVE_File_read_at_all_end
 MT_EXPORT int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_AT_ALL_END);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_AT_ALL_END);
     int rc = mt_pmpi.File_read_at_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -2730,7 +2730,7 @@ MT_EXPORT int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *statu
 #if MT_HAVE_File_read_ordered
 MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ORDERED);
     int rc = mt_pmpi.File_read_ordered(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2740,7 +2740,7 @@ MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datat
 #if MT_HAVE_File_read_ordered_c
 MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ORDERED);
     int rc = mt_pmpi.File_read_ordered_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2750,7 +2750,7 @@ MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, M
 #if MT_HAVE_File_read_ordered_begin
 MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ORDERED_BEGIN);
     int rc = mt_pmpi.File_read_ordered_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2760,7 +2760,7 @@ MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI
 #if MT_HAVE_File_read_ordered_begin_c
 MT_EXPORT int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ORDERED_BEGIN);
     int rc = mt_pmpi.File_read_ordered_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2770,7 +2770,7 @@ MT_EXPORT int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count co
 #if MT_HAVE_File_read_ordered_end
 MT_EXPORT int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_ORDERED_END);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_ORDERED_END);
     int rc = mt_pmpi.File_read_ordered_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -2780,7 +2780,7 @@ MT_EXPORT int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *stat
 #if MT_HAVE_File_read_shared
 MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_SHARED);
     int rc = mt_pmpi.File_read_shared(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2790,7 +2790,7 @@ MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Dataty
 #if MT_HAVE_File_read_shared_c
 MT_EXPORT int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_READ_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_READ_SHARED);
     int rc = mt_pmpi.File_read_shared_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2800,7 +2800,7 @@ MT_EXPORT int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MP
 #if MT_HAVE_File_seek
 MT_EXPORT int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SEEK);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SEEK);
     int rc = mt_pmpi.File_seek(fh, offset, whence);
     mt_leave_call(&span, rc);
     return rc;
@@ -2810,7 +2810,7 @@ MT_EXPORT int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
 #if MT_HAVE_File_seek_shared
 MT_EXPORT int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SEEK_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SEEK_SHARED);
     int rc = mt_pmpi.File_seek_shared(fh, offset, whence);
     mt_leave_call(&span, rc);
     return rc;
@@ -2820,7 +2820,7 @@ MT_EXPORT int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 #if MT_HAVE_File_set_atomicity
 MT_EXPORT int MPI_File_set_atomicity(MPI_File fh, int flag)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SET_ATOMICITY);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SET_ATOMICITY);
     int rc = mt_pmpi.File_set_atomicity(fh, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -2830,7 +2830,7 @@ MT_EXPORT int MPI_File_set_atomicity(MPI_File fh, int flag)
 #if MT_HAVE_File_set_info
 MT_EXPORT int MPI_File_set_info(MPI_File fh, MPI_Info info)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SET_INFO);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SET_INFO);
     int rc = mt_pmpi.File_set_info(fh, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -2840,7 +2840,7 @@ MT_EXPORT int MPI_File_set_info(MPI_File fh, MPI_Info info)
 #if MT_HAVE_File_set_size
 MT_EXPORT int MPI_File_set_size(MPI_File fh, MPI_Offset size)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SET_SIZE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SET_SIZE);
     int rc = mt_pmpi.File_set_size(fh, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -2850,7 +2850,7 @@ MT_EXPORT int MPI_File_set_size(MPI_File fh, MPI_Offset size)
 #if MT_HAVE_File_set_view
 MT_EXPORT int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SET_VIEW);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SET_VIEW);
     int rc = mt_pmpi.File_set_view(fh, disp, etype, filetype, datarep, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -2860,7 +2860,7 @@ MT_EXPORT int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype
 #if MT_HAVE_File_sync
 MT_EXPORT int MPI_File_sync(MPI_File fh)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_SYNC);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SYNC);
     int rc = mt_pmpi.File_sync(fh);
     mt_leave_call(&span, rc);
     return rc;
@@ -2870,7 +2870,7 @@ MT_EXPORT int MPI_File_sync(MPI_File fh)
 #if MT_HAVE_File_write
 MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE);
     int rc = mt_pmpi.File_write(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2880,7 +2880,7 @@ MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Dataty
 #if MT_HAVE_File_write_c
 MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE);
     int rc = mt_pmpi.File_write_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2890,7 +2890,7 @@ MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MP
 #if MT_HAVE_File_write_all
 MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ALL);
     int rc = mt_pmpi.File_write_all(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2900,7 +2900,7 @@ MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Da
 #if MT_HAVE_File_write_all_c
 MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ALL);
     int rc = mt_pmpi.File_write_all_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2910,7 +2910,7 @@ MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count
 #if MT_HAVE_File_write_all_begin
 MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ALL_BEGIN);
     int rc = mt_pmpi.File_write_all_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2920,7 +2920,7 @@ MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, 
 #if MT_HAVE_File_write_all_begin_c
 MT_EXPORT int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ALL_BEGIN);
     int rc = mt_pmpi.File_write_all_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2930,7 +2930,7 @@ MT_EXPORT int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count
 #if MT_HAVE_File_write_all_end
 MT_EXPORT int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ALL_END);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ALL_END);
     int rc = mt_pmpi.File_write_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -2940,7 +2940,7 @@ MT_EXPORT int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *s
 #if MT_HAVE_File_write_at
 MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT);
     int rc = mt_pmpi.File_write_at(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2950,7 +2950,7 @@ MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf,
 #if MT_HAVE_File_write_at_c
 MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT);
     int rc = mt_pmpi.File_write_at_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2960,7 +2960,7 @@ MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *bu
 #if MT_HAVE_File_write_at_all
 MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT_ALL);
     int rc = mt_pmpi.File_write_at_all(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2970,7 +2970,7 @@ MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *
 #if MT_HAVE_File_write_at_all_c
 MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT_ALL);
     int rc = mt_pmpi.File_write_at_all_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2980,7 +2980,7 @@ MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void
 #if MT_HAVE_File_write_at_all_begin
 MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT_ALL_BEGIN);
     int rc = mt_pmpi.File_write_at_all_begin(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2990,7 +2990,7 @@ MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const 
 #if MT_HAVE_File_write_at_all_begin_c
 MT_EXPORT int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT_ALL_BEGIN);
     int rc = mt_pmpi.File_write_at_all_begin_c(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3000,7 +3000,7 @@ MT_EXPORT int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, cons
 #if MT_HAVE_File_write_at_all_end
 MT_EXPORT int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_AT_ALL_END);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_AT_ALL_END);
     int rc = mt_pmpi.File_write_at_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -3010,7 +3010,7 @@ MT_EXPORT int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status
 #if MT_HAVE_File_write_ordered
 MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ORDERED);
     int rc = mt_pmpi.File_write_ordered(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3020,7 +3020,7 @@ MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MP
 #if MT_HAVE_File_write_ordered_c
 MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ORDERED);
     int rc = mt_pmpi.File_write_ordered_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3030,7 +3030,7 @@ MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count c
 #if MT_HAVE_File_write_ordered_begin
 MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ORDERED_BEGIN);
     int rc = mt_pmpi.File_write_ordered_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3040,7 +3040,7 @@ MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int cou
 #if MT_HAVE_File_write_ordered_begin_c
 MT_EXPORT int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED_BEGIN);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ORDERED_BEGIN);
     int rc = mt_pmpi.File_write_ordered_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3050,7 +3050,7 @@ MT_EXPORT int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_C
 #if MT_HAVE_File_write_ordered_end
 MT_EXPORT int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_ORDERED_END);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_ORDERED_END);
     int rc = mt_pmpi.File_write_ordered_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -3060,7 +3060,7 @@ MT_EXPORT int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Statu
 #if MT_HAVE_File_write_shared
 MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_SHARED);
     int rc = mt_pmpi.File_write_shared(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3070,7 +3070,7 @@ MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI
 #if MT_HAVE_File_write_shared_c
 MT_EXPORT int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_FILE_WRITE_SHARED);
+    mt_span span = mt_enter_rare(MT_CALL_FILE_WRITE_SHARED);
     int rc = mt_pmpi.File_write_shared_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3080,7 +3080,7 @@ MT_EXPORT int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count co
 #if MT_HAVE_Alloc_mem
 MT_EXPORT int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
-    mt_span span = mt_enter(MT_CALL_ALLOC_MEM);
+    mt_span span = mt_enter_rare(MT_CALL_ALLOC_MEM);
     int rc = mt_pmpi.Alloc_mem(size, info, baseptr);
     mt_leave_call(&span, rc);
     return rc;
@@ -3090,7 +3090,7 @@ MT_EXPORT int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 #if MT_HAVE_Free_mem
 MT_EXPORT int MPI_Free_mem(void *base)
 {
-    mt_span span = mt_enter(MT_CALL_FREE_MEM);
+    mt_span span = mt_enter_rare(MT_CALL_FREE_MEM);
     int rc = mt_pmpi.Free_mem(base);
     mt_leave_call(&span, rc);
     return rc;
@@ -3100,7 +3100,7 @@ MT_EXPORT int MPI_Free_mem(void *base)
 #if MT_HAVE_Buffer_attach
 MT_EXPORT int MPI_Buffer_attach(void *buffer, int size)
 {
-    mt_span span = mt_enter(MT_CALL_BUFFER_ATTACH);
+    mt_span span = mt_enter_rare(MT_CALL_BUFFER_ATTACH);
     int rc = mt_pmpi.Buffer_attach(buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3110,7 +3110,7 @@ MT_EXPORT int MPI_Buffer_attach(void *buffer, int size)
 #if MT_HAVE_Buffer_attach_c
 MT_EXPORT int MPI_Buffer_attach_c(void *buffer, MPI_Count size)
 {
-    mt_span span = mt_enter(MT_CALL_BUFFER_ATTACH);
+    mt_span span = mt_enter_rare(MT_CALL_BUFFER_ATTACH);
     int rc = mt_pmpi.Buffer_attach_c(buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3120,7 +3120,7 @@ MT_EXPORT int MPI_Buffer_attach_c(void *buffer, MPI_Count size)
 #if MT_HAVE_Buffer_detach
 MT_EXPORT int MPI_Buffer_detach(void *buffer_addr, int *size)
 {
-    mt_span span = mt_enter(MT_CALL_BUFFER_DETACH);
+    mt_span span = mt_enter_rare(MT_CALL_BUFFER_DETACH);
     int rc = mt_pmpi.Buffer_detach(buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3130,7 +3130,7 @@ MT_EXPORT int MPI_Buffer_detach(void *buffer_addr, int *size)
 #if MT_HAVE_Buffer_detach_c
 MT_EXPORT int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 {
-    mt_span span = mt_enter(MT_CALL_BUFFER_DETACH);
+    mt_span span = mt_enter_rare(MT_CALL_BUFFER_DETACH);
     int rc = mt_pmpi.Buffer_detach_c(buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3140,7 +3140,7 @@ MT_EXPORT int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 #if MT_HAVE_Type_commit
 MT_EXPORT int MPI_Type_commit(MPI_Datatype *datatype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_COMMIT);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_COMMIT);
     int rc = mt_pmpi.Type_commit(datatype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3150,7 +3150,7 @@ MT_EXPORT int MPI_Type_commit(MPI_Datatype *datatype)
 #if MT_HAVE_Type_contiguous
 MT_EXPORT int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CONTIGUOUS);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CONTIGUOUS);
     int rc = mt_pmpi.Type_contiguous(count, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3160,7 +3160,7 @@ MT_EXPORT int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype 
 #if MT_HAVE_Type_contiguous_c
 MT_EXPORT int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CONTIGUOUS);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CONTIGUOUS);
     int rc = mt_pmpi.Type_contiguous_c(count, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3170,7 +3170,7 @@ MT_EXPORT int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_D
 #if MT_HAVE_Type_vector
 MT_EXPORT int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_VECTOR);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_VECTOR);
     int rc = mt_pmpi.Type_vector(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3180,7 +3180,7 @@ MT_EXPORT int MPI_Type_vector(int count, int blocklength, int stride, MPI_Dataty
 #if MT_HAVE_Type_vector_c
 MT_EXPORT int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_VECTOR);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_VECTOR);
     int rc = mt_pmpi.Type_vector_c(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3190,7 +3190,7 @@ MT_EXPORT int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Coun
 #if MT_HAVE_Type_indexed
 MT_EXPORT int MPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_INDEXED);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_INDEXED);
     int rc = mt_pmpi.Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3200,7 +3200,7 @@ MT_EXPORT int MPI_Type_indexed(int count, const int array_of_blocklengths[], con
 #if MT_HAVE_Type_indexed_c
 MT_EXPORT int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_INDEXED);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_INDEXED);
     int rc = mt_pmpi.Type_indexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3210,7 +3210,7 @@ MT_EXPORT int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_block
 #if MT_HAVE_Type_create_hvector
 MT_EXPORT int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HVECTOR);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_HVECTOR);
     int rc = mt_pmpi.Type_create_hvector(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3220,7 +3220,7 @@ MT_EXPORT int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint strid
 #if MT_HAVE_Type_create_hvector_c
 MT_EXPORT int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HVECTOR);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_HVECTOR);
     int rc = mt_pmpi.Type_create_hvector_c(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3230,7 +3230,7 @@ MT_EXPORT int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, 
 #if MT_HAVE_Type_create_hindexed
 MT_EXPORT int MPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_HINDEXED);
     int rc = mt_pmpi.Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3240,7 +3240,7 @@ MT_EXPORT int MPI_Type_create_hindexed(int count, const int array_of_blocklength
 #if MT_HAVE_Type_create_hindexed_c
 MT_EXPORT int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_HINDEXED);
     int rc = mt_pmpi.Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3250,7 +3250,7 @@ MT_EXPORT int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_
 #if MT_HAVE_Type_create_hindexed_block
 MT_EXPORT int MPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK);
     int rc = mt_pmpi.Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3260,7 +3260,7 @@ MT_EXPORT int MPI_Type_create_hindexed_block(int count, int blocklength, const M
 #if MT_HAVE_Type_create_hindexed_block_c
 MT_EXPORT int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK);
     int rc = mt_pmpi.Type_create_hindexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3270,7 +3270,7 @@ MT_EXPORT int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blockl
 #if MT_HAVE_Type_create_indexed_block
 MT_EXPORT int MPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_INDEXED_BLOCK);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_INDEXED_BLOCK);
     int rc = mt_pmpi.Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3280,7 +3280,7 @@ MT_EXPORT int MPI_Type_create_indexed_block(int count, int blocklength, const in
 #if MT_HAVE_Type_create_indexed_block_c
 MT_EXPORT int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_INDEXED_BLOCK);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_INDEXED_BLOCK);
     int rc = mt_pmpi.Type_create_indexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3290,7 +3290,7 @@ MT_EXPORT int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blockle
 #if MT_HAVE_Type_create_struct
 MT_EXPORT int MPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_STRUCT);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_STRUCT);
     int rc = mt_pmpi.Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3300,7 +3300,7 @@ MT_EXPORT int MPI_Type_create_struct(int count, const int array_of_blocklengths[
 #if MT_HAVE_Type_create_struct_c
 MT_EXPORT int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_STRUCT);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_STRUCT);
     int rc = mt_pmpi.Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3310,7 +3310,7 @@ MT_EXPORT int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of
 #if MT_HAVE_Type_create_subarray
 MT_EXPORT int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_SUBARRAY);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_SUBARRAY);
     int rc = mt_pmpi.Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3320,7 +3320,7 @@ MT_EXPORT int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], co
 #if MT_HAVE_Type_create_subarray_c
 MT_EXPORT int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_SUBARRAY);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_SUBARRAY);
     int rc = mt_pmpi.Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3330,7 +3330,7 @@ MT_EXPORT int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_siz
 #if MT_HAVE_Type_create_darray
 MT_EXPORT int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_DARRAY);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_DARRAY);
     int rc = mt_pmpi.Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3340,7 +3340,7 @@ MT_EXPORT int MPI_Type_create_darray(int size, int rank, int ndims, const int ar
 #if MT_HAVE_Type_create_darray_c
 MT_EXPORT int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_DARRAY);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_DARRAY);
     int rc = mt_pmpi.Type_create_darray_c(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3350,7 +3350,7 @@ MT_EXPORT int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_
 #if MT_HAVE_Type_create_resized
 MT_EXPORT int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_RESIZED);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_RESIZED);
     int rc = mt_pmpi.Type_create_resized(oldtype, lb, extent, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3360,7 +3360,7 @@ MT_EXPORT int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Ain
 #if MT_HAVE_Type_create_resized_c
 MT_EXPORT int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_CREATE_RESIZED);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_RESIZED);
     int rc = mt_pmpi.Type_create_resized_c(oldtype, lb, extent, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3370,7 +3370,7 @@ MT_EXPORT int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_
 #if MT_HAVE_Type_dup
 MT_EXPORT int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter(MT_CALL_TYPE_DUP);
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_DUP);
     int rc = mt_pmpi.Type_dup(oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3380,7 +3380,7 @@ MT_EXPORT int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 #if MT_HAVE_Pack
 MT_EXPORT int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)
 {
-    mt_span span = mt_enter(MT_CALL_PACK);
+    mt_span span = mt_enter_rare(MT_CALL_PACK);
     int rc = mt_pmpi.Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3390,7 +3390,7 @@ MT_EXPORT int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, vo
 #if MT_HAVE_Pack_c
 MT_EXPORT int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
 {
-    mt_span span = mt_enter(MT_CALL_PACK);
+    mt_span span = mt_enter_rare(MT_CALL_PACK);
     int rc = mt_pmpi.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3400,7 +3400,7 @@ MT_EXPORT int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype data
 #if MT_HAVE_Unpack
 MT_EXPORT int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
-    mt_span span = mt_enter(MT_CALL_UNPACK);
+    mt_span span = mt_enter_rare(MT_CALL_UNPACK);
     int rc = mt_pmpi.Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3410,7 +3410,7 @@ MT_EXPORT int MPI_Unpack(const void *inbuf, int insize, int *position, void *out
 #if MT_HAVE_Unpack_c
 MT_EXPORT int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
-    mt_span span = mt_enter(MT_CALL_UNPACK);
+    mt_span span = mt_enter_rare(MT_CALL_UNPACK);
     int rc = mt_pmpi.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3420,7 +3420,7 @@ MT_EXPORT int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *posit
 #if MT_HAVE_Pack_external
 MT_EXPORT int MPI_Pack_external(const char *datarep, const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position)
 {
-    mt_span span = mt_enter(MT_CALL_PACK_EXTERNAL);
+    mt_span span = mt_enter_rare(MT_CALL_PACK_EXTERNAL);
     int rc = mt_pmpi.Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position);
     mt_leave_call(&span, rc);
     return rc;
@@ -3430,7 +3430,7 @@ MT_EXPORT int MPI_Pack_external(const char *datarep, const void *inbuf, int inco
 #if MT_HAVE_Pack_external_c
 MT_EXPORT int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position)
 {
-    mt_span span = mt_enter(MT_CALL_PACK_EXTERNAL);
+    mt_span span = mt_enter_rare(MT_CALL_PACK_EXTERNAL);
     int rc = mt_pmpi.Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, position);
     mt_leave_call(&span, rc);
     return rc;
@@ -3440,7 +3440,7 @@ MT_EXPORT int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Co
 #if MT_HAVE_Unpack_external
 MT_EXPORT int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_UNPACK_EXTERNAL);
+    mt_span span = mt_enter_rare(MT_CALL_UNPACK_EXTERNAL);
     int rc = mt_pmpi.Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3450,7 +3450,7 @@ MT_EXPORT int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_A
 #if MT_HAVE_Unpack_external_c
 MT_EXPORT int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter(MT_CALL_UNPACK_EXTERNAL);
+    mt_span span = mt_enter_rare(MT_CALL_UNPACK_EXTERNAL);
     int rc = mt_pmpi.Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, datatype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3460,7 +3460,7 @@ MT_EXPORT int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI
 #if MT_HAVE_Info_create
 MT_EXPORT int MPI_Info_create(MPI_Info *info)
 {
-    mt_span span = mt_enter(MT_CALL_INFO_CREATE);
+    mt_span span = mt_enter_rare(MT_CALL_INFO_CREATE);
     int rc = mt_pmpi.Info_create(info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3470,7 +3470,7 @@ MT_EXPORT int MPI_Info_create(MPI_Info *info)
 #if MT_HAVE_Info_dup
 MT_EXPORT int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
-    mt_span span = mt_enter(MT_CALL_INFO_DUP);
+    mt_span span = mt_enter_rare(MT_CALL_INFO_DUP);
     int rc = mt_pmpi.Info_dup(info, newinfo);
     mt_leave_call(&span, rc);
     return rc;
@@ -3480,7 +3480,7 @@ MT_EXPORT int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 #if MT_HAVE_Info_free
 MT_EXPORT int MPI_Info_free(MPI_Info *info)
 {
-    mt_span span = mt_enter(MT_CALL_INFO_FREE);
+    mt_span span = mt_enter_rare(MT_CALL_INFO_FREE);
     int rc = mt_pmpi.Info_free(info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3490,7 +3490,7 @@ MT_EXPORT int MPI_Info_free(MPI_Info *info)
 #if MT_HAVE_Info_set
 MT_EXPORT int MPI_Info_set(MPI_Info info, const char *key, const char *value)
 {
-    mt_span span = mt_enter(MT_CALL_INFO_SET);
+    mt_span span = mt_enter_rare(MT_CALL_INFO_SET);
     int rc = mt_pmpi.Info_set(info, key, value);
     mt_leave_call(&span, rc);
     return rc;
@@ -3500,7 +3500,7 @@ MT_EXPORT int MPI_Info_set(MPI_Info info, const char *key, const char *value)
 #if MT_HAVE_Info_delete
 MT_EXPORT int MPI_Info_delete(MPI_Info info, const char *key)
 {
-    mt_span span = mt_enter(MT_CALL_INFO_DELETE);
+    mt_span span = mt_enter_rare(MT_CALL_INFO_DELETE);
     int rc = mt_pmpi.Info_delete(info, key);
     mt_leave_call(&span, rc);
     return rc;
@@ -3510,7 +3510,7 @@ MT_EXPORT int MPI_Info_delete(MPI_Info info, const char *key)
 #if MT_HAVE_Open_port
 MT_EXPORT int MPI_Open_port(MPI_Info info, char *port_name)
 {
-    mt_span span = mt_enter(MT_CALL_OPEN_PORT);
+    mt_span span = mt_enter_rare(MT_CALL_OPEN_PORT);
     int rc = mt_pmpi.Open_port(info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3520,7 +3520,7 @@ MT_EXPORT int MPI_Open_port(MPI_Info info, char *port_name)
 #if MT_HAVE_Close_port
 MT_EXPORT int MPI_Close_port(const char *port_name)
 {
-    mt_span span = mt_enter(MT_CALL_CLOSE_PORT);
+    mt_span span = mt_enter_rare(MT_CALL_CLOSE_PORT);
     int rc = mt_pmpi.Close_port(port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3530,7 +3530,7 @@ MT_EXPORT int MPI_Close_port(const char *port_name)
 #if MT_HAVE_Publish_name
 MT_EXPORT int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name)
 {
-    mt_span span = mt_enter(MT_CALL_PUBLISH_NAME);
+    mt_span span = mt_enter_rare(MT_CALL_PUBLISH_NAME);
     int rc = mt_pmpi.Publish_name(service_name, info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3540,7 +3540,7 @@ MT_EXPORT int MPI_Publish_name(const char *service_name, MPI_Info info, const ch
 #if MT_HAVE_Unpublish_name
 MT_EXPORT int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name)
 {
-    mt_span span = mt_enter(MT_CALL_UNPUBLISH_NAME);
+    mt_span span = mt_enter_rare(MT_CALL_UNPUBLISH_NAME);
     int rc = mt_pmpi.Unpublish_name(service_name, info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3550,7 +3550,7 @@ MT_EXPORT int MPI_Unpublish_name(const char *service_name, MPI_Info info, const 
 #if MT_HAVE_Lookup_name
 MT_EXPORT int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)
 {
-    mt_span span = mt_enter(MT_CALL_LOOKUP_NAME);
+    mt_span span = mt_enter_rare(MT_CALL_LOOKUP_NAME);
     int rc = mt_pmpi.Lookup_name(service_name, info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3560,7 +3560,7 @@ MT_EXPORT int MPI_Lookup_name(const char *service_name, MPI_Info info, char *por
 #if MT_HAVE_Comm_set_info
 MT_EXPORT int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SET_INFO);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SET_INFO);
     int rc = mt_pmpi.Comm_set_info(comm, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3570,7 +3570,7 @@ MT_EXPORT int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 #if MT_HAVE_Comm_set_attr
 MT_EXPORT int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SET_ATTR);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SET_ATTR);
     int rc = mt_pmpi.Comm_set_attr(comm, comm_keyval, attribute_val);
     mt_leave_call(&span, rc);
     return rc;
@@ -3580,7 +3580,7 @@ MT_EXPORT int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_
 #if MT_HAVE_Comm_delete_attr
 MT_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_DELETE_ATTR);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_DELETE_ATTR);
     int rc = mt_pmpi.Comm_delete_attr(comm, comm_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -3590,7 +3590,7 @@ MT_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval)
 #if MT_HAVE_Reduce_local
 MT_EXPORT int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_LOCAL);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_LOCAL);
     int rc = mt_pmpi.Reduce_local(inbuf, inoutbuf, count, datatype, op);
     mt_leave_call(&span, rc);
     return rc;
@@ -3600,7 +3600,7 @@ MT_EXPORT int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI
 #if MT_HAVE_Reduce_local_c
 MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
 {
-    mt_span span = mt_enter(MT_CALL_REDUCE_LOCAL);
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_LOCAL);
     int rc = mt_pmpi.Reduce_local_c(inbuf, inoutbuf, count, datatype, op);
     mt_leave_call(&span, rc);
     return rc;
@@ -3610,7 +3610,7 @@ MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count co
 #if MT_HAVE_Psend_init
 MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_PSEND_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_PSEND_INIT);
     int rc = mt_pmpi.Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
     mt_leave_send_init(&span, rc, comm, dest, (int64_t)partitions * count, datatype, request);
     return rc;
@@ -3620,7 +3620,7 @@ MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, M
 #if MT_HAVE_Precv_init
 MT_EXPORT int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter(MT_CALL_PRECV_INIT);
+    mt_span span = mt_enter_rare(MT_CALL_PRECV_INIT);
     int rc = mt_pmpi.Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -3630,7 +3630,7 @@ MT_EXPORT int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Dat
 #if MT_HAVE_Pready
 MT_EXPORT int MPI_Pready(int partition, MPI_Request request)
 {
-    mt_span span = mt_enter(MT_CALL_PREADY);
+    mt_span span = mt_enter_rare(MT_CALL_PREADY);
     int rc = mt_pmpi.Pready(partition, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -3640,7 +3640,7 @@ MT_EXPORT int MPI_Pready(int partition, MPI_Request request)
 #if MT_HAVE_Pready_range
 MT_EXPORT int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
-    mt_span span = mt_enter(MT_CALL_PREADY_RANGE);
+    mt_span span = mt_enter_rare(MT_CALL_PREADY_RANGE);
     int rc = mt_pmpi.Pready_range(partition_low, partition_high, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -3650,7 +3650,7 @@ MT_EXPORT int MPI_Pready_range(int partition_low, int partition_high, MPI_Reques
 #if MT_HAVE_Pready_list
 MT_EXPORT int MPI_Pready_list(int length, MT_CONST_4_1 int array_of_partitions[], MPI_Request request)
 {
-    mt_span span = mt_enter(MT_CALL_PREADY_LIST);
+    mt_span span = mt_enter_rare(MT_CALL_PREADY_LIST);
     int rc = mt_pmpi.Pready_list(length, array_of_partitions, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -3660,7 +3660,7 @@ MT_EXPORT int MPI_Pready_list(int length, MT_CONST_4_1 int array_of_partitions[]
 #if MT_HAVE_Parrived
 MT_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
-    mt_span span = mt_enter(MT_CALL_PARRIVED);
+    mt_span span = mt_enter_rare(MT_CALL_PARRIVED);
     int rc = mt_pmpi.Parrived(request, partition, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -3670,7 +3670,7 @@ MT_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
 #if MT_HAVE_Comm_spawn
 MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SPAWN);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SPAWN);
     int rc = mt_pmpi.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
     mt_leave_comm(&span, rc, comm, intercomm);
     return rc;
@@ -3680,7 +3680,7 @@ MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MP
 #if MT_HAVE_Comm_spawn_multiple
 MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
-    mt_span span = mt_enter(MT_CALL_COMM_SPAWN_MULTIPLE);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SPAWN_MULTIPLE);
     int rc = mt_pmpi.Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
     mt_leave_comm(&span, rc, comm, intercomm);
     return rc;
@@ -3690,7 +3690,7 @@ MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char
 #if MT_HAVE_Comm_accept
 MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_ACCEPT);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_ACCEPT);
     int rc = mt_pmpi.Comm_accept(port_name, info, root, comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -3700,7 +3700,7 @@ MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MP
 #if MT_HAVE_Comm_connect
 MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_CONNECT);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_CONNECT);
     int rc = mt_pmpi.Comm_connect(port_name, info, root, comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -3710,7 +3710,7 @@ MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, M
 #if MT_HAVE_Comm_join
 MT_EXPORT int MPI_Comm_join(int fd, MPI_Comm *intercomm)
 {
-    mt_span span = mt_enter(MT_CALL_COMM_JOIN);
+    mt_span span = mt_enter_rare(MT_CALL_COMM_JOIN);
     int rc = mt_pmpi.Comm_join(fd, intercomm);
     mt_leave_call(&span, rc);
     return rc;
