@@ -34,6 +34,8 @@ type Profile struct {
 	Comms   []Comm
 	Slices  []Slice // slice 0 is "run"
 	Modules []Module
+	Stacks  map[uint64][]uint64 // by the Row.Callsite that they are: return addresses, the innermost first
+	Symbols Symbols             // of the call sites, once they are looked up; profiles of a job share them
 	Rows    []Row
 	Vectors []Vector
 	Losses  Losses
@@ -69,6 +71,7 @@ type Losses struct {
 	Comms         uint64 `json:"communicators"`  // communicators that could not be described
 	NegativeTicks uint64 `json:"negative_ticks"` // calls whose clock ran backwards, counted with no time
 	Untimed       uint64 `json:"untimed"`        // calls from Fortran that are counted without their time
+	Stacks        uint64 `json:"stacks"`         // calls that have their call site, but not the callers that were asked for
 	Damaged       uint64 `json:"damaged"`        // parts of the file that a reader had to skip
 }
 
@@ -199,10 +202,10 @@ type Row struct {
 	Class     Class
 	Direction Direction
 	Spread    Spread
-	Comm      int32 // index into Profile.Comms, -1 if the call has none
-	Peer      int32 // rank in the communicator (an intercommunicator's remote group), or a Peer constant; the root of rooted collectives
-	SizeClass uint8 // of one message
-	Callsite  uint64
+	Comm      int32  // index into Profile.Comms, -1 if the call has none
+	Peer      int32  // rank in the communicator (an intercommunicator's remote group), or a Peer constant; the root of rooted collectives
+	SizeClass uint8  // of one message
+	Callsite  uint64 // return address, or a stack of them (see StackSite)
 	Slice     uint32 // Slice.Index
 
 	Calls    uint64

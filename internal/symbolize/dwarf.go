@@ -1,0 +1,233 @@
+package symbolize
+
+import (
+	"debug/dwarf"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// maxLineRows is how many rows of line tables are read of one file: more than
+// the largest programs have.
+const maxLineRows = 1 << 28
+
+var errEndless = errors.New("debug information without end")
+
+// dwarfNames finds function and line of the calls that return to addresses,
+// which are in order.
+func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
+	s, err := f.scan()
+	if s == nil || err != nil {
+		return nil, err
+	}
+	for _, a := range addresses {
+		if a > 0 {
+			s.calls = append(s.calls, a-1) // the call is in front of where it returns to
+		}
+	}
+	err = s.units()
+	out := map[uint64]profile.Symbol{}
+	for call, line := range s.lines {
+		symbol := profile.Symbol{Line: line.Line}
+		if line.File != nil {
+			symbol.Source = line.File.Name
+		}
+		if e := s.functions[call]; e != nil {
+			symbol.Function = s.nameOf(e)
+		}
+		out[call+1] = symbol
+	}
+	return out, err
+}
+
+// scan reads the sections that are needed here, which are a part of what there
+// may be. It is nil where there is no debug information.
+func (f *file) scan() (s *scan, err error) {
+	read := func(name string) []byte {
+		section, e := f.section(".debug_" + name)
+		if section == nil && e == nil {
+			section, e = f.section(".zdebug_" + name)
+		}
+		if err == nil {
+			err = e
+		}
+		return section
+	}
+	info := read("info")
+	if len(info) == 0 || err != nil {
+		return nil, err
+	}
+	abbrev, line, ranges, str := read("abbrev"), read("line"), read("ranges"), read("str")
+	if err != nil {
+		return nil, err
+	}
+	data, err := dwarf.New(abbrev, nil, nil, info, line, nil, ranges, str)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} { // DWARF 5
+		section := read(name)
+		if err == nil && section != nil {
+			err = data.AddSection(".debug_"+name, section)
+		}
+	}
+	return &scan{data: data, size: len(info), last: f.lastUnit(info), lineSize: len(line),
+		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]*dwarf.Entry{}}, err
+}
+
+// lastUnit walks the heads of units.
+func (f *file) lastUnit(info []byte) dwarf.Offset {
+	const wide = 0xffffffff // the length takes 64 bits
+	at, last := uint64(0), uint64(0)
+	for size := uint64(len(info)); at < size && size-at >= 12; {
+		last = at
+		length, head := uint64(f.ByteOrder.Uint32(info[at:])), uint64(4)
+		if length == wide {
+			length, head = f.ByteOrder.Uint64(info[at+4:]), 12
+		}
+		if length >= size-at {
+			break
+		}
+		at += head + length
+	}
+	return dwarf.Offset(last)
+}
+
+// A scan goes over debug information once, from unit to unit.
+type scan struct {
+	data      *dwarf.Data
+	size      int          // of .debug_info
+	lineSize  int          // of .debug_line
+	last      dwarf.Offset // start of the last unit in .debug_info
+	calls     []uint64     // what is asked for, in order
+	lines     map[uint64]dwarf.LineEntry
+	functions map[uint64]*dwarf.Entry // the innermost
+	rows      int
+}
+
+// units looks into those units that hold a call. Entries come outer before
+// inner, so that the last function which holds a call is the innermost.
+func (s *scan) units() error {
+	r := s.data.Reader()
+	var here []uint64 // the calls in this unit
+	for n := 0; ; n++ {
+		e, err := r.Next()
+		if e == nil || err != nil {
+			return err
+		}
+		if n > s.size { // an entry takes a byte or more, but the reader does not insist
+			return errEndless
+		}
+		switch e.Tag {
+		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
+			here = s.inside(s.calls, e)
+			if len(here) > 0 {
+				if err := s.readLines(e, here); err != nil {
+					return err
+				}
+				continue
+			}
+			if e.Offset > s.last {
+				return nil
+			}
+			r.SkipChildren() // to the next unit
+		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
+			for _, call := range s.inside(here, e) {
+				s.functions[call] = e
+			}
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
+			// No code in types, what they declare is defined outside.
+			if next, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && next > e.Offset {
+				r.Seek(next)
+			}
+		}
+	}
+}
+
+// inside are those of the calls that an entry's code holds.
+func (s *scan) inside(calls []uint64, e *dwarf.Entry) []uint64 {
+	if len(calls) == 0 {
+		return nil
+	}
+	ranges, err := s.data.Ranges(e)
+	if err != nil {
+		return nil
+	}
+	if len(ranges) == 1 {
+		return between(calls, ranges[0][0], ranges[0][1])
+	}
+	var out []uint64
+	for _, r := range ranges {
+		out = append(out, between(calls, r[0], r[1])...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// between are those of the calls, which are in order, from low to below high.
+func between(calls []uint64, low, high uint64) []uint64 {
+	i, _ := slices.BinarySearch(calls, low)
+	j, _ := slices.BinarySearch(calls, high)
+	return calls[i:max(i, j)]
+}
+
+// readLines reads the line table of a unit once. Each row holds up to the next.
+func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
+	table, err := s.data.LineReader(unit)
+	if table == nil || err != nil {
+		return err
+	}
+	var row, next dwarf.LineEntry
+	row.EndSequence = true
+	for n := 0; ; n++ {
+		switch err := table.Next(&next); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if s.rows++; n > s.lineSize || s.rows > maxLineRows { // a row takes a byte or more, too
+			return errEndless
+		}
+		if !row.EndSequence && next.Address > here[0] && row.Address <= here[len(here)-1] {
+			for _, call := range between(here, row.Address, next.Address) {
+				s.lines[call] = row
+			}
+		}
+		row = next
+	}
+}
+
+// nameOf is the name of a function: its linkage name where that tells more,
+// else its name. An inlined or separate copy refers to another entry for them.
+func (s *scan) nameOf(e *dwarf.Entry) string {
+	var name, linkage string
+	r := s.data.Reader()
+	for range 8 { // references may form a circle
+		if v, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
+			name = v
+		}
+		if v, ok := e.Val(dwarf.AttrLinkageName).(string); ok && linkage == "" {
+			linkage = v
+		}
+		to, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			to, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+		}
+		if !ok {
+			break
+		}
+		r.Seek(to)
+		next, err := r.Next()
+		if next == nil || err != nil {
+			break
+		}
+		e = next
+	}
+	if scoped, ok := demangled(linkage); ok || name == "" {
+		return scoped
+	}
+	return name
+}
