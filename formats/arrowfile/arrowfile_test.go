@@ -184,7 +184,11 @@ func TestColumns(t *testing.T) {
 	data := encode(t, testJob("run")[1:2])
 	for column, want := range map[string]string{
 		"peer":      "(null) 2 (null) (null) 0 3 2 (null) (null) (null) (null) (null) 2 1 0",
-		"callsite":  strings.Repeat("solve+0x1234 ", 14) + "0x1000",
+		"callsite":  strings.Repeat("exchange solve.c:118 ", 12) + "solve+0x1300 < main solve.c:12 exchange solve.c:118 0x1000",
+		"function":  strings.Repeat("exchange ", 12) + "(null) exchange (null)",
+		"file":      strings.Repeat("/src/solve.c ", 12) + "(null) /src/solve.c (null)",
+		"line":      strings.Repeat("118 ", 12) + "(null) 118 (null)",
+		"address":   strings.Repeat("solve+0x1234 ", 12) + "solve+0x1300 < solve+0x1400 solve+0x1234 0x1000",
 		"slice":     strings.Repeat("run ", 14) + "solve",
 		"thread":    strings.Repeat("0 ", 14) + "1",
 		"direction": "none send none none recv send send send send send send send write read send",
@@ -221,7 +225,8 @@ func TestSchema(t *testing.T) {
 	schema := open(t, encode(t, testJob("run"))).Schema()
 	const dict = "dictionary<values=utf8, indices=int32, ordered=false>"
 	want := []string{"run " + dict, "rank int32", "thread int32", "call " + dict, "class " + dict, "direction " + dict,
-		"comm " + dict + "?", "peer int32?", "size_class uint8", "callsite " + dict, "slice " + dict, "calls uint64",
+		"comm " + dict + "?", "peer int32?", "size_class uint8", "callsite " + dict,
+		"function " + dict + "?", "file " + dict + "?", "line int32?", "address " + dict, "slice " + dict, "calls uint64",
 		"messages uint64", "bytes uint64", "time_ns uint64", "min_ns uint64?", "max_ns uint64?"}
 	if diff := cmp.Diff(want, describe(schema)); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)

@@ -21,7 +21,13 @@ const (
 	base     = 0x55550000_0000 // where the program is loaded
 	exchange = base + 0x1234   // a call site in it
 	mystery  = 0x1000          // one in no module
+	stack    = profile.StackSite | 1
 )
+
+var testSymbols = profile.Symbols{
+	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1234}: {Function: "exchange", Source: "/src/solve.c", Line: 118},
+	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1400}: {Function: "main", Source: "/src/solve.c", Line: 12},
+}
 
 func testJob(run string) []*profile.Profile {
 	ps := make([]*profile.Profile, 4)
@@ -44,6 +50,8 @@ func testProfile(run string, rank int) *profile.Profile {
 		Modules: []profile.Module{
 			{Path: "/opt/app/solve", BuildID: "beef", Start: base + uint64(rank)<<24, End: base + uint64(rank)<<24 + 0x10000, Bias: base + uint64(rank)<<24},
 		},
+		Stacks:   map[uint64][]uint64{stack: {base + uint64(rank)<<24 + 0x1300, base + uint64(rank)<<24 + 0x1400}},
+		Symbols:  testSymbols,
 		Losses:   profile.Losses{Calls: uint64(rank), Requests: 7},
 		Problems: []string{"recording r.rec: byte 4096: no such kind of record"},
 	}
@@ -95,6 +103,7 @@ func testRows(rank int) []profile.Row {
 		row("Put", profile.OneSided, profile.Write, profile.ToPeer, world, 2, 1, 1, 512),
 		row("Get", profile.OneSided, profile.Read, profile.ToPeer, world, 1, 1, 1, 256),
 	}
+	rows[len(rows)-2].Callsite = stack
 	if rank == 0 {
 		rows = append(rows, row("Bcast", profile.OneToAll, profile.Send, profile.ToOthers, reversed, 3, 1, 3, 3000))
 	} else {

@@ -3,6 +3,8 @@ package arrowfile
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -13,7 +15,8 @@ type header struct {
 	Programs  []program      `json:"programs"`
 	Files     []moduleFile   `json:"files"`
 	Comms     []communicator `json:"communicators"`
-	Processes []processInfo  `json:"processes"` // in the order of their rows
+	Places    []place        `json:"places,omitempty"` // those that have a name
+	Processes []processInfo  `json:"processes"`        // in the order of their rows
 }
 
 type program struct {
@@ -27,6 +30,16 @@ type program struct {
 type moduleFile struct {
 	Path    string `json:"path"`
 	BuildID string `json:"build_id,omitempty"`
+}
+
+// place is an address in a file, with what the source calls it.
+type place struct {
+	File     int    `json:"file"`
+	Offset   uint64 `json:"offset"`
+	Function string `json:"function,omitempty"`
+	Into     uint64 `json:"into,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Line     int    `json:"line,omitempty"`
 }
 
 // communicator is what its members agree on.
@@ -64,6 +77,7 @@ type processInfo struct {
 	Slices        []slice        `json:"slices,omitempty"`
 	Modules       []module       `json:"modules,omitempty"`
 	Comms         []membership   `json:"communicators,omitempty"`
+	Stacks        *packed        `json:"stacks,omitempty"` // see packStacks
 	Vectors       []vector       `json:"vectors,omitempty"`
 	Rows          int            `json:"rows"`
 	Keys          []byte         `json:"keys,omitempty"` // see packKeys
@@ -110,6 +124,12 @@ type vector struct {
 	Bytes    []byte         `json:"bytes"` // packed
 }
 
+// packed is so many numbers, packed.
+type packed struct {
+	N     int    `json:"n"`
+	Bytes []byte `json:"bytes"`
+}
+
 // headerOf is the metadata that carries the header.
 func headerOf(ps []*profile.Profile) (map[string]string, error) {
 	b := &headerBuilder{}
@@ -117,6 +137,7 @@ func headerOf(ps []*profile.Profile) (map[string]string, error) {
 	for i, p := range ps {
 		head.Processes[i] = b.process(p)
 	}
+	head.Places = b.places(ps)
 	head.Programs, head.Files, head.Comms = b.programs.all, b.files.all, b.comms.all
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -160,7 +181,7 @@ func (b *headerBuilder) process(p *profile.Profile) processInfo {
 		Rank:    p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State,
 		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
 		Threads: p.Threads, Losses: p.Losses, Problems: p.Problems,
-		Rows: len(p.Rows), Keys: packKeys(p.Rows),
+		Stacks: packStacks(p.Stacks), Rows: len(p.Rows), Keys: packKeys(p.Rows),
 	}
 	for _, s := range p.Slices {
 		info.Slices = append(info.Slices, slice(s))
@@ -188,19 +209,46 @@ func (b *headerBuilder) membership(c *profile.Comm) membership {
 	return m
 }
 
+// places are the named places of all call sites, in order.
+func (b *headerBuilder) places(ps []*profile.Profile) []place {
+	used := map[profile.Place]profile.Symbol{}
+	for _, p := range ps {
+		for _, a := range p.Addresses() {
+			at := p.Place(a)
+			if s, ok := p.Symbols[at]; ok {
+				used[at] = s
+			}
+		}
+	}
+	out := make([]place, 0, len(used))
+	for _, at := range slices.SortedFunc(maps.Keys(used), profile.Place.Compare) {
+		s := used[at]
+		out = append(out, place{b.files.of(moduleFile{at.Path, at.BuildID}), at.Offset, s.Function, s.Into, s.Source, s.Line})
+	}
+	return out
+}
+
+// symbols are the names of the places; nil if there are none.
+func (h *header) symbols() profile.Symbols {
+	if len(h.Places) == 0 {
+		return nil
+	}
+	out := make(profile.Symbols, len(h.Places))
+	for _, p := range h.Places {
+		f := h.Files[p.File]
+		out[profile.Place{Path: f.Path, BuildID: f.BuildID, Offset: p.Offset}] = profile.Symbol{
+			Function: p.Function, Into: p.Into, Source: p.Source, Line: p.Line}
+	}
+	return out
+}
+
 // calledFrom lists the modules that hold a call site of the profile.
 func calledFrom(p *profile.Profile) []profile.Module {
 	used := make([]bool, len(p.Modules))
-	mark := func(addr uint64) {
-		if m := moduleOf(p.Modules, addr); m >= 0 {
+	for _, a := range p.Addresses() {
+		if m := p.ModuleOf(a); m >= 0 {
 			used[m] = true
 		}
-	}
-	for i := range p.Rows {
-		mark(p.Rows[i].Callsite)
-	}
-	for i := range p.Vectors {
-		mark(p.Vectors[i].Callsite)
 	}
 	var out []profile.Module
 	for i, m := range p.Modules {
@@ -217,6 +265,11 @@ func parseHeader(text string) (*header, error) {
 	head := new(header)
 	if err := json.Unmarshal([]byte(text), head); err != nil {
 		return nil, fmt.Errorf("metadata %s: %w", keyProfiles, err)
+	}
+	for i, p := range head.Places {
+		if p.File < 0 || p.File >= len(head.Files) {
+			return nil, fmt.Errorf("metadata %s: place %d: no file %d", keyProfiles, i, p.File)
+		}
 	}
 	for i := range head.Processes {
 		if err := head.check(&head.Processes[i]); err != nil {
@@ -272,6 +325,10 @@ func (h *header) profile(info *processInfo) (*profile.Profile, error) {
 	}
 	for _, m := range info.Comms {
 		p.Comms = append(p.Comms, h.comm(m))
+	}
+	var err error
+	if p.Stacks, err = unpackStacks(info.Stacks); err != nil {
+		return nil, fmt.Errorf("stacks: %w", err)
 	}
 	for _, v := range info.Vectors {
 		bytes, err := unpackVector(v.Bytes, v.N)

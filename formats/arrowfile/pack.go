@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -105,4 +107,37 @@ func unpackKeys(packed []byte, rows []profile.Row) error {
 		r.Slice, r.Callsite = uint32(flat[3*n+i]), flat[4*n+i]
 	}
 	return nil
+}
+
+// packStacks keeps stacks one after the other: the site, the number of
+// addresses, the addresses. It is nil for none.
+func packStacks(stacks map[uint64][]uint64) *packed {
+	if len(stacks) == 0 {
+		return nil
+	}
+	var flat []uint64
+	for _, site := range slices.Sorted(maps.Keys(stacks)) {
+		flat = append(append(flat, site, uint64(len(stacks[site]))), stacks[site]...)
+	}
+	return &packed{len(flat), packVector(flat)}
+}
+
+func unpackStacks(p *packed) (map[uint64][]uint64, error) {
+	if p == nil || p.N == 0 {
+		return nil, nil
+	}
+	flat, err := unpackVector(p.Bytes, p.N)
+	if err != nil {
+		return nil, err
+	}
+	stacks := map[uint64][]uint64{}
+	for len(flat) > 0 {
+		if len(flat) < 2 || flat[1] > uint64(len(flat)-2) {
+			return nil, fmt.Errorf("%w: a stack is cut off", errPacked)
+		}
+		end := 2 + flat[1]
+		stacks[flat[0]] = flat[2:end:end]
+		flat = flat[end:]
+	}
+	return stacks, nil
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -14,15 +14,22 @@ import (
 // fact is one row of profile.arrow.
 type fact struct {
 	*profile.Row
-	of *process
+	of   *process
+	site *site
+}
+
+// site is what the columns say of a call site.
+type site struct {
+	label, address string
+	inner          profile.Frame
 }
 
 // process is a profile with the texts of its rows made once.
 type process struct {
 	*profile.Profile
-	comms     []string          // labels, by index
-	slices    map[uint32]string // names, by index
-	callsites map[uint64]string // by address
+	comms  []string          // labels, by index
+	slices map[uint32]string // names, by index
+	sites  map[uint64]*site  // by Row.Callsite
 }
 
 // WriteProfile writes the table of facts of all the profiles, sorted by run (in
@@ -63,7 +70,7 @@ func facts(ps []*profile.Profile) iter.Seq[fact] {
 	return func(yield func(fact) bool) {
 		for _, p := range procs {
 			for i := range p.Rows {
-				if !yield(fact{&p.Rows[i], p}) {
+				if !yield(fact{&p.Rows[i], p, p.sites[p.Rows[i].Callsite]}) {
 					return
 				}
 			}
@@ -73,7 +80,7 @@ func facts(ps []*profile.Profile) iter.Seq[fact] {
 
 func newProcess(p *profile.Profile) *process {
 	out := &process{Profile: p, comms: make([]string, len(p.Comms)),
-		slices: map[uint32]string{}, callsites: map[uint64]string{}}
+		slices: map[uint32]string{}, sites: map[uint64]*site{}}
 	for i := range p.Comms {
 		out.comms[i] = p.Comms[i].Label()
 	}
@@ -82,26 +89,27 @@ func newProcess(p *profile.Profile) *process {
 	}
 	for i := range p.Rows {
 		addr := p.Rows[i].Callsite
-		if _, ok := out.callsites[addr]; !ok {
-			out.callsites[addr] = placeOf(p.Modules, addr)
+		if _, ok := out.sites[addr]; !ok {
+			out.sites[addr] = newSite(p.Frames(addr))
 		}
 	}
 	return out
 }
 
-// placeOf names an address by the module it lies in and the module's own
-// address of it, which is what addr2line and the module's symbols speak of.
-func placeOf(modules []profile.Module, addr uint64) string {
-	if m := moduleOf(modules, addr); m >= 0 {
-		return fmt.Sprintf("%s+%#x", path.Base(modules[m].Path), addr-modules[m].Bias)
+// newSite makes the texts of a call site; the folded calls' has no frames.
+func newSite(frames []profile.Frame) *site {
+	if len(frames) == 0 {
+		return &site{label: "unknown", address: "unknown"}
 	}
-	return fmt.Sprintf("%#x", addr)
+	labels, addresses := make([]string, len(frames)), make([]string, len(frames))
+	for i, f := range frames {
+		labels[i], addresses[i] = f.String(), f.Address()
+	}
+	return &site{strings.Join(labels, callers), strings.Join(addresses, callers), frames[0]}
 }
 
-// moduleOf is the index of the module that holds the address, -1 if none does.
-func moduleOf(modules []profile.Module, addr uint64) int {
-	return slices.IndexFunc(modules, func(m profile.Module) bool { return m.Start <= addr && addr < m.End })
-}
+// callers stands between a place and the one that it was called from.
+const callers = " < "
 
 // comm is the row's communicator, nil if it has none.
 func (f fact) comm() *profile.Comm {
@@ -154,8 +162,16 @@ func factColumns() []column[fact] {
 		optionalInt32("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null where there is none: no peer, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, a process of another world",
 			fact.worldPeer),
 		uint8Column("size_class", "log2 class", "of one message: 0 if it is empty, k+1 for 2^k <= bytes < 2^(k+1)", func(f fact) uint8 { return f.SizeClass }),
-		textColumn("callsite", "where the call returns to: module and address in the module's file; a bare address where the module is not known",
-			func(f fact) string { return f.of.callsites[f.Callsite] }),
+		textColumn("callsite", "function and line that the call is in, the same on all ranks; as address where these are not known; the callers after it where stacks were recorded",
+			func(f fact) string { return f.site.label }),
+		optionalText("function", "that the call is in; null where it is not known", true,
+			func(f fact) (string, bool) { return f.site.inner.Function, f.site.inner.Function != "" }),
+		optionalText("file", "path of the source file that the call is in; null where it is not known", true,
+			func(f fact) (string, bool) { return f.site.inner.Source, f.site.inner.Source != "" }),
+		optionalInt32("line", "line", "of the call in its source file, from 1; null where it is not known",
+			func(f fact) (int32, bool) { return int32(f.site.inner.Line), f.site.inner.Line > 0 }),
+		textColumn("address", "where the call returns to: module and address in the module's file; a bare address where the module is not known",
+			func(f fact) string { return f.site.address }),
 		textColumn("slice", "part of the run in which the call began", fact.sliceName),
 		uint64Column("calls", "calls", "how often the function was called under this key", func(f fact) uint64 { return f.Calls }),
 		uint64Column("messages", "messages", "messages that moved under this key; a collective's are those to all others together", func(f fact) uint64 { return f.Messages }),

@@ -102,6 +102,7 @@ func rankColumns() []column[*profile.Profile] {
 		lost("lost_comms", "communicators", "communicators that could not be described", func(l profile.Losses) uint64 { return l.Comms }),
 		lost("negative_ticks", "calls", "calls whose clock ran backwards, counted with no time", func(l profile.Losses) uint64 { return l.NegativeTicks }),
 		lost("untimed", "calls", "calls from Fortran that are counted without their time", func(l profile.Losses) uint64 { return l.Untimed }),
+		lost("lost_stacks", "calls", "calls that have their call site, but not the callers that were asked for", func(l profile.Losses) uint64 { return l.Stacks }),
 		lost("damaged", "parts", "parts of the recording that could not be read", func(l profile.Losses) uint64 { return l.Damaged }),
 		textColumn("source", "the file that this was read from", func(p row) string { return p.Source }),
 	}

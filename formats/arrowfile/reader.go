@@ -33,39 +33,70 @@ func Read(path string) ([]*profile.Profile, error) {
 	return ps, nil
 }
 
-// read is Read of size bytes. The Arrow library panics where what it reads is
-// wrong; such a panic becomes an error here.
+// ReadSymbols reads the names of call sites alone.
+func ReadSymbols(path string) (profile.Symbols, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read arrow file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read arrow file: %w", err)
+	}
+	var symbols profile.Symbols
+	err = reading(f, info.Size(), func(_ *ipc.FileReader, head *header) error {
+		symbols = head.symbols()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read arrow file %s: %w", path, err)
+	}
+	return symbols, nil
+}
+
+// read is Read of size bytes.
 func read(r io.ReaderAt, size int64) (ps []*profile.Profile, err error) {
+	err = reading(r, size, func(in *ipc.FileReader, head *header) (err error) {
+		rows := rowReader{head: head}
+		for i := range in.NumRecords() {
+			batch, err := in.RecordAt(i)
+			if err != nil {
+				return fmt.Errorf("damaged: record batch %d: %w", i, err)
+			}
+			err = rows.add(batch)
+			batch.Release()
+			if err != nil {
+				return fmt.Errorf("record batch %d: %w", i, err)
+			}
+		}
+		ps, err = rows.profiles()
+		return err
+	})
+	return ps, err
+}
+
+// reading opens a file of size bytes for f. The Arrow library panics where what
+// it reads is wrong; such a panic becomes an error here.
+func reading(r io.ReaderAt, size int64, f func(*ipc.FileReader, *header) error) (err error) {
 	defer func() {
 		if trouble := recover(); trouble != nil {
-			ps, err = nil, fmt.Errorf("damaged: %v", trouble)
+			err = fmt.Errorf("damaged: %v", trouble)
 		}
 	}()
 	if err := checkSeal(r, size); err != nil {
-		return nil, err
+		return err
 	}
 	in, err := ipc.NewFileReader(io.NewSectionReader(r, 0, size))
 	if err != nil {
-		return nil, fmt.Errorf("damaged: %w", err)
+		return fmt.Errorf("damaged: %w", err)
 	}
 	defer in.Close()
 	head, err := headerIn(in.Schema())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rows := rowReader{head: head}
-	for i := range in.NumRecords() {
-		batch, err := in.RecordAt(i)
-		if err != nil {
-			return nil, fmt.Errorf("damaged: record batch %d: %w", i, err)
-		}
-		err = rows.add(batch)
-		batch.Release()
-		if err != nil {
-			return nil, fmt.Errorf("record batch %d: %w", i, err)
-		}
-	}
-	return rows.profiles()
+	return f(in, head)
 }
 
 // headerIn finds the header in the metadata, or says what else the file is.
@@ -98,6 +129,7 @@ func (rr *rowReader) profiles() ([]*profile.Profile, error) {
 		return nil, fmt.Errorf("it has %d rows, its header speaks of %d", len(rr.rows), total)
 	}
 	ps := make([]*profile.Profile, len(rr.head.Processes))
+	symbols := rr.head.symbols()
 	rest := rr.rows
 	for i := range ps {
 		info := &rr.head.Processes[i]
@@ -105,6 +137,7 @@ func (rr *rowReader) profiles() ([]*profile.Profile, error) {
 		if ps[i], err = rr.profile(info, rest[:info.Rows:info.Rows]); err != nil {
 			return nil, fmt.Errorf("rank %d: %w", info.Rank, err)
 		}
+		ps[i].Symbols = symbols
 		rest = rest[info.Rows:]
 	}
 	return ps, nil
