@@ -37,12 +37,13 @@ type Summary struct {
 	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
 	MPIShare          Share   `json:"mpi_share"`
 
-	Totals  Totals         `json:"totals"`  // of all rows
-	Calls   []CallTotals   `json:"calls"`   // of all rows, by call; longest time first
-	Classes []ClassTotals  `json:"classes"` // of what was sent, by kind of call
-	Traffic []MatrixTotals `json:"traffic"` // sums of the matrices that have entries
-	Pairs   []Cell         `json:"top_pairs"`
-	Heatmap *Heatmap       `json:"heatmap,omitempty"`
+	Totals    Totals         `json:"totals"`    // of all rows
+	Calls     []CallTotals   `json:"calls"`     // of all rows, by call; longest time first
+	Classes   []ClassTotals  `json:"classes"`   // of what was sent, by kind of call
+	CallSites []CallSite     `json:"callsites"` // of all rows, by place and call; longest time first
+	Traffic   []MatrixTotals `json:"traffic"`   // sums of the matrices that have entries
+	Pairs     []Cell         `json:"top_pairs"`
+	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
 
 	Ranks    []RankTimes `json:"ranks"`
 	Problems []string    `json:"problems"` // what is missing or does not add up
@@ -137,11 +138,12 @@ func (j *Job) Summary() *Summary {
 // summarize fills in what needs no look at other processes.
 func summarize(profiles []*profile.Profile) *Summary {
 	s := &Summary{
-		Program: New(profiles).Program(),
-		Hosts:   hosts(profiles),
-		Calls:   callTotals(profiles),
-		Classes: classTotals(profiles),
-		Ranks:   make([]RankTimes, 0, len(profiles)),
+		Program:   New(profiles).Program(),
+		Hosts:     hosts(profiles),
+		Calls:     callTotals(profiles),
+		Classes:   classTotals(profiles),
+		CallSites: callSites(profiles),
+		Ranks:     make([]RankTimes, 0, len(profiles)),
 	}
 	if start := New(profiles).Start(); start != 0 {
 		s.Started = time.Unix(0, start).UTC()

@@ -24,7 +24,9 @@ const pairTraffic = "point-to-point, one-sided and collectives (logical volume)"
 
 // TextOptions says how text may look.
 type TextOptions struct {
-	ASCII bool // no other characters
+	ASCII     bool      // no other characters
+	Sites     int       // lines of call sites; all if it is below 0
+	SortSites SiteOrder // ByTime if empty
 }
 
 func (o TextOptions) shades() []string {
@@ -165,6 +167,7 @@ func (s *Summary) tables(w io.Writer, o TextOptions) {
 	default:
 		s.callsText(w, o)
 		s.classesText(w, o, setUp)
+		s.sitesText(w, o)
 	}
 }
 
@@ -292,21 +295,44 @@ func (s *Summary) problemsText(w io.Writer, o TextOptions) {
 type table [][]string
 
 func (t table) write(w io.Writer) {
+	for _, line := range t.lines() {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func (t table) lines() []string {
+	widths := t.widths()
+	out := make([]string, len(t))
+	for i, row := range t {
+		var b strings.Builder
+		for j, cell := range row {
+			pad := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if j == 0 {
+				b.WriteString(cell + pad)
+			} else {
+				b.WriteString("  " + pad + cell)
+			}
+		}
+		out[i] = b.String()
+	}
+	return out
+}
+
+func (t table) widths() []int {
 	widths := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for _, row := range t {
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				fmt.Fprint(w, cell, pad)
-			} else {
-				fmt.Fprint(w, "  ", pad, cell)
-			}
-		}
-		fmt.Fprintln(w)
+	return widths
+}
+
+// width is that of the longest line.
+func (t table) width() int {
+	sum := -2
+	for _, w := range t.widths() {
+		sum += w + 2
 	}
+	return sum
 }

@@ -89,6 +89,7 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 	for _, err := range damaged {
 		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
+	symbolizeJobs(j.log, j.dir, jobs)
 	if err := j.dir.Merge(jobs, j.formats, info); err != nil {
 		return err
 	}
@@ -105,7 +106,9 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 		s := job.Summary()
 		complete = complete && len(s.Problems) == 0
 		if !j.options.noReport {
-			s.Text(j.log, textOptions())
+			o := textOptions()
+			o.Sites = topSites
+			s.Text(j.log, o)
 			fmt.Fprintln(j.log)
 		}
 	}

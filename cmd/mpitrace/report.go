@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,12 @@ type reportOptions struct {
 	rank    int // all if it is below 0
 	json    bool
 	formats []string
+	top     string
+	sort    string
 }
+
+// topSites is how many call sites the summary lists if nothing is said.
+const topSites = 10
 
 func newReport() *cobra.Command {
 	var o reportOptions
@@ -34,6 +40,7 @@ time. With --rank, these are of that rank in each job that recorded it; jobs
 that did not are left out, and it is an error if none did.`,
 		Example: `  mpitrace report mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
+  mpitrace report --top all --sort bytes mpitrace-app-20260102-150405
   mpitrace report --json mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,12 +55,18 @@ that did not are left out, and it is an error if none did.`,
 	f := cmd.Flags()
 	f.IntVar(&o.rank, "rank", 0, "show one world rank only, in each job that has it")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many call sites to list: a `number` or all")
+	f.StringVar(&o.sort, "sort", string(aggregate.ByTime), "sort call sites by `KEY`: time, bytes or calls")
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	return cmd
 }
 
 func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	formats, err := rundir.ParseFormats(o.formats)
+	if err != nil {
+		return usage(err)
+	}
+	text, err := o.text()
 	if err != nil {
 		return usage(err)
 	}
@@ -79,6 +92,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if len(jobs) == 0 {
 		return usage(nothingIn(path))
 	}
+	symbolizeJobs(cmd.ErrOrStderr(), dir, jobs)
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
 		if err := mergeIfStale(dir, jobs, formats); err != nil {
 			// Somebody else's directory can still be read.
@@ -92,7 +106,35 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if o.json {
 		return writeJSON(cmd.OutOrStdout(), dir, found)
 	}
-	return writeText(cmd.OutOrStdout(), found)
+	return writeText(cmd.OutOrStdout(), found, text)
+}
+
+// text is how the text form is to look.
+func (o *reportOptions) text() (aggregate.TextOptions, error) {
+	text := textOptions()
+	switch by := aggregate.SiteOrder(o.sort); by {
+	case aggregate.ByTime, aggregate.ByBytes, aggregate.ByCalls:
+		text.SortSites = by
+	default:
+		return text, fmt.Errorf("--sort %s: call sites can be sorted by time, bytes or calls", o.sort)
+	}
+	if o.top == "all" {
+		text.Sites = -1
+		return text, nil
+	}
+	n, err := strconv.Atoi(o.top)
+	if err != nil || n < 0 {
+		return text, fmt.Errorf("--top %s: a number of call sites, or all", o.top)
+	}
+	text.Sites = n
+	return text, nil
+}
+
+// symbolizeJobs names call sites, and says of which files it cannot.
+func symbolizeJobs(log io.Writer, dir rundir.Dir, jobs []*aggregate.Job) {
+	for _, err := range dir.Symbolize(jobs) {
+		fmt.Fprintf(log, "mpitrace: %v\n", err)
+	}
 }
 
 // nothingIn tells why a directory has no job to show.
@@ -137,12 +179,12 @@ func (o *reportOptions) summaries(jobs []*aggregate.Job) ([]summary, error) {
 	return found, nil
 }
 
-func writeText(w io.Writer, found []summary) error {
+func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
 	for i, s := range found {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := s.Text(w, textOptions()); err != nil {
+		if err := s.Text(w, o); err != nil {
 			return err
 		}
 	}

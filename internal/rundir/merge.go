@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -65,6 +66,18 @@ func (d Dir) Load() (jobs []*aggregate.Job, damaged []error, err error) {
 	}
 	ps, damaged := readAll(files)
 	return Jobs(ps), damaged, nil
+}
+
+// Symbolize names the call sites of the jobs. What a merged file names is taken
+// from there, as programs may have changed or gone since. Each error is of one
+// file whose call sites keep their addresses.
+func (d Dir) Symbolize(jobs []*aggregate.Job) []error {
+	var all []*profile.Profile
+	for _, j := range jobs {
+		all = append(all, j.Profiles...)
+	}
+	known, _ := arrowfile.ReadSymbols(d.Profile()) // there may be none yet
+	return symbolize.Profiles(all, known)
 }
 
 // readAll reads recordings, several at a time.

@@ -1,0 +1,202 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// CallSite is what one MPI function did where it is called from one place in
+// the source, over all ranks. Ranks load files at addresses of their own, and
+// one line may be compiled to several calls (unrolled loops, copies of inlined
+// functions): they are one call site all the same.
+type CallSite struct {
+	Place
+	Callers []Place `json:"callers,omitempty"` // where stacks were recorded: who called, innermost first
+	Call    string  `json:"call"`              // without MPI_
+	Class   string  `json:"class"`
+	Totals
+	Sent     Volume `json:"sent"`     // sends and remote writes
+	Received Volume `json:"received"` // receives and remote reads
+	PerRank  Spread `json:"time_per_rank"`
+}
+
+// Place is a place in the program, as far as its name is known.
+type Place struct {
+	Function string `json:"function"` // empty if not known
+	File     string `json:"file"`     // of the source, empty if not known
+	Line     int    `json:"line"`     // 0 if not known
+	Module   string `json:"module"`   // the program or library
+	BuildID  string `json:"build_id"`
+	Offset   uint64 `json:"offset"` // address in the module; of several the lowest
+	label    string // for people
+}
+
+// Spread is how the time at a call site differs between the ranks that called.
+type Spread struct {
+	Ranks   int     `json:"ranks"` // that called
+	MeanNs  float64 `json:"mean_ns"`
+	MinNs   uint64  `json:"min_ns"`
+	MinRank int     `json:"min_rank"`
+	MaxNs   uint64  `json:"max_ns"`
+	MaxRank int     `json:"max_rank"`
+}
+
+func (s *Spread) add(rank int, ns uint64) {
+	if s.Ranks == 0 || ns < s.MinNs {
+		s.MinNs, s.MinRank = ns, rank
+	}
+	if s.Ranks == 0 || ns > s.MaxNs {
+		s.MaxNs, s.MaxRank = ns, rank
+	}
+	s.MeanNs = (s.MeanNs*float64(s.Ranks) + float64(ns)) / float64(s.Ranks+1)
+	s.Ranks++
+}
+
+// String names the place and those that called it.
+func (c *CallSite) String() string {
+	labels := []string{c.label}
+	for _, caller := range c.Callers {
+		labels = append(labels, caller.label)
+	}
+	return strings.Join(labels, " < ")
+}
+
+func placeOf(f profile.Frame) Place {
+	return Place{f.Function, f.Source, f.Line, f.Path, f.BuildID, f.Offset, f.String()}
+}
+
+// sourceKey is equal for frames that are one place in the source.
+func sourceKey(frames []profile.Frame) string {
+	var b strings.Builder
+	for _, f := range frames {
+		module := cmp.Or(f.BuildID, f.Path) // nodes may have a file under different names
+		if f.Line > 0 {
+			fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%d\n", module, f.Function, f.Source, f.Line)
+		} else {
+			fmt.Fprintf(&b, "%s\x00%x\n", module, f.Offset)
+		}
+	}
+	return b.String()
+}
+
+// siteCall is the key of a call site in one profile.
+type siteCall struct {
+	site uint64
+	call string
+}
+
+// callSites adds up the rows by call site, those of the longest time first.
+// Folded calls have none.
+func callSites(profiles []*profile.Profile) []CallSite {
+	type key struct{ source, call string }
+	index := map[key]*CallSite{}
+	for start := 0; start < len(profiles); {
+		rank := profiles[start].Rank
+		end := start + 1
+		for end < len(profiles) && profiles[end].Rank == rank {
+			end++
+		}
+		times := map[*CallSite]uint64{}
+		for _, p := range profiles[start:end] {
+			for at, part := range partsOf(p) {
+				frames := p.Frames(at.site)
+				if len(frames) == 0 {
+					continue
+				}
+				k := key{sourceKey(frames), at.call}
+				c := index[k]
+				if c == nil {
+					c = newCallSite(frames, part)
+					index[k] = c
+				}
+				c.merge(part, frames[0].Offset)
+				times[c] += part.TimeNs
+			}
+		}
+		for c, ns := range times {
+			c.PerRank.add(rank, ns)
+		}
+		start = end
+	}
+	out := make([]CallSite, 0, len(index))
+	for _, c := range index {
+		out = append(out, *c)
+	}
+	SortSites(out, ByTime)
+	return out
+}
+
+// partsOf adds up a profile's rows by address and call.
+func partsOf(p *profile.Profile) map[siteCall]*CallTotals {
+	out := map[siteCall]*CallTotals{}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		at := siteCall{r.Callsite, r.Call}
+		c := out[at]
+		if c == nil {
+			c = &CallTotals{Call: r.Call, Class: r.Class.String()}
+			out[at] = c
+		}
+		c.add(r)
+	}
+	return out
+}
+
+func newCallSite(frames []profile.Frame, part *CallTotals) *CallSite {
+	c := &CallSite{Place: placeOf(frames[0]), Call: part.Call, Class: part.Class}
+	for _, f := range frames[1:] {
+		c.Callers = append(c.Callers, placeOf(f))
+	}
+	return c
+}
+
+func (c *CallSite) merge(part *CallTotals, offset uint64) {
+	c.Offset = min(c.Offset, offset)
+	c.Calls += part.Calls
+	c.Messages += part.Messages
+	c.Bytes += part.Bytes
+	c.TimeNs += part.TimeNs
+	c.Sent.Bytes += part.Sent.Bytes
+	c.Sent.Messages += part.Sent.Messages
+	c.Received.Bytes += part.Received.Bytes
+	c.Received.Messages += part.Received.Messages
+}
+
+// moved is what was sent, or received where nothing was sent: both sides of a
+// collective are called at the same place.
+func (c *CallSite) moved() Volume {
+	if c.Sent != (Volume{}) {
+		return c.Sent
+	}
+	return c.Received
+}
+
+// SiteOrder is what call sites are sorted by, largest first.
+type SiteOrder string
+
+const (
+	ByTime  SiteOrder = "time"
+	ByBytes SiteOrder = "bytes"
+	ByCalls SiteOrder = "calls"
+)
+
+// SortSites sorts call sites; those that are equal by where they are.
+func SortSites(sites []CallSite, by SiteOrder) {
+	weight := func(c *CallSite) uint64 {
+		switch by {
+		case ByBytes:
+			return c.moved().Bytes
+		case ByCalls:
+			return c.Calls
+		}
+		return c.TimeNs
+	}
+	slices.SortFunc(sites, func(a, b CallSite) int {
+		return cmp.Or(cmp.Compare(weight(&b), weight(&a)), cmp.Compare(b.TimeNs, a.TimeNs), cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Call, b.Call))
+	})
+}

@@ -1,0 +1,103 @@
+package aggregate
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	textWidth = 100 // of the table of call sites
+	minSite   = 24  // of its first column
+)
+
+// sitesText writes the table of call sites: numbers over all ranks, and the
+// ranks that spent least and most time there.
+func (s *Summary) sitesText(w io.Writer, o TextOptions) {
+	sites := slices.DeleteFunc(slices.Clone(s.CallSites), func(c CallSite) bool { return setsUp(c.Call) })
+	if len(sites) == 0 || o.Sites == 0 {
+		return
+	}
+	SortSites(sites, o.SortSites)
+	all := len(sites)
+	if o.Sites > 0 {
+		sites = sites[:min(all, o.Sites)]
+	}
+	t := table{{"", "call", "calls", "time", "% of MPI", "min (rank)", "max (rank)", "msgs", "bytes"}}
+	several := len(s.Ranks) > 1
+	for _, c := range sites {
+		share := 0.0
+		if s.MPITimeS > 0 {
+			share = seconds(c.TimeNs) / s.MPITimeS
+		}
+		t = append(t, []string{"", o.clean(c.Call), count(c.Calls), o.duration(float64(c.TimeNs)), percent(share),
+			o.ofRank(c.PerRank.MinNs, c.PerRank.MinRank), o.ofRank(c.PerRank.MaxNs, c.PerRank.MaxRank),
+			count(c.moved().Messages), bytesText(c.moved().Bytes)})
+	}
+	if !several {
+		for i := range t {
+			t[i] = slices.Delete(t[i], 5, 7)
+		}
+	}
+	left := max(minSite, textWidth-t.width())
+	for i, c := range sites {
+		t[i+1][0] = o.shorten(o.clean(c.label), left)
+	}
+	by := o.SortSites
+	if by == "" {
+		by = ByTime
+	}
+	t[0][0] = fmt.Sprintf("call sites by %s", by)
+	lines := t.lines()
+	fmt.Fprintln(w)
+	fmt.Fprintln(w, lines[0])
+	for i, c := range sites {
+		fmt.Fprintln(w, lines[i+1])
+		o.callersText(w, c.Callers)
+	}
+	if more := all - len(sites); more > 0 {
+		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", countOf(uint64(more), "more call site"))
+	}
+	if !slices.ContainsFunc(s.CallSites, func(c CallSite) bool { return c.Line > 0 }) {
+		fmt.Fprintln(w, "no line numbers: the program has no debug information (compile with -g)")
+	}
+}
+
+func (o TextOptions) ofRank(ns uint64, rank int) string {
+	return fmt.Sprintf("%s (%d)", o.duration(float64(ns)), rank)
+}
+
+// callersText writes who called, as many to a line as fit.
+func (o TextOptions) callersText(w io.Writer, callers []Place) {
+	line := ""
+	for _, c := range callers {
+		part := o.shorten(o.pick(" ← ", " <- ")+o.clean(c.label), textWidth-2)
+		if line != "" && utf8.RuneCountInString(line+part)+2 > textWidth {
+			fmt.Fprintf(w, " %s\n", line)
+			line = ""
+		}
+		line += part
+	}
+	if line != "" {
+		fmt.Fprintf(w, " %s\n", line)
+	}
+}
+
+// shorten cuts a label to a width. What stands last, file and line, is kept
+// before the function's name, of whose start the scopes go first.
+func (o TextOptions) shorten(label string, width int) string {
+	dots := []rune(o.pick("…", "..."))
+	r := []rune(label)
+	if len(r) <= width {
+		return label
+	}
+	if at := strings.LastIndexByte(label, ' '); at > 0 {
+		head, tail := []rune(label[:at]), []rune(label[at:])
+		if room := width - len(tail) - len(dots); room >= 6 {
+			return string(dots) + string(head[len(head)-room:]) + string(tail)
+		}
+	}
+	return string(dots) + string(r[len(r)-width+len(dots):])
+}
