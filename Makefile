@@ -49,7 +49,8 @@ generate:
 	$(GO) run ./interpose/gen
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -m 644 interpose/include/mpitrace.h $(DESTDIR)$(PREFIX)/include
 	install -m 755 bin/mpitrace bin/profile2mat $(DESTDIR)$(PREFIX)/bin
 	for lib in lib/libmpitrace-*.so; do \
 	  test ! -e $$lib || install -m 755 $$lib $(DESTDIR)$(PREFIX)/lib || exit 1; \

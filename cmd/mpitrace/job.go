@@ -28,7 +28,7 @@ func (j *job) run(s launch.Streams) error {
 	if err != nil {
 		return usage(err)
 	}
-	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir)}
+	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir), Interval: j.options.interval}
 	if spool != nil {
 		r.Spool = spool.Dir
 	}
@@ -68,6 +68,9 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	words := []string{self, "rank", "--lib", r.Library, "--mpi", string(r.Flavour), "--dir", r.Dir}
 	if r.Spool != "" {
 		words = append(words, "--spool", r.Spool)
+	}
+	if r.Interval != 0 {
+		words = append(words, "--interval", r.Interval.String())
 	}
 	return j.command.Rewrite(words), os.Environ(), nil
 }

@@ -30,6 +30,7 @@ func newRank() *cobra.Command {
 	f.StringVar(&r.Library, "lib", "", "the library to preload")
 	f.StringVar(&r.Dir, "dir", "", "the run directory, absolute")
 	f.StringVar(&r.Spool, "spool", "", "the spool on the node where the job was launched; used if it is here")
+	f.DurationVar(&r.Interval, "interval", 0, "begin a new slice at each multiple of this `TIME`")
 	f.StringVar(&flavour, "mpi", "", "the MPI that the library is for: a program that is linked to another is not recorded")
 	f.StringVar(&path, "path", "", "where to look for the program, instead of PATH")
 	cmd.MarkFlagRequired("lib")

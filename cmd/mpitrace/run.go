@@ -17,6 +17,7 @@ type runOptions struct {
 	dir      string
 	formats  []string
 	spool    string
+	interval time.Duration
 	strict   bool
 	noReport bool
 }
@@ -47,6 +48,7 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 	f.StringVarP(&o.dir, "output", "o", "", "the run directory (default: mpitrace-PROGRAM- and the batch job's id or the time)")
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	f.StringVar(&o.spool, "spool", "auto", "where the processes of this node map their recordings until they end: auto, shm (/dev/shm), run (the run directory) or a `DIR`")
+	f.DurationVar(&o.interval, "interval", 0, "begin a new slice at each multiple of this `TIME` since MPI_Init: 100ms, 2s, at least 1ms (default: $MPITRACE_INTERVAL)")
 	f.BoolVar(&o.strict, "strict", false, "exit with status 3 if the command succeeds but its record is missing or incomplete")
 	f.BoolVar(&o.noReport, "no-report", false, "do not show the summary")
 	return cmd
@@ -55,6 +57,9 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	formats, err := rundir.ParseFormats(o.formats)
 	if err != nil {
+		return usage(err)
+	}
+	if err := o.checkInterval(cmd.Flags().Changed("interval")); err != nil {
 		return usage(err)
 	}
 	mark, under := launch.UnderLauncher()
@@ -75,6 +80,24 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	}
 	j := &job{options: o, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, log: cmd.ErrOrStderr()}
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+}
+
+// checkInterval takes the interval from the environment, unless it is given.
+func (o *runOptions) checkInterval(given bool) error {
+	text := os.Getenv(launch.EnvInterval)
+	if !given && text == "" {
+		return nil
+	}
+	if !given {
+		var err error
+		if o.interval, err = time.ParseDuration(text); err != nil {
+			return fmt.Errorf("%s: %w", launch.EnvInterval, err)
+		}
+	}
+	if o.interval < time.Millisecond || o.interval%time.Millisecond != 0 {
+		return fmt.Errorf("interval %v: give whole milliseconds, at least one", o.interval)
+	}
+	return nil
 }
 
 // directory makes the run directory of a job.
@@ -110,7 +133,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if os.Getenv(mark) == "0" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
-	r := launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir)}
+	r := launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Interval: o.interval}
 	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}
 	}

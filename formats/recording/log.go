@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
@@ -168,7 +169,7 @@ func (f *file) readSlice(buf []byte) error {
 		return err
 	}
 	text, _, err := take(rest, s.Length, 1)
-	s.name = string(text)
+	s.name = strings.ToValidUTF8(string(text), "\uFFFD") // tables hold UTF-8 and nothing else
 	f.slices = append(f.slices, s)
 	return err
 }

@@ -127,7 +127,8 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 		t.Fatal(err)
 	}
 	// Both MPIs declare their IGNORE constants in ways that gcc mistrusts.
-	args := []string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread"}
+	args := []string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-Wno-stringop-overread",
+		"-I" + filepath.Join(root, "interpose", "include")}
 	args = append(append(args, flags...), source, "-o", program, "-lpthread", "-lm", "-ldl")
 	if out, err := exec.Command(m.cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("compile %s: %v\n%s", source, err, out)

@@ -192,28 +192,6 @@ func TestDatatypes(t *testing.T) {
 	})
 }
 
-func TestPhases(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		sent := map[string]volumes{}
-		for _, p := range m.run(t, 2, m.compile(t, "pcontrol")).ranks {
-			names := map[uint32]string{}
-			for _, s := range p.Slices {
-				names[s.Index] = s.Name
-			}
-			p.EachFlow(func(row *profile.Row, f profile.Flow) {
-				if sent[names[row.Slice]] == nil {
-					sent[names[row.Slice]] = volumes{}
-				}
-				sent[names[row.Slice]].add(f.From, f.To, f.Bytes, f.Messages)
-			})
-		}
-		// The message of 4 bytes fell between Pcontrol(0) and Pcontrol(1).
-		diff(t, "sent by phase", map[string]volumes{
-			"run": message(0, 1, 1), "2": messages(0, 1, 2, 8), "3": message(0, 1, 16),
-		}, sent)
-	})
-}
-
 func TestThreads(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "threads")).ranks

@@ -1,14 +1,18 @@
 package launch
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 // Names of the environment that the library reads.
 const (
 	EnvDir   = "MPITRACE_DIR"   // run directory
 	EnvSpool = "MPITRACE_SPOOL" // private directory on this node that is collected afterwards
+
+	EnvInterval = "MPITRACE_INTERVAL" // a new slice each 100ms, 2s: whole ms or s
 )
 
 // Recorder is what a process needs in order to be recorded.
@@ -17,6 +21,8 @@ type Recorder struct {
 	Flavour Flavour
 	Dir     string // run directory, absolute
 	Spool   string // empty for none
+
+	Interval time.Duration // whole ms; 0 leaves the environment as it is
 }
 
 // Environ is the environment env (as os.Environ has it) with the recorder in
@@ -26,6 +32,9 @@ func (r *Recorder) Environ(env []string) []string {
 	env = unsetenv(env, EnvSpool)
 	if r.Spool != "" && ownDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)
+	}
+	if r.Interval != 0 {
+		env = setenv(env, EnvInterval, fmt.Sprintf("%dms", r.Interval.Milliseconds()))
 	}
 	return setenv(env, "LD_PRELOAD", preload(r.Library, getenv(env, "LD_PRELOAD")))
 }

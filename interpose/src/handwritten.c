@@ -5,6 +5,7 @@
 #include "batch.h"
 #include "leave.h"
 #include "lifecycle.h"
+#include "slice.h"
 
 MT_EXPORT int MPI_Init(int *argc, char ***argv)
 {

@@ -8,6 +8,7 @@
 #include "prof.h"
 #include "recording.h"
 #include "resolve.h"
+#include "slice.h"
 #include "status.h"
 #include "thread.h"
 
@@ -24,7 +25,6 @@
 #endif
 
 _Atomic mt_state mt_state_now = MT_COLD;
-_Atomic uint32_t mt_slice;
 bool mt_multiple;
 int mt_world_rank = -1, mt_world_size = -1;
 
@@ -54,19 +54,6 @@ static void log_file(uint32_t key, const char *path)
         mt_log_string(key, buffer, (uint64_t)n);
 }
 
-static void log_slice(uint32_t index, const char *name)
-{
-    uint64_t length = strlen(name);
-    mt_l_slice *s = mt_log_begin(sizeof *s + length);
-    if (!s)
-        return;
-    s->index = index;
-    s->length = (uint32_t)length;
-    s->start = mt_ticks();
-    memcpy(s + 1, name, length);
-    mt_log_commit(s, MT_RECORD_SLICE);
-}
-
 static void describe_process(void)
 {
     char text[4096];
@@ -80,7 +67,6 @@ static void describe_process(void)
     ssize_t n = readlink("/proc/self/exe", text, sizeof text);
     if (n > 0)
         mt_log_string(MT_STRING_PROGRAM, text, (uint64_t)n);
-    log_slice(0, "run");
 }
 
 // Makes the recording. Before this the library has done nothing at all.
@@ -93,6 +79,7 @@ static bool start(uint64_t site)
         return false;
     pthread_atfork(NULL, NULL, forked);
     describe_process();
+    mt_slice_open();
     return true;
 }
 
@@ -124,6 +111,7 @@ static void ready(void)
     mt_comm_open();
     mt_modules_scan();
     mt_header->init_end = mt_clock_all();
+    mt_slice_intervals();
     set_state(MT_ON);
 }
 
@@ -213,43 +201,4 @@ void mt_finalized(mt_span *s, int rc)
     set_state(MT_OFF);
     mt_recording_close();
     errno = saved;
-}
-
-// Slices by level: coming back to a level is coming back to its slice. Levels
-// without end share the last one.
-static uint32_t slice_of_level(int level)
-{
-    enum { MT_SLICES = 1 << 16 };
-    static int *levels;
-    static uint32_t count, capacity;
-    char name[32];
-    for (uint32_t i = 0; i < count; i++)
-        if (levels[i] == level)
-            return i + 1;
-    if (count == capacity) {
-        int *wider = count < MT_SLICES ? realloc(levels, (capacity + 64) * sizeof *levels) : NULL;
-        if (!wider)
-            return count;
-        levels = wider;
-        capacity += 64;
-    }
-    levels[count++] = level;
-    bool last = count == MT_SLICES;
-    if (last)
-        mt_say("more than %d levels of MPI_Pcontrol: the others are one slice", MT_SLICES);
-    snprintf(name, sizeof name, last ? "%d and others" : "%d", level);
-    log_slice(count, name);
-    return count;
-}
-
-void mt_slice_level(int level)
-{
-    static uint32_t latest;
-    if (!mt_on() || level < 0)
-        return;
-    pthread_mutex_lock(&lock);
-    if (level > 1)
-        latest = slice_of_level(level);
-    atomic_store_explicit(&mt_slice, level == 0 ? MT_PAUSED : latest, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
 }

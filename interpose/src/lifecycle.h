@@ -13,7 +13,4 @@ void mt_leave_init(mt_span *s, int rc);
 void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);
 
-// MPI_Pcontrol: 0 pauses, 1 goes on, 2 and above is the slice of that name.
-void mt_slice_level(int level);
-
 #endif

@@ -37,6 +37,7 @@ typedef enum mt_state {
 
 extern _Atomic mt_state mt_state_now;
 extern _Atomic uint32_t mt_slice;  // slice of calls that begin now, or MT_PAUSED
+extern _Atomic uint64_t mt_slice_until; // ticks at which an interval ends: UINT64_MAX without --interval
 extern bool mt_multiple;           // MPI_THREAD_MULTIPLE: shared tables need locks
 extern mt_l_header *mt_header;     // of the recording; NULL while there is none
 extern int mt_world_rank, mt_world_size;

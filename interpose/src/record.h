@@ -69,9 +69,10 @@ MT_INLINE void mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
     atomic_store_explicit(&row->count, mt_load(&row->count) + 1, memory_order_release);
 }
 
-// The slow ways into a wrapper: see lifecycle.c, thread.c and site.c.
+// The slow ways into a wrapper: see lifecycle.c, thread.c, site.c and slice.c.
 mt_thread *mt_enter_slow(uint64_t site) MT_SLOW;
 void mt_enter_watched(mt_span *s) MT_SLOW;
+void mt_enter_interval(mt_span *s) MT_SLOW;
 void mt_clock_ran_back(void) MT_SLOW;
 
 // Opens a call from a site.
@@ -94,6 +95,8 @@ MT_INLINE mt_span mt_enter_from(unsigned call, uint64_t site)
         s.thread->inner = 0;
     }
     s.start = mt_ticks();
+    if (mt_unlikely(s.start >= mt_load(&mt_slice_until)))
+        mt_enter_interval(&s);
     return s;
 }
 
