@@ -40,6 +40,7 @@ type Summary struct {
 	Totals    Totals         `json:"totals"`    // of all rows
 	Calls     []CallTotals   `json:"calls"`     // of all rows, by call; longest time first
 	Classes   []ClassTotals  `json:"classes"`   // of what was sent, by kind of call
+	Slices    []SliceTotals  `json:"slices"`    // of all rows, by part of the run, in the order of their start
 	CallSites []CallSite     `json:"callsites"` // of all rows, by place and call; longest time first
 	Traffic   []MatrixTotals `json:"traffic"`   // sums of the matrices that have entries
 	Pairs     []Cell         `json:"top_pairs"`
@@ -142,6 +143,7 @@ func summarize(profiles []*profile.Profile) *Summary {
 		Hosts:     hosts(profiles),
 		Calls:     callTotals(profiles),
 		Classes:   classTotals(profiles),
+		Slices:    sliceTotals(profiles),
 		CallSites: callSites(profiles),
 		Ranks:     make([]RankTimes, 0, len(profiles)),
 	}

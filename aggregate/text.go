@@ -17,6 +17,7 @@ const (
 	textHosts = 4
 	textPeers = 32
 	textComms = 32
+	textSlice = 12
 )
 
 // pairTraffic is what the numbers between two ranks are made of.
@@ -167,6 +168,7 @@ func (s *Summary) tables(w io.Writer, o TextOptions) {
 	default:
 		s.callsText(w, o)
 		s.classesText(w, o, setUp)
+		s.slicesText(w, o)
 		s.sitesText(w, o)
 	}
 }
@@ -182,11 +184,7 @@ func (s *Summary) callsText(w io.Writer, o TextOptions) {
 			rest++
 			continue
 		}
-		share := 0.0
-		if s.MPITimeS > 0 {
-			share = seconds(c.TimeNs) / s.MPITimeS
-		}
-		t = append(t, []string{o.clean(c.Call), count(c.Calls), o.duration(float64(c.TimeNs)), percent(share),
+		t = append(t, []string{o.clean(c.Call), count(c.Calls), o.duration(float64(c.TimeNs)), s.shareOfMPI(c.TimeNs),
 			o.duration(c.MeanNs), count(c.Sent.Messages), bytesText(c.Sent.Bytes), c.receivedText(o)})
 	}
 	fmt.Fprintln(w)
@@ -194,6 +192,13 @@ func (s *Summary) callsText(w io.Writer, o TextOptions) {
 	if rest > 0 {
 		fmt.Fprintf(w, "and %s\n", countOf(uint64(rest), "more call"))
 	}
+}
+
+func (s *Summary) shareOfMPI(ns uint64) string {
+	if s.MPITimeS == 0 {
+		return percent(0)
+	}
+	return percent(seconds(ns) / s.MPITimeS)
 }
 
 // receivedText has no number for collectives that record what they send only:
@@ -219,6 +224,23 @@ func (s *Summary) classesText(w io.Writer, o TextOptions, setUp string) {
 	}
 	fmt.Fprintln(w)
 	t.write(w)
+}
+
+// slicesText has nothing to tell of a run in one piece.
+func (s *Summary) slicesText(w io.Writer, o TextOptions) {
+	if len(s.Slices) < 2 {
+		return
+	}
+	t := table{{"slice", "calls", "time", "% of MPI", "msgs", "bytes"}}
+	for _, c := range longest(s.Slices, textSlice) {
+		t = append(t, []string{o.clean(c.Slice), count(c.Calls), o.duration(float64(c.TimeNs)), s.shareOfMPI(c.TimeNs),
+			count(c.Messages), bytesText(c.Bytes)})
+	}
+	fmt.Fprintln(w)
+	t.write(w)
+	if more := len(s.Slices) - textSlice; more > 0 {
+		fmt.Fprintf(w, "and %s, with less time\n", countOf(uint64(more), "more slice"))
+	}
 }
 
 func (s *Summary) pairsText(w io.Writer, o TextOptions) {
