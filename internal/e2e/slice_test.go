@@ -1,15 +1,18 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -47,11 +50,13 @@ func TestNamedPhases(t *testing.T) {
 		program := m.compile(t, "phases")
 		succeed(t, nil, m.launch(2, program)...) // there is nothing to link
 		j := m.run(t, 2, program)
-		diff(t, "sent by phase", map[string]volumes{
+		want := map[string]volumes{
 			"run": messages(0, 1, 1, 2048), "solve": messages(0, 1, 2, 8, 16), "output": message(0, 1, 4),
 			"later": message(0, 1, 64), "7": messages(0, 1, 128, 256),
 			strings.Repeat("x", 200): message(0, 1, 512), "caf\uFFFD": message(0, 1, 1024),
-		}, sentIn(j.ranks))
+		}
+		diff(t, "sent by phase", want, sentIn(j.ranks))
+		checkPhaseTables(t, j.dir, want)
 		for _, p := range j.ranks {
 			for _, s := range p.Slices {
 				if strings.HasPrefix(s.Name, "before") || strings.HasPrefix(s.Name, "after") {
@@ -60,6 +65,45 @@ func TestNamedPhases(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkPhaseTables requires the same sums in what `mpitrace report --json`
+// prints and in what pandas reads from profile.arrow.
+func checkPhaseTables(t *testing.T, dir string, sent map[string]volumes) {
+	t.Helper()
+	want := map[string]uint64{"only rank 1": 0}
+	for name, v := range sent {
+		want[name] = v[pair{0, 1}].Bytes
+	}
+	var report struct {
+		Jobs []struct {
+			Slices []struct {
+				Slice string
+				Bytes uint64
+			}
+		}
+	}
+	got := map[string]uint64{"only rank 1": 0} // nothing was called in it
+	if err := json.Unmarshal([]byte(succeed(t, nil, mpitrace, "report", "--json", dir).stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range report.Jobs[0].Slices {
+		got[s.Slice] = s.Bytes
+	}
+	diff(t, "bytes by slice in the report", want, got)
+	if text := succeed(t, nil, mpitrace, "report", dir).stdout; !regexp.MustCompile(`(?m)^solve .* 26 B$`).MatchString(text) {
+		t.Errorf("no line of the slice solve with 26 bytes in\n%s", text)
+	}
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	testenv.Need(t, python)
+	table := succeed(t, nil, python, "-c", `import pandas, sys
+t = pandas.read_feather(sys.argv[1])
+print(t[t.direction == "send"].groupby("slice", observed=True).bytes.sum().to_json())`, filepath.Join(dir, "profile.arrow")).stdout
+	got = map[string]uint64{"only rank 1": 0}
+	if err := json.Unmarshal([]byte(table), &got); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "bytes by slice in pandas", want, got)
 }
 
 // TestIntervals compares with the program's own clock: in the k-th 100 ms it
