@@ -191,15 +191,3 @@ func TestDatatypes(t *testing.T) {
 		})
 	})
 }
-
-func TestThreads(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		ranks := m.run(t, 2, m.compile(t, "threads")).ranks
-		toSelf := volumes{}
-		for r := range 2 {
-			toSelf.add(r, r, 4*10000*8, 4*10000)
-		}
-		moved := map[string]volumes{"Sendrecv": toSelf}
-		want{sent: moved, received: moved, calls: map[string][]uint64{"Sendrecv": {40000, 40000}}}.check(t, ranks)
-	})
-}
