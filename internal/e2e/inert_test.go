@@ -80,6 +80,8 @@ func TestInert(t *testing.T) {
 			"bash":             {"bash", "-c", "echo $((6*7)); exit 7"},
 			"no MPI":           {compilePlain(t, "no_mpi")},
 			"a failing helper": {"ls", "/nonexistent"},
+			"children":         {"sh", "-c", "ls /nonexistent | cat; (exit 3) || perl -e 'exit system(q(echo 5; exit 5)) >> 8'"},
+			"a launcher":       m.launch(1, "sh", "-c", "echo 6; exit 0"),
 		} {
 			for _, bind := range []string{"LD_BIND_NOW=", "LD_BIND_NOW=1"} {
 				t.Run(name+", "+bind, func(t *testing.T) {
