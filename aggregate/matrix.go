@@ -89,6 +89,11 @@ func (m *Matrix) At(from, to int) Volume {
 	return Volume{}
 }
 
+func (m *Matrix) has(p Pair) bool {
+	page := m.pages[pageKey{p.From, p.To / pageColumns}]
+	return page != nil && page.has&(1<<(p.To%pageColumns)) != 0
+}
+
 // Len is the number of entries.
 func (m *Matrix) Len() int { return m.len }
 

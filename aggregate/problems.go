@@ -7,11 +7,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// maxListed is how many pairs that do not add up are listed one by one.
-const maxListed = 5
-
 // Problems says what is missing, what was lost, and what does not add up: one
-// sentence each, and none for a complete record of a job that finished.
+// sentence each, and none for a complete record of a job that finished. Whether
+// all that was sent was received, Conservation tells.
 func (j *Job) Problems() []string {
 	out := []string{}
 	if len(j.Profiles) == 0 {
@@ -29,8 +27,7 @@ func (j *Job) Problems() []string {
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
 	out = append(out, j.losses()...)
-	out = append(out, j.unplaced()...)
-	return append(out, j.imbalances(-1)...)
+	return append(out, j.unplaced()...)
 }
 
 // finalized lists the ranks that were recorded to their end.
@@ -100,7 +97,7 @@ func (j *Job) losses() []string {
 	}{
 		{func(l *profile.Losses) uint64 { return l.Calls }, "calls were not recorded at all"},
 		{func(l *profile.Losses) uint64 { return l.Folded }, "calls were counted without their peer and communicator"},
-		{func(l *profile.Losses) uint64 { return l.Requests }, "requests could not be followed to their completion"},
+		{func(l *profile.Losses) uint64 { return l.Requests }, "requests could not be followed to their completion, for want of memory"},
 		{func(l *profile.Losses) uint64 { return l.Comms }, "communicators could not be described"},
 		{func(l *profile.Losses) uint64 { return l.NegativeTicks }, "calls have no time, since the clock ran backwards"},
 		{func(l *profile.Losses) uint64 { return l.Untimed }, "calls from Fortran have no time"},
@@ -151,72 +148,4 @@ func (j *Job) unplaced() []string {
 	}
 	return []string{fmt.Sprintf("not in any matrix: %s (%s) to other worlds, or to peers that were not kept",
 		countOf(rows.Messages-placed.Messages, "message"), countOf(rows.Bytes-placed.Bytes, "byte"))}
-}
-
-// exchange is what one rank sent to another and what that one received.
-type exchange struct{ sent, received Volume }
-
-// imbalances compares, for every pair, the point-to-point messages that one
-// rank sent with those that the other received from it. Pairs with a rank that
-// is missing or did not finalize are set aside. With rank >= 0 only the pairs
-// of that rank are looked at.
-func (j *Job) imbalances(rank int) []string {
-	done := j.finalized()
-	var uneven []Pair
-	aside := 0
-	pairs := j.exchanges()
-	for p, x := range pairs {
-		if x.sent == x.received || rank >= 0 && p.From != rank && p.To != rank {
-			continue
-		}
-		_, from := slices.BinarySearch(done, p.From)
-		_, to := slices.BinarySearch(done, p.To)
-		if !from || !to {
-			aside++
-			continue
-		}
-		uneven = append(uneven, p)
-	}
-	slices.SortFunc(uneven, comparePairs)
-	var out []string
-	for i, p := range uneven {
-		if i == maxListed {
-			out = append(out, fmt.Sprintf("and %s of ranks whose point-to-point messages do not add up", countOf(uint64(len(uneven)-i), "more pair")))
-			break
-		}
-		x := pairs[p]
-		out = append(out, fmt.Sprintf("rank %d sent rank %d %s (%s), which received %s (%s)", p.From, p.To,
-			countOf(x.sent.Messages, "message"), countOf(x.sent.Bytes, "byte"), count(x.received.Messages), countOf(x.received.Bytes, "byte")))
-	}
-	if aside > 0 {
-		out = append(out, fmt.Sprintf("sent and received differ for %s with a rank that is missing or did not finalize: not judged", countOf(uint64(aside), "pair")))
-	}
-	return out
-}
-
-func (j *Job) exchanges() map[Pair]exchange {
-	pairs := map[Pair]exchange{}
-	for _, p := range j.Profiles {
-		for i := range p.Rows {
-			r := &p.Rows[i]
-			if r.Class != profile.P2P || p.Rank < 0 || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
-				continue
-			}
-			peer := p.Comms[r.Comm].WorldRank(r.Peer)
-			if peer < 0 {
-				continue
-			}
-			switch r.Direction {
-			case profile.Send:
-				x := pairs[Pair{p.Rank, peer}]
-				x.sent.add(r)
-				pairs[Pair{p.Rank, peer}] = x
-			case profile.Recv:
-				x := pairs[Pair{peer, p.Rank}]
-				x.received.add(r)
-				pairs[Pair{peer, p.Rank}] = x
-			}
-		}
-	}
-	return pairs
 }

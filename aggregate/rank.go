@@ -56,7 +56,8 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	s.Peers = peersOf(&ms[All], rank)
 	s.Pairs = []Cell{}
 	s.Comms = commTotals(profiles)
-	s.Problems = j.rankProblems(own, rank)
+	s.Conservation = j.Conservation(rank)
+	s.Problems = append(j.rankProblems(own, rank), s.Conservation.problems()...)
 	return s, nil
 }
 
@@ -69,8 +70,7 @@ func (j *Job) rankProblems(own *Job, rank int) []string {
 		out = append(out, notFinalized(running))
 	}
 	out = append(out, own.losses()...)
-	out = append(out, own.unplaced()...)
-	return append(out, j.imbalances(rank)...)
+	return append(out, own.unplaced()...)
 }
 
 // notFinalized says what the record of such ranks holds.

@@ -46,8 +46,9 @@ type Summary struct {
 	Pairs     []Cell         `json:"top_pairs"`
 	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
 
-	Ranks    []RankTimes `json:"ranks"`
-	Problems []string    `json:"problems"` // what is missing or does not add up
+	Ranks        []RankTimes   `json:"ranks"`
+	Conservation *Conservation `json:"conservation"`
+	Problems     []string      `json:"problems"` // what is missing or does not add up
 }
 
 // Host is a node and how many recorded processes ran there.
@@ -132,7 +133,8 @@ func (j *Job) Summary() *Summary {
 	s.Traffic = matrixTotals(ms)
 	s.Pairs = busiest(&ms[All], topPairs)
 	s.Heatmap = NewHeatmap(&ms[All], s.RanksExpected)
-	s.Problems = j.Problems()
+	s.Conservation = j.Conservation(allRanks)
+	s.Problems = append(j.Problems(), s.Conservation.problems()...)
 	return s
 }
 

@@ -63,6 +63,7 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	if s.Heatmap != nil {
 		s.Heatmap.text(b, o)
 	}
+	s.Conservation.text(b, o)
 	s.problemsText(b, o)
 	return b.Flush()
 }
@@ -78,6 +79,7 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	s.tables(b, o)
 	s.peersText(b, o)
 	s.commsText(b, o)
+	s.Conservation.text(b, o)
 	s.problemsText(b, o)
 	return b.Flush()
 }
@@ -303,10 +305,10 @@ func (s *RankSummary) commsText(w io.Writer, o TextOptions) {
 
 func (s *Summary) problemsText(w io.Writer, o TextOptions) {
 	if len(s.Problems) == 0 {
-		fmt.Fprintln(w, "\ncomplete: finalized, nothing lost, sent equals received")
+		fmt.Fprintln(w, "complete: finalized, nothing lost")
 		return
 	}
-	fmt.Fprintln(w, "\nwhat does not add up:")
+	fmt.Fprintln(w, "what does not add up:")
 	for _, p := range s.Problems {
 		fmt.Fprintf(w, "  %s\n", o.clean(p))
 	}

@@ -38,6 +38,8 @@ type Profile struct {
 	Symbols Symbols             // of the call sites, once they are looked up; profiles of a job share them
 	Rows    []Row
 	Vectors []Vector
+	Asides  []Aside
+	Pauses  uint64 // how often the program stopped the recording: MPI_Pcontrol(0)
 	Losses  Losses
 	// Problems are what a reader found wrong with the source, each with its
 	// place; what could be read is here all the same.
@@ -67,7 +69,7 @@ func (s State) String() string {
 type Losses struct {
 	Calls         uint64 `json:"calls"`          // calls seen but not recorded at all
 	Folded        uint64 `json:"folded"`         // calls that went to an overflow row: counted, but without peer or communicator
-	Requests      uint64 `json:"requests"`       // requests that could not be followed to their completion
+	Requests      uint64 `json:"requests"`       // requests that could not be followed to their completion, for want of memory
 	Comms         uint64 `json:"communicators"`  // communicators that could not be described
 	NegativeTicks uint64 `json:"negative_ticks"` // calls whose clock ran backwards, counted with no time
 	Untimed       uint64 `json:"untimed"`        // calls from Fortran that are counted without their time

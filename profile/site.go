@@ -129,6 +129,9 @@ func (p *Profile) Addresses() []uint64 {
 	for i := range p.Vectors {
 		add(p.Vectors[i].Callsite)
 	}
+	for i := range p.Asides {
+		add(p.Asides[i].Callsite)
+	}
 	out := make([]uint64, 0, len(seen))
 	for a := range seen {
 		out = append(out, a)

@@ -284,18 +284,23 @@ func TestRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{
-		"rank":           "0|1|2|3",
-		"host":           "nodea|nodea|nodeb|nodeb",
-		"command":        strings.TrimSuffix(strings.Repeat("./solve -n 'two words'|", 4), "|"),
-		"state":          "finalized|finalized|finalized|running",
-		"wall_ns":        "5000000007|5000000007|5000000007|5000000007",
-		"app_ns":         "3000000000|3000000000|3000000000|4000000007",
-		"mpi_ns":         "32000|32000|32000|32000", // 33 calls of 1 us, one of them Init
-		"calls":          "33|33|33|33",
-		"lost_calls":     "0|1|2|3",
-		"lost_requests":  "7|7|7|7",
-		"start":          strings.TrimSuffix(strings.Repeat("2023-11-14 22:13:20Z|", 4), "|"),
-		"finalize_start": "2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|(null)",
+		"rank":          "0|1|2|3",
+		"host":          "nodea|nodea|nodeb|nodeb",
+		"command":       strings.TrimSuffix(strings.Repeat("./solve -n 'two words'|", 4), "|"),
+		"state":         "finalized|finalized|finalized|running",
+		"wall_ns":       "5000000007|5000000007|5000000007|5000000007",
+		"app_ns":        "3000000000|3000000000|3000000000|4000000007",
+		"mpi_ns":        "32000|32000|32000|32000", // 33 calls of 1 us, one of them Init
+		"calls":         "33|33|33|33",
+		"lost_calls":    "0|1|2|3",
+		"lost_requests": "7|7|7|7",
+		"pauses":        "2|2|2|2",
+
+		"truncated_receives": "3|3|3|3",
+		"cancelled_sends":    "1|2|3|4",
+		"cancelled_receives": "0|0|0|0",
+		"start":              strings.TrimSuffix(strings.Repeat("2023-11-14 22:13:20Z|", 4), "|"),
+		"finalize_start":     "2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|2023-11-14 22:13:24Z|(null)",
 	} {
 		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
 			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)

@@ -50,8 +50,13 @@ func testProfile(run string, rank int) *profile.Profile {
 		Modules: []profile.Module{
 			{Path: "/opt/app/solve", BuildID: "beef", Start: base + uint64(rank)<<24, End: base + uint64(rank)<<24 + 0x10000, Bias: base + uint64(rank)<<24},
 		},
-		Stacks:   map[uint64][]uint64{stack: {base + uint64(rank)<<24 + 0x1300, base + uint64(rank)<<24 + 0x1400}},
-		Symbols:  testSymbols,
+		Stacks:  map[uint64][]uint64{stack: {base + uint64(rank)<<24 + 0x1300, base + uint64(rank)<<24 + 0x1400}},
+		Symbols: testSymbols,
+		Asides: []profile.Aside{
+			{Kind: profile.TruncatedReceive, Call: "Recv", Comm: reversed, Peer: 2, Callsite: base + uint64(rank)<<24 + 0x1234, Slice: 1, Count: 3},
+			{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Count: uint64(rank) + 1, Bytes: 40},
+		},
+		Pauses:   2,
 		Losses:   profile.Losses{Calls: uint64(rank), Requests: 7},
 		Problems: []string{"recording r.rec: byte 4096: no such kind of record"},
 	}

@@ -73,12 +73,14 @@ type processInfo struct {
 	End           int64          `json:"end,omitempty"`
 	Threads       int            `json:"threads"`
 	Losses        profile.Losses `json:"losses,omitzero"`
+	Pauses        uint64         `json:"pauses,omitempty"`
 	Problems      []string       `json:"problems,omitempty"`
 	Slices        []slice        `json:"slices,omitempty"`
 	Modules       []module       `json:"modules,omitempty"`
 	Comms         []membership   `json:"communicators,omitempty"`
 	Stacks        *packed        `json:"stacks,omitempty"` // see packStacks
 	Vectors       []vector       `json:"vectors,omitempty"`
+	Asides        []aside        `json:"asides,omitempty"`
 	Rows          int            `json:"rows"`
 	Keys          []byte         `json:"keys,omitempty"` // see packKeys
 }
@@ -128,6 +130,17 @@ type vector struct {
 type packed struct {
 	N     int    `json:"n"`
 	Bytes []byte `json:"bytes"`
+}
+
+type aside struct {
+	Kind     string `json:"kind"`
+	Call     string `json:"call,omitempty"`
+	Comm     int32  `json:"communicator"` // index into the process's, -1 if there is none
+	Peer     int32  `json:"peer"`         // rank there
+	Callsite uint64 `json:"callsite,omitempty"`
+	Slice    uint32 `json:"slice,omitempty"`
+	Count    uint64 `json:"count"`
+	Bytes    uint64 `json:"bytes,omitempty"`
 }
 
 // headerOf is the metadata that carries the header.
@@ -180,7 +193,7 @@ func (b *headerBuilder) process(p *profile.Profile) processInfo {
 		Program: b.programs.of(program{p.Run, p.Size, p.Program, p.Command, p.Library}),
 		Rank:    p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State,
 		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
-		Threads: p.Threads, Losses: p.Losses, Problems: p.Problems,
+		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Problems: p.Problems,
 		Stacks: packStacks(p.Stacks), Rows: len(p.Rows), Keys: packKeys(p.Rows),
 	}
 	for _, s := range p.Slices {
@@ -196,6 +209,9 @@ func (b *headerBuilder) process(p *profile.Profile) processInfo {
 	for _, v := range p.Vectors {
 		info.Vectors = append(info.Vectors, vector{v.Thread, v.Call, v.Class, v.Spread, v.Comm,
 			v.Callsite, v.Slice, v.Calls, len(v.Bytes), packVector(v.Bytes)})
+	}
+	for _, a := range p.Asides {
+		info.Asides = append(info.Asides, aside{a.Kind.String(), a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes})
 	}
 	return info
 }
@@ -291,6 +307,11 @@ func (h *header) check(info *processInfo) error {
 			return fmt.Errorf("no file %d", m.File)
 		}
 	}
+	for _, a := range info.Asides {
+		if _, ok := profile.ParseAsideKind(a.Kind); !ok || int(a.Comm) >= len(info.Comms) {
+			return fmt.Errorf("set aside: %q of communicator %d", a.Kind, a.Comm)
+		}
+	}
 	for _, m := range info.Comms {
 		if m.Comm < 0 || m.Comm >= len(h.Comms) {
 			return fmt.Errorf("no communicator %d", m.Comm)
@@ -314,7 +335,8 @@ func (h *header) profile(info *processInfo) (*profile.Profile, error) {
 		Run: prog.Run, Rank: info.Rank, Size: prog.Size, Host: info.Host, Pid: info.Pid,
 		Program: prog.Program, Command: prog.Command, Library: prog.Library, Source: info.Source,
 		State: info.State, Start: info.Start, InitEnd: info.InitEnd,
-		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses, Problems: info.Problems,
+		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
+		Pauses: info.Pauses, Problems: info.Problems,
 	}
 	for _, s := range info.Slices {
 		p.Slices = append(p.Slices, profile.Slice(s))
@@ -337,6 +359,11 @@ func (h *header) profile(info *processInfo) (*profile.Profile, error) {
 		}
 		p.Vectors = append(p.Vectors, profile.Vector{Thread: v.Thread, Call: v.Call, Class: v.Class, Spread: v.Spread,
 			Comm: v.Comm, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Calls, Bytes: bytes})
+	}
+	for _, a := range info.Asides {
+		kind, _ := profile.ParseAsideKind(a.Kind) // checked
+		p.Asides = append(p.Asides, profile.Aside{Kind: kind, Call: a.Call, Comm: a.Comm, Peer: a.Peer,
+			Callsite: a.Callsite, Slice: a.Slice, Count: a.Count, Bytes: a.Bytes})
 	}
 	return p, nil
 }

@@ -78,6 +78,9 @@ func rankColumns() []column[*profile.Profile] {
 	lost := func(name, unit, doc string, get func(profile.Losses) uint64) column[row] {
 		return uint64Column(name, unit, doc, func(p row) uint64 { return get(p.Losses) })
 	}
+	aside := func(unit, doc string, k profile.AsideKind) column[row] {
+		return uint64Column(k.String(), unit, doc, func(p row) uint64 { return p.SetAside(k) })
+	}
 	return []column[row]{
 		textColumn("run", "the MPI job, as its launcher names it", func(p row) string { return p.Run }),
 		int32Column("rank", "world rank", "rank in MPI_COMM_WORLD; -1 where the process ended before that was known", func(p row) int32 { return int32(p.Rank) }),
@@ -98,12 +101,22 @@ func rankColumns() []column[*profile.Profile] {
 		uint64Column("calls", "calls", "MPI calls that were counted", totalCalls),
 		lost("lost_calls", "calls", "calls seen but not recorded", func(l profile.Losses) uint64 { return l.Calls }),
 		lost("folded_calls", "calls", "calls counted without their peer or communicator, for want of room", func(l profile.Losses) uint64 { return l.Folded }),
-		lost("lost_requests", "requests", "requests that could not be followed to their completion", func(l profile.Losses) uint64 { return l.Requests }),
+		lost("lost_requests", "requests", "requests that could not be followed to their completion, for want of memory", func(l profile.Losses) uint64 { return l.Requests }),
 		lost("lost_comms", "communicators", "communicators that could not be described", func(l profile.Losses) uint64 { return l.Comms }),
 		lost("negative_ticks", "calls", "calls whose clock ran backwards, counted with no time", func(l profile.Losses) uint64 { return l.NegativeTicks }),
 		lost("untimed", "calls", "calls from Fortran that are counted without their time", func(l profile.Losses) uint64 { return l.Untimed }),
 		lost("lost_stacks", "calls", "calls that have their call site, but not the callers that were asked for", func(l profile.Losses) uint64 { return l.Stacks }),
 		lost("damaged", "parts", "parts of the recording that could not be read", func(l profile.Losses) uint64 { return l.Damaged }),
+		uint64Column("pauses", "times", "how often MPI_Pcontrol stopped the recording", func(p row) uint64 { return p.Pauses }),
+		aside("receives", "receives that were cancelled", profile.CancelledReceive),
+		aside("receives", "receives whose message did not fit", profile.TruncatedReceive),
+		aside("receives", "receives that were freed while active", profile.FreedReceive),
+		aside("receives", "receives that completed with another error", profile.FailedReceive),
+		aside("receives", "receives that never completed", profile.UnfinishedReceive),
+		aside("receives", "receives that completed, and whose status the MPI does not give", profile.UntoldReceive),
+		aside("sends", "sends that were counted, and cancelled", profile.CancelledSend),
+		aside("sends", "sends that were counted, to be cancelled, and freed before their end", profile.FreedSend),
+		aside("sends", "sends of a Sendrecv whose receive was truncated: not counted", profile.FailedSend),
 		textColumn("source", "the file that this was read from", func(p row) string { return p.Source }),
 	}
 }

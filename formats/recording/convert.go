@@ -26,6 +26,7 @@ func (f *file) profile() *profile.Profile {
 		FinalizeStart: int64(h.FinalizeStart.Realtime), End: int64(h.FinalizeEnd.Realtime),
 		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
 			Comms: h.LostComms, NegativeTicks: h.NegativeTicks, Untimed: h.UntimedCalls},
+		Pauses: h.Pauses,
 	}
 	scale := f.nsPerTick()
 	index := f.addComms(p)
@@ -43,6 +44,7 @@ func (f *file) profile() *profile.Profile {
 		}
 	}
 	f.addVectors(p, index)
+	f.addUnfinished(p)
 	if p.End == 0 {
 		p.End = f.lastKnown(p)
 	}
@@ -193,12 +195,16 @@ func (f *file) addRow(p *profile.Profile, thread int32, raw layout.Row, at uint6
 	if raw.Count == 0 || raw.Call == 0 {
 		return
 	}
+	call := callOf(raw.Call)
+	f.receives.add(call.Name, raw)
+	if f.addAside(p, call.Name, raw, index) {
+		return
+	}
 	d, ok := directions[raw.Direction]
 	if !ok || raw.SizeClass >= profile.NumSizeClasses {
 		f.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
 		return
 	}
-	call := callOf(raw.Call)
 	class, _ := profile.ParseClass(call.Class)
 	r := profile.Row{Thread: thread, Call: call.Name, Class: class, Direction: d.way, Comm: -1, Peer: raw.Peer,
 		SizeClass: raw.SizeClass, Callsite: raw.Callsite, Slice: raw.Slice,

@@ -41,8 +41,8 @@ func (f *file) dumpHeader(w io.Writer) {
 	h := &f.header
 	fmt.Fprintf(w, "recording\tversion %d\tstate %v\tend %d\n", h.Version, profile.State(h.State), h.End)
 	fmt.Fprintf(w, "process\trank %d of %d\tpid %d\n", h.WorldRank, h.WorldSize, h.Pid)
-	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\n",
-		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls)
+	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\tpauses %d\n",
+		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls, h.Pauses)
 	for _, c := range []struct {
 		name string
 		at   layout.Clock
@@ -87,6 +87,11 @@ func dumpRows(w io.Writer, p *profile.Profile) {
 		fmt.Fprintf(w, "row\tthread %d\tMPI_%s\t%v\tcomm %d\tpeer %d\tclass %d\tsite %#x\tslice %d\tcalls %d\tmessages %d\tbytes %d\ttime_ns %d\tmin_ns %d\tmax_ns %d\n",
 			r.Thread, r.Call, r.Direction, r.Comm, r.Peer, r.SizeClass, r.Callsite, r.Slice,
 			r.Calls, r.Messages, r.Bytes, r.TimeNs, r.MinNs, r.MaxNs)
+	}
+	for i := range p.Asides {
+		a := &p.Asides[i]
+		fmt.Fprintf(w, "aside\t%v\tMPI_%s\tcomm %d\tpeer %d\tsite %#x\tslice %d\tcount %d\tbytes %d\n",
+			a.Kind, a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes)
 	}
 	for i := range p.Vectors {
 		v := &p.Vectors[i]

@@ -63,6 +63,7 @@ type file struct {
 	vectors  []vectorRecord
 	tables   map[uint64]layout.Segment // by offset
 	latest   int64                     // Unix ns when the latest call returned, once rows are read
+	receives receives                  // of the rows that were read
 	problems []string
 }
 

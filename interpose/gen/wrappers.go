@@ -14,7 +14,7 @@ import (
 var uses = []string{
 	"Cart_shift", "Cartdim_get", "Comm_group", "Comm_rank",
 	"Comm_remote_group", "Comm_remote_size", "Comm_size", "Comm_test_inter",
-	"Dist_graph_neighbors", "Dist_graph_neighbors_count", "Finalized",
+	"Dist_graph_neighbors", "Dist_graph_neighbors_count", "Error_class", "Finalized",
 	"Get_elements_x", "Get_library_version", "Graph_neighbors",
 	"Graph_neighbors_count", "Group_free", "Group_translate_ranks",
 	"Initialized", "Query_thread", "Status_set_elements_x", "Test_cancelled", "Topo_test",

@@ -83,8 +83,8 @@ const (
 	StringTool    = 6 // version of the library that wrote this
 )
 
-// Row.Direction. Calls are the counts of all but the Posted ones, messages
-// those of all but None.
+// Row.Direction. Calls are the counts of None, Send, Recv, Read and Write;
+// messages those of the same, but None, and of their Posted forms.
 const (
 	DirNone       = 0 // a call only
 	DirSend       = 1
@@ -94,6 +94,22 @@ const (
 	DirWrite      = 5
 	DirSendPosted = 6 // a message that goes with an earlier or other call: no call, no time
 	DirReadPosted = 7
+)
+
+// Row.Direction of what moved nothing that is known: neither calls, messages
+// nor time. The count is of receives, or of sends where the name says so, and
+// the peer is the one that is known, else PeerAnySource, or PeerNone of a send.
+const (
+	DirPosted        = 8  // a receive that a Start or an Isendrecv posted
+	DirCancelled     = 9  // cancelled: it received nothing
+	DirTruncated     = 10 // the message did not fit: it is gone, its size is not known
+	DirFreed         = 11 // freed while active: nobody can tell whether it received
+	DirFailed        = 12 // completed with another error
+	DirUnfinished    = 13 // never completed, found at the end of MPI_Finalize
+	DirUntold        = 14 // completed, and the MPI does not say with what
+	DirSendCancelled = 15 // counted where it started, and cancelled; bytes where they are known
+	DirSendFreed     = 16 // counted, to be cancelled, and freed before it was seen whether it was
+	DirSendFailed    = 17 // half of a Sendrecv whose receive was truncated: not counted, and may have gone
 )
 
 // Peers that are no rank, as in profile.
@@ -151,6 +167,7 @@ type Header struct {
 	NegativeTicks uint64
 	LastWrites    uint64 // to Last; odd while one is under way
 	UntimedCalls  uint64 // from Fortran, that did not come by C: counted, not timed
+	Pauses        uint64 // how often MPI_Pcontrol stopped the recording
 }
 
 // Segment is the start of a segment.

@@ -20,6 +20,16 @@ static bool room(mt_batch *b, int count, int wanted)
     return true;
 }
 
+// What can not be followed through this call must not be met again: the MPI may
+// give the handles to other requests.
+static void drop(int count, const MPI_Request requests[])
+{
+    mt_request e;
+    for (int i = 0; i < count; i++)
+        if (mt_table_take(&mt_requests, MT_KEY(requests[i]), &e))
+            mt_lost(&mt_header->lost_requests, 1);
+}
+
 void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted)
 {
     b->count = 0;
@@ -31,10 +41,12 @@ void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Sta
         return;
     if (!room(b, count, wanted)) {
         b->statuses = statuses;
-        mt_lost(&mt_header->lost_requests, (uint64_t)count);
+        drop(count, requests);
         return;
     }
-    if (!b->own_statuses)
+    if (b->own_statuses)
+        b->statuses[0].MPI_SOURCE = MT_NO_RANK; // until the MPI fills it
+    else
         b->statuses = statuses;
     b->count = count;
     for (int i = 0; i < count; i++)
@@ -50,28 +62,41 @@ void mt_batch_done(mt_batch *b, int i, const MPI_Status *status)
     b->entries[i].key = 0;
 }
 
-// One of several statuses that a call which failed in some of them filled.
-static void done_or_failed(mt_batch *b, int i, int rc, const MPI_Status *status)
+static void failed(mt_batch *b, int i, int error, const MPI_Status *status, const MPI_Request requests[])
 {
-    if (rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS) {
-        mt_batch_done(b, i, status);
-    } else if (status->MPI_ERROR != MPI_ERR_PENDING && b->entries[i].key) {
-        mt_request_failed(&b->entries[i]);
-        b->entries[i].key = 0;
-    }
+    if (i < 0 || i >= b->count || !b->entries[i].key)
+        return;
+    mt_request_failed(&b->entries[i], error, status, requests[i] == mt_const.request_null);
+    b->entries[i].key = 0;
 }
 
-void mt_batch_all_done(mt_batch *b, int rc)
+void mt_batch_one_failed(mt_batch *b, const int *index, int rc, const MPI_Request requests[])
+{
+    // A truncated message is an error of the request and of no argument, so
+    // that what the call fills is filled. Of other errors that is not known.
+    if (rc != MPI_SUCCESS && b->count && mt_error_class(rc) == MPI_ERR_TRUNCATE)
+        failed(b, index ? *index : 0, rc, b->statuses, requests);
+}
+
+// One of several statuses that a call which failed in some of them filled.
+static void done_or_failed(mt_batch *b, int i, int rc, const MPI_Status *status, const MPI_Request requests[])
+{
+    if (rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS)
+        mt_batch_done(b, i, status);
+    else if (mt_error_class(status->MPI_ERROR) != MPI_ERR_PENDING)
+        failed(b, i, status->MPI_ERROR, status, requests);
+}
+
+void mt_batch_all_done(mt_batch *b, int rc, const MPI_Request requests[])
 {
     for (int i = 0; i < b->count; i++)
-        done_or_failed(b, i, rc, &b->statuses[i]);
+        done_or_failed(b, i, rc, &b->statuses[i], requests);
 }
 
-void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[])
+void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[], const MPI_Request requests[])
 {
     for (int k = 0; k < n && b->count; k++)
-        if (indices[k] >= 0 && indices[k] < b->count)
-            done_or_failed(b, indices[k], rc, &b->statuses[k]);
+        done_or_failed(b, indices[k], rc, &b->statuses[k], requests);
 }
 
 void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
@@ -80,7 +105,7 @@ void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
         if (!b->entries[i].key)
             continue;
         if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
-            mt_request_failed(&b->entries[i]); // the MPI gave it up with the error
+            mt_request_failed(&b->entries[i], rc, NULL, true); // the MPI gave it up with the error
         else
             mt_table_put(&mt_requests, &b->entries[i]);
     }
@@ -109,6 +134,7 @@ MT_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
     leave(&span);
     if (rc == MPI_SUCCESS)
         mt_batch_done(&b, 0, b.statuses);
+    mt_batch_one_failed(&b, NULL, rc, request);
     mt_batch_close(&b, rc, request);
     return rc;
 }
@@ -122,6 +148,7 @@ MT_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     leave(&span);
     if (rc == MPI_SUCCESS && *flag)
         mt_batch_done(&b, 0, b.statuses);
+    mt_batch_one_failed(&b, NULL, rc, request);
     mt_batch_close(&b, rc, request);
     return rc;
 }
@@ -134,7 +161,7 @@ MT_EXPORT int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status
     int rc = mt_pmpi.Waitall(count, array_of_requests, b.statuses);
     leave(&span);
     if (tells(rc))
-        mt_batch_all_done(&b, rc);
+        mt_batch_all_done(&b, rc, array_of_requests);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -147,7 +174,7 @@ MT_EXPORT int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
     int rc = mt_pmpi.Testall(count, array_of_requests, flag, b.statuses);
     leave(&span);
     if (tells(rc) && (rc != MPI_SUCCESS || *flag))
-        mt_batch_all_done(&b, rc);
+        mt_batch_all_done(&b, rc, array_of_requests);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -161,6 +188,7 @@ MT_EXPORT int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index
     leave(&span);
     if (rc == MPI_SUCCESS && *index != MPI_UNDEFINED)
         mt_batch_done(&b, *index, b.statuses);
+    mt_batch_one_failed(&b, index, rc, array_of_requests);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -174,6 +202,7 @@ MT_EXPORT int MPI_Testany(int count, MPI_Request array_of_requests[], int *index
     leave(&span);
     if (rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
         mt_batch_done(&b, *index, b.statuses);
+    mt_batch_one_failed(&b, index, rc, array_of_requests);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -187,7 +216,7 @@ MT_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *ou
     int rc = mt_pmpi.Waitsome(incount, array_of_requests, outcount, array_of_indices, b.statuses);
     leave(&span);
     if (tells(rc) && *outcount != MPI_UNDEFINED)
-        mt_batch_some_done(&b, rc, *outcount, array_of_indices);
+        mt_batch_some_done(&b, rc, *outcount, array_of_indices, array_of_requests);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -201,7 +230,7 @@ MT_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *ou
     int rc = mt_pmpi.Testsome(incount, array_of_requests, outcount, array_of_indices, b.statuses);
     leave(&span);
     if (tells(rc) && *outcount != MPI_UNDEFINED)
-        mt_batch_some_done(&b, rc, *outcount, array_of_indices);
+        mt_batch_some_done(&b, rc, *outcount, array_of_indices, array_of_requests);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -214,8 +243,8 @@ MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
     mt_batch_open(&b, 1, &request, status, 1);
     int rc = mt_pmpi.Request_get_status(request, flag, b.statuses);
     leave(&span);
-    if (rc == MPI_SUCCESS && *flag && b.count && b.entries[0].key)
-        mt_request_looked_at(&b.entries[0], b.statuses);
+    if (b.count && b.entries[0].key && (rc != MPI_SUCCESS || *flag))
+        mt_request_looked_at(&b.entries[0], rc, b.statuses);
     mt_batch_close(&b, rc, &request);
     return rc;
 }
@@ -238,12 +267,10 @@ MT_EXPORT int MPI_Request_free(MPI_Request *request)
 MT_EXPORT int MPI_Cancel(MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_CANCEL);
-    mt_request e;
-    if (mt_on() && request && mt_table_take(&mt_requests, MT_KEY(*request), &e)) {
-        e.cancelled = true;
-        mt_table_put(&mt_requests, &e);
-    }
+    atomic_store_explicit(&mt_any_cancelled, true, memory_order_relaxed);
     int rc = mt_pmpi.Cancel(request);
     leave(&span);
+    if (rc == MPI_SUCCESS && mt_on())
+        mt_request_cancelled(&span, *request);
     return rc;
 }

@@ -24,11 +24,16 @@ void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Sta
 // Request i completed with the given status.
 void mt_batch_done(mt_batch *b, int i, const MPI_Status *status);
 
-// All completed, each with its own status; `rc` as the call returned it.
-void mt_batch_all_done(mt_batch *b, int rc);
+// The call failed with `rc`: perhaps since the request at `index`, or the only
+// one if that is NULL, completed with this error.
+void mt_batch_one_failed(mt_batch *b, const int *index, int rc, const MPI_Request requests[]);
+
+// All completed, each with its own status; `rc` and `requests` as the call left
+// them.
+void mt_batch_all_done(mt_batch *b, int rc, const MPI_Request requests[]);
 
 // As above for the `n` that `indices` name.
-void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[]);
+void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[], const MPI_Request requests[]);
 
 // Puts back what did not complete; counts what failed, which `requests` shows
 // as MPI_REQUEST_NULL.

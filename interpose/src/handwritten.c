@@ -105,6 +105,8 @@ static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, con
         return;
     if (rc != MPI_SUCCESS || !found) {
         mt_book_bare(s);
+        if (found && mt_is_truncated(s, rc))
+            mt_book_truncated(s, m->comm, m->peer, seen);
         return;
     }
     uint64_t ticks = mt_close(s);
@@ -115,9 +117,13 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
 {
     if (!s->thread)
         return;
-    mt_book_bare(s);
-    if (rc == MPI_SUCCESS && found)
-        mt_request_receive(s, *request, m->comm, MPI_ANY_SOURCE);
+    if (rc != MPI_SUCCESS || !found) {
+        mt_book_bare(s);
+        return;
+    }
+    uint64_t ticks = mt_close(s);
+    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0, ticks);
+    mt_request_receive(s, *request, m->comm, m->peer);
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                       \

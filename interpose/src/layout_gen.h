@@ -44,6 +44,16 @@
 #define MT_DIR_WRITE 5
 #define MT_DIR_SEND_POSTED 6
 #define MT_DIR_READ_POSTED 7
+#define MT_DIR_POSTED 8
+#define MT_DIR_CANCELLED 9
+#define MT_DIR_TRUNCATED 10
+#define MT_DIR_FREED 11
+#define MT_DIR_FAILED 12
+#define MT_DIR_UNFINISHED 13
+#define MT_DIR_UNTOLD 14
+#define MT_DIR_SEND_CANCELLED 15
+#define MT_DIR_SEND_FREED 16
+#define MT_DIR_SEND_FAILED 17
 #define MT_PEER_NONE (-1)
 #define MT_PEER_PROC_NULL (-2)
 #define MT_PEER_ANY_SOURCE (-3)
@@ -90,8 +100,9 @@ typedef struct mt_l_header {
     uint64_t negative_ticks;
     uint64_t last_writes;
     uint64_t untimed_calls;
+    uint64_t pauses;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 224, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 232, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -114,6 +125,7 @@ _Static_assert(offsetof(mt_l_header, lost_comms) == 192, "Header.LostComms");
 _Static_assert(offsetof(mt_l_header, negative_ticks) == 200, "Header.NegativeTicks");
 _Static_assert(offsetof(mt_l_header, last_writes) == 208, "Header.LastWrites");
 _Static_assert(offsetof(mt_l_header, untimed_calls) == 216, "Header.UntimedCalls");
+_Static_assert(offsetof(mt_l_header, pauses) == 224, "Header.Pauses");
 
 typedef struct mt_l_segment {
     uint32_t magic;

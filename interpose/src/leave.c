@@ -29,12 +29,13 @@ static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind
     mt_table_put(&mt_requests, &e);
 }
 
-static void remember_message(const mt_span *s, MPI_Comm comm, MPI_Message message)
+static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Message message)
 {
     mt_thread *t = s->thread ? s->thread : mt_self;
     if (!t || message == mt_const.message_null || message == mt_const.message_no_proc)
         return;
-    mt_request e = {.key = MT_KEY(message), .comm = mt_comm_of(t, comm)};
+    mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
+                    .slice = s->slice, .call = s->call};
     mt_table_put(&mt_messages, &e);
 }
 
@@ -52,10 +53,29 @@ void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const 
         mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, c->index, seen->MPI_SOURCE, bytes), bytes);
 }
 
+static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer)
+{
+    if (peer != MT_PEER_PROC_NULL)
+        mt_book_untimed(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0);
+}
+
+bool mt_is_truncated(const mt_span *s, int rc)
+{
+    return s->thread && rc != MPI_SUCCESS && mt_error_class(rc) == MPI_ERR_TRUNCATE;
+}
+
+void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen)
+{
+    book_aside(s, MT_DIR_TRUNCATED, c, mt_failed_source(c, posted, seen));
+}
+
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen)
 {
-    if (!mt_is_bookable(s, rc))
+    if (!mt_is_bookable(s, rc)) {
+        if (mt_is_truncated(s, rc))
+            mt_book_truncated(s, mt_comm_of(s->thread, comm), mt_peer(source), seen);
         return;
+    }
     uint64_t ticks = mt_close(s);
     mt_book_recv(s, MT_DIR_RECV, mt_comm_of(s->thread, comm), source, seen, ticks);
 }
@@ -64,8 +84,13 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
                        const MPI_Status *seen)
 {
     mt_leave_send(s, rc, comm, dest, count, type);
-    if (s->thread && rc == MPI_SUCCESS)
+    if (s->thread && rc == MPI_SUCCESS) {
         mt_book_recv(s, MT_DIR_RECV_POSTED, mt_comm_of(s->thread, comm), source, seen, 0);
+    } else if (mt_is_truncated(s, rc)) {
+        mt_comm *c = mt_comm_of(s->thread, comm);
+        mt_book_truncated(s, c, mt_peer(source), seen);
+        book_aside(s, MT_DIR_SEND_FAILED, c, mt_peer(dest));
+    }
 }
 
 void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
@@ -82,30 +107,27 @@ void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *
         return;
     uint64_t ticks = mt_close(s);
     mt_comm *c = mt_comm_of(s->thread, comm);
-    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, c->index, mt_peer(source), 0), 0, ticks);
+    int32_t peer = mt_peer(source);
+    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, c->index, peer, 0), 0, ticks);
     // A receive from nobody completes at once, and its handle may be shared.
     if (source != MPI_PROC_NULL)
-        mt_request_receive(s, *request, c, source);
+        mt_request_receive(s, *request, c, peer);
 }
 
-// MPICH (seen in 4.0 and 5.0) leaves the status of an Isendrecv as it was: what
-// came, and from whom, cannot be known there, and is counted as such.
-static void follow_isendrecv(mt_span *s, MPI_Comm comm, int source, MPI_Request *request)
-{
+// MPICH (seen in 4.0 and 5.0) leaves the status of an Isendrecv as it finds it,
+// which is what an earlier request left there.
 #ifdef OPEN_MPI
-    mt_request_receive(s, *request, mt_comm_of(s->thread, comm), source);
+enum { ISENDRECV = MT_RECEIVE };
 #else
-    (void)s, (void)comm, (void)source, (void)request;
-    mt_lost(&mt_header->lost_requests, 1);
+enum { ISENDRECV = MT_UNTOLD_RECEIVE };
 #endif
-}
 
 void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                         MPI_Request *request)
 {
     mt_leave_send(s, rc, comm, dest, count, type);
     if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL)
-        follow_isendrecv(s, comm, source, request);
+        mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source));
 }
 
 void mt_leave_send_init(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
@@ -127,7 +149,7 @@ void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *f
 {
     mt_leave_probe(s, rc, comm, source);
     if (rc == MPI_SUCCESS && (!flag || *flag) && mt_on())
-        remember_message(s, comm, *message);
+        remember_message(s, comm, source, *message);
 }
 
 void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume)

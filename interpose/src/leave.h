@@ -23,10 +23,14 @@ MT_INLINE int32_t mt_peer(int rank)
     return rank == MPI_PROC_NULL ? MT_PEER_PROC_NULL : rank == MPI_ANY_SOURCE ? MT_PEER_ANY_SOURCE : MT_PEER_NONE;
 }
 
-// A status to read where the program ignores its own.
+// A status to read where the program ignores its own. It names no rank until
+// the MPI does.
 MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
 {
-    return status == MPI_STATUS_IGNORE ? own : status;
+    if (status != MPI_STATUS_IGNORE)
+        return status;
+    own->MPI_SOURCE = MT_NO_RANK;
+    return own;
 }
 
 // False where there is nothing to look up: the call is not recorded, or it
@@ -61,6 +65,11 @@ void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Stat
 void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                        const MPI_Status *seen);
 void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const MPI_Status *seen, uint64_t ticks);
+
+// A receive whose message did not fit: the message is gone, and is set aside. The
+// error says that the arguments were good, so they may be looked up.
+bool mt_is_truncated(const mt_span *s, int rc);
+void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen);
 
 // A call that names a peer and moves nothing: probes, posted receives.
 void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer);

@@ -7,6 +7,7 @@
 #include "modules.h"
 #include "prof.h"
 #include "recording.h"
+#include "request.h"
 #include "resolve.h"
 #include "slice.h"
 #include "status.h"
@@ -194,6 +195,7 @@ void mt_finalized(mt_span *s, int rc)
     int saved = errno;
     if (s->thread)
         mt_book_bare(s);
+    mt_requests_unfinished();
     mt_modules_scan();
     mt_prof_write();
     mt_header->finalize_end = mt_clock_all();

@@ -13,6 +13,7 @@ const mt_symbol mt_symbols[] = {
     {"PMPI_Comm_test_inter", offsetof(mt_pmpi_table, Comm_test_inter), NULL},
     {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors), NULL},
     {"PMPI_Dist_graph_neighbors_count", offsetof(mt_pmpi_table, Dist_graph_neighbors_count), NULL},
+    {"PMPI_Error_class", offsetof(mt_pmpi_table, Error_class), NULL},
     {"PMPI_Finalized", offsetof(mt_pmpi_table, Finalized), NULL},
     {"PMPI_Get_elements_x", offsetof(mt_pmpi_table, Get_elements_x), NULL},
     {"PMPI_Get_library_version", offsetof(mt_pmpi_table, Get_library_version), NULL},

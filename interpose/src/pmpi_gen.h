@@ -17,6 +17,7 @@ typedef struct mt_pmpi_table {
     __typeof__(PMPI_Comm_test_inter) *Comm_test_inter;
     __typeof__(PMPI_Dist_graph_neighbors) *Dist_graph_neighbors;
     __typeof__(PMPI_Dist_graph_neighbors_count) *Dist_graph_neighbors_count;
+    __typeof__(PMPI_Error_class) *Error_class;
     __typeof__(PMPI_Finalized) *Finalized;
     __typeof__(PMPI_Get_elements_x) *Get_elements_x;
     __typeof__(PMPI_Get_library_version) *Get_library_version;

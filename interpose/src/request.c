@@ -149,12 +149,38 @@ static mt_thread *writer(void)
     return t ? t : mt_enter_slow(0);
 }
 
+// What was posted while recording was off is not counted, and what has no peer
+// moves nothing.
+static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
+{
+    mt_thread *t = writer();
+    if (!t || e->slice == MT_PAUSED || peer == MT_PEER_PROC_NULL)
+        return;
+    uint64_t bytes = e->kind == MT_PERSISTENT_SEND ? e->bytes : 0;
+    uint32_t comm = e->comm ? e->comm->index : MT_COMM_NONE;
+    mt_book_untimed(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes);
+}
+
+_Atomic bool mt_any_cancelled;
+
+static bool was_cancelled(const MPI_Status *status)
+{
+    int cancelled = 0;
+    return atomic_load_explicit(&mt_any_cancelled, memory_order_relaxed) &&
+           mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled;
+}
+
 static void book_receive(const mt_request *e, const MPI_Status *status)
 {
     mt_thread *t = writer();
-    int cancelled = 0;
-    if (e->cancelled && mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
+    if (was_cancelled(status)) {
+        set_aside(e, MT_DIR_CANCELLED, e->peer);
         return;
+    }
+    if (e->kind == MT_UNTOLD_RECEIVE) {
+        set_aside(e, MT_DIR_UNTOLD, e->peer);
+        return;
+    }
     if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
         return;
     uint64_t bytes = mt_status_bytes(status);
@@ -166,52 +192,168 @@ static void book_receive(const mt_request *e, const MPI_Status *status)
 
 static bool is_open_receive(const mt_request *e)
 {
-    return !e->counted && (e->kind == MT_RECEIVE || (e->kind == MT_PERSISTENT_RECEIVE && e->active));
+    return !e->counted && (e->kind == MT_RECEIVE || e->kind == MT_UNTOLD_RECEIVE ||
+                           (e->kind == MT_PERSISTENT_RECEIVE && e->active));
 }
 
-void mt_request_looked_at(mt_request *e, const MPI_Status *status)
+static bool is_cancelled_send(const mt_request *e)
 {
-    if (is_open_receive(e)) {
-        book_receive(e, status);
-        e->counted = true;
-    }
+    return !e->counted && (e->kind == MT_CANCELLED_SEND ||
+                           (e->kind == MT_PERSISTENT_SEND && e->active && e->cancelled));
 }
 
-void mt_request_freed(mt_request *e)
+static bool is_persistent(const mt_request *e)
+{
+    return e->kind == MT_PERSISTENT_SEND || e->kind == MT_PERSISTENT_RECEIVE || e->kind == MT_PERSISTENT_COLL;
+}
+
+// Books what a completion tells, once.
+static void settle(const mt_request *e, const MPI_Status *status)
 {
     if (is_open_receive(e))
-        mt_lost(&mt_header->lost_requests, 1);
+        book_receive(e, status);
+    else if (is_cancelled_send(e) && was_cancelled(status))
+        set_aside(e, MT_DIR_SEND_CANCELLED, e->peer);
+}
+
+int mt_error_class(int error)
+{
+    int class = error;
+    return mt_pmpi.Error_class(error, &class) == MPI_SUCCESS ? class : error;
+}
+
+int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status)
+{
+    if (posted != MT_PEER_ANY_SOURCE || !status || status->MPI_SOURCE < 0 || status->MPI_SOURCE >= c->peers)
+        return posted;
+    return status->MPI_SOURCE;
+}
+
+static void settle_failed(const mt_request *e, int error, const MPI_Status *status)
+{
+    if (!is_open_receive(e))
+        return;
+    bool truncated = mt_error_class(error) == MPI_ERR_TRUNCATE;
+    set_aside(e, truncated ? MT_DIR_TRUNCATED : MT_DIR_FAILED,
+              truncated ? mt_failed_source(e->comm, e->peer, status) : e->peer);
+}
+
+void mt_request_looked_at(mt_request *e, int error, const MPI_Status *status)
+{
+    if (error == MPI_SUCCESS)
+        settle(e, status);
+    else if (mt_error_class(error) == MPI_ERR_TRUNCATE)
+        settle_failed(e, error, status);
+    else
+        return;
+    e->counted = true;
+}
+
+// Its end was not seen: a receive, or a send that was to be cancelled.
+static void settle_unseen(const mt_request *e, unsigned direction)
+{
+    if (is_open_receive(e))
+        set_aside(e, direction, e->peer);
+    else if (is_cancelled_send(e))
+        set_aside(e, MT_DIR_SEND_FREED, e->peer);
+}
+
+static void forget(mt_request *e)
+{
     if (e->kind == MT_PERSISTENT_COLL || e->kind == MT_NEW_COMM)
         free(e->extra);
 }
 
+void mt_request_freed(mt_request *e)
+{
+    settle_unseen(e, MT_DIR_FREED);
+    forget(e);
+}
+
+static void rest(mt_request *e)
+{
+    e->active = e->counted = e->cancelled = false;
+    mt_table_put(&mt_requests, e);
+}
+
 void mt_request_done(mt_request *e, const MPI_Status *status)
 {
-    if (is_open_receive(e) && mt_on())
-        book_receive(e, status);
+    if (mt_on())
+        settle(e, status);
     if (e->kind == MT_NEW_COMM) {
         const mt_request_promise *promise = e->extra;
         mt_comm_kept(&promise->origin, *promise->made);
         free(e->extra);
-    } else if (e->kind != MT_RECEIVE) {
-        e->active = e->counted = e->cancelled = false;
-        mt_table_put(&mt_requests, e);
+    } else if (is_persistent(e)) {
+        rest(e);
     }
 }
 
-void mt_request_failed(mt_request *e)
+void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool gone)
 {
-    if (e->kind == MT_RECEIVE) {
-        mt_lost(&mt_header->lost_requests, 1);
-    } else if (e->kind == MT_NEW_COMM) {
-        free(e->extra);
-    } else {
-        e->active = false;
-        mt_table_put(&mt_requests, e);
-    }
+    if (mt_on())
+        settle_failed(e, error, status);
+    if (is_persistent(e) && !gone)
+        rest(e);
+    else
+        forget(e);
 }
 
-void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int source)
+void mt_request_cancelled(const mt_span *s, MPI_Request request)
+{
+    mt_request e;
+    if (mt_table_take(&mt_requests, MT_KEY(request), &e))
+        e.cancelled = true;
+    else if (s->thread && !mt_header->pauses) // a receive posted in a pause is not followed either
+        e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
+                         .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true};
+    else
+        return;
+    mt_table_put(&mt_requests, &e);
+}
+
+static void each_unfinished(mt_table *table, void (*visit)(const mt_request *))
+{
+    for (int i = 0; i < MT_SHARDS; i++)
+        for (uint64_t k = 0; k < table->shards[i].capacity; k++)
+            if (table->shards[i].entries[k].key)
+                visit(&table->shards[i].entries[k]);
+}
+
+static void unfinished_request(const mt_request *e)
+{
+    settle_unseen(e, MT_DIR_UNFINISHED);
+}
+
+static void unfinished_message(const mt_request *e)
+{
+    set_aside(e, MT_DIR_UNFINISHED, e->peer);
+}
+
+// Nobody may call MPI any more: no lock.
+void mt_requests_unfinished(void)
+{
+    each_unfinished(&mt_requests, unfinished_request);
+    each_unfinished(&mt_messages, unfinished_message);
+}
+
+static void book_posted(mt_thread *t, const mt_request *e)
+{
+    if (e->peer != MT_PEER_PROC_NULL)
+        mt_book_untimed(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0);
+}
+
+void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer)
+{
+    if (request == mt_const.request_null)
+        return;
+    mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = comm, .peer = peer, .slice = s->slice,
+                    .call = s->call, .kind = (uint8_t)kind};
+    book_posted(s->thread, &e);
+    mt_table_put(&mt_requests, &e);
+}
+
+void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int32_t peer)
 {
     mt_shard *shard;
     mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
@@ -223,7 +365,7 @@ void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, in
     e->site = s->site;
     e->comm = comm;
     e->extra = NULL;
-    e->peer = source;
+    e->peer = peer;
     e->slice = s->slice;
     e->call = s->call;
     e->kind = MT_RECEIVE;
@@ -241,6 +383,7 @@ void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ti
         return;
     }
     e.active = true;
+    e.counted = e.cancelled = false;
     e.site = e.kind == MT_PERSISTENT_COLL ? e.site : s->site;
     e.slice = s->slice;
     unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;
@@ -253,6 +396,8 @@ void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ti
     } else if (t && direction == MT_DIR_SEND) {
         mt_book_untimed(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes);
     }
+    if (t && e.kind == MT_PERSISTENT_RECEIVE)
+        book_posted(t, &e);
     if (t && e.kind == MT_PERSISTENT_COLL)
         mt_volume_started(t, &e, s->slice);
     mt_table_put(&mt_requests, &e);

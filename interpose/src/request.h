@@ -13,6 +13,8 @@
 
 typedef enum mt_request_kind {
     MT_RECEIVE,
+    MT_UNTOLD_RECEIVE, // whose status the MPI does not set
+    MT_CANCELLED_SEND, // of which nothing is known but that MPI_Cancel was called
     MT_PERSISTENT_SEND,
     MT_PERSISTENT_RECEIVE,
     MT_PERSISTENT_COLL,
@@ -27,13 +29,13 @@ typedef struct mt_request {
         uint64_t bytes; // of a persistent send
         void *extra;    // mt_request_promise or mt_volume_fixed, malloc'ed
     };
-    int32_t peer;
+    int32_t peer;   // as a row has it
     uint32_t slice;
     uint16_t call;
     uint8_t kind;
     bool active;    // a persistent one that was started
     bool counted;   // its completion was seen by Request_get_status
-    bool cancelled;
+    bool cancelled; // MPI_Cancel was called: its completion tells whether it was
 } mt_request;
 
 // A communicator that Comm_idup will have written to `made`.
@@ -56,17 +58,38 @@ extern _Atomic int64_t mt_request_count;
 // goes back into the table, inactive.
 void mt_request_done(mt_request *entry, const MPI_Status *status);
 
-// A request that failed, or was freed: gone, or inactive if persistent.
-void mt_request_failed(mt_request *entry);
+// A request completed with an error. `status` may tell its source, if it is
+// not NULL. Where the handle is gone, so is a persistent one.
+void mt_request_failed(mt_request *entry, int error, const MPI_Status *status, bool gone);
 
 // Its status was asked for without completing it.
-void mt_request_looked_at(mt_request *entry, const MPI_Status *status);
+void mt_request_looked_at(mt_request *entry, int error, const MPI_Status *status);
 
 // It was freed by the program.
 void mt_request_freed(mt_request *entry);
 
-// Remembers a posted receive.
-void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int source);
+// Set before the first MPI_Cancel. From then on each receive is asked whether it
+// was: one that another thread waits for is in no table when it is cancelled.
+extern _Atomic bool mt_any_cancelled;
+
+// A request was cancelled, or will be when it completes. One that is not followed must be a send.
+void mt_request_cancelled(const mt_span *s, MPI_Request request);
+
+// Remembers a posted receive; `peer` as a row has it.
+void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int32_t peer);
+
+// As above, for one that another call than Irecv posted.
+void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer);
+
+// Names what is still open after MPI_Finalize: it never completed.
+void mt_requests_unfinished(void);
+
+// The class of an error that the MPI itself returned: no look-up of what failed.
+int mt_error_class(int error);
+
+// The rank in the communicator that a failed receive's message came from, as a
+// row has it: the posted one, else what the status says if that is a rank.
+int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
 
 // A persistent request was started by the call `s`: books its messages, and
 // with `timed` (Start, but not Startall) the call itself.

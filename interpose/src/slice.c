@@ -151,6 +151,8 @@ void mt_slice_level(int level)
         return;
     }
     pthread_mutex_lock(&lock);
+    if (level == 0 && atomic_load_explicit(&mt_slice, memory_order_relaxed) != MT_PAUSED)
+        mt_header->pauses++;
     atomic_store_explicit(&mt_slice, level == 0 ? MT_PAUSED : latest, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
 }

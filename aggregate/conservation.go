@@ -1,0 +1,210 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// maxListed is how many pairs that do not add up are listed one by one.
+const maxListed = 10
+
+// allRanks asks for the check of a whole job, not of one rank.
+const allRanks = -1
+
+// Verdict is what became of the check.
+type Verdict string
+
+const (
+	Conserved   Verdict = "ok"      // all pairs were compared, and what was received is what was sent
+	PartlyKnown Verdict = "partial" // as far as it could be compared
+	Differs     Verdict = "differs"
+	NoMessages  Verdict = "none" // there is nothing to compare
+)
+
+// Conservation compares, for each ordered pair of ranks, the point-to-point
+// messages that the one sent with those that the other received from it.
+//
+// Messages that were set aside (profile.Aside) are taken into account: a pair
+// may differ by them. Where a message of theirs was surely sent, the pair must
+// differ by it.
+type Conservation struct {
+	Verdict  Verdict `json:"verdict"`
+	Pairs    int     `json:"pairs"`    // compared
+	Sent     Volume  `json:"sent"`     // in these
+	Received Volume  `json:"received"` // in these
+	// Explained is how many of the pairs differ by what was set aside.
+	Explained   int           `json:"pairs_explained"`
+	Unequal     int           `json:"pairs_differing"`
+	Differing   []Imbalance   `json:"differing"` // the first of them, largest difference first
+	SetAside    []SetAside    `json:"set_aside"`
+	NotCompared []NotCompared `json:"not_compared"`
+	OtherWorlds Exchange      `json:"other_worlds"` // with processes that are of another job: not compared
+}
+
+// Imbalance is a pair of ranks whose messages do not add up.
+type Imbalance struct {
+	Pair
+	Exchange
+}
+
+// Exchange is what went from one side and what reached the other.
+type Exchange struct {
+	Sent     Volume `json:"sent"`
+	Received Volume `json:"received"`
+}
+
+// SetAside is the messages or receives of one kind, over all ranks.
+type SetAside struct {
+	Kind  string `json:"kind"` // profile.AsideKind
+	Count uint64 `json:"count"`
+	Ranks string `json:"ranks"` // "rank 3", "ranks 0-2, 5"
+}
+
+// NotCompared are ranks whose record is not enough to compare.
+type NotCompared struct {
+	Reason string `json:"reason"`
+	Ranks  string `json:"ranks"`
+	Pairs  int    `json:"pairs"` // of which something is known
+}
+
+// check is a Conservation on the way.
+type check struct {
+	*Conservation
+	judge   *judge
+	rank    int
+	unequal []Imbalance
+	open    map[doubt]int // pairs that were not compared
+}
+
+// Conservation makes the check, for the pairs of one rank if it is not
+// allRanks.
+func (j *Job) Conservation(rank int) *Conservation {
+	c := &check{judge: newJudge(j), rank: rank, open: map[doubt]int{},
+		Conservation: &Conservation{SetAside: j.setAside(rank), NotCompared: []NotCompared{}}}
+	var sent, received Matrix
+	j.exchanges(&sent, &received, &c.OtherWorlds, rank)
+	c.judge.speakOf(&sent)
+	for p, v := range sent.All() {
+		c.compare(p, Exchange{v, received.At(p.From, p.To)})
+	}
+	for p, v := range received.All() {
+		if !sent.has(p) {
+			c.compare(p, Exchange{Received: v})
+		}
+	}
+	c.conclude()
+	return c.Conservation
+}
+
+func (c *check) compare(p Pair, x Exchange) {
+	if c.rank >= 0 && p.From != c.rank && p.To != c.rank {
+		return
+	}
+	if d := c.judge.doubtOf(p); d != "" {
+		c.open[d]++
+		return
+	}
+	c.Pairs++
+	c.Sent.Bytes += x.Sent.Bytes
+	c.Sent.Messages += x.Sent.Messages
+	c.Received.Bytes += x.Received.Bytes
+	c.Received.Messages += x.Received.Messages
+	switch {
+	case !c.judge.agrees(p, x):
+		c.unequal = append(c.unequal, Imbalance{p, x})
+	case x.Sent != x.Received:
+		c.Explained++
+	}
+}
+
+func (c *check) conclude() {
+	for _, d := range doubts {
+		ranks := c.judge.ranksIn(d)
+		if c.open[d] > 0 || len(ranks) > 0 && (c.rank < 0 || slices.Contains(ranks, c.rank)) {
+			c.NotCompared = append(c.NotCompared, NotCompared{string(d), spansOf(ranks).String(), c.open[d]})
+		}
+	}
+	slices.SortFunc(c.unequal, compareImbalances)
+	c.Unequal = len(c.unequal)
+	c.Differing = append([]Imbalance{}, c.unequal[:min(len(c.unequal), maxListed)]...)
+	switch {
+	case c.Unequal > 0:
+		c.Verdict = Differs
+	case len(c.NotCompared) > 0 || c.OtherWorlds != Exchange{}:
+		c.Verdict = PartlyKnown
+	case c.Pairs == 0:
+		c.Verdict = NoMessages
+	default:
+		c.Verdict = Conserved
+	}
+}
+
+// problems are those that make a record wrong, not merely partial.
+func (c *Conservation) problems() []string {
+	if c.Unequal == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("sent and received differ for %s of ranks", countOf(uint64(c.Unequal), "pair"))}
+}
+
+// compareImbalances puts the largest difference first: of bytes, then of
+// messages.
+func compareImbalances(a, b Imbalance) int {
+	return cmp.Or(
+		cmp.Compare(distance(b.Sent.Bytes, b.Received.Bytes), distance(a.Sent.Bytes, a.Received.Bytes)),
+		cmp.Compare(distance(b.Sent.Messages, b.Received.Messages), distance(a.Sent.Messages, a.Received.Messages)),
+		comparePairs(a.Pair, b.Pair))
+}
+
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
+
+// exchanges adds up what ranks sent and what they received, both from row
+// sender to column receiver.
+func (j *Job) exchanges(sent, received *Matrix, elsewhere *Exchange, rank int) {
+	for _, p := range j.Profiles {
+		if p.Rank < 0 {
+			continue
+		}
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			if r.Class != profile.P2P || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
+				continue
+			}
+			peer := p.Comms[r.Comm].WorldRank(r.Peer)
+			own := rank < 0 || rank == p.Rank
+			switch {
+			case r.Direction == profile.Send && peer >= 0:
+				sent.Add(Pair{p.Rank, peer}, Volume{r.Bytes, r.Messages})
+			case r.Direction == profile.Recv && peer >= 0:
+				received.Add(Pair{peer, p.Rank}, Volume{r.Bytes, r.Messages})
+			case r.Direction == profile.Send && peer == profile.PeerElsewhere && own:
+				elsewhere.Sent.add(r)
+			case r.Direction == profile.Recv && peer == profile.PeerElsewhere && own:
+				elsewhere.Received.add(r)
+			}
+		}
+	}
+}
+
+// setAside sums up, kind by kind, what is in no row.
+func (j *Job) setAside(rank int) []SetAside {
+	out := []SetAside{}
+	for k := range profile.NumAsideKinds {
+		s := SetAside{Kind: k.String()}
+		var ranks []int
+		for _, p := range j.Profiles {
+			if n := p.SetAside(k); n > 0 && (rank < 0 || p.Rank == rank) {
+				s.Count += n
+				ranks = append(ranks, p.Rank)
+			}
+		}
+		if s.Count > 0 {
+			s.Ranks = spansOf(ranks).String()
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+package aggregate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// doubt is why the record of a rank is not enough to say what it sent or
+// received. What others recorded of it proves nothing then.
+type doubt string
+
+const (
+	notRecorded  doubt = "not recorded"
+	twice        doubt = "recorded more than once"
+	notFinal     doubt = "not finalized"
+	isDamaged    doubt = "damaged recording"
+	wasOff       doubt = "recording was off part of the time"
+	lostCalls    doubt = "calls not recorded"
+	lostPeers    doubt = "calls counted without their peer"
+	lostRequests doubt = "requests not followed"
+)
+
+// doubts are all of them, the one that says most first.
+var doubts = []doubt{notRecorded, twice, notFinal, isDamaged, wasOff, lostCalls, lostPeers, lostRequests}
+
+// judge knows what may be concluded about a pair of ranks.
+type judge struct {
+	sends, receives map[int]doubt // of the ranks in doubt
+	recorded        []int
+	size            int
+
+	asides map[Pair]*asides
+	// What is set aside without its peer, by rank: receives from any source,
+	// and sends that were cancelled. Each may stand for a message once.
+	anySource, anyDest map[int]uint64
+}
+
+// asides are messages between two ranks that are in no row of the one or of the
+// other.
+type asides struct {
+	gone      uint64 // sent, and not counted as received; sizes not known
+	cancelled Volume // counted as sent, and never received
+	maybeGone uint64 // as gone, but perhaps not even sent
+	maybeSent uint64 // perhaps sent and received, but not counted as sent
+}
+
+func newJudge(j *Job) *judge {
+	g := &judge{sends: map[int]doubt{}, receives: map[int]doubt{}, recorded: j.Recorded(), size: j.Size(),
+		asides: map[Pair]*asides{}, anySource: map[int]uint64{}, anyDest: map[int]uint64{}}
+	for _, r := range j.Duplicated() {
+		g.sends[r], g.receives[r] = twice, twice
+	}
+	for _, p := range j.Profiles {
+		if p.Rank < 0 {
+			continue
+		}
+		g.doubt(p)
+		for i := range p.Asides {
+			g.add(p, &p.Asides[i])
+		}
+	}
+	return g
+}
+
+func (g *judge) doubt(p *profile.Profile) {
+	note := func(of map[int]doubt, d doubt) {
+		if was, ok := of[p.Rank]; !ok || slices.Index(doubts, d) < slices.Index(doubts, was) {
+			of[p.Rank] = d
+		}
+	}
+	for _, c := range []struct {
+		is bool
+		d  doubt
+	}{{p.State != profile.Finalized, notFinal}, {p.Losses.Damaged > 0, isDamaged}, {p.Pauses > 0, wasOff},
+		{p.Losses.Calls > 0, lostCalls}} {
+		if c.is {
+			note(g.sends, c.d)
+			note(g.receives, c.d)
+		}
+	}
+	if p.Losses.Requests > 0 {
+		note(g.receives, lostRequests)
+	}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if r.Class != profile.P2P || r.Messages == 0 || worldRank(p, r.Comm, r.Peer) != profile.PeerLost {
+			continue
+		}
+		switch r.Direction {
+		case profile.Send:
+			note(g.sends, lostPeers)
+		case profile.Recv:
+			note(g.receives, lostPeers)
+		}
+	}
+}
+
+// worldRank is PeerLost where the communicator is not known.
+func worldRank(p *profile.Profile, comm, peer int32) int {
+	if comm < 0 || int(comm) >= len(p.Comms) {
+		return profile.PeerLost
+	}
+	return p.Comms[comm].WorldRank(peer)
+}
+
+func (g *judge) add(p *profile.Profile, a *profile.Aside) {
+	if a.Kind == profile.CancelledReceive {
+		return // no message was meant for it
+	}
+	peer := worldRank(p, a.Comm, a.Peer)
+	switch {
+	case peer == profile.PeerElsewhere:
+		return
+	case peer < 0 && a.Kind.OfSend():
+		g.anyDest[p.Rank] += a.Count
+		return
+	case peer < 0:
+		g.anySource[p.Rank] += a.Count
+		return
+	}
+	pair := Pair{peer, p.Rank}
+	if a.Kind.OfSend() {
+		pair = Pair{p.Rank, peer}
+	}
+	if g.asides[pair] == nil {
+		g.asides[pair] = new(asides)
+	}
+	g.asides[pair].add(a)
+}
+
+func (s *asides) add(a *profile.Aside) {
+	switch a.Kind {
+	case profile.TruncatedReceive, profile.UntoldReceive:
+		s.gone += a.Count
+	case profile.CancelledSend:
+		s.cancelled.Messages += a.Count
+		s.cancelled.Bytes += a.Bytes
+	case profile.FailedSend:
+		s.maybeSent += a.Count
+	default:
+		s.maybeGone += a.Count
+	}
+}
+
+// speakOf enters the pairs that must have sent something, since it was set
+// aside by the receiver.
+func (g *judge) speakOf(sent *Matrix) {
+	for p, s := range g.asides {
+		if s.gone > 0 || s.cancelled != (Volume{}) {
+			sent.Add(p, Volume{})
+		}
+	}
+}
+
+// doubtOf is why a pair cannot be judged, empty if it can.
+func (g *judge) doubtOf(p Pair) doubt {
+	for _, r := range []int{p.From, p.To} {
+		if _, ok := slices.BinarySearch(g.recorded, r); !ok {
+			return notRecorded
+		}
+	}
+	if d := g.sends[p.From]; d != "" {
+		return d
+	}
+	return g.receives[p.To]
+}
+
+// ranksIn lists the ranks in a kind of doubt.
+func (g *judge) ranksIn(d doubt) []int {
+	var out []int
+	if d == notRecorded {
+		for _, span := range gaps(g.recorded, g.size) {
+			for r := span.First; r <= span.Last; r++ {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	for _, of := range []map[int]doubt{g.sends, g.receives} {
+		for r, is := range maps.All(of) {
+			if is == d {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// agrees tells whether what was set aside accounts for the difference. Pairs
+// come in order, and each takes what it needs of the messages whose peer is not
+// known, first the receiver's, then the sender's. (Where both have some, another
+// order could suit more pairs; nobody cancels sends and frees receives from any
+// source in one program.)
+func (g *judge) agrees(p Pair, x Exchange) bool {
+	if x.Sent == x.Received && g.asides[p] == nil {
+		return true
+	}
+	s := asides{}
+	if known := g.asides[p]; known != nil {
+		s = *known
+	}
+	messages := int64(x.Sent.Messages-x.Received.Messages) - int64(s.cancelled.Messages) - int64(s.gone)
+	bytes := int64(x.Sent.Bytes-x.Received.Bytes) - int64(s.cancelled.Bytes)
+	if messages < 0 {
+		return -messages <= int64(s.maybeSent) // nobody knows how large these were
+	}
+	unsized := s.gone + uint64(messages)
+	messages -= min(messages, int64(s.maybeGone))
+	if !g.take(p, uint64(messages)) {
+		return false
+	}
+	if s.maybeSent > 0 {
+		return true
+	}
+	return bytes == 0 || unsized > 0 && bytes > 0
+}
+
+// take uses up n of the messages whose peer is not known, or none.
+func (g *judge) take(p Pair, n uint64) bool {
+	if g.anySource[p.To]+g.anyDest[p.From] < n {
+		return false
+	}
+	fromReceiver := min(n, g.anySource[p.To])
+	g.anySource[p.To] -= fromReceiver
+	g.anyDest[p.From] -= n - fromReceiver
+	return true
+}
