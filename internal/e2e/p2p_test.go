@@ -82,17 +82,17 @@ func TestSendrecv(t *testing.T) {
 			for _, call := range []string{"Isendrecv", "Isendrecv_replace", "Waitall"} {
 				diff(t, "calls of "+call, once, callsBy(j.ranks)[call])
 			}
-			// MPICH, 4.0 to 5.0, does not set the status of an Isendrecv:
-			// nobody can tell what was received, and that is counted.
+			checkWhole(t, 3, j)
+			// MPICH, 4.0 to 5.0, does not set the status of an Isendrecv: nobody
+			// can tell what was received. The check takes one message from
+			// anybody and one from the right, on each of 3 ranks, as it finds
+			// them.
 			if strings.HasPrefix(m.name, "mpich") {
-				for _, p := range j.ranks {
-					if want := callsBy(j.ranks)["Isendrecv"][p.Rank]; p.Losses.Requests < want {
-						t.Errorf("rank %d: %d requests lost, want at least %d", p.Rank, p.Losses.Requests, want)
-					}
-				}
+				diff(t, "set aside", map[string]uint64{"untold_receives": 2 * 3}, setAside(j.ranks))
+				checkConserved(t, j, 6, 6)
 				return
 			}
-			checkWhole(t, 3, j)
+			checkConserved(t, j, 6, 0)
 			diff(t, "received", moved, receivedBy(j.ranks))
 		})
 	})

@@ -10,6 +10,7 @@ func TestPartitioned(t *testing.T) {
 	withEach(t, mpi4, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "partitioned")).ranks
 		diff(t, "point-to-point", messages(0, 1, 400, 400, 400), pointToPoint(ranks))
+		checkReceived(t, ranks)
 		calls := callsBy(ranks)
 		for _, call := range []string{"Pready", "Pready_range", "Pready_list"} {
 			diff(t, "calls of "+call, []uint64{3, 0}, calls[call])

@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// conservation is what `mpitrace report --json` says of the only job in dir.
+func conservation(t *testing.T, dir string) *aggregate.Conservation {
+	t.Helper()
+	var report struct{ Jobs []aggregate.Summary }
+	if err := json.Unmarshal([]byte(succeed(t, nil, mpitrace, "report", "--json", dir).stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Jobs) != 1 || report.Jobs[0].Conservation == nil {
+		t.Fatalf("%d jobs in the report", len(report.Jobs))
+	}
+	return report.Jobs[0].Conservation
+}
+
+// setAside sums up what ranks set aside, by kind; kinds without are left out.
+func setAside(ranks []*profile.Profile) map[string]uint64 {
+	sums := map[string]uint64{}
+	for _, p := range ranks {
+		for k := range profile.NumAsideKinds {
+			if n := p.SetAside(k); n > 0 {
+				sums[k.String()] += n
+			}
+		}
+	}
+	return sums
+}
+
+// checkConserved requires that so many pairs were compared and agree, some of
+// them since messages were set aside.
+func checkConserved(t *testing.T, j job, pairs, explained int) {
+	t.Helper()
+	c := conservation(t, j.dir)
+	if c.Verdict != aggregate.Conserved || c.Pairs != pairs || c.Explained != explained {
+		t.Errorf("verdict %q, %d pairs of which %d explained, want ok, %d and %d: %+v", c.Verdict, c.Pairs, c.Explained, pairs, explained, c)
+	}
+}
+
+// TestConserved: in programs that receive what they send, so do their records.
+func TestConserved(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		for name, n := range map[string]int{"sends": 2, "sendrecv": 3, "persistent": 2, "matched": 2, "completion": 3,
+			"type_reuse": 2, "errors": 2, "subcomm": 4, "dup": 4, "reuse": 4, "late_receive": 2, "self": 2, "twins": 2,
+			"idup": 2, "constructors": 4, "intercomm": 5, "threads": 2, "handover": 2} {
+			j := m.run(t, n, m.compile(t, name))
+			c := conservation(t, j.dir)
+			// The same once more, by another way than the check's.
+			sent := pointToPoint(j.ranks)
+			var messages, bytes uint64
+			for _, v := range sent {
+				messages, bytes = messages+v.Count, bytes+v.Bytes
+			}
+			total := aggregate.Volume{Bytes: bytes, Messages: messages}
+			if c.Verdict != aggregate.Conserved || c.Pairs != len(sent) || c.Explained != 0 || c.Sent != total || c.Received != total || messages == 0 {
+				t.Errorf("%s: got %+v, want %+v in %d pairs", name, c, total, len(sent))
+			}
+			checkReceived(t, j.ranks)
+			if aside := setAside(j.ranks); len(aside) > 0 {
+				t.Errorf("%s: set aside %v", name, aside)
+			}
+		}
+	})
+}
+
+func TestTruncated(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 2, m.compile(t, "truncated"))
+		// One in each of 13 rounds, whole ones in 8, which rank 1 asks for with a
+		// byte; 7 bytes the other way are half of the Sendrecv that fails.
+		diff(t, "set aside", map[string]uint64{"truncated_receives": 13, "failed_sends": 1}, setAside(j.ranks))
+		for _, a := range j.ranks[1].Asides {
+			if a.Comm < 0 || j.ranks[1].Comms[a.Comm].WorldRank(a.Peer) != 0 {
+				t.Errorf("set aside without the peer: %+v", a)
+			}
+		}
+		diff(t, "received", map[string]volumes{
+			"Irecv": messages(0, 1, 5).times(8), "Recv": messages(1, 0, 1).times(8).plus(message(1, 0, 7)),
+		}, receivedBy(j.ranks))
+		diff(t, "sent", messages(0, 1, 5).times(8).plus(messages(0, 1, 100).times(13)).plus(messages(1, 0, 1).times(8)), pointToPoint(j.ranks))
+		checkConserved(t, j, 2, 2)
+		want := "set aside: 13 receives truncated (rank 1), 1 send of a Sendrecv whose receive was truncated (rank 1); they explain 2 pairs\n"
+		if got := succeed(t, nil, mpitrace, "report", j.dir).stdout; !strings.Contains(got, want) {
+			t.Errorf("the report has no %q:\n%s", want, got)
+		}
+	})
+}
+
+func TestFreed(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 2, m.compile(t, "freed"))
+		diff(t, "set aside", map[string]uint64{"freed_receives": 3}, setAside(j.ranks))
+		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 6)}, receivedBy(j.ranks))
+		diff(t, "sent", messages(0, 1, 5, 10, 15, 6), pointToPoint(j.ranks))
+		checkConserved(t, j, 1, 1)
+	})
+}
+
+func TestUnfinished(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 2, m.compile(t, "unfinished"))
+		diff(t, "set aside", map[string]uint64{"unfinished_receives": 3}, setAside(j.ranks))
+		diff(t, "received", map[string]volumes{"Recv": message(0, 1, 8)}, receivedBy(j.ranks))
+		checkConserved(t, j, 1, 1)
+	})
+}
+
+// TestStranded: of a process that was killed, what is open comes out of its
+// rows.
+func TestStranded(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := record(t, nil, m.launch(2, m.compile(t, "stranded"))...)
+		if j.code == 0 || len(j.ranks) != 2 {
+			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
+		}
+		diff(t, "set aside", map[string]uint64{"unfinished_receives": 3 + 2 + 1, "cancelled_receives": 1}, setAside(j.ranks[1:]))
+		c := conservation(t, j.dir)
+		if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 || len(c.NotCompared) != 1 || c.NotCompared[0].Reason != "not finalized" {
+			t.Errorf("got %+v, want no pair compared", c)
+		}
+	})
+}
+
+func TestCancelled(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 2, m.compile(t, "cancelled"))
+		diff(t, "set aside", map[string]uint64{"cancelled_receives": 3*2 + 2 + 1}, setAside(j.ranks))
+		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 11)}, receivedBy(j.ranks))
+		checkConserved(t, j, 1, 0)
+	})
+}
+
+// TestFailing: the MPIs here cancel no sends and fail no receives, so that a
+// library before them has to.
+func TestFailing(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		faulty := m.compile(t, "faulty", "-shared", "-fPIC")
+		j := m.run(t, 2, m.compile(t, "failing", "-Wl,--no-as-needed", faulty))
+		diff(t, "set aside", map[string]uint64{"cancelled_sends": 3 + 2, "freed_sends": 1 + 1, "failed_receives": 1}, setAside(j.ranks))
+		var bytes uint64
+		for _, a := range j.ranks[0].Asides {
+			if a.Kind == profile.CancelledSend {
+				bytes += a.Bytes
+			}
+		}
+		diff(t, "bytes of cancelled persistent sends", 2*20, bytes)
+		// All are counted where they started.
+		diff(t, "sent", messages(0, 1, 30).times(4).plus(messages(0, 1, 20).times(3)).plus(messages(0, 1, 40, 50)), pointToPoint(j.ranks))
+		diff(t, "received", map[string]volumes{"Recv": message(0, 1, 40)}, receivedBy(j.ranks))
+		checkConserved(t, j, 1, 1)
+	})
+}
+
+func TestPaused(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 2, m.compile(t, "paused"))
+		c := conservation(t, j.dir)
+		want := []aggregate.NotCompared{{Reason: "recording was off part of the time", Ranks: "rank 0", Pairs: 1}}
+		if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 {
+			t.Errorf("got %+v", c)
+		}
+		diff(t, "not compared", want, c.NotCompared)
+	})
+}
+
+func TestReceivesFromNobody(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 1, m.compile(t, "nobody"))
+		want{
+			sent: map[string]volumes{"Send": message(0, 0, 0)}, received: map[string]volumes{"Irecv": message(0, 0, 0)},
+			calls: map[string][]uint64{"Recv": {1}, "Irecv": {3}, "Mrecv": {1}, "Imrecv": {1}, "Start": {1}, "Sendrecv": {1}},
+		}.check(t, j.ranks)
+		diff(t, "set aside", map[string]uint64{}, setAside(j.ranks))
+		checkConserved(t, j, 1, 0)
+	})
+}
+
+// TestConservationOfPartOfAJob: with one recording taken away, the check names
+// the rank and judges the other pairs.
+func TestConservationOfPartOfAJob(t *testing.T) {
+	m := implementations()[0]
+	t.Run(m.name, func(t *testing.T) {
+		j := m.run(t, 4, m.compile(t, "subcomm"))
+		for _, p := range j.ranks {
+			if p.Rank == 3 {
+				part := filepath.Join(t.TempDir(), "part")
+				succeed(t, nil, "cp", "-r", j.dir, part)
+				succeed(t, nil, "rm", filepath.Join(part, "recordings", filepath.Base(p.Source)))
+				c := conservation(t, part)
+				// 3 -> 2 is gone, 2 -> 1 and 1 -> 0 are there.
+				if c.Verdict != aggregate.PartlyKnown || c.Pairs != 2 {
+					t.Errorf("got %+v", c)
+				}
+				diff(t, "not compared", []aggregate.NotCompared{{Reason: "not recorded", Ranks: "rank 3", Pairs: 1}}, c.NotCompared)
+			}
+		}
+	})
+}

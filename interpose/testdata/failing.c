@@ -1,0 +1,57 @@
+/* Sends that are cancelled, or may have been, and a receive that fails: with
+ * faulty.c, which makes it so (2 ranks). */
+#include "check.h"
+
+static char data[100];
+
+static void cancel_sends(void)
+{
+    MPI_Request q, all[2];
+    int flag = 0;
+    for (int i = 0; i < 2; i++) {
+        MPI_Isend(data, 30, MPI_BYTE, 1, 99, MPI_COMM_WORLD, &all[i]);
+        MPI_Cancel(&all[i]);
+    }
+    MPI_Waitall(2, all, MPI_STATUSES_IGNORE);
+    MPI_Isend(data, 30, MPI_BYTE, 1, 99, MPI_COMM_WORLD, &q);
+    MPI_Cancel(&q);
+    while (!flag)
+        MPI_Test(&q, &flag, MPI_STATUS_IGNORE);
+    MPI_Isend(data, 30, MPI_BYTE, 1, 99, MPI_COMM_WORLD, &q);
+    MPI_Cancel(&q);
+    MPI_Request_free(&q); /* nobody knows */
+}
+
+static void cancel_persistent(void)
+{
+    MPI_Request q;
+    MPI_Send_init(data, 20, MPI_BYTE, 1, 99, MPI_COMM_WORLD, &q);
+    for (int i = 0; i < 2; i++) {
+        MPI_Start(&q);
+        MPI_Cancel(&q);
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+    }
+    MPI_Start(&q);
+    MPI_Cancel(&q);
+    MPI_Request_free(&q); /* nobody knows */
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Request q;
+    begin(argc, argv, 2);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (world_rank == 0) {
+        cancel_sends();
+        cancel_persistent();
+        MPI_Isend(data, 40, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &q);
+        MPI_Cancel(&q); /* in vain */
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+        MPI_Send(data, 50, MPI_BYTE, 1, 98, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(data, 100, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Irecv(data, 100, MPI_BYTE, MPI_ANY_SOURCE, 98, MPI_COMM_WORLD, &q);
+        REQUIRE(MPI_Wait(&q, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    }
+    return end();
+}
