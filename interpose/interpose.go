@@ -203,32 +203,56 @@ func (o BuildOptions) compileUnits(ctx context.Context, work string, units []str
 	return objects, group.Wait()
 }
 
-var declared = regexp.MustCompile(`\bPMPI_(\w+)`)
+// probe makes the compiler wrapper say what its MPI has.
+const probe = `#include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+mpi_version MPI_VERSION.MPI_SUBVERSION
+`
 
-// writeHave finds out which functions this mpi.h declares.
-func (o BuildOptions) writeHave(ctx context.Context, work string) error {
-	probe := filepath.Join(work, "probe.c")
-	if err := os.WriteFile(probe, []byte("#include <mpi.h>\n"), 0o600); err != nil {
-		return err
+var (
+	declared = regexp.MustCompile(`\bP(MPIX?_\w+)`)
+	version  = regexp.MustCompile(`mpi_version (\d+) *\. *(\d+)`)
+)
+
+// declares finds out which functions the MPI's headers declare (by the symbols,
+// MPI_Send_c), and which version of the Standard they are of.
+func (o BuildOptions) declares(ctx context.Context, work string) (functions map[string]bool, standard string, err error) {
+	source := filepath.Join(work, "probe.c")
+	if err := os.WriteFile(source, []byte(probe), 0o600); err != nil {
+		return nil, "", err
 	}
-	text, err := o.run(ctx, "-E", probe)
+	text, err := o.run(ctx, "-E", "-P", source)
+	if err != nil {
+		return nil, "", err
+	}
+	functions = map[string]bool{}
+	for _, m := range declared.FindAllSubmatch(text, -1) {
+		functions[string(m[1])] = true
+	}
+	if len(functions) == 0 {
+		return nil, "", fmt.Errorf("build library: the mpi.h of %s declares no PMPI function", o.CC)
+	}
+	if m := version.FindSubmatch(text); m != nil {
+		standard = fmt.Sprintf("%s.%s", m[1], m[2])
+	}
+	return functions, standard, nil
+}
+
+// writeHave tells the sources which functions of the table there are.
+func (o BuildOptions) writeHave(ctx context.Context, work string) error {
+	functions, _, err := o.declares(ctx, work)
 	if err != nil {
 		return err
 	}
-	names := map[string]bool{}
-	for _, m := range declared.FindAllSubmatch(text, -1) {
-		names[string(m[1])] = true
-	}
 	var b bytes.Buffer
 	for _, c := range calls.Table {
-		for _, name := range []string{c.Name, c.Name + "_c"} {
-			if names[name] {
+		for _, name := range append(c.Names(), c.Name+"_c") {
+			if functions[calls.Symbol(name)] {
 				fmt.Fprintf(&b, "#define MT_HAVE_%s 1\n", name)
 			}
 		}
-	}
-	if b.Len() == 0 {
-		return fmt.Errorf("build library: the mpi.h of %s declares no PMPI function", o.CC)
 	}
 	return os.WriteFile(filepath.Join(work, "have.h"), b.Bytes(), 0o600)
 }

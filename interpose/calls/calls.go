@@ -4,6 +4,7 @@ package calls
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,10 +16,11 @@ var text string
 // Call is one row of the table.
 type Call struct {
 	ID     uint16
-	Name   string // without MPI_
-	Class  string // profile.Class
-	Spread string // nobody, peer, others, higher, vector, edges, edge-vector
-	Leave  string // the policy that books the call, as C, or "hand"
+	Name   string   // without MPI_, or with MPIX_ where the Standard has no such call
+	Others []string // names that some MPI has for the same call, as MPIX_Barrier_init
+	Class  string   // profile.Class
+	Spread string   // nobody, peer, others, higher, vector, edges, edge-vector
+	Leave  string   // the policy that books the call, as C, or "hand"
 	Params []Param
 }
 
@@ -44,8 +46,16 @@ func (c Call) Large() bool {
 	return false
 }
 
-// Symbol is the name as programs link it: MPI_Send.
-func (c Call) Symbol() string { return "MPI_" + c.Name }
+// Names are all names of the call, the Standard's first.
+func (c Call) Names() []string { return append([]string{c.Name}, c.Others...) }
+
+// Symbol is a name of the tables as programs link it: MPI_Send, MPIX_Comm_agree.
+func Symbol(name string) string {
+	if strings.HasPrefix(name, "MPIX_") {
+		return name
+	}
+	return "MPI_" + name
+}
 
 // Table holds all calls, sorted by ID.
 var Table = mustParse(text)
@@ -84,10 +94,12 @@ func Parse(text string) ([]Call, error) {
 		if len(table) > 0 && c.ID <= table[len(table)-1].ID {
 			return nil, fmt.Errorf("calls.txt:%d: id %d is not above the one before", n+1, c.ID)
 		}
-		if names[c.Name] {
-			return nil, fmt.Errorf("calls.txt:%d: %s stands twice", n+1, c.Name)
+		for _, name := range c.Names() {
+			if names[name] {
+				return nil, fmt.Errorf("calls.txt:%d: %s stands twice", n+1, name)
+			}
+			names[name] = true
 		}
-		names[c.Name] = true
 		table = append(table, c)
 	}
 	return table, nil
@@ -105,7 +117,11 @@ func parseRow(line string) (Call, error) {
 	if err != nil || id == 0 {
 		return Call{}, fmt.Errorf("id %q is not a number above 0", f[0])
 	}
-	c := Call{ID: uint16(id), Name: f[1], Class: f[2], Spread: f[3], Leave: f[4]}
+	names := strings.Fields(f[1])
+	if len(names) == 0 {
+		return Call{}, errors.New("no name")
+	}
+	c := Call{ID: uint16(id), Name: names[0], Others: names[1:], Class: f[2], Spread: f[3], Leave: f[4]}
 	c.Params, err = parseParams(f[5])
 	return c, err
 }

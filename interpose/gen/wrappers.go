@@ -12,11 +12,10 @@ import (
 // uses are the functions of MPI that the library itself calls, beside those
 // that it wraps.
 var uses = []string{
-	"Cart_shift", "Cartdim_get", "Comm_group", "Comm_rank",
-	"Comm_remote_group", "Comm_remote_size", "Comm_size", "Comm_test_inter",
-	"Dist_graph_neighbors", "Dist_graph_neighbors_count", "Error_class", "Finalized",
-	"Get_elements_x", "Get_library_version", "Graph_neighbors",
-	"Graph_neighbors_count", "Group_free", "Group_translate_ranks",
+	"Cart_shift", "Cartdim_get", "Comm_rank", "Comm_remote_size",
+	"Comm_size", "Comm_test_inter", "Dist_graph_neighbors_count", "Error_class", "Finalized",
+	"Get_elements_x", "Get_library_version", "Graph_neighbors_count",
+	"Group_rank", "Group_size", "Group_translate_ranks",
 	"Initialized", "Query_thread", "Status_set_elements_x", "Test_cancelled", "Topo_test",
 	"Type_get_envelope", "Type_size_x",
 }
@@ -25,17 +24,22 @@ var uses = []string{
 var rare = []string{"call", "send_init", "recv_init", "coll_init", "win_made", "io", "comm", "comm_group", "intercomm",
 	"comm_idup", "comm_name"}
 
-// function is one symbol to wrap: a call, or its large-count twin.
+// function is one symbol to wrap: a call under one of its names, or its
+// large-count twin.
 type function struct {
 	calls.Call
-	name  string // Send_c
+	name  string // as the tables have names: Send_c
 	large bool
 }
+
+func (f function) symbol() string { return calls.Symbol(f.name) }
 
 func functions() []function {
 	var out []function
 	for _, c := range calls.Table {
-		out = append(out, function{Call: c, name: c.Name})
+		for _, name := range c.Names() {
+			out = append(out, function{Call: c, name: name})
+		}
 		if c.Large() {
 			out = append(out, function{Call: c, name: c.Name + "_c", large: true})
 		}
@@ -62,10 +66,10 @@ func writePMPI(b *bytes.Buffer) error {
 		"// MT_HAVE_x says that this mpi.h declares the function.\n" +
 		"#ifndef MT_PMPI_GEN_H\n#define MT_PMPI_GEN_H\n\n#include \"mpi_include.h\"\n\ntypedef struct mt_pmpi_table {\n")
 	for _, name := range uses {
-		fmt.Fprintf(b, "    __typeof__(PMPI_%s) *%s;\n", name, name)
+		fmt.Fprintf(b, "    __typeof__(P%s) *%s;\n", calls.Symbol(name), name)
 	}
 	for _, f := range functions() {
-		fmt.Fprintf(b, "#if MT_HAVE_%s\n    __typeof__(PMPI_%s) *%s;\n#endif\n", f.name, f.name, f.name)
+		fmt.Fprintf(b, "#if MT_HAVE_%s\n    __typeof__(P%s) *%s;\n#endif\n", f.name, f.symbol(), f.name)
 	}
 	b.WriteString("} mt_pmpi_table;\n\nextern mt_pmpi_table mt_pmpi;\n\n#endif\n")
 	return nil
@@ -74,14 +78,14 @@ func writePMPI(b *bytes.Buffer) error {
 func writeSymbols(b *bytes.Buffer) error {
 	b.WriteString("#include \"resolve.h\"\n#include \"calls_gen.h\"\n\nconst mt_symbol mt_symbols[] = {\n")
 	entry := func(name, wrapper string) {
-		fmt.Fprintf(b, "    {\"PMPI_%s\", offsetof(mt_pmpi_table, %s), %s},\n", name, name, wrapper)
+		fmt.Fprintf(b, "    {\"P%s\", offsetof(mt_pmpi_table, %s), %s},\n", calls.Symbol(name), name, wrapper)
 	}
 	for _, name := range uses {
 		entry(name, "NULL")
 	}
 	for _, f := range functions() {
 		fmt.Fprintf(b, "#if MT_HAVE_%s\n", f.name)
-		entry(f.name, "(void *)MPI_"+f.name)
+		entry(f.name, "(void *)"+f.symbol())
 		b.WriteString("#endif\n")
 	}
 	b.WriteString("    {NULL, 0, NULL},\n};\n\nconst mt_call_info mt_call_infos[MT_CALL_END] = {\n")
@@ -124,7 +128,7 @@ func writeWrappers(b *bytes.Buffer) error {
 
 func writeWrapper(b *bytes.Buffer, f function) {
 	args := f.arguments()
-	fmt.Fprintf(b, "MT_EXPORT int MPI_%s(%s)\n{\n", f.name, f.parameters())
+	fmt.Fprintf(b, "MT_EXPORT int %s(%s)\n{\n", f.symbol(), f.parameters())
 	policy, rest, _ := strings.Cut(f.Leave, "(")
 	enter := "mt_enter"
 	if slices.Contains(rare, policy) {
@@ -150,9 +154,9 @@ func (f function) parameters() string {
 	for _, p := range f.Params {
 		t := p.Type
 		if f.large {
-			t = strings.NewReplacer("COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count").Replace(t)
+			t = strings.NewReplacer("_COUNT", "_c", "COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count").Replace(t)
 		} else {
-			t = strings.NewReplacer("COUNT", "int", "DISP", "int", "SIZE", "MPI_Aint").Replace(t)
+			t = strings.NewReplacer("_COUNT", "", "COUNT", "int", "DISP", "int", "SIZE", "MPI_Aint").Replace(t)
 		}
 		if !strings.HasSuffix(t, "*") {
 			t += " "

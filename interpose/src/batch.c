@@ -235,6 +235,12 @@ MT_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *ou
     return rc;
 }
 
+static void looked_at(mt_batch *b, int i, int rc, const MPI_Status *status)
+{
+    if (i >= 0 && i < b->count && b->entries[i].key)
+        mt_request_looked_at(&b->entries[i], rc, status);
+}
+
 // The request stays valid: a later Wait must not count it again.
 MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
@@ -243,11 +249,55 @@ MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
     mt_batch_open(&b, 1, &request, status, 1);
     int rc = mt_pmpi.Request_get_status(request, flag, b.statuses);
     leave(&span);
-    if (b.count && b.entries[0].key && (rc != MPI_SUCCESS || *flag))
-        mt_request_looked_at(&b.entries[0], rc, b.statuses);
+    if (rc != MPI_SUCCESS || *flag)
+        looked_at(&b, 0, rc, b.statuses);
     mt_batch_close(&b, rc, &request);
     return rc;
 }
+
+#if MT_HAVE_Request_get_status_all
+MT_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
+                                         MPI_Status *array_of_statuses)
+{
+    mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS_ALL);
+    mt_batch b;
+    mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
+    int rc = mt_pmpi.Request_get_status_all(count, array_of_requests, flag, b.statuses);
+    leave(&span);
+    for (int i = 0; rc == MPI_SUCCESS && *flag && i < b.count; i++)
+        looked_at(&b, i, rc, &b.statuses[i]);
+    mt_batch_close(&b, rc, array_of_requests);
+    return rc;
+}
+
+MT_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *index, int *flag,
+                                         MPI_Status *status)
+{
+    mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS_ANY);
+    mt_batch b;
+    mt_batch_open(&b, count, array_of_requests, status, 1);
+    int rc = mt_pmpi.Request_get_status_any(count, array_of_requests, index, flag, b.statuses);
+    leave(&span);
+    if (rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
+        looked_at(&b, *index, rc, b.statuses);
+    mt_batch_close(&b, rc, array_of_requests);
+    return rc;
+}
+
+MT_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
+                                          int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS_SOME);
+    mt_batch b;
+    mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
+    int rc = mt_pmpi.Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, b.statuses);
+    leave(&span);
+    for (int k = 0; rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED && k < *outcount; k++)
+        looked_at(&b, array_of_indices[k], rc, &b.statuses[k]);
+    mt_batch_close(&b, rc, array_of_requests);
+    return rc;
+}
+#endif
 
 // An active receive that is freed can never be seen to complete.
 MT_EXPORT int MPI_Request_free(MPI_Request *request)

@@ -204,6 +204,9 @@ void mt_comm_open(void)
 {
     open_one(mt_const.comm_world, "MPI_COMM_WORLD", 1);
     open_one(mt_const.comm_self, "MPI_COMM_SELF", 2);
+    MPI_Comm parent = mt_const.comm_null;
+    if (mt_pmpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
+        open_one(parent, "MPI_COMM_PARENT", 5);
 }
 
 // Describes and enters a child: its id is made of its parent's, of how many
@@ -280,24 +283,72 @@ static uint64_t times_made(const uint64_t name[2])
     return 1;
 }
 
+// Describes and enters what only its members made, with a tag.
+static void born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
+{
+    mt_comm child;
+    uint64_t base[2];
+    if (!describe_into(&child, made, NULL)) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return;
+    }
+    mt_group_name(child.fold, &child, parent->fold, call, tag);
+    mt_group_name(base, &child, parent->id, call, tag);
+    mt_group_name(child.id, &child, base, times_made(base), tag);
+    child.site = site;
+    enter(made, &child, parent->index, call);
+}
+
 void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     if (made == mt_const.comm_null)
         return;
     pthread_mutex_lock(&lock);
-    // Two groups have two local communicators: neither names the child.
-    static const uint64_t nobody[2] = {3, 3};
-    mt_comm *p = find_locked(parent), child;
-    bool inter = call == MT_CALL_INTERCOMM_CREATE;
-    if (describe_into(&child, made, NULL)) {
-        uint64_t seed = ((uint64_t)(uint32_t)tag << 1) | 1, base[2];
-        mt_group_name(child.fold, &child, inter ? nobody : p->fold, call, seed);
-        mt_group_name(base, &child, inter ? nobody : p->id, call, seed);
-        mt_group_name(child.id, &child, base, times_made(base), seed);
-        child.site = site;
-        enter(made, &child, p->index, call);
+    mt_comm p = *find_locked(parent);
+    if (call == MT_CALL_INTERCOMM_CREATE) // two groups have two local communicators: neither names the child
+        p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
+    born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u; // FNV-1a
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+void mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site)
+{
+    static const mt_comm nobody = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
+    if (made == mt_const.comm_null)
+        return;
+    pthread_mutex_lock(&lock);
+    born_of_members(&nobody, hash_text(tag), made, call, site);
+    pthread_mutex_unlock(&lock);
+}
+
+mt_comm *mt_comm_of_group(MPI_Group group)
+{
+    mt_comm made = {.flags = MT_COMM_FOUND, .stride = 1}, *c = NULL;
+    pthread_mutex_lock(&lock);
+    if (mt_group_describe_alone(&made, group)) {
+        mt_group_name(made.id, &made, (uint64_t[2]){6, 6}, 0, 0);
+        memcpy(made.fold, made.id, sizeof made.fold);
+        for (int i = 0; i < all_count && !c; i++)
+            if (memcmp(all[i]->id, made.id, sizeof made.id) == 0)
+                c = all[i];
+        if (c)
+            free(made.members);
+        else if ((c = add(&made)) && !write_down(c, MT_COMM_NONE, 0))
+            c = NULL;
     }
     pthread_mutex_unlock(&lock);
+    if (c)
+        return c;
+    mt_lost(&mt_header->lost_comms, 1);
+    return &lost;
 }
 
 mt_comm *mt_comm_leaving(MPI_Comm comm)

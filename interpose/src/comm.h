@@ -44,7 +44,8 @@ MT_INLINE mt_comm *mt_comm_of(mt_thread *t, MPI_Comm comm)
     return mt_comm_find(t, comm);
 }
 
-// World and self, at the end of MPI_Init.
+// World and self, and what a spawned process is given to talk with those that
+// spawned it, at the end of MPI_Init.
 void mt_comm_open(void);
 
 // A constructor that is collective over `parent` made `made` (which may be
@@ -53,6 +54,13 @@ void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);
 
 // One that only the members call: Comm_create_group, Intercomm_create.
 void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
+
+// One that was made from a group (or two), with no parent.
+void mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site);
+
+// What stands for a group that no communicator is known of, such as that of a
+// window whose making was not seen. Never NULL.
+mt_comm *mt_comm_of_group(MPI_Group group);
 
 // Comm_idup: numbered at the call, usable when its request completes.
 typedef struct mt_comm_origin {

@@ -45,13 +45,13 @@ void mt_fortran_missed(void)
 #if MT_FORTRAN
 // The names of a call's functions, in the order in which they are tried.
 static const char *const spellings[MT_KINDS][4] = {
-    [MT_PMPI_C] = {"PMPI_%s"},
-    [MT_PMPI_C_LARGE] = {"PMPI_%s_c"},
-    [MT_MPIF] = {"mpi_%s_", "mpi_%s__", "mpi_%s", "MPI_%s"},
-    [MT_F08] = {"mpi_%s_f08_", "mpi_%s_f08__", "mpi_%s_f08", "MPI_%s_F08"},
-    [MT_F08TS] = {"mpi_%s_f08ts_", "mpi_%s_f08ts__", "mpi_%s_f08ts", "MPI_%s_F08TS"},
-    [MT_F08_LARGE] = {"mpi_%s_f08_large_", "mpi_%s_f08_large__", "mpi_%s_f08_large", "MPI_%s_F08_LARGE"},
-    [MT_F08TS_LARGE] = {"mpi_%s_f08ts_large_", "mpi_%s_f08ts_large__", "mpi_%s_f08ts_large", "MPI_%s_F08TS_LARGE"},
+    [MT_PMPI_C] = {"P%s"},
+    [MT_PMPI_C_LARGE] = {"P%s_c"},
+    [MT_MPIF] = {"%s_", "%s__", "%s", "%s"},
+    [MT_F08] = {"%s_f08_", "%s_f08__", "%s_f08", "%s_F08"},
+    [MT_F08TS] = {"%s_f08ts_", "%s_f08ts__", "%s_f08ts", "%s_F08TS"},
+    [MT_F08_LARGE] = {"%s_f08_large_", "%s_f08_large__", "%s_f08_large", "%s_F08_LARGE"},
+    [MT_F08TS_LARGE] = {"%s_f08ts_large_", "%s_f08ts_large__", "%s_f08ts_large", "%s_F08TS_LARGE"},
 };
 
 static void *find_spelling(const mt_next_name *name, unsigned kind, void *module)
@@ -89,7 +89,7 @@ static int match(struct dl_phdr_info *info, size_t size, void *wanted)
 // bindings it is the one that calls C, the others call it.
 static void open_layer(void *module)
 {
-    const mt_next_name init = {"Init", "init", "INIT"};
+    const mt_next_name init = {"MPI_Init", "mpi_init", "MPI_INIT"};
     uint64_t address = (uint64_t)(uintptr_t)find_spelling(&init, MT_MPIF, module);
     if (address && dl_iterate_phdr(match, &address) && atomic_load(&mt_watched.size) == 0)
         mt_watch_set(&mt_watched, atomic_load(&mt_layer.start), atomic_load(&mt_layer.size));
@@ -108,8 +108,7 @@ void *mt_next_find(uint32_t index, uint64_t caller)
         open_layer(module);
     pthread_mutex_unlock(&lock);
     if (!p) { // the dynamic linker would not have let the program get here
-        mt_say("%s of MPI_%s cannot be found: the program cannot go on", kind ? "a binding" : "PMPI",
-               mt_next_names[index / MT_KINDS].c);
+        mt_say("%s cannot be found behind ours: the program cannot go on", mt_next_names[index / MT_KINDS].c);
         _exit(127);
     }
     __atomic_store_n(&mt_next[index], p, __ATOMIC_RELAXED);

@@ -35,7 +35,7 @@ bool mt_fortran_take(unsigned call, uint64_t *site);
 extern void *mt_next[];
 
 typedef struct mt_next_name {
-    const char *c, *lower, *upper; // without MPI_
+    const char *c, *lower, *upper; // MPI_Send, mpi_send, MPI_SEND
 } mt_next_name;
 extern const mt_next_name mt_next_names[];
 

@@ -1,6 +1,7 @@
 #include "group.h"
 
 #include "resolve.h"
+#include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +9,12 @@
 // World ranks of a group, as a list of n, or NULL if it is base + i*stride.
 static bool translate(MPI_Group group, int n, int32_t **list, int *base, int *stride)
 {
-    MPI_Group world;
-    int *ranks = malloc((size_t)n * 2 * sizeof *ranks);
-    if (!ranks || mt_pmpi.Comm_group(mt_const.comm_world, &world) != MPI_SUCCESS) {
-        free(ranks);
+    int *ranks = malloc((size_t)n * 2 * sizeof *ranks), *out = ranks + n;
+    if (!ranks)
         return false;
-    }
-    int *out = ranks + n;
     for (int i = 0; i < n; i++)
         ranks[i] = i;
-    bool ok = mt_pmpi.Group_translate_ranks(group, n, ranks, world, out) == MPI_SUCCESS;
-    mt_pmpi.Group_free(&world);
-    bool strided = ok;
+    bool ok = mt_world_translate(group, n, ranks, out), strided = ok;
     *base = n > 0 ? out[0] : 0;
     *stride = n > 1 ? out[1] - out[0] : 1;
     for (int i = 0; ok && i < n; i++) {
@@ -60,6 +55,14 @@ static bool describe_remote(mt_comm *c, MPI_Comm comm)
             c->remote[i] = base + i * stride;
     }
     return ok && c->remote;
+}
+
+bool mt_group_describe_alone(mt_comm *c, MPI_Group group)
+{
+    if (mt_pmpi.Group_size(group, &c->size) != MPI_SUCCESS || mt_pmpi.Group_rank(group, &c->rank) != MPI_SUCCESS)
+        return false;
+    c->peers = c->size;
+    return translate(group, c->size, &c->members, &c->base, &c->stride);
 }
 
 bool mt_group_describe(mt_comm *c, MPI_Comm comm, const mt_comm *same_as)

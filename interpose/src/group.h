@@ -8,6 +8,9 @@
 // `same_as` has the same members, if not NULL. All calls are local ones.
 bool mt_group_describe(mt_comm *c, MPI_Comm comm, const mt_comm *same_as);
 
+// The same for a group: nothing else is known of it.
+bool mt_group_describe_alone(mt_comm *c, MPI_Group group);
+
 // A 128-bit hash of a parent's name, a number, a tag and c's members in order;
 // an intercommunicator's two groups go in an order that both sides agree on.
 void mt_group_name(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag);

@@ -1,7 +1,7 @@
 // The wrappers that are more than one call between an enter and a leave: those
 // that start and end the recording, those that free handles (what is known of
-// one must go before another may be given the same), and matched receives. (Those
-// that complete requests are in batch.c.)
+// one must go before another may be given the same), matched receives, and
+// communicators to come. (Those that complete requests are in batch.c.)
 #include "batch.h"
 #include "leave.h"
 #include "lifecycle.h"
@@ -32,6 +32,26 @@ MT_EXPORT int MPI_Finalize(void)
     return rc;
 }
 
+#if MT_HAVE_Session_init
+MT_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
+{
+    mt_span span = mt_enter_init(MT_CALL_SESSION_INIT, MT_SITE);
+    int rc = mt_pmpi.Session_init(info, errhandler, session);
+    mt_leave_session_init(&span, rc, session);
+    return rc;
+}
+
+MT_EXPORT int MPI_Session_finalize(MPI_Session *session)
+{
+    mt_span span = mt_enter(MT_CALL_SESSION_FINALIZE);
+    MPI_Session handle;
+    bool known = session && mt_on() && mt_session_finalizing(handle = *session);
+    int rc = mt_pmpi.Session_finalize(session);
+    mt_session_finalized(&span, rc, known ? &handle : NULL);
+    return rc;
+}
+#endif
+
 MT_EXPORT int MPI_Pcontrol(const int level, ...)
 {
     mt_span span = mt_enter(MT_CALL_PCONTROL);
@@ -55,6 +75,47 @@ static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
     }
     return rc;
 }
+
+// The MPIs seen so far (MPICH 4.0 and 5.0, Open MPI 4.1 and 5.0) write the new
+// handle at the call and not at completion, by when the place may be gone: Open
+// MPI's Fortran layer gives us the address of a local variable. So the handle is
+// kept, if it was written now; a null one beforehand tells.
+static MPI_Comm opening_idup(MPI_Comm *newcomm)
+{
+    MPI_Comm before = mt_const.comm_null;
+    if (mt_on() && newcomm) {
+        before = *newcomm;
+        *newcomm = mt_const.comm_null;
+    }
+    return before;
+}
+
+static void leave_idup(mt_span *s, int rc, MPI_Comm comm, MPI_Comm before, MPI_Comm *newcomm, MPI_Request *request)
+{
+    if (rc != MPI_SUCCESS && mt_on() && newcomm && *newcomm == mt_const.comm_null)
+        *newcomm = before;
+    mt_leave_comm_idup(s, rc, comm, newcomm, request);
+}
+
+MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_IDUP);
+    MPI_Comm before = opening_idup(newcomm);
+    int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
+    leave_idup(&span, rc, comm, before, newcomm, request);
+    return rc;
+}
+
+#if MT_HAVE_Comm_idup_with_info
+MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_IDUP_WITH_INFO);
+    MPI_Comm before = opening_idup(newcomm);
+    int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
+    leave_idup(&span, rc, comm, before, newcomm, request);
+    return rc;
+}
+#endif
 
 MT_EXPORT int MPI_Comm_free(MPI_Comm *comm)
 {
@@ -152,4 +213,31 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
 MT_MATCHED_RECEIVES(, int)
 #if MT_HAVE_Mrecv_c
 MT_MATCHED_RECEIVES(_c, MPI_Count)
+#endif
+
+// The large-count twin has one array more.
+MT_EXPORT int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                                    int array_of_integers[], MPI_Aint array_of_addresses[],
+                                    MPI_Datatype array_of_datatypes[])
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_GET_CONTENTS);
+    int rc = mt_pmpi.Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, array_of_integers,
+                                       array_of_addresses, array_of_datatypes);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+
+#if MT_HAVE_Type_get_contents_c
+MT_EXPORT int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
+                                      MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
+                                      MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                                      MPI_Datatype array_of_datatypes[])
+{
+    mt_span span = mt_enter(MT_CALL_TYPE_GET_CONTENTS);
+    int rc = mt_pmpi.Type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, max_datatypes,
+                                         array_of_integers, array_of_addresses, array_of_large_counts,
+                                         array_of_datatypes);
+    mt_leave_call(&span, rc);
+    return rc;
+}
 #endif

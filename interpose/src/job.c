@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,27 @@ void mt_job_name(char *name, size_t size)
         snprintf(name, size, "parent-%d", (int)getppid());
     else
         snprintf(name, size, "single-%d", (int)getpid());
+}
+
+static bool number(const char *const *names, int *n)
+{
+    const char *value = first_set(names);
+    char *end;
+    long parsed = value ? strtol(value, &end, 10) : -1;
+    if (parsed < 0 || parsed > INT_MAX || *end)
+        return false;
+    *n = (int)parsed;
+    return true;
+}
+
+bool mt_job_rank(int *rank, int *size)
+{
+    static const char *const ranks[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+                                        "FLUX_TASK_RANK", NULL};
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "FLUX_JOB_SIZE", NULL};
+    *size = -1;
+    number(sizes, size);
+    return number(ranks, rank);
 }
 
 void mt_job_directory(char *name, size_t size)

@@ -272,6 +272,13 @@ void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[])
         mt_request_started(s, requests[i], false, 0);
 }
 
+void mt_leave_comm_from_group(mt_span *s, int rc, const char *tag, MPI_Comm *made)
+{
+    mt_leave_call(s, rc);
+    if (rc == MPI_SUCCESS && mt_on())
+        mt_comm_made_from_group(tag, *made, s->call, s->site);
+}
+
 void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI_Request *request)
 {
     book_parent(s, rc, parent);
@@ -282,7 +289,8 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
         mt_lost(&mt_header->lost_comms, 1);
         return;
     }
-    *promise = (mt_request_promise){mt_comm_promised(parent, s->call, s->site), made};
+    *promise = (mt_request_promise){mt_comm_promised(parent, s->call, s->site), *made,
+                                    *made == mt_const.comm_null ? made : NULL};
     mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM};
     mt_table_put(&mt_requests, &e);
 }

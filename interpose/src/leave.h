@@ -121,6 +121,7 @@ void mt_leave_call(mt_span *s, int rc);
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made);
 void mt_leave_comm_group(mt_span *s, int rc, MPI_Comm parent, int tag, MPI_Comm *made);
 void mt_leave_intercomm(mt_span *s, int rc, MPI_Comm local, int tag, MPI_Comm *made);
+void mt_leave_comm_from_group(mt_span *s, int rc, const char *tag, MPI_Comm *made);
 void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI_Request *request);
 void mt_leave_comm_name(mt_span *s, int rc, MPI_Comm comm, const char *name);
 

@@ -12,6 +12,8 @@
 #include "slice.h"
 #include "status.h"
 #include "thread.h"
+#include "types.h"
+#include "world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +33,11 @@ int mt_world_rank = -1, mt_world_size = -1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+// The world model and sessions that are open; and that there were some, and the
+// last was closed.
+static int open_models;
+static bool ended;
+
 static void set_state(mt_state state)
 {
     atomic_store_explicit(&mt_state_now, state, memory_order_release);
@@ -40,6 +47,7 @@ static void set_state(mt_state state)
 static void forked(void)
 {
     set_state(MT_OFF);
+    ended = false;
     mt_self = NULL;
 }
 
@@ -93,27 +101,45 @@ static const char *flavour(void)
 #endif
 }
 
-// What is known once the MPI is initialized.
+// What is known once the MPI is initialized in one way or the other.
 static void ready(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1];
-    int level = MPI_THREAD_SINGLE, n = 0;
+    int n = 0;
     memset(version, 0, sizeof version);
-    mt_pmpi.Comm_rank(mt_const.comm_world, &mt_world_rank);
-    mt_pmpi.Comm_size(mt_const.comm_world, &mt_world_size);
-    if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS)
-        mt_multiple = level == MPI_THREAD_MULTIPLE;
-    mt_header->world_rank = mt_world_rank;
-    mt_header->world_size = mt_world_size;
     if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
         snprintf(version, sizeof version, "%s", flavour());
     mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
-    mt_comm_open();
     mt_modules_scan();
     mt_header->init_end = mt_clock_all();
     mt_slice_intervals();
     set_state(MT_ON);
+}
+
+static void opened(void)
+{
+    open_models++;
+    if (mt_state_now != MT_ON)
+        ready();
+}
+
+// Tables that threads share are sharded if they have to be: this cannot change
+// while a request is in one.
+static void threads_may_meet(void)
+{
+    if (atomic_load(&mt_request_count) == 0)
+        mt_multiple = true;
+}
+
+static void world_opened(void)
+{
+    int level = MPI_THREAD_SINGLE;
+    if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
+        threads_may_meet();
+    mt_world_open();
+    mt_comm_open();
+    opened();
 }
 
 mt_span mt_enter_init(unsigned call, uint64_t site)
@@ -131,18 +157,58 @@ mt_span mt_enter_init(unsigned call, uint64_t site)
     return s;
 }
 
+// Whether what was initialized is recorded: the first time, beside others, or
+// after the last was closed.
+static bool can_open(void)
+{
+    if (ended) {
+        ended = false;
+        if (!mt_recording_resume()) {
+            mt_say("a session was opened after the recording was brought home (rank %d): it is not recorded",
+                   mt_world_rank);
+            return false;
+        }
+        set_state(MT_ON);
+    }
+    return mt_state_now == MT_STARTING || mt_state_now == MT_ON;
+}
+
+static void book_init(mt_span *s, int rc, uint64_t now)
+{
+    s->slice = atomic_load_explicit(&mt_slice, memory_order_relaxed);
+    if (rc == MPI_SUCCESS && mt_on() && s->slice != MT_PAUSED &&
+        (s->thread = mt_self ? mt_self : mt_enter_slow(s->site)))
+        mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, now - s->start);
+}
+
 void mt_leave_init(mt_span *s, int rc)
 {
     uint64_t now = mt_ticks();
     int saved = errno;
     pthread_mutex_lock(&lock);
-    if (rc == MPI_SUCCESS && mt_state_now == MT_STARTING)
-        ready();
+    if (rc == MPI_SUCCESS && can_open())
+        world_opened();
     pthread_mutex_unlock(&lock);
-    if (rc == MPI_SUCCESS && mt_on() && (s->thread = mt_self ? mt_self : mt_enter_slow(s->site)))
-        mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, now - s->start);
+    book_init(s, rc, now);
     errno = saved;
 }
+
+#if MT_HAVE_Session_init
+void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
+{
+    uint64_t now = mt_ticks();
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    if (rc == MPI_SUCCESS && can_open()) {
+        threads_may_meet(); // each session may have another level
+        mt_world_session(*session);
+        opened();
+    }
+    pthread_mutex_unlock(&lock);
+    book_init(s, rc, now);
+    errno = saved;
+}
+#endif
 
 // A call came although we saw no MPI_Init: the program reached the MPI's own.
 static void start_late(uint64_t site)
@@ -157,7 +223,7 @@ static void start_late(uint64_t site)
     if (!initialized || finalized)
         return;
     if (start(site))
-        ready();
+        world_opened();
     else
         set_state(MT_OFF);
 }
@@ -182,25 +248,69 @@ mt_thread *mt_enter_slow(uint64_t site)
     return t;
 }
 
-void mt_finalizing(void)
+static void closing(void)
 {
-    if (mt_on())
+    if (mt_on() && open_models <= 1)
         mt_header->finalize_start = mt_clock_all();
 }
 
-void mt_finalized(mt_span *s, int rc)
+static void end(void)
 {
-    if (!mt_on() || rc != MPI_SUCCESS)
-        return;
-    int saved = errno;
-    if (s->thread)
-        mt_book_bare(s);
     mt_requests_unfinished();
     mt_modules_scan();
     mt_prof_write();
     mt_header->finalize_end = mt_clock_all();
     __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
+    ended = true;
+    // Handles that were not freed mean nothing to a session that comes later.
+    atomic_fetch_add_explicit(&mt_type_epoch, 1, memory_order_relaxed);
     mt_recording_close();
+}
+
+static void closed(mt_span *s)
+{
+    int saved = errno;
+    if (s->thread)
+        mt_book_bare(s);
+    pthread_mutex_lock(&lock);
+    if (--open_models <= 0 && mt_on())
+        end();
+    pthread_mutex_unlock(&lock);
     errno = saved;
 }
+
+// Callbacks of Finalize may still use MPI_COMM_WORLD; threads that go on with a
+// session may not.
+void mt_finalizing(void)
+{
+    closing();
+    if (open_models > 1)
+        mt_world_close();
+}
+
+void mt_finalized(mt_span *s, int rc)
+{
+    if (!mt_on() || rc != MPI_SUCCESS)
+        return;
+    mt_world_close();
+    closed(s);
+}
+
+#if MT_HAVE_Session_init
+bool mt_session_finalizing(MPI_Session session)
+{
+    closing();
+    return mt_world_session_leaving(session);
+}
+
+void mt_session_finalized(mt_span *s, int rc, const MPI_Session *session)
+{
+    if (!mt_on())
+        return;
+    if (rc == MPI_SUCCESS)
+        closed(s);
+    else if (session)
+        mt_world_session(*session); // it is still open
+}
+#endif

@@ -1,4 +1,5 @@
-// From the first MPI call to the last.
+// From the first MPI call to the last: MPI is open while the world model or a
+// session is.
 #ifndef MT_LIFECYCLE_H
 #define MT_LIFECYCLE_H
 
@@ -12,5 +13,15 @@ void mt_leave_init(mt_span *s, int rc);
 // Around MPI_Finalize.
 void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);
+
+#if MT_HAVE_Session_init
+// A session is opened as MPI is by MPI_Init, between mt_enter_init and this;
+// and closed. The recording ends with whatever is finalized last, and goes on
+// if a session is opened after that. The world may be known from a session
+// (`known`), or not.
+void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session);
+bool mt_session_finalizing(MPI_Session session);
+void mt_session_finalized(mt_span *s, int rc, const MPI_Session *known);
+#endif
 
 #endif

@@ -5,21 +5,18 @@
 const mt_symbol mt_symbols[] = {
     {"PMPI_Cart_shift", offsetof(mt_pmpi_table, Cart_shift), NULL},
     {"PMPI_Cartdim_get", offsetof(mt_pmpi_table, Cartdim_get), NULL},
-    {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group), NULL},
     {"PMPI_Comm_rank", offsetof(mt_pmpi_table, Comm_rank), NULL},
-    {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group), NULL},
     {"PMPI_Comm_remote_size", offsetof(mt_pmpi_table, Comm_remote_size), NULL},
     {"PMPI_Comm_size", offsetof(mt_pmpi_table, Comm_size), NULL},
     {"PMPI_Comm_test_inter", offsetof(mt_pmpi_table, Comm_test_inter), NULL},
-    {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors), NULL},
     {"PMPI_Dist_graph_neighbors_count", offsetof(mt_pmpi_table, Dist_graph_neighbors_count), NULL},
     {"PMPI_Error_class", offsetof(mt_pmpi_table, Error_class), NULL},
     {"PMPI_Finalized", offsetof(mt_pmpi_table, Finalized), NULL},
     {"PMPI_Get_elements_x", offsetof(mt_pmpi_table, Get_elements_x), NULL},
     {"PMPI_Get_library_version", offsetof(mt_pmpi_table, Get_library_version), NULL},
-    {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors), NULL},
     {"PMPI_Graph_neighbors_count", offsetof(mt_pmpi_table, Graph_neighbors_count), NULL},
-    {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free), NULL},
+    {"PMPI_Group_rank", offsetof(mt_pmpi_table, Group_rank), NULL},
+    {"PMPI_Group_size", offsetof(mt_pmpi_table, Group_size), NULL},
     {"PMPI_Group_translate_ranks", offsetof(mt_pmpi_table, Group_translate_ranks), NULL},
     {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized), NULL},
     {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread), NULL},
@@ -478,8 +475,14 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Barrier_init
     {"PMPI_Barrier_init", offsetof(mt_pmpi_table, Barrier_init), (void *)MPI_Barrier_init},
 #endif
+#if MT_HAVE_MPIX_Barrier_init
+    {"PMPIX_Barrier_init", offsetof(mt_pmpi_table, MPIX_Barrier_init), (void *)MPIX_Barrier_init},
+#endif
 #if MT_HAVE_Bcast_init
     {"PMPI_Bcast_init", offsetof(mt_pmpi_table, Bcast_init), (void *)MPI_Bcast_init},
+#endif
+#if MT_HAVE_MPIX_Bcast_init
+    {"PMPIX_Bcast_init", offsetof(mt_pmpi_table, MPIX_Bcast_init), (void *)MPIX_Bcast_init},
 #endif
 #if MT_HAVE_Bcast_init_c
     {"PMPI_Bcast_init_c", offsetof(mt_pmpi_table, Bcast_init_c), (void *)MPI_Bcast_init_c},
@@ -487,11 +490,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Gather_init
     {"PMPI_Gather_init", offsetof(mt_pmpi_table, Gather_init), (void *)MPI_Gather_init},
 #endif
+#if MT_HAVE_MPIX_Gather_init
+    {"PMPIX_Gather_init", offsetof(mt_pmpi_table, MPIX_Gather_init), (void *)MPIX_Gather_init},
+#endif
 #if MT_HAVE_Gather_init_c
     {"PMPI_Gather_init_c", offsetof(mt_pmpi_table, Gather_init_c), (void *)MPI_Gather_init_c},
 #endif
 #if MT_HAVE_Gatherv_init
     {"PMPI_Gatherv_init", offsetof(mt_pmpi_table, Gatherv_init), (void *)MPI_Gatherv_init},
+#endif
+#if MT_HAVE_MPIX_Gatherv_init
+    {"PMPIX_Gatherv_init", offsetof(mt_pmpi_table, MPIX_Gatherv_init), (void *)MPIX_Gatherv_init},
 #endif
 #if MT_HAVE_Gatherv_init_c
     {"PMPI_Gatherv_init_c", offsetof(mt_pmpi_table, Gatherv_init_c), (void *)MPI_Gatherv_init_c},
@@ -499,11 +508,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Scatter_init
     {"PMPI_Scatter_init", offsetof(mt_pmpi_table, Scatter_init), (void *)MPI_Scatter_init},
 #endif
+#if MT_HAVE_MPIX_Scatter_init
+    {"PMPIX_Scatter_init", offsetof(mt_pmpi_table, MPIX_Scatter_init), (void *)MPIX_Scatter_init},
+#endif
 #if MT_HAVE_Scatter_init_c
     {"PMPI_Scatter_init_c", offsetof(mt_pmpi_table, Scatter_init_c), (void *)MPI_Scatter_init_c},
 #endif
 #if MT_HAVE_Scatterv_init
     {"PMPI_Scatterv_init", offsetof(mt_pmpi_table, Scatterv_init), (void *)MPI_Scatterv_init},
+#endif
+#if MT_HAVE_MPIX_Scatterv_init
+    {"PMPIX_Scatterv_init", offsetof(mt_pmpi_table, MPIX_Scatterv_init), (void *)MPIX_Scatterv_init},
 #endif
 #if MT_HAVE_Scatterv_init_c
     {"PMPI_Scatterv_init_c", offsetof(mt_pmpi_table, Scatterv_init_c), (void *)MPI_Scatterv_init_c},
@@ -511,11 +526,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Allgather_init
     {"PMPI_Allgather_init", offsetof(mt_pmpi_table, Allgather_init), (void *)MPI_Allgather_init},
 #endif
+#if MT_HAVE_MPIX_Allgather_init
+    {"PMPIX_Allgather_init", offsetof(mt_pmpi_table, MPIX_Allgather_init), (void *)MPIX_Allgather_init},
+#endif
 #if MT_HAVE_Allgather_init_c
     {"PMPI_Allgather_init_c", offsetof(mt_pmpi_table, Allgather_init_c), (void *)MPI_Allgather_init_c},
 #endif
 #if MT_HAVE_Allgatherv_init
     {"PMPI_Allgatherv_init", offsetof(mt_pmpi_table, Allgatherv_init), (void *)MPI_Allgatherv_init},
+#endif
+#if MT_HAVE_MPIX_Allgatherv_init
+    {"PMPIX_Allgatherv_init", offsetof(mt_pmpi_table, MPIX_Allgatherv_init), (void *)MPIX_Allgatherv_init},
 #endif
 #if MT_HAVE_Allgatherv_init_c
     {"PMPI_Allgatherv_init_c", offsetof(mt_pmpi_table, Allgatherv_init_c), (void *)MPI_Allgatherv_init_c},
@@ -523,11 +544,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Alltoall_init
     {"PMPI_Alltoall_init", offsetof(mt_pmpi_table, Alltoall_init), (void *)MPI_Alltoall_init},
 #endif
+#if MT_HAVE_MPIX_Alltoall_init
+    {"PMPIX_Alltoall_init", offsetof(mt_pmpi_table, MPIX_Alltoall_init), (void *)MPIX_Alltoall_init},
+#endif
 #if MT_HAVE_Alltoall_init_c
     {"PMPI_Alltoall_init_c", offsetof(mt_pmpi_table, Alltoall_init_c), (void *)MPI_Alltoall_init_c},
 #endif
 #if MT_HAVE_Alltoallv_init
     {"PMPI_Alltoallv_init", offsetof(mt_pmpi_table, Alltoallv_init), (void *)MPI_Alltoallv_init},
+#endif
+#if MT_HAVE_MPIX_Alltoallv_init
+    {"PMPIX_Alltoallv_init", offsetof(mt_pmpi_table, MPIX_Alltoallv_init), (void *)MPIX_Alltoallv_init},
 #endif
 #if MT_HAVE_Alltoallv_init_c
     {"PMPI_Alltoallv_init_c", offsetof(mt_pmpi_table, Alltoallv_init_c), (void *)MPI_Alltoallv_init_c},
@@ -535,11 +562,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Alltoallw_init
     {"PMPI_Alltoallw_init", offsetof(mt_pmpi_table, Alltoallw_init), (void *)MPI_Alltoallw_init},
 #endif
+#if MT_HAVE_MPIX_Alltoallw_init
+    {"PMPIX_Alltoallw_init", offsetof(mt_pmpi_table, MPIX_Alltoallw_init), (void *)MPIX_Alltoallw_init},
+#endif
 #if MT_HAVE_Alltoallw_init_c
     {"PMPI_Alltoallw_init_c", offsetof(mt_pmpi_table, Alltoallw_init_c), (void *)MPI_Alltoallw_init_c},
 #endif
 #if MT_HAVE_Reduce_init
     {"PMPI_Reduce_init", offsetof(mt_pmpi_table, Reduce_init), (void *)MPI_Reduce_init},
+#endif
+#if MT_HAVE_MPIX_Reduce_init
+    {"PMPIX_Reduce_init", offsetof(mt_pmpi_table, MPIX_Reduce_init), (void *)MPIX_Reduce_init},
 #endif
 #if MT_HAVE_Reduce_init_c
     {"PMPI_Reduce_init_c", offsetof(mt_pmpi_table, Reduce_init_c), (void *)MPI_Reduce_init_c},
@@ -547,11 +580,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Allreduce_init
     {"PMPI_Allreduce_init", offsetof(mt_pmpi_table, Allreduce_init), (void *)MPI_Allreduce_init},
 #endif
+#if MT_HAVE_MPIX_Allreduce_init
+    {"PMPIX_Allreduce_init", offsetof(mt_pmpi_table, MPIX_Allreduce_init), (void *)MPIX_Allreduce_init},
+#endif
 #if MT_HAVE_Allreduce_init_c
     {"PMPI_Allreduce_init_c", offsetof(mt_pmpi_table, Allreduce_init_c), (void *)MPI_Allreduce_init_c},
 #endif
 #if MT_HAVE_Reduce_scatter_init
     {"PMPI_Reduce_scatter_init", offsetof(mt_pmpi_table, Reduce_scatter_init), (void *)MPI_Reduce_scatter_init},
+#endif
+#if MT_HAVE_MPIX_Reduce_scatter_init
+    {"PMPIX_Reduce_scatter_init", offsetof(mt_pmpi_table, MPIX_Reduce_scatter_init), (void *)MPIX_Reduce_scatter_init},
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
     {"PMPI_Reduce_scatter_init_c", offsetof(mt_pmpi_table, Reduce_scatter_init_c), (void *)MPI_Reduce_scatter_init_c},
@@ -559,11 +598,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Reduce_scatter_block_init
     {"PMPI_Reduce_scatter_block_init", offsetof(mt_pmpi_table, Reduce_scatter_block_init), (void *)MPI_Reduce_scatter_block_init},
 #endif
+#if MT_HAVE_MPIX_Reduce_scatter_block_init
+    {"PMPIX_Reduce_scatter_block_init", offsetof(mt_pmpi_table, MPIX_Reduce_scatter_block_init), (void *)MPIX_Reduce_scatter_block_init},
+#endif
 #if MT_HAVE_Reduce_scatter_block_init_c
     {"PMPI_Reduce_scatter_block_init_c", offsetof(mt_pmpi_table, Reduce_scatter_block_init_c), (void *)MPI_Reduce_scatter_block_init_c},
 #endif
 #if MT_HAVE_Scan_init
     {"PMPI_Scan_init", offsetof(mt_pmpi_table, Scan_init), (void *)MPI_Scan_init},
+#endif
+#if MT_HAVE_MPIX_Scan_init
+    {"PMPIX_Scan_init", offsetof(mt_pmpi_table, MPIX_Scan_init), (void *)MPIX_Scan_init},
 #endif
 #if MT_HAVE_Scan_init_c
     {"PMPI_Scan_init_c", offsetof(mt_pmpi_table, Scan_init_c), (void *)MPI_Scan_init_c},
@@ -571,11 +616,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Exscan_init
     {"PMPI_Exscan_init", offsetof(mt_pmpi_table, Exscan_init), (void *)MPI_Exscan_init},
 #endif
+#if MT_HAVE_MPIX_Exscan_init
+    {"PMPIX_Exscan_init", offsetof(mt_pmpi_table, MPIX_Exscan_init), (void *)MPIX_Exscan_init},
+#endif
 #if MT_HAVE_Exscan_init_c
     {"PMPI_Exscan_init_c", offsetof(mt_pmpi_table, Exscan_init_c), (void *)MPI_Exscan_init_c},
 #endif
 #if MT_HAVE_Neighbor_allgather_init
     {"PMPI_Neighbor_allgather_init", offsetof(mt_pmpi_table, Neighbor_allgather_init), (void *)MPI_Neighbor_allgather_init},
+#endif
+#if MT_HAVE_MPIX_Neighbor_allgather_init
+    {"PMPIX_Neighbor_allgather_init", offsetof(mt_pmpi_table, MPIX_Neighbor_allgather_init), (void *)MPIX_Neighbor_allgather_init},
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
     {"PMPI_Neighbor_allgather_init_c", offsetof(mt_pmpi_table, Neighbor_allgather_init_c), (void *)MPI_Neighbor_allgather_init_c},
@@ -583,11 +634,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Neighbor_allgatherv_init
     {"PMPI_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, Neighbor_allgatherv_init), (void *)MPI_Neighbor_allgatherv_init},
 #endif
+#if MT_HAVE_MPIX_Neighbor_allgatherv_init
+    {"PMPIX_Neighbor_allgatherv_init", offsetof(mt_pmpi_table, MPIX_Neighbor_allgatherv_init), (void *)MPIX_Neighbor_allgatherv_init},
+#endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
     {"PMPI_Neighbor_allgatherv_init_c", offsetof(mt_pmpi_table, Neighbor_allgatherv_init_c), (void *)MPI_Neighbor_allgatherv_init_c},
 #endif
 #if MT_HAVE_Neighbor_alltoall_init
     {"PMPI_Neighbor_alltoall_init", offsetof(mt_pmpi_table, Neighbor_alltoall_init), (void *)MPI_Neighbor_alltoall_init},
+#endif
+#if MT_HAVE_MPIX_Neighbor_alltoall_init
+    {"PMPIX_Neighbor_alltoall_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoall_init), (void *)MPIX_Neighbor_alltoall_init},
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
     {"PMPI_Neighbor_alltoall_init_c", offsetof(mt_pmpi_table, Neighbor_alltoall_init_c), (void *)MPI_Neighbor_alltoall_init_c},
@@ -595,11 +652,17 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Neighbor_alltoallv_init
     {"PMPI_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, Neighbor_alltoallv_init), (void *)MPI_Neighbor_alltoallv_init},
 #endif
+#if MT_HAVE_MPIX_Neighbor_alltoallv_init
+    {"PMPIX_Neighbor_alltoallv_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoallv_init), (void *)MPIX_Neighbor_alltoallv_init},
+#endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
     {"PMPI_Neighbor_alltoallv_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallv_init_c), (void *)MPI_Neighbor_alltoallv_init_c},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init
     {"PMPI_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, Neighbor_alltoallw_init), (void *)MPI_Neighbor_alltoallw_init},
+#endif
+#if MT_HAVE_MPIX_Neighbor_alltoallw_init
+    {"PMPIX_Neighbor_alltoallw_init", offsetof(mt_pmpi_table, MPIX_Neighbor_alltoallw_init), (void *)MPIX_Neighbor_alltoallw_init},
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
     {"PMPI_Neighbor_alltoallw_init_c", offsetof(mt_pmpi_table, Neighbor_alltoallw_init_c), (void *)MPI_Neighbor_alltoallw_init_c},
@@ -1210,6 +1273,432 @@ const mt_symbol mt_symbols[] = {
 #if MT_HAVE_Comm_join
     {"PMPI_Comm_join", offsetof(mt_pmpi_table, Comm_join), (void *)MPI_Comm_join},
 #endif
+#if MT_HAVE_Session_init
+    {"PMPI_Session_init", offsetof(mt_pmpi_table, Session_init), (void *)MPI_Session_init},
+#endif
+#if MT_HAVE_Session_finalize
+    {"PMPI_Session_finalize", offsetof(mt_pmpi_table, Session_finalize), (void *)MPI_Session_finalize},
+#endif
+#if MT_HAVE_Session_get_info
+    {"PMPI_Session_get_info", offsetof(mt_pmpi_table, Session_get_info), (void *)MPI_Session_get_info},
+#endif
+#if MT_HAVE_Session_set_info
+    {"PMPI_Session_set_info", offsetof(mt_pmpi_table, Session_set_info), (void *)MPI_Session_set_info},
+#endif
+#if MT_HAVE_Session_get_num_psets
+    {"PMPI_Session_get_num_psets", offsetof(mt_pmpi_table, Session_get_num_psets), (void *)MPI_Session_get_num_psets},
+#endif
+#if MT_HAVE_Session_get_nth_pset
+    {"PMPI_Session_get_nth_pset", offsetof(mt_pmpi_table, Session_get_nth_pset), (void *)MPI_Session_get_nth_pset},
+#endif
+#if MT_HAVE_Session_get_pset_info
+    {"PMPI_Session_get_pset_info", offsetof(mt_pmpi_table, Session_get_pset_info), (void *)MPI_Session_get_pset_info},
+#endif
+#if MT_HAVE_Session_create_errhandler
+    {"PMPI_Session_create_errhandler", offsetof(mt_pmpi_table, Session_create_errhandler), (void *)MPI_Session_create_errhandler},
+#endif
+#if MT_HAVE_Session_get_errhandler
+    {"PMPI_Session_get_errhandler", offsetof(mt_pmpi_table, Session_get_errhandler), (void *)MPI_Session_get_errhandler},
+#endif
+#if MT_HAVE_Session_set_errhandler
+    {"PMPI_Session_set_errhandler", offsetof(mt_pmpi_table, Session_set_errhandler), (void *)MPI_Session_set_errhandler},
+#endif
+#if MT_HAVE_Session_call_errhandler
+    {"PMPI_Session_call_errhandler", offsetof(mt_pmpi_table, Session_call_errhandler), (void *)MPI_Session_call_errhandler},
+#endif
+#if MT_HAVE_Group_from_session_pset
+    {"PMPI_Group_from_session_pset", offsetof(mt_pmpi_table, Group_from_session_pset), (void *)MPI_Group_from_session_pset},
+#endif
+#if MT_HAVE_Comm_create_from_group
+    {"PMPI_Comm_create_from_group", offsetof(mt_pmpi_table, Comm_create_from_group), (void *)MPI_Comm_create_from_group},
+#endif
+#if MT_HAVE_Intercomm_create_from_groups
+    {"PMPI_Intercomm_create_from_groups", offsetof(mt_pmpi_table, Intercomm_create_from_groups), (void *)MPI_Intercomm_create_from_groups},
+#endif
+#if MT_HAVE_Buffer_flush
+    {"PMPI_Buffer_flush", offsetof(mt_pmpi_table, Buffer_flush), (void *)MPI_Buffer_flush},
+#endif
+#if MT_HAVE_Buffer_iflush
+    {"PMPI_Buffer_iflush", offsetof(mt_pmpi_table, Buffer_iflush), (void *)MPI_Buffer_iflush},
+#endif
+#if MT_HAVE_Comm_attach_buffer
+    {"PMPI_Comm_attach_buffer", offsetof(mt_pmpi_table, Comm_attach_buffer), (void *)MPI_Comm_attach_buffer},
+#endif
+#if MT_HAVE_Comm_attach_buffer_c
+    {"PMPI_Comm_attach_buffer_c", offsetof(mt_pmpi_table, Comm_attach_buffer_c), (void *)MPI_Comm_attach_buffer_c},
+#endif
+#if MT_HAVE_Comm_detach_buffer
+    {"PMPI_Comm_detach_buffer", offsetof(mt_pmpi_table, Comm_detach_buffer), (void *)MPI_Comm_detach_buffer},
+#endif
+#if MT_HAVE_Comm_detach_buffer_c
+    {"PMPI_Comm_detach_buffer_c", offsetof(mt_pmpi_table, Comm_detach_buffer_c), (void *)MPI_Comm_detach_buffer_c},
+#endif
+#if MT_HAVE_Comm_flush_buffer
+    {"PMPI_Comm_flush_buffer", offsetof(mt_pmpi_table, Comm_flush_buffer), (void *)MPI_Comm_flush_buffer},
+#endif
+#if MT_HAVE_Comm_iflush_buffer
+    {"PMPI_Comm_iflush_buffer", offsetof(mt_pmpi_table, Comm_iflush_buffer), (void *)MPI_Comm_iflush_buffer},
+#endif
+#if MT_HAVE_Session_attach_buffer
+    {"PMPI_Session_attach_buffer", offsetof(mt_pmpi_table, Session_attach_buffer), (void *)MPI_Session_attach_buffer},
+#endif
+#if MT_HAVE_Session_attach_buffer_c
+    {"PMPI_Session_attach_buffer_c", offsetof(mt_pmpi_table, Session_attach_buffer_c), (void *)MPI_Session_attach_buffer_c},
+#endif
+#if MT_HAVE_Session_detach_buffer
+    {"PMPI_Session_detach_buffer", offsetof(mt_pmpi_table, Session_detach_buffer), (void *)MPI_Session_detach_buffer},
+#endif
+#if MT_HAVE_Session_detach_buffer_c
+    {"PMPI_Session_detach_buffer_c", offsetof(mt_pmpi_table, Session_detach_buffer_c), (void *)MPI_Session_detach_buffer_c},
+#endif
+#if MT_HAVE_Session_flush_buffer
+    {"PMPI_Session_flush_buffer", offsetof(mt_pmpi_table, Session_flush_buffer), (void *)MPI_Session_flush_buffer},
+#endif
+#if MT_HAVE_Session_iflush_buffer
+    {"PMPI_Session_iflush_buffer", offsetof(mt_pmpi_table, Session_iflush_buffer), (void *)MPI_Session_iflush_buffer},
+#endif
+#if MT_HAVE_Request_get_status_all
+    {"PMPI_Request_get_status_all", offsetof(mt_pmpi_table, Request_get_status_all), (void *)MPI_Request_get_status_all},
+#endif
+#if MT_HAVE_Request_get_status_any
+    {"PMPI_Request_get_status_any", offsetof(mt_pmpi_table, Request_get_status_any), (void *)MPI_Request_get_status_any},
+#endif
+#if MT_HAVE_Request_get_status_some
+    {"PMPI_Request_get_status_some", offsetof(mt_pmpi_table, Request_get_status_some), (void *)MPI_Request_get_status_some},
+#endif
+#if MT_HAVE_Comm_group
+    {"PMPI_Comm_group", offsetof(mt_pmpi_table, Comm_group), (void *)MPI_Comm_group},
+#endif
+#if MT_HAVE_Comm_remote_group
+    {"PMPI_Comm_remote_group", offsetof(mt_pmpi_table, Comm_remote_group), (void *)MPI_Comm_remote_group},
+#endif
+#if MT_HAVE_Win_get_group
+    {"PMPI_Win_get_group", offsetof(mt_pmpi_table, Win_get_group), (void *)MPI_Win_get_group},
+#endif
+#if MT_HAVE_File_get_group
+    {"PMPI_File_get_group", offsetof(mt_pmpi_table, File_get_group), (void *)MPI_File_get_group},
+#endif
+#if MT_HAVE_Group_compare
+    {"PMPI_Group_compare", offsetof(mt_pmpi_table, Group_compare), (void *)MPI_Group_compare},
+#endif
+#if MT_HAVE_Group_difference
+    {"PMPI_Group_difference", offsetof(mt_pmpi_table, Group_difference), (void *)MPI_Group_difference},
+#endif
+#if MT_HAVE_Group_excl
+    {"PMPI_Group_excl", offsetof(mt_pmpi_table, Group_excl), (void *)MPI_Group_excl},
+#endif
+#if MT_HAVE_Group_free
+    {"PMPI_Group_free", offsetof(mt_pmpi_table, Group_free), (void *)MPI_Group_free},
+#endif
+#if MT_HAVE_Group_incl
+    {"PMPI_Group_incl", offsetof(mt_pmpi_table, Group_incl), (void *)MPI_Group_incl},
+#endif
+#if MT_HAVE_Group_intersection
+    {"PMPI_Group_intersection", offsetof(mt_pmpi_table, Group_intersection), (void *)MPI_Group_intersection},
+#endif
+#if MT_HAVE_Group_range_excl
+    {"PMPI_Group_range_excl", offsetof(mt_pmpi_table, Group_range_excl), (void *)MPI_Group_range_excl},
+#endif
+#if MT_HAVE_Group_range_incl
+    {"PMPI_Group_range_incl", offsetof(mt_pmpi_table, Group_range_incl), (void *)MPI_Group_range_incl},
+#endif
+#if MT_HAVE_Group_union
+    {"PMPI_Group_union", offsetof(mt_pmpi_table, Group_union), (void *)MPI_Group_union},
+#endif
+#if MT_HAVE_Comm_create_keyval
+    {"PMPI_Comm_create_keyval", offsetof(mt_pmpi_table, Comm_create_keyval), (void *)MPI_Comm_create_keyval},
+#endif
+#if MT_HAVE_Comm_free_keyval
+    {"PMPI_Comm_free_keyval", offsetof(mt_pmpi_table, Comm_free_keyval), (void *)MPI_Comm_free_keyval},
+#endif
+#if MT_HAVE_Win_create_keyval
+    {"PMPI_Win_create_keyval", offsetof(mt_pmpi_table, Win_create_keyval), (void *)MPI_Win_create_keyval},
+#endif
+#if MT_HAVE_Win_free_keyval
+    {"PMPI_Win_free_keyval", offsetof(mt_pmpi_table, Win_free_keyval), (void *)MPI_Win_free_keyval},
+#endif
+#if MT_HAVE_Win_set_attr
+    {"PMPI_Win_set_attr", offsetof(mt_pmpi_table, Win_set_attr), (void *)MPI_Win_set_attr},
+#endif
+#if MT_HAVE_Win_delete_attr
+    {"PMPI_Win_delete_attr", offsetof(mt_pmpi_table, Win_delete_attr), (void *)MPI_Win_delete_attr},
+#endif
+#if MT_HAVE_Type_create_keyval
+    {"PMPI_Type_create_keyval", offsetof(mt_pmpi_table, Type_create_keyval), (void *)MPI_Type_create_keyval},
+#endif
+#if MT_HAVE_Type_free_keyval
+    {"PMPI_Type_free_keyval", offsetof(mt_pmpi_table, Type_free_keyval), (void *)MPI_Type_free_keyval},
+#endif
+#if MT_HAVE_Type_set_attr
+    {"PMPI_Type_set_attr", offsetof(mt_pmpi_table, Type_set_attr), (void *)MPI_Type_set_attr},
+#endif
+#if MT_HAVE_Type_delete_attr
+    {"PMPI_Type_delete_attr", offsetof(mt_pmpi_table, Type_delete_attr), (void *)MPI_Type_delete_attr},
+#endif
+#if MT_HAVE_Keyval_create
+    {"PMPI_Keyval_create", offsetof(mt_pmpi_table, Keyval_create), (void *)MPI_Keyval_create},
+#endif
+#if MT_HAVE_Keyval_free
+    {"PMPI_Keyval_free", offsetof(mt_pmpi_table, Keyval_free), (void *)MPI_Keyval_free},
+#endif
+#if MT_HAVE_Attr_put
+    {"PMPI_Attr_put", offsetof(mt_pmpi_table, Attr_put), (void *)MPI_Attr_put},
+#endif
+#if MT_HAVE_Attr_delete
+    {"PMPI_Attr_delete", offsetof(mt_pmpi_table, Attr_delete), (void *)MPI_Attr_delete},
+#endif
+#if MT_HAVE_Comm_create_errhandler
+    {"PMPI_Comm_create_errhandler", offsetof(mt_pmpi_table, Comm_create_errhandler), (void *)MPI_Comm_create_errhandler},
+#endif
+#if MT_HAVE_Comm_get_errhandler
+    {"PMPI_Comm_get_errhandler", offsetof(mt_pmpi_table, Comm_get_errhandler), (void *)MPI_Comm_get_errhandler},
+#endif
+#if MT_HAVE_Comm_set_errhandler
+    {"PMPI_Comm_set_errhandler", offsetof(mt_pmpi_table, Comm_set_errhandler), (void *)MPI_Comm_set_errhandler},
+#endif
+#if MT_HAVE_Comm_call_errhandler
+    {"PMPI_Comm_call_errhandler", offsetof(mt_pmpi_table, Comm_call_errhandler), (void *)MPI_Comm_call_errhandler},
+#endif
+#if MT_HAVE_Win_create_errhandler
+    {"PMPI_Win_create_errhandler", offsetof(mt_pmpi_table, Win_create_errhandler), (void *)MPI_Win_create_errhandler},
+#endif
+#if MT_HAVE_Win_get_errhandler
+    {"PMPI_Win_get_errhandler", offsetof(mt_pmpi_table, Win_get_errhandler), (void *)MPI_Win_get_errhandler},
+#endif
+#if MT_HAVE_Win_set_errhandler
+    {"PMPI_Win_set_errhandler", offsetof(mt_pmpi_table, Win_set_errhandler), (void *)MPI_Win_set_errhandler},
+#endif
+#if MT_HAVE_Win_call_errhandler
+    {"PMPI_Win_call_errhandler", offsetof(mt_pmpi_table, Win_call_errhandler), (void *)MPI_Win_call_errhandler},
+#endif
+#if MT_HAVE_File_create_errhandler
+    {"PMPI_File_create_errhandler", offsetof(mt_pmpi_table, File_create_errhandler), (void *)MPI_File_create_errhandler},
+#endif
+#if MT_HAVE_File_get_errhandler
+    {"PMPI_File_get_errhandler", offsetof(mt_pmpi_table, File_get_errhandler), (void *)MPI_File_get_errhandler},
+#endif
+#if MT_HAVE_File_set_errhandler
+    {"PMPI_File_set_errhandler", offsetof(mt_pmpi_table, File_set_errhandler), (void *)MPI_File_set_errhandler},
+#endif
+#if MT_HAVE_File_call_errhandler
+    {"PMPI_File_call_errhandler", offsetof(mt_pmpi_table, File_call_errhandler), (void *)MPI_File_call_errhandler},
+#endif
+#if MT_HAVE_Errhandler_free
+    {"PMPI_Errhandler_free", offsetof(mt_pmpi_table, Errhandler_free), (void *)MPI_Errhandler_free},
+#endif
+#if MT_HAVE_Errhandler_create
+    {"PMPI_Errhandler_create", offsetof(mt_pmpi_table, Errhandler_create), (void *)MPI_Errhandler_create},
+#endif
+#if MT_HAVE_Errhandler_get
+    {"PMPI_Errhandler_get", offsetof(mt_pmpi_table, Errhandler_get), (void *)MPI_Errhandler_get},
+#endif
+#if MT_HAVE_Errhandler_set
+    {"PMPI_Errhandler_set", offsetof(mt_pmpi_table, Errhandler_set), (void *)MPI_Errhandler_set},
+#endif
+#if MT_HAVE_Add_error_class
+    {"PMPI_Add_error_class", offsetof(mt_pmpi_table, Add_error_class), (void *)MPI_Add_error_class},
+#endif
+#if MT_HAVE_Add_error_code
+    {"PMPI_Add_error_code", offsetof(mt_pmpi_table, Add_error_code), (void *)MPI_Add_error_code},
+#endif
+#if MT_HAVE_Add_error_string
+    {"PMPI_Add_error_string", offsetof(mt_pmpi_table, Add_error_string), (void *)MPI_Add_error_string},
+#endif
+#if MT_HAVE_Remove_error_class
+    {"PMPI_Remove_error_class", offsetof(mt_pmpi_table, Remove_error_class), (void *)MPI_Remove_error_class},
+#endif
+#if MT_HAVE_MPIX_Delete_error_class
+    {"PMPIX_Delete_error_class", offsetof(mt_pmpi_table, MPIX_Delete_error_class), (void *)MPIX_Delete_error_class},
+#endif
+#if MT_HAVE_Remove_error_code
+    {"PMPI_Remove_error_code", offsetof(mt_pmpi_table, Remove_error_code), (void *)MPI_Remove_error_code},
+#endif
+#if MT_HAVE_MPIX_Delete_error_code
+    {"PMPIX_Delete_error_code", offsetof(mt_pmpi_table, MPIX_Delete_error_code), (void *)MPIX_Delete_error_code},
+#endif
+#if MT_HAVE_Remove_error_string
+    {"PMPI_Remove_error_string", offsetof(mt_pmpi_table, Remove_error_string), (void *)MPI_Remove_error_string},
+#endif
+#if MT_HAVE_MPIX_Delete_error_string
+    {"PMPIX_Delete_error_string", offsetof(mt_pmpi_table, MPIX_Delete_error_string), (void *)MPIX_Delete_error_string},
+#endif
+#if MT_HAVE_Op_create
+    {"PMPI_Op_create", offsetof(mt_pmpi_table, Op_create), (void *)MPI_Op_create},
+#endif
+#if MT_HAVE_Op_create_c
+    {"PMPI_Op_create_c", offsetof(mt_pmpi_table, Op_create_c), (void *)MPI_Op_create_c},
+#endif
+#if MT_HAVE_Op_free
+    {"PMPI_Op_free", offsetof(mt_pmpi_table, Op_free), (void *)MPI_Op_free},
+#endif
+#if MT_HAVE_Op_commutative
+    {"PMPI_Op_commutative", offsetof(mt_pmpi_table, Op_commutative), (void *)MPI_Op_commutative},
+#endif
+#if MT_HAVE_Register_datarep
+    {"PMPI_Register_datarep", offsetof(mt_pmpi_table, Register_datarep), (void *)MPI_Register_datarep},
+#endif
+#if MT_HAVE_Register_datarep_c
+    {"PMPI_Register_datarep_c", offsetof(mt_pmpi_table, Register_datarep_c), (void *)MPI_Register_datarep_c},
+#endif
+#if MT_HAVE_Grequest_start
+    {"PMPI_Grequest_start", offsetof(mt_pmpi_table, Grequest_start), (void *)MPI_Grequest_start},
+#endif
+#if MT_HAVE_Grequest_complete
+    {"PMPI_Grequest_complete", offsetof(mt_pmpi_table, Grequest_complete), (void *)MPI_Grequest_complete},
+#endif
+#if MT_HAVE_Comm_get_name
+    {"PMPI_Comm_get_name", offsetof(mt_pmpi_table, Comm_get_name), (void *)MPI_Comm_get_name},
+#endif
+#if MT_HAVE_Comm_get_info
+    {"PMPI_Comm_get_info", offsetof(mt_pmpi_table, Comm_get_info), (void *)MPI_Comm_get_info},
+#endif
+#if MT_HAVE_Comm_get_parent
+    {"PMPI_Comm_get_parent", offsetof(mt_pmpi_table, Comm_get_parent), (void *)MPI_Comm_get_parent},
+#endif
+#if MT_HAVE_Win_get_name
+    {"PMPI_Win_get_name", offsetof(mt_pmpi_table, Win_get_name), (void *)MPI_Win_get_name},
+#endif
+#if MT_HAVE_Win_get_info
+    {"PMPI_Win_get_info", offsetof(mt_pmpi_table, Win_get_info), (void *)MPI_Win_get_info},
+#endif
+#if MT_HAVE_Win_shared_query
+    {"PMPI_Win_shared_query", offsetof(mt_pmpi_table, Win_shared_query), (void *)MPI_Win_shared_query},
+#endif
+#if MT_HAVE_Win_shared_query_c
+    {"PMPI_Win_shared_query_c", offsetof(mt_pmpi_table, Win_shared_query_c), (void *)MPI_Win_shared_query_c},
+#endif
+#if MT_HAVE_Type_get_name
+    {"PMPI_Type_get_name", offsetof(mt_pmpi_table, Type_get_name), (void *)MPI_Type_get_name},
+#endif
+#if MT_HAVE_Type_set_name
+    {"PMPI_Type_set_name", offsetof(mt_pmpi_table, Type_set_name), (void *)MPI_Type_set_name},
+#endif
+#if MT_HAVE_Get_processor_name
+    {"PMPI_Get_processor_name", offsetof(mt_pmpi_table, Get_processor_name), (void *)MPI_Get_processor_name},
+#endif
+#if MT_HAVE_Get_hw_resource_info
+    {"PMPI_Get_hw_resource_info", offsetof(mt_pmpi_table, Get_hw_resource_info), (void *)MPI_Get_hw_resource_info},
+#endif
+#if MT_HAVE_Info_get
+    {"PMPI_Info_get", offsetof(mt_pmpi_table, Info_get), (void *)MPI_Info_get},
+#endif
+#if MT_HAVE_Info_get_nkeys
+    {"PMPI_Info_get_nkeys", offsetof(mt_pmpi_table, Info_get_nkeys), (void *)MPI_Info_get_nkeys},
+#endif
+#if MT_HAVE_Info_get_nthkey
+    {"PMPI_Info_get_nthkey", offsetof(mt_pmpi_table, Info_get_nthkey), (void *)MPI_Info_get_nthkey},
+#endif
+#if MT_HAVE_Info_get_string
+    {"PMPI_Info_get_string", offsetof(mt_pmpi_table, Info_get_string), (void *)MPI_Info_get_string},
+#endif
+#if MT_HAVE_Info_get_valuelen
+    {"PMPI_Info_get_valuelen", offsetof(mt_pmpi_table, Info_get_valuelen), (void *)MPI_Info_get_valuelen},
+#endif
+#if MT_HAVE_Info_create_env
+    {"PMPI_Info_create_env", offsetof(mt_pmpi_table, Info_create_env), (void *)MPI_Info_create_env},
+#endif
+#if MT_HAVE_Cart_get
+    {"PMPI_Cart_get", offsetof(mt_pmpi_table, Cart_get), (void *)MPI_Cart_get},
+#endif
+#if MT_HAVE_Cart_map
+    {"PMPI_Cart_map", offsetof(mt_pmpi_table, Cart_map), (void *)MPI_Cart_map},
+#endif
+#if MT_HAVE_Graph_get
+    {"PMPI_Graph_get", offsetof(mt_pmpi_table, Graph_get), (void *)MPI_Graph_get},
+#endif
+#if MT_HAVE_Graph_map
+    {"PMPI_Graph_map", offsetof(mt_pmpi_table, Graph_map), (void *)MPI_Graph_map},
+#endif
+#if MT_HAVE_Graph_neighbors
+    {"PMPI_Graph_neighbors", offsetof(mt_pmpi_table, Graph_neighbors), (void *)MPI_Graph_neighbors},
+#endif
+#if MT_HAVE_Dist_graph_neighbors
+    {"PMPI_Dist_graph_neighbors", offsetof(mt_pmpi_table, Dist_graph_neighbors), (void *)MPI_Dist_graph_neighbors},
+#endif
+#if MT_HAVE_Type_get_contents
+    {"PMPI_Type_get_contents", offsetof(mt_pmpi_table, Type_get_contents), (void *)MPI_Type_get_contents},
+#endif
+#if MT_HAVE_Type_get_contents_c
+    {"PMPI_Type_get_contents_c", offsetof(mt_pmpi_table, Type_get_contents_c), (void *)MPI_Type_get_contents_c},
+#endif
+#if MT_HAVE_Type_match_size
+    {"PMPI_Type_match_size", offsetof(mt_pmpi_table, Type_match_size), (void *)MPI_Type_match_size},
+#endif
+#if MT_HAVE_Type_create_f90_real
+    {"PMPI_Type_create_f90_real", offsetof(mt_pmpi_table, Type_create_f90_real), (void *)MPI_Type_create_f90_real},
+#endif
+#if MT_HAVE_Type_create_f90_integer
+    {"PMPI_Type_create_f90_integer", offsetof(mt_pmpi_table, Type_create_f90_integer), (void *)MPI_Type_create_f90_integer},
+#endif
+#if MT_HAVE_Type_create_f90_complex
+    {"PMPI_Type_create_f90_complex", offsetof(mt_pmpi_table, Type_create_f90_complex), (void *)MPI_Type_create_f90_complex},
+#endif
+#if MT_HAVE_Type_get_value_index
+    {"PMPI_Type_get_value_index", offsetof(mt_pmpi_table, Type_get_value_index), (void *)MPI_Type_get_value_index},
+#endif
+#if MT_HAVE_Type_hindexed
+    {"PMPI_Type_hindexed", offsetof(mt_pmpi_table, Type_hindexed), (void *)MPI_Type_hindexed},
+#endif
+#if MT_HAVE_Type_hvector
+    {"PMPI_Type_hvector", offsetof(mt_pmpi_table, Type_hvector), (void *)MPI_Type_hvector},
+#endif
+#if MT_HAVE_Type_struct
+    {"PMPI_Type_struct", offsetof(mt_pmpi_table, Type_struct), (void *)MPI_Type_struct},
+#endif
+#if MT_HAVE_File_get_amode
+    {"PMPI_File_get_amode", offsetof(mt_pmpi_table, File_get_amode), (void *)MPI_File_get_amode},
+#endif
+#if MT_HAVE_File_get_atomicity
+    {"PMPI_File_get_atomicity", offsetof(mt_pmpi_table, File_get_atomicity), (void *)MPI_File_get_atomicity},
+#endif
+#if MT_HAVE_File_get_byte_offset
+    {"PMPI_File_get_byte_offset", offsetof(mt_pmpi_table, File_get_byte_offset), (void *)MPI_File_get_byte_offset},
+#endif
+#if MT_HAVE_File_get_info
+    {"PMPI_File_get_info", offsetof(mt_pmpi_table, File_get_info), (void *)MPI_File_get_info},
+#endif
+#if MT_HAVE_File_get_position
+    {"PMPI_File_get_position", offsetof(mt_pmpi_table, File_get_position), (void *)MPI_File_get_position},
+#endif
+#if MT_HAVE_File_get_size
+    {"PMPI_File_get_size", offsetof(mt_pmpi_table, File_get_size), (void *)MPI_File_get_size},
+#endif
+#if MT_HAVE_File_get_type_extent
+    {"PMPI_File_get_type_extent", offsetof(mt_pmpi_table, File_get_type_extent), (void *)MPI_File_get_type_extent},
+#endif
+#if MT_HAVE_File_get_type_extent_c
+    {"PMPI_File_get_type_extent_c", offsetof(mt_pmpi_table, File_get_type_extent_c), (void *)MPI_File_get_type_extent_c},
+#endif
+#if MT_HAVE_File_get_view
+    {"PMPI_File_get_view", offsetof(mt_pmpi_table, File_get_view), (void *)MPI_File_get_view},
+#endif
+#if MT_HAVE_MPIX_Comm_revoke
+    {"PMPIX_Comm_revoke", offsetof(mt_pmpi_table, MPIX_Comm_revoke), (void *)MPIX_Comm_revoke},
+#endif
+#if MT_HAVE_MPIX_Comm_is_revoked
+    {"PMPIX_Comm_is_revoked", offsetof(mt_pmpi_table, MPIX_Comm_is_revoked), (void *)MPIX_Comm_is_revoked},
+#endif
+#if MT_HAVE_MPIX_Comm_shrink
+    {"PMPIX_Comm_shrink", offsetof(mt_pmpi_table, MPIX_Comm_shrink), (void *)MPIX_Comm_shrink},
+#endif
+#if MT_HAVE_MPIX_Comm_agree
+    {"PMPIX_Comm_agree", offsetof(mt_pmpi_table, MPIX_Comm_agree), (void *)MPIX_Comm_agree},
+#endif
+#if MT_HAVE_MPIX_Comm_iagree
+    {"PMPIX_Comm_iagree", offsetof(mt_pmpi_table, MPIX_Comm_iagree), (void *)MPIX_Comm_iagree},
+#endif
+#if MT_HAVE_MPIX_Comm_failure_ack
+    {"PMPIX_Comm_failure_ack", offsetof(mt_pmpi_table, MPIX_Comm_failure_ack), (void *)MPIX_Comm_failure_ack},
+#endif
+#if MT_HAVE_MPIX_Comm_failure_get_acked
+    {"PMPIX_Comm_failure_get_acked", offsetof(mt_pmpi_table, MPIX_Comm_failure_get_acked), (void *)MPIX_Comm_failure_get_acked},
+#endif
+#if MT_HAVE_MPIX_Comm_ack_failed
+    {"PMPIX_Comm_ack_failed", offsetof(mt_pmpi_table, MPIX_Comm_ack_failed), (void *)MPIX_Comm_ack_failed},
+#endif
+#if MT_HAVE_MPIX_Comm_get_failed
+    {"PMPIX_Comm_get_failed", offsetof(mt_pmpi_table, MPIX_Comm_get_failed), (void *)MPIX_Comm_get_failed},
+#endif
     {NULL, 0, NULL},
 };
 
@@ -1467,4 +1956,134 @@ const mt_call_info mt_call_infos[MT_CALL_END] = {
     [MT_CALL_COMM_ACCEPT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_COMM_CONNECT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_COMM_JOIN] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_INIT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_FINALIZE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_GET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_SET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_GET_NUM_PSETS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_GET_NTH_PSET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_GET_PSET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_CREATE_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_GET_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_SET_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_CALL_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_FROM_SESSION_PSET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_CREATE_FROM_GROUP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INTERCOMM_CREATE_FROM_GROUPS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_BUFFER_FLUSH] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_BUFFER_IFLUSH] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_COMM_ATTACH_BUFFER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_DETACH_BUFFER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_FLUSH_BUFFER] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_COMM_IFLUSH_BUFFER] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_SESSION_ATTACH_BUFFER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_DETACH_BUFFER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_SESSION_FLUSH_BUFFER] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_SESSION_IFLUSH_BUFFER] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_REQUEST_GET_STATUS_ALL] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_REQUEST_GET_STATUS_ANY] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_REQUEST_GET_STATUS_SOME] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_COMM_GROUP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_REMOTE_GROUP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_GET_GROUP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_GROUP] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_GROUP_COMPARE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_DIFFERENCE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_EXCL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_INCL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_INTERSECTION] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_RANGE_EXCL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_RANGE_INCL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GROUP_UNION] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_CREATE_KEYVAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_FREE_KEYVAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_CREATE_KEYVAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_FREE_KEYVAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_SET_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_DELETE_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_KEYVAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_FREE_KEYVAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_SET_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_DELETE_ATTR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_KEYVAL_CREATE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_KEYVAL_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ATTR_PUT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ATTR_DELETE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_CREATE_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_GET_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_SET_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_CALL_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_CREATE_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_GET_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_SET_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_CALL_ERRHANDLER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_FILE_CREATE_ERRHANDLER] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_ERRHANDLER] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_SET_ERRHANDLER] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_CALL_ERRHANDLER] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_ERRHANDLER_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ERRHANDLER_CREATE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ERRHANDLER_GET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ERRHANDLER_SET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ADD_ERROR_CLASS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ADD_ERROR_CODE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ADD_ERROR_STRING] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_REMOVE_ERROR_CLASS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_REMOVE_ERROR_CODE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_REMOVE_ERROR_STRING] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_OP_CREATE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_OP_FREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_OP_COMMUTATIVE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_REGISTER_DATAREP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GREQUEST_START] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_GREQUEST_COMPLETE] = {MT_CLASS_P2P, MT_TO_NOBODY},
+    [MT_CALL_COMM_GET_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_GET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_COMM_GET_PARENT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_GET_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_GET_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_WIN_SHARED_QUERY] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_GET_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_SET_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GET_PROCESSOR_NAME] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GET_HW_RESOURCE_INFO] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_GET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_GET_NKEYS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_GET_NTHKEY] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_GET_STRING] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_GET_VALUELEN] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_INFO_CREATE_ENV] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_CART_GET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_CART_MAP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GRAPH_GET] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GRAPH_MAP] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_GRAPH_NEIGHBORS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_DIST_GRAPH_NEIGHBORS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_GET_CONTENTS] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_MATCH_SIZE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_F90_REAL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_F90_INTEGER] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_CREATE_F90_COMPLEX] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_GET_VALUE_INDEX] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_HINDEXED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_HVECTOR] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_TYPE_STRUCT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_AMODE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_ATOMICITY] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_BYTE_OFFSET] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_INFO] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_POSITION] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_SIZE] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_TYPE_EXTENT] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_FILE_GET_VIEW] = {MT_CLASS_IO, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_REVOKE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_IS_REVOKED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_SHRINK] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_AGREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_IAGREE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_FAILURE_ACK] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_FAILURE_GET_ACKED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_ACK_FAILED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_MPIX_COMM_GET_FAILED] = {MT_CLASS_OTHER, MT_TO_NOBODY},
 };

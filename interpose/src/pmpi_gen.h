@@ -9,21 +9,18 @@
 typedef struct mt_pmpi_table {
     __typeof__(PMPI_Cart_shift) *Cart_shift;
     __typeof__(PMPI_Cartdim_get) *Cartdim_get;
-    __typeof__(PMPI_Comm_group) *Comm_group;
     __typeof__(PMPI_Comm_rank) *Comm_rank;
-    __typeof__(PMPI_Comm_remote_group) *Comm_remote_group;
     __typeof__(PMPI_Comm_remote_size) *Comm_remote_size;
     __typeof__(PMPI_Comm_size) *Comm_size;
     __typeof__(PMPI_Comm_test_inter) *Comm_test_inter;
-    __typeof__(PMPI_Dist_graph_neighbors) *Dist_graph_neighbors;
     __typeof__(PMPI_Dist_graph_neighbors_count) *Dist_graph_neighbors_count;
     __typeof__(PMPI_Error_class) *Error_class;
     __typeof__(PMPI_Finalized) *Finalized;
     __typeof__(PMPI_Get_elements_x) *Get_elements_x;
     __typeof__(PMPI_Get_library_version) *Get_library_version;
-    __typeof__(PMPI_Graph_neighbors) *Graph_neighbors;
     __typeof__(PMPI_Graph_neighbors_count) *Graph_neighbors_count;
-    __typeof__(PMPI_Group_free) *Group_free;
+    __typeof__(PMPI_Group_rank) *Group_rank;
+    __typeof__(PMPI_Group_size) *Group_size;
     __typeof__(PMPI_Group_translate_ranks) *Group_translate_ranks;
     __typeof__(PMPI_Initialized) *Initialized;
     __typeof__(PMPI_Query_thread) *Query_thread;
@@ -482,8 +479,14 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Barrier_init
     __typeof__(PMPI_Barrier_init) *Barrier_init;
 #endif
+#if MT_HAVE_MPIX_Barrier_init
+    __typeof__(PMPIX_Barrier_init) *MPIX_Barrier_init;
+#endif
 #if MT_HAVE_Bcast_init
     __typeof__(PMPI_Bcast_init) *Bcast_init;
+#endif
+#if MT_HAVE_MPIX_Bcast_init
+    __typeof__(PMPIX_Bcast_init) *MPIX_Bcast_init;
 #endif
 #if MT_HAVE_Bcast_init_c
     __typeof__(PMPI_Bcast_init_c) *Bcast_init_c;
@@ -491,11 +494,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Gather_init
     __typeof__(PMPI_Gather_init) *Gather_init;
 #endif
+#if MT_HAVE_MPIX_Gather_init
+    __typeof__(PMPIX_Gather_init) *MPIX_Gather_init;
+#endif
 #if MT_HAVE_Gather_init_c
     __typeof__(PMPI_Gather_init_c) *Gather_init_c;
 #endif
 #if MT_HAVE_Gatherv_init
     __typeof__(PMPI_Gatherv_init) *Gatherv_init;
+#endif
+#if MT_HAVE_MPIX_Gatherv_init
+    __typeof__(PMPIX_Gatherv_init) *MPIX_Gatherv_init;
 #endif
 #if MT_HAVE_Gatherv_init_c
     __typeof__(PMPI_Gatherv_init_c) *Gatherv_init_c;
@@ -503,11 +512,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Scatter_init
     __typeof__(PMPI_Scatter_init) *Scatter_init;
 #endif
+#if MT_HAVE_MPIX_Scatter_init
+    __typeof__(PMPIX_Scatter_init) *MPIX_Scatter_init;
+#endif
 #if MT_HAVE_Scatter_init_c
     __typeof__(PMPI_Scatter_init_c) *Scatter_init_c;
 #endif
 #if MT_HAVE_Scatterv_init
     __typeof__(PMPI_Scatterv_init) *Scatterv_init;
+#endif
+#if MT_HAVE_MPIX_Scatterv_init
+    __typeof__(PMPIX_Scatterv_init) *MPIX_Scatterv_init;
 #endif
 #if MT_HAVE_Scatterv_init_c
     __typeof__(PMPI_Scatterv_init_c) *Scatterv_init_c;
@@ -515,11 +530,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Allgather_init
     __typeof__(PMPI_Allgather_init) *Allgather_init;
 #endif
+#if MT_HAVE_MPIX_Allgather_init
+    __typeof__(PMPIX_Allgather_init) *MPIX_Allgather_init;
+#endif
 #if MT_HAVE_Allgather_init_c
     __typeof__(PMPI_Allgather_init_c) *Allgather_init_c;
 #endif
 #if MT_HAVE_Allgatherv_init
     __typeof__(PMPI_Allgatherv_init) *Allgatherv_init;
+#endif
+#if MT_HAVE_MPIX_Allgatherv_init
+    __typeof__(PMPIX_Allgatherv_init) *MPIX_Allgatherv_init;
 #endif
 #if MT_HAVE_Allgatherv_init_c
     __typeof__(PMPI_Allgatherv_init_c) *Allgatherv_init_c;
@@ -527,11 +548,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Alltoall_init
     __typeof__(PMPI_Alltoall_init) *Alltoall_init;
 #endif
+#if MT_HAVE_MPIX_Alltoall_init
+    __typeof__(PMPIX_Alltoall_init) *MPIX_Alltoall_init;
+#endif
 #if MT_HAVE_Alltoall_init_c
     __typeof__(PMPI_Alltoall_init_c) *Alltoall_init_c;
 #endif
 #if MT_HAVE_Alltoallv_init
     __typeof__(PMPI_Alltoallv_init) *Alltoallv_init;
+#endif
+#if MT_HAVE_MPIX_Alltoallv_init
+    __typeof__(PMPIX_Alltoallv_init) *MPIX_Alltoallv_init;
 #endif
 #if MT_HAVE_Alltoallv_init_c
     __typeof__(PMPI_Alltoallv_init_c) *Alltoallv_init_c;
@@ -539,11 +566,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Alltoallw_init
     __typeof__(PMPI_Alltoallw_init) *Alltoallw_init;
 #endif
+#if MT_HAVE_MPIX_Alltoallw_init
+    __typeof__(PMPIX_Alltoallw_init) *MPIX_Alltoallw_init;
+#endif
 #if MT_HAVE_Alltoallw_init_c
     __typeof__(PMPI_Alltoallw_init_c) *Alltoallw_init_c;
 #endif
 #if MT_HAVE_Reduce_init
     __typeof__(PMPI_Reduce_init) *Reduce_init;
+#endif
+#if MT_HAVE_MPIX_Reduce_init
+    __typeof__(PMPIX_Reduce_init) *MPIX_Reduce_init;
 #endif
 #if MT_HAVE_Reduce_init_c
     __typeof__(PMPI_Reduce_init_c) *Reduce_init_c;
@@ -551,11 +584,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Allreduce_init
     __typeof__(PMPI_Allreduce_init) *Allreduce_init;
 #endif
+#if MT_HAVE_MPIX_Allreduce_init
+    __typeof__(PMPIX_Allreduce_init) *MPIX_Allreduce_init;
+#endif
 #if MT_HAVE_Allreduce_init_c
     __typeof__(PMPI_Allreduce_init_c) *Allreduce_init_c;
 #endif
 #if MT_HAVE_Reduce_scatter_init
     __typeof__(PMPI_Reduce_scatter_init) *Reduce_scatter_init;
+#endif
+#if MT_HAVE_MPIX_Reduce_scatter_init
+    __typeof__(PMPIX_Reduce_scatter_init) *MPIX_Reduce_scatter_init;
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
     __typeof__(PMPI_Reduce_scatter_init_c) *Reduce_scatter_init_c;
@@ -563,11 +602,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Reduce_scatter_block_init
     __typeof__(PMPI_Reduce_scatter_block_init) *Reduce_scatter_block_init;
 #endif
+#if MT_HAVE_MPIX_Reduce_scatter_block_init
+    __typeof__(PMPIX_Reduce_scatter_block_init) *MPIX_Reduce_scatter_block_init;
+#endif
 #if MT_HAVE_Reduce_scatter_block_init_c
     __typeof__(PMPI_Reduce_scatter_block_init_c) *Reduce_scatter_block_init_c;
 #endif
 #if MT_HAVE_Scan_init
     __typeof__(PMPI_Scan_init) *Scan_init;
+#endif
+#if MT_HAVE_MPIX_Scan_init
+    __typeof__(PMPIX_Scan_init) *MPIX_Scan_init;
 #endif
 #if MT_HAVE_Scan_init_c
     __typeof__(PMPI_Scan_init_c) *Scan_init_c;
@@ -575,11 +620,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Exscan_init
     __typeof__(PMPI_Exscan_init) *Exscan_init;
 #endif
+#if MT_HAVE_MPIX_Exscan_init
+    __typeof__(PMPIX_Exscan_init) *MPIX_Exscan_init;
+#endif
 #if MT_HAVE_Exscan_init_c
     __typeof__(PMPI_Exscan_init_c) *Exscan_init_c;
 #endif
 #if MT_HAVE_Neighbor_allgather_init
     __typeof__(PMPI_Neighbor_allgather_init) *Neighbor_allgather_init;
+#endif
+#if MT_HAVE_MPIX_Neighbor_allgather_init
+    __typeof__(PMPIX_Neighbor_allgather_init) *MPIX_Neighbor_allgather_init;
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
     __typeof__(PMPI_Neighbor_allgather_init_c) *Neighbor_allgather_init_c;
@@ -587,11 +638,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Neighbor_allgatherv_init
     __typeof__(PMPI_Neighbor_allgatherv_init) *Neighbor_allgatherv_init;
 #endif
+#if MT_HAVE_MPIX_Neighbor_allgatherv_init
+    __typeof__(PMPIX_Neighbor_allgatherv_init) *MPIX_Neighbor_allgatherv_init;
+#endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
     __typeof__(PMPI_Neighbor_allgatherv_init_c) *Neighbor_allgatherv_init_c;
 #endif
 #if MT_HAVE_Neighbor_alltoall_init
     __typeof__(PMPI_Neighbor_alltoall_init) *Neighbor_alltoall_init;
+#endif
+#if MT_HAVE_MPIX_Neighbor_alltoall_init
+    __typeof__(PMPIX_Neighbor_alltoall_init) *MPIX_Neighbor_alltoall_init;
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
     __typeof__(PMPI_Neighbor_alltoall_init_c) *Neighbor_alltoall_init_c;
@@ -599,11 +656,17 @@ typedef struct mt_pmpi_table {
 #if MT_HAVE_Neighbor_alltoallv_init
     __typeof__(PMPI_Neighbor_alltoallv_init) *Neighbor_alltoallv_init;
 #endif
+#if MT_HAVE_MPIX_Neighbor_alltoallv_init
+    __typeof__(PMPIX_Neighbor_alltoallv_init) *MPIX_Neighbor_alltoallv_init;
+#endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
     __typeof__(PMPI_Neighbor_alltoallv_init_c) *Neighbor_alltoallv_init_c;
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init
     __typeof__(PMPI_Neighbor_alltoallw_init) *Neighbor_alltoallw_init;
+#endif
+#if MT_HAVE_MPIX_Neighbor_alltoallw_init
+    __typeof__(PMPIX_Neighbor_alltoallw_init) *MPIX_Neighbor_alltoallw_init;
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
     __typeof__(PMPI_Neighbor_alltoallw_init_c) *Neighbor_alltoallw_init_c;
@@ -1213,6 +1276,432 @@ typedef struct mt_pmpi_table {
 #endif
 #if MT_HAVE_Comm_join
     __typeof__(PMPI_Comm_join) *Comm_join;
+#endif
+#if MT_HAVE_Session_init
+    __typeof__(PMPI_Session_init) *Session_init;
+#endif
+#if MT_HAVE_Session_finalize
+    __typeof__(PMPI_Session_finalize) *Session_finalize;
+#endif
+#if MT_HAVE_Session_get_info
+    __typeof__(PMPI_Session_get_info) *Session_get_info;
+#endif
+#if MT_HAVE_Session_set_info
+    __typeof__(PMPI_Session_set_info) *Session_set_info;
+#endif
+#if MT_HAVE_Session_get_num_psets
+    __typeof__(PMPI_Session_get_num_psets) *Session_get_num_psets;
+#endif
+#if MT_HAVE_Session_get_nth_pset
+    __typeof__(PMPI_Session_get_nth_pset) *Session_get_nth_pset;
+#endif
+#if MT_HAVE_Session_get_pset_info
+    __typeof__(PMPI_Session_get_pset_info) *Session_get_pset_info;
+#endif
+#if MT_HAVE_Session_create_errhandler
+    __typeof__(PMPI_Session_create_errhandler) *Session_create_errhandler;
+#endif
+#if MT_HAVE_Session_get_errhandler
+    __typeof__(PMPI_Session_get_errhandler) *Session_get_errhandler;
+#endif
+#if MT_HAVE_Session_set_errhandler
+    __typeof__(PMPI_Session_set_errhandler) *Session_set_errhandler;
+#endif
+#if MT_HAVE_Session_call_errhandler
+    __typeof__(PMPI_Session_call_errhandler) *Session_call_errhandler;
+#endif
+#if MT_HAVE_Group_from_session_pset
+    __typeof__(PMPI_Group_from_session_pset) *Group_from_session_pset;
+#endif
+#if MT_HAVE_Comm_create_from_group
+    __typeof__(PMPI_Comm_create_from_group) *Comm_create_from_group;
+#endif
+#if MT_HAVE_Intercomm_create_from_groups
+    __typeof__(PMPI_Intercomm_create_from_groups) *Intercomm_create_from_groups;
+#endif
+#if MT_HAVE_Buffer_flush
+    __typeof__(PMPI_Buffer_flush) *Buffer_flush;
+#endif
+#if MT_HAVE_Buffer_iflush
+    __typeof__(PMPI_Buffer_iflush) *Buffer_iflush;
+#endif
+#if MT_HAVE_Comm_attach_buffer
+    __typeof__(PMPI_Comm_attach_buffer) *Comm_attach_buffer;
+#endif
+#if MT_HAVE_Comm_attach_buffer_c
+    __typeof__(PMPI_Comm_attach_buffer_c) *Comm_attach_buffer_c;
+#endif
+#if MT_HAVE_Comm_detach_buffer
+    __typeof__(PMPI_Comm_detach_buffer) *Comm_detach_buffer;
+#endif
+#if MT_HAVE_Comm_detach_buffer_c
+    __typeof__(PMPI_Comm_detach_buffer_c) *Comm_detach_buffer_c;
+#endif
+#if MT_HAVE_Comm_flush_buffer
+    __typeof__(PMPI_Comm_flush_buffer) *Comm_flush_buffer;
+#endif
+#if MT_HAVE_Comm_iflush_buffer
+    __typeof__(PMPI_Comm_iflush_buffer) *Comm_iflush_buffer;
+#endif
+#if MT_HAVE_Session_attach_buffer
+    __typeof__(PMPI_Session_attach_buffer) *Session_attach_buffer;
+#endif
+#if MT_HAVE_Session_attach_buffer_c
+    __typeof__(PMPI_Session_attach_buffer_c) *Session_attach_buffer_c;
+#endif
+#if MT_HAVE_Session_detach_buffer
+    __typeof__(PMPI_Session_detach_buffer) *Session_detach_buffer;
+#endif
+#if MT_HAVE_Session_detach_buffer_c
+    __typeof__(PMPI_Session_detach_buffer_c) *Session_detach_buffer_c;
+#endif
+#if MT_HAVE_Session_flush_buffer
+    __typeof__(PMPI_Session_flush_buffer) *Session_flush_buffer;
+#endif
+#if MT_HAVE_Session_iflush_buffer
+    __typeof__(PMPI_Session_iflush_buffer) *Session_iflush_buffer;
+#endif
+#if MT_HAVE_Request_get_status_all
+    __typeof__(PMPI_Request_get_status_all) *Request_get_status_all;
+#endif
+#if MT_HAVE_Request_get_status_any
+    __typeof__(PMPI_Request_get_status_any) *Request_get_status_any;
+#endif
+#if MT_HAVE_Request_get_status_some
+    __typeof__(PMPI_Request_get_status_some) *Request_get_status_some;
+#endif
+#if MT_HAVE_Comm_group
+    __typeof__(PMPI_Comm_group) *Comm_group;
+#endif
+#if MT_HAVE_Comm_remote_group
+    __typeof__(PMPI_Comm_remote_group) *Comm_remote_group;
+#endif
+#if MT_HAVE_Win_get_group
+    __typeof__(PMPI_Win_get_group) *Win_get_group;
+#endif
+#if MT_HAVE_File_get_group
+    __typeof__(PMPI_File_get_group) *File_get_group;
+#endif
+#if MT_HAVE_Group_compare
+    __typeof__(PMPI_Group_compare) *Group_compare;
+#endif
+#if MT_HAVE_Group_difference
+    __typeof__(PMPI_Group_difference) *Group_difference;
+#endif
+#if MT_HAVE_Group_excl
+    __typeof__(PMPI_Group_excl) *Group_excl;
+#endif
+#if MT_HAVE_Group_free
+    __typeof__(PMPI_Group_free) *Group_free;
+#endif
+#if MT_HAVE_Group_incl
+    __typeof__(PMPI_Group_incl) *Group_incl;
+#endif
+#if MT_HAVE_Group_intersection
+    __typeof__(PMPI_Group_intersection) *Group_intersection;
+#endif
+#if MT_HAVE_Group_range_excl
+    __typeof__(PMPI_Group_range_excl) *Group_range_excl;
+#endif
+#if MT_HAVE_Group_range_incl
+    __typeof__(PMPI_Group_range_incl) *Group_range_incl;
+#endif
+#if MT_HAVE_Group_union
+    __typeof__(PMPI_Group_union) *Group_union;
+#endif
+#if MT_HAVE_Comm_create_keyval
+    __typeof__(PMPI_Comm_create_keyval) *Comm_create_keyval;
+#endif
+#if MT_HAVE_Comm_free_keyval
+    __typeof__(PMPI_Comm_free_keyval) *Comm_free_keyval;
+#endif
+#if MT_HAVE_Win_create_keyval
+    __typeof__(PMPI_Win_create_keyval) *Win_create_keyval;
+#endif
+#if MT_HAVE_Win_free_keyval
+    __typeof__(PMPI_Win_free_keyval) *Win_free_keyval;
+#endif
+#if MT_HAVE_Win_set_attr
+    __typeof__(PMPI_Win_set_attr) *Win_set_attr;
+#endif
+#if MT_HAVE_Win_delete_attr
+    __typeof__(PMPI_Win_delete_attr) *Win_delete_attr;
+#endif
+#if MT_HAVE_Type_create_keyval
+    __typeof__(PMPI_Type_create_keyval) *Type_create_keyval;
+#endif
+#if MT_HAVE_Type_free_keyval
+    __typeof__(PMPI_Type_free_keyval) *Type_free_keyval;
+#endif
+#if MT_HAVE_Type_set_attr
+    __typeof__(PMPI_Type_set_attr) *Type_set_attr;
+#endif
+#if MT_HAVE_Type_delete_attr
+    __typeof__(PMPI_Type_delete_attr) *Type_delete_attr;
+#endif
+#if MT_HAVE_Keyval_create
+    __typeof__(PMPI_Keyval_create) *Keyval_create;
+#endif
+#if MT_HAVE_Keyval_free
+    __typeof__(PMPI_Keyval_free) *Keyval_free;
+#endif
+#if MT_HAVE_Attr_put
+    __typeof__(PMPI_Attr_put) *Attr_put;
+#endif
+#if MT_HAVE_Attr_delete
+    __typeof__(PMPI_Attr_delete) *Attr_delete;
+#endif
+#if MT_HAVE_Comm_create_errhandler
+    __typeof__(PMPI_Comm_create_errhandler) *Comm_create_errhandler;
+#endif
+#if MT_HAVE_Comm_get_errhandler
+    __typeof__(PMPI_Comm_get_errhandler) *Comm_get_errhandler;
+#endif
+#if MT_HAVE_Comm_set_errhandler
+    __typeof__(PMPI_Comm_set_errhandler) *Comm_set_errhandler;
+#endif
+#if MT_HAVE_Comm_call_errhandler
+    __typeof__(PMPI_Comm_call_errhandler) *Comm_call_errhandler;
+#endif
+#if MT_HAVE_Win_create_errhandler
+    __typeof__(PMPI_Win_create_errhandler) *Win_create_errhandler;
+#endif
+#if MT_HAVE_Win_get_errhandler
+    __typeof__(PMPI_Win_get_errhandler) *Win_get_errhandler;
+#endif
+#if MT_HAVE_Win_set_errhandler
+    __typeof__(PMPI_Win_set_errhandler) *Win_set_errhandler;
+#endif
+#if MT_HAVE_Win_call_errhandler
+    __typeof__(PMPI_Win_call_errhandler) *Win_call_errhandler;
+#endif
+#if MT_HAVE_File_create_errhandler
+    __typeof__(PMPI_File_create_errhandler) *File_create_errhandler;
+#endif
+#if MT_HAVE_File_get_errhandler
+    __typeof__(PMPI_File_get_errhandler) *File_get_errhandler;
+#endif
+#if MT_HAVE_File_set_errhandler
+    __typeof__(PMPI_File_set_errhandler) *File_set_errhandler;
+#endif
+#if MT_HAVE_File_call_errhandler
+    __typeof__(PMPI_File_call_errhandler) *File_call_errhandler;
+#endif
+#if MT_HAVE_Errhandler_free
+    __typeof__(PMPI_Errhandler_free) *Errhandler_free;
+#endif
+#if MT_HAVE_Errhandler_create
+    __typeof__(PMPI_Errhandler_create) *Errhandler_create;
+#endif
+#if MT_HAVE_Errhandler_get
+    __typeof__(PMPI_Errhandler_get) *Errhandler_get;
+#endif
+#if MT_HAVE_Errhandler_set
+    __typeof__(PMPI_Errhandler_set) *Errhandler_set;
+#endif
+#if MT_HAVE_Add_error_class
+    __typeof__(PMPI_Add_error_class) *Add_error_class;
+#endif
+#if MT_HAVE_Add_error_code
+    __typeof__(PMPI_Add_error_code) *Add_error_code;
+#endif
+#if MT_HAVE_Add_error_string
+    __typeof__(PMPI_Add_error_string) *Add_error_string;
+#endif
+#if MT_HAVE_Remove_error_class
+    __typeof__(PMPI_Remove_error_class) *Remove_error_class;
+#endif
+#if MT_HAVE_MPIX_Delete_error_class
+    __typeof__(PMPIX_Delete_error_class) *MPIX_Delete_error_class;
+#endif
+#if MT_HAVE_Remove_error_code
+    __typeof__(PMPI_Remove_error_code) *Remove_error_code;
+#endif
+#if MT_HAVE_MPIX_Delete_error_code
+    __typeof__(PMPIX_Delete_error_code) *MPIX_Delete_error_code;
+#endif
+#if MT_HAVE_Remove_error_string
+    __typeof__(PMPI_Remove_error_string) *Remove_error_string;
+#endif
+#if MT_HAVE_MPIX_Delete_error_string
+    __typeof__(PMPIX_Delete_error_string) *MPIX_Delete_error_string;
+#endif
+#if MT_HAVE_Op_create
+    __typeof__(PMPI_Op_create) *Op_create;
+#endif
+#if MT_HAVE_Op_create_c
+    __typeof__(PMPI_Op_create_c) *Op_create_c;
+#endif
+#if MT_HAVE_Op_free
+    __typeof__(PMPI_Op_free) *Op_free;
+#endif
+#if MT_HAVE_Op_commutative
+    __typeof__(PMPI_Op_commutative) *Op_commutative;
+#endif
+#if MT_HAVE_Register_datarep
+    __typeof__(PMPI_Register_datarep) *Register_datarep;
+#endif
+#if MT_HAVE_Register_datarep_c
+    __typeof__(PMPI_Register_datarep_c) *Register_datarep_c;
+#endif
+#if MT_HAVE_Grequest_start
+    __typeof__(PMPI_Grequest_start) *Grequest_start;
+#endif
+#if MT_HAVE_Grequest_complete
+    __typeof__(PMPI_Grequest_complete) *Grequest_complete;
+#endif
+#if MT_HAVE_Comm_get_name
+    __typeof__(PMPI_Comm_get_name) *Comm_get_name;
+#endif
+#if MT_HAVE_Comm_get_info
+    __typeof__(PMPI_Comm_get_info) *Comm_get_info;
+#endif
+#if MT_HAVE_Comm_get_parent
+    __typeof__(PMPI_Comm_get_parent) *Comm_get_parent;
+#endif
+#if MT_HAVE_Win_get_name
+    __typeof__(PMPI_Win_get_name) *Win_get_name;
+#endif
+#if MT_HAVE_Win_get_info
+    __typeof__(PMPI_Win_get_info) *Win_get_info;
+#endif
+#if MT_HAVE_Win_shared_query
+    __typeof__(PMPI_Win_shared_query) *Win_shared_query;
+#endif
+#if MT_HAVE_Win_shared_query_c
+    __typeof__(PMPI_Win_shared_query_c) *Win_shared_query_c;
+#endif
+#if MT_HAVE_Type_get_name
+    __typeof__(PMPI_Type_get_name) *Type_get_name;
+#endif
+#if MT_HAVE_Type_set_name
+    __typeof__(PMPI_Type_set_name) *Type_set_name;
+#endif
+#if MT_HAVE_Get_processor_name
+    __typeof__(PMPI_Get_processor_name) *Get_processor_name;
+#endif
+#if MT_HAVE_Get_hw_resource_info
+    __typeof__(PMPI_Get_hw_resource_info) *Get_hw_resource_info;
+#endif
+#if MT_HAVE_Info_get
+    __typeof__(PMPI_Info_get) *Info_get;
+#endif
+#if MT_HAVE_Info_get_nkeys
+    __typeof__(PMPI_Info_get_nkeys) *Info_get_nkeys;
+#endif
+#if MT_HAVE_Info_get_nthkey
+    __typeof__(PMPI_Info_get_nthkey) *Info_get_nthkey;
+#endif
+#if MT_HAVE_Info_get_string
+    __typeof__(PMPI_Info_get_string) *Info_get_string;
+#endif
+#if MT_HAVE_Info_get_valuelen
+    __typeof__(PMPI_Info_get_valuelen) *Info_get_valuelen;
+#endif
+#if MT_HAVE_Info_create_env
+    __typeof__(PMPI_Info_create_env) *Info_create_env;
+#endif
+#if MT_HAVE_Cart_get
+    __typeof__(PMPI_Cart_get) *Cart_get;
+#endif
+#if MT_HAVE_Cart_map
+    __typeof__(PMPI_Cart_map) *Cart_map;
+#endif
+#if MT_HAVE_Graph_get
+    __typeof__(PMPI_Graph_get) *Graph_get;
+#endif
+#if MT_HAVE_Graph_map
+    __typeof__(PMPI_Graph_map) *Graph_map;
+#endif
+#if MT_HAVE_Graph_neighbors
+    __typeof__(PMPI_Graph_neighbors) *Graph_neighbors;
+#endif
+#if MT_HAVE_Dist_graph_neighbors
+    __typeof__(PMPI_Dist_graph_neighbors) *Dist_graph_neighbors;
+#endif
+#if MT_HAVE_Type_get_contents
+    __typeof__(PMPI_Type_get_contents) *Type_get_contents;
+#endif
+#if MT_HAVE_Type_get_contents_c
+    __typeof__(PMPI_Type_get_contents_c) *Type_get_contents_c;
+#endif
+#if MT_HAVE_Type_match_size
+    __typeof__(PMPI_Type_match_size) *Type_match_size;
+#endif
+#if MT_HAVE_Type_create_f90_real
+    __typeof__(PMPI_Type_create_f90_real) *Type_create_f90_real;
+#endif
+#if MT_HAVE_Type_create_f90_integer
+    __typeof__(PMPI_Type_create_f90_integer) *Type_create_f90_integer;
+#endif
+#if MT_HAVE_Type_create_f90_complex
+    __typeof__(PMPI_Type_create_f90_complex) *Type_create_f90_complex;
+#endif
+#if MT_HAVE_Type_get_value_index
+    __typeof__(PMPI_Type_get_value_index) *Type_get_value_index;
+#endif
+#if MT_HAVE_Type_hindexed
+    __typeof__(PMPI_Type_hindexed) *Type_hindexed;
+#endif
+#if MT_HAVE_Type_hvector
+    __typeof__(PMPI_Type_hvector) *Type_hvector;
+#endif
+#if MT_HAVE_Type_struct
+    __typeof__(PMPI_Type_struct) *Type_struct;
+#endif
+#if MT_HAVE_File_get_amode
+    __typeof__(PMPI_File_get_amode) *File_get_amode;
+#endif
+#if MT_HAVE_File_get_atomicity
+    __typeof__(PMPI_File_get_atomicity) *File_get_atomicity;
+#endif
+#if MT_HAVE_File_get_byte_offset
+    __typeof__(PMPI_File_get_byte_offset) *File_get_byte_offset;
+#endif
+#if MT_HAVE_File_get_info
+    __typeof__(PMPI_File_get_info) *File_get_info;
+#endif
+#if MT_HAVE_File_get_position
+    __typeof__(PMPI_File_get_position) *File_get_position;
+#endif
+#if MT_HAVE_File_get_size
+    __typeof__(PMPI_File_get_size) *File_get_size;
+#endif
+#if MT_HAVE_File_get_type_extent
+    __typeof__(PMPI_File_get_type_extent) *File_get_type_extent;
+#endif
+#if MT_HAVE_File_get_type_extent_c
+    __typeof__(PMPI_File_get_type_extent_c) *File_get_type_extent_c;
+#endif
+#if MT_HAVE_File_get_view
+    __typeof__(PMPI_File_get_view) *File_get_view;
+#endif
+#if MT_HAVE_MPIX_Comm_revoke
+    __typeof__(PMPIX_Comm_revoke) *MPIX_Comm_revoke;
+#endif
+#if MT_HAVE_MPIX_Comm_is_revoked
+    __typeof__(PMPIX_Comm_is_revoked) *MPIX_Comm_is_revoked;
+#endif
+#if MT_HAVE_MPIX_Comm_shrink
+    __typeof__(PMPIX_Comm_shrink) *MPIX_Comm_shrink;
+#endif
+#if MT_HAVE_MPIX_Comm_agree
+    __typeof__(PMPIX_Comm_agree) *MPIX_Comm_agree;
+#endif
+#if MT_HAVE_MPIX_Comm_iagree
+    __typeof__(PMPIX_Comm_iagree) *MPIX_Comm_iagree;
+#endif
+#if MT_HAVE_MPIX_Comm_failure_ack
+    __typeof__(PMPIX_Comm_failure_ack) *MPIX_Comm_failure_ack;
+#endif
+#if MT_HAVE_MPIX_Comm_failure_get_acked
+    __typeof__(PMPIX_Comm_failure_get_acked) *MPIX_Comm_failure_get_acked;
+#endif
+#if MT_HAVE_MPIX_Comm_ack_failed
+    __typeof__(PMPIX_Comm_ack_failed) *MPIX_Comm_ack_failed;
+#endif
+#if MT_HAVE_MPIX_Comm_get_failed
+    __typeof__(PMPIX_Comm_get_failed) *MPIX_Comm_get_failed;
 #endif
 } mt_pmpi_table;
 

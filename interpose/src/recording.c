@@ -207,6 +207,17 @@ bool mt_recording_open(void)
     return false;
 }
 
+bool mt_recording_resume(void)
+{
+    int fd = reopen();
+    if (fd < 0)
+        return false; // it was delivered elsewhere, as its place could not be kept
+    close(fd);
+    __atomic_store_n(&mt_header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
+    mt_header->finalize_start = mt_header->finalize_end = (mt_l_clock){0};
+    return true;
+}
+
 void mt_recording_close(void)
 {
     int fd = reopen();

@@ -18,6 +18,10 @@ bool mt_recording_open(void);
 // elsewhere. The mapping stays valid.
 void mt_recording_close(void);
 
+// After that: whether the file can be written on, as the process opened MPI
+// again. It counts as running from here on.
+bool mt_recording_resume(void);
+
 // A table of `rows` empty rows, and giving one back.
 mt_segment mt_segment_table(uint64_t rows);
 void mt_segment_release(mt_l_segment *segment);

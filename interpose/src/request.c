@@ -282,7 +282,7 @@ void mt_request_done(mt_request *e, const MPI_Status *status)
         settle(e, status);
     if (e->kind == MT_NEW_COMM) {
         const mt_request_promise *promise = e->extra;
-        mt_comm_kept(&promise->origin, *promise->made);
+        mt_comm_kept(&promise->origin, promise->later ? *promise->later : promise->made);
         free(e->extra);
     } else if (is_persistent(e)) {
         rest(e);

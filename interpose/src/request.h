@@ -38,10 +38,11 @@ typedef struct mt_request {
     bool cancelled; // MPI_Cancel was called: its completion tells whether it was
 } mt_request;
 
-// A communicator that Comm_idup will have written to `made`.
+// A communicator that Comm_idup wrote at once, or will have written to `later`.
 typedef struct mt_request_promise {
     mt_comm_origin origin;
-    MPI_Comm *made;
+    MPI_Comm made;
+    MPI_Comm *later; // or NULL
 } mt_request_promise;
 
 // Open addressing, one table of requests and one of matched messages.

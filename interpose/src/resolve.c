@@ -64,6 +64,7 @@ static bool resolve_constants(void *module)
         .win_null = variable("ompi_mpi_win_null", module),
         .op_null = variable("ompi_mpi_op_null", module),
         .op_no_op = variable("ompi_mpi_op_no_op", module),
+        .info_null = variable("ompi_mpi_info_null", module),
     };
     return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
 }
@@ -82,6 +83,7 @@ static bool resolve_constants(void *module)
         .win_null = MPI_WIN_NULL,
         .op_null = MPI_OP_NULL,
         .op_no_op = MPI_NO_OP,
+        .info_null = MPI_INFO_NULL,
     };
     return mt_resolve_symbol("ompi_mpi_comm_world", module) == NULL;
 }

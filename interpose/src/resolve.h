@@ -23,6 +23,7 @@ typedef struct mt_constants {
     MPI_Message message_null, message_no_proc;
     MPI_Win win_null;
     MPI_Op op_null, op_no_op;
+    MPI_Info info_null;
 } mt_constants;
 
 extern mt_constants mt_const;

@@ -14,18 +14,18 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
 #if defined(__x86_64__)
 #define MT_FORTRAN 1
 
-// PMPI_x: the wrapper, if the Fortran layer is calling.
+// PMPI_x, for the name MPI_x: the wrapper, if the Fortran layer is calling.
 #define MT_THUNK_PMPI(name, index)                                                                                     \
     __asm__(".pushsection .text\n.balign 16\n"                                                                         \
-            ".globl PMPI_" #name "\n.type PMPI_" #name ", @function\n"                                                 \
-            "PMPI_" #name ":\n.cfi_startproc\nendbr64\n"                                                               \
+            ".globl P" #name "\n.type P" #name ", @function\n"                                                 \
+            "P" #name ":\n.cfi_startproc\nendbr64\n"                                                               \
             "movq (%rsp), %r11\n"                                                                                      \
             "subq mt_layer(%rip), %r11\n"                                                                              \
             "cmpq mt_layer+8(%rip), %r11\n"                                                                            \
-            "jb MPI_" #name "\n"                                                                                       \
+            "jb " #name "\n"                                                                                       \
             "movl $" MT_STRING(index) ", %eax\n"                                                                       \
             "jmp mt_pass_on\n"                                                                                         \
-            ".cfi_endproc\n.size PMPI_" #name ", . - PMPI_" #name "\n.popsection\n")
+            ".cfi_endproc\n.size P" #name ", . - P" #name "\n.popsection\n")
 
 // A Fortran name: notes the call and passes it on.
 #define MT_THUNK_LABEL(symbol) ".globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"
@@ -70,17 +70,17 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
 
 #define MT_THUNK_PMPI(name, index)                                                                                     \
     __asm__(".pushsection .text\n.balign 16\n"                                                                         \
-            ".globl PMPI_" #name "\n.type PMPI_" #name ", %function\n"                                                 \
-            "PMPI_" #name ":\n.cfi_startproc\nhint #34\n"                                                              \
+            ".globl P" #name "\n.type P" #name ", %function\n"                                                 \
+            "P" #name ":\n.cfi_startproc\nhint #34\n"                                                              \
             "adrp x16, mt_layer\nadd x16, x16, :lo12:mt_layer\n"                                                       \
             "ldp x16, x17, [x16]\n"                                                                                    \
             "sub x16, x30, x16\n"                                                                                      \
             "cmp x16, x17\n"                                                                                           \
             "b.hs 1f\n"                                                                                                \
-            "b MPI_" #name "\n"                                                                                        \
+            "b " #name "\n"                                                                                        \
             "1: mov w16, #" MT_STRING(index) "\n"                                                                      \
             "b mt_pass_on\n"                                                                                           \
-            ".cfi_endproc\n.size PMPI_" #name ", . - PMPI_" #name "\n.popsection\n")
+            ".cfi_endproc\n.size P" #name ", . - P" #name "\n.popsection\n")
 
 #define MT_THUNK_LABEL(symbol) ".globl " symbol "\n.type " symbol ", %function\n" symbol ":\n"
 #define MT_THUNK_BODY(labels, index, id)                                                                               \

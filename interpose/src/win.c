@@ -10,15 +10,27 @@ _Atomic uint64_t mt_win_epoch = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_handles handles;
 
+// A window whose making was not seen.
+static mt_comm *meet(MPI_Win win)
+{
+    MPI_Group group;
+    if (mt_pmpi.Win_get_group(win, &group) != MPI_SUCCESS) {
+        mt_lost(&mt_header->lost_comms, 1);
+        return mt_comm_lost();
+    }
+    mt_comm *c = mt_comm_of_group(group);
+    mt_pmpi.Group_free(&group);
+    return c;
+}
+
 mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win), epoch = atomic_load_explicit(&mt_win_epoch, memory_order_relaxed);
     pthread_mutex_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, key);
-    if (!c) { // its making was not seen
-        c = mt_comm_lost();
+    if (!c) {
+        c = meet(win);
         mt_handles_put(&handles, key, c);
-        mt_lost(&mt_header->lost_comms, 1);
     }
     pthread_mutex_unlock(&lock);
     t->wins[(key ^ key >> 7) % MT_WIN_CACHE] = (mt_comm_hit){key, epoch, c};

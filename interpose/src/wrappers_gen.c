@@ -1317,11 +1317,31 @@ MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reques
 }
 #endif
 
+#if MT_HAVE_MPIX_Barrier_init
+MT_EXPORT int MPIX_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_BARRIER_INIT);
+    int rc = mt_pmpi.MPIX_Barrier_init(comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_barrier(), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Bcast_init
 MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_rare(MT_CALL_BCAST_INIT);
     int rc = mt_pmpi.Bcast_init(buffer, count, datatype, root, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Bcast_init
+MT_EXPORT int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_BCAST_INIT);
+    int rc = mt_pmpi.MPIX_Bcast_init(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
 }
@@ -1347,6 +1367,16 @@ MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype s
 }
 #endif
 
+#if MT_HAVE_MPIX_Gather_init
+MT_EXPORT int MPIX_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GATHER_INIT);
+    int rc = mt_pmpi.MPIX_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Gather_init_c
 MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1362,6 +1392,16 @@ MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype 
 {
     mt_span span = mt_enter_rare(MT_CALL_GATHERV_INIT);
     int rc = mt_pmpi.Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Gatherv_init
+MT_EXPORT int MPIX_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GATHERV_INIT);
+    int rc = mt_pmpi.MPIX_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
@@ -1387,6 +1427,16 @@ MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype 
 }
 #endif
 
+#if MT_HAVE_MPIX_Scatter_init
+MT_EXPORT int MPIX_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SCATTER_INIT);
+    int rc = mt_pmpi.MPIX_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Scatter_init_c
 MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1402,6 +1452,16 @@ MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], con
 {
     mt_span span = mt_enter_rare(MT_CALL_SCATTERV_INIT);
     int rc = mt_pmpi.Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Scatterv_init
+MT_EXPORT int MPIX_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SCATTERV_INIT);
+    int rc = mt_pmpi.MPIX_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
 }
@@ -1427,6 +1487,16 @@ MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatyp
 }
 #endif
 
+#if MT_HAVE_MPIX_Allgather_init
+MT_EXPORT int MPIX_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ALLGATHER_INIT);
+    int rc = mt_pmpi.MPIX_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Allgather_init_c
 MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1442,6 +1512,16 @@ MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Dataty
 {
     mt_span span = mt_enter_rare(MT_CALL_ALLGATHERV_INIT);
     int rc = mt_pmpi.Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Allgatherv_init
+MT_EXPORT int MPIX_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ALLGATHERV_INIT);
+    int rc = mt_pmpi.MPIX_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
@@ -1467,6 +1547,16 @@ MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype
 }
 #endif
 
+#if MT_HAVE_MPIX_Alltoall_init
+MT_EXPORT int MPIX_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALL_INIT);
+    int rc = mt_pmpi.MPIX_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Alltoall_init_c
 MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1482,6 +1572,16 @@ MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], co
 {
     mt_span span = mt_enter_rare(MT_CALL_ALLTOALLV_INIT);
     int rc = mt_pmpi.Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Alltoallv_init
+MT_EXPORT int MPIX_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALLV_INIT);
+    int rc = mt_pmpi.MPIX_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
@@ -1507,6 +1607,16 @@ MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], co
 }
 #endif
 
+#if MT_HAVE_MPIX_Alltoallw_init
+MT_EXPORT int MPIX_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ALLTOALLW_INIT);
+    int rc = mt_pmpi.MPIX_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Alltoallw_init_c
 MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1522,6 +1632,16 @@ MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI
 {
     mt_span span = mt_enter_rare(MT_CALL_REDUCE_INIT);
     int rc = mt_pmpi.Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Reduce_init
+MT_EXPORT int MPIX_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_INIT);
+    int rc = mt_pmpi.MPIX_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
 }
@@ -1547,6 +1667,16 @@ MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, 
 }
 #endif
 
+#if MT_HAVE_MPIX_Allreduce_init
+MT_EXPORT int MPIX_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ALLREDUCE_INIT);
+    int rc = mt_pmpi.MPIX_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Allreduce_init_c
 MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1562,6 +1692,16 @@ MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const 
 {
     mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_INIT);
     int rc = mt_pmpi.Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Reduce_scatter_init
+MT_EXPORT int MPIX_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_INIT);
+    int rc = mt_pmpi.MPIX_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
 }
@@ -1587,6 +1727,16 @@ MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, 
 }
 #endif
 
+#if MT_HAVE_MPIX_Reduce_scatter_block_init
+MT_EXPORT int MPIX_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REDUCE_SCATTER_BLOCK_INIT);
+    int rc = mt_pmpi.MPIX_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Reduce_scatter_block_init_c
 MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1602,6 +1752,16 @@ MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_D
 {
     mt_span span = mt_enter_rare(MT_CALL_SCAN_INIT);
     int rc = mt_pmpi.Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Scan_init
+MT_EXPORT int MPIX_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SCAN_INIT);
+    int rc = mt_pmpi.MPIX_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
@@ -1627,6 +1787,16 @@ MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI
 }
 #endif
 
+#if MT_HAVE_MPIX_Exscan_init
+MT_EXPORT int MPIX_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_EXSCAN_INIT);
+    int rc = mt_pmpi.MPIX_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Exscan_init_c
 MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1642,6 +1812,16 @@ MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MP
 {
     mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHER_INIT);
     int rc = mt_pmpi.Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Neighbor_allgather_init
+MT_EXPORT int MPIX_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHER_INIT);
+    int rc = mt_pmpi.MPIX_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
@@ -1667,6 +1847,16 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, M
 }
 #endif
 
+#if MT_HAVE_MPIX_Neighbor_allgatherv_init
+MT_EXPORT int MPIX_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLGATHERV_INIT);
+    int rc = mt_pmpi.MPIX_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Neighbor_allgatherv_init_c
 MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1682,6 +1872,16 @@ MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI
 {
     mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALL_INIT);
     int rc = mt_pmpi.Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Neighbor_alltoall_init
+MT_EXPORT int MPIX_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALL_INIT);
+    int rc = mt_pmpi.MPIX_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
@@ -1707,6 +1907,16 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcou
 }
 #endif
 
+#if MT_HAVE_MPIX_Neighbor_alltoallv_init
+MT_EXPORT int MPIX_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLV_INIT);
+    int rc = mt_pmpi.MPIX_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
+    return rc;
+}
+#endif
+
 #if MT_HAVE_Neighbor_alltoallv_init_c
 MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
@@ -1722,6 +1932,16 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcou
 {
     mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLW_INIT);
     int rc = mt_pmpi.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+    mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Neighbor_alltoallw_init
+MT_EXPORT int MPIX_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_NEIGHBOR_ALLTOALLW_INIT);
+    int rc = mt_pmpi.MPIX_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
 }
@@ -1753,26 +1973,6 @@ MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *new
     mt_span span = mt_enter_rare(MT_CALL_COMM_DUP_WITH_INFO);
     int rc = mt_pmpi.Comm_dup_with_info(comm, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
-    return rc;
-}
-#endif
-
-#if MT_HAVE_Comm_idup
-MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
-{
-    mt_span span = mt_enter_rare(MT_CALL_COMM_IDUP);
-    int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
-    mt_leave_comm_idup(&span, rc, comm, newcomm, request);
-    return rc;
-}
-#endif
-
-#if MT_HAVE_Comm_idup_with_info
-MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
-{
-    mt_span span = mt_enter_rare(MT_CALL_COMM_IDUP_WITH_INFO);
-    int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
-    mt_leave_comm_idup(&span, rc, comm, newcomm, request);
     return rc;
 }
 #endif
@@ -3712,6 +3912,1356 @@ MT_EXPORT int MPI_Comm_join(int fd, MPI_Comm *intercomm)
 {
     mt_span span = mt_enter_rare(MT_CALL_COMM_JOIN);
     int rc = mt_pmpi.Comm_join(fd, intercomm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_get_info
+MT_EXPORT int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_GET_INFO);
+    int rc = mt_pmpi.Session_get_info(session, info_used);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_set_info
+MT_EXPORT int MPI_Session_set_info(MPI_Session session, MPI_Info info)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_SET_INFO);
+    int rc = mt_pmpi.Session_set_info(session, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_get_num_psets
+MT_EXPORT int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_GET_NUM_PSETS);
+    int rc = mt_pmpi.Session_get_num_psets(session, info, npset_names);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_get_nth_pset
+MT_EXPORT int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_GET_NTH_PSET);
+    int rc = mt_pmpi.Session_get_nth_pset(session, info, n, pset_len, pset_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_get_pset_info
+MT_EXPORT int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_Info *info)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_GET_PSET_INFO);
+    int rc = mt_pmpi.Session_get_pset_info(session, pset_name, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_create_errhandler
+MT_EXPORT int MPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_CREATE_ERRHANDLER);
+    int rc = mt_pmpi.Session_create_errhandler(session_errhandler_fn, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_get_errhandler
+MT_EXPORT int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_GET_ERRHANDLER);
+    int rc = mt_pmpi.Session_get_errhandler(session, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_set_errhandler
+MT_EXPORT int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_SET_ERRHANDLER);
+    int rc = mt_pmpi.Session_set_errhandler(session, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_call_errhandler
+MT_EXPORT int MPI_Session_call_errhandler(MPI_Session session, int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_CALL_ERRHANDLER);
+    int rc = mt_pmpi.Session_call_errhandler(session, errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_from_session_pset
+MT_EXPORT int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_FROM_SESSION_PSET);
+    int rc = mt_pmpi.Group_from_session_pset(session, pset_name, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_create_from_group
+MT_EXPORT int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+    mt_span span = mt_enter(MT_CALL_COMM_CREATE_FROM_GROUP);
+    int rc = mt_pmpi.Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
+    mt_leave_comm_from_group(&span, rc, stringtag, newcomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Intercomm_create_from_groups
+MT_EXPORT int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+    mt_span span = mt_enter(MT_CALL_INTERCOMM_CREATE_FROM_GROUPS);
+    int rc = mt_pmpi.Intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm);
+    mt_leave_comm_from_group(&span, rc, stringtag, newintercomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Buffer_flush
+MT_EXPORT int MPI_Buffer_flush(void)
+{
+    mt_span span = mt_enter_rare(MT_CALL_BUFFER_FLUSH);
+    int rc = mt_pmpi.Buffer_flush();
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Buffer_iflush
+MT_EXPORT int MPI_Buffer_iflush(MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_BUFFER_IFLUSH);
+    int rc = mt_pmpi.Buffer_iflush(request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_attach_buffer
+MT_EXPORT int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_ATTACH_BUFFER);
+    int rc = mt_pmpi.Comm_attach_buffer(comm, buffer, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_attach_buffer_c
+MT_EXPORT int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_ATTACH_BUFFER);
+    int rc = mt_pmpi.Comm_attach_buffer_c(comm, buffer, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_detach_buffer
+MT_EXPORT int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_DETACH_BUFFER);
+    int rc = mt_pmpi.Comm_detach_buffer(comm, buffer_addr, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_detach_buffer_c
+MT_EXPORT int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_DETACH_BUFFER);
+    int rc = mt_pmpi.Comm_detach_buffer_c(comm, buffer_addr, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_flush_buffer
+MT_EXPORT int MPI_Comm_flush_buffer(MPI_Comm comm)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_FLUSH_BUFFER);
+    int rc = mt_pmpi.Comm_flush_buffer(comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_iflush_buffer
+MT_EXPORT int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_IFLUSH_BUFFER);
+    int rc = mt_pmpi.Comm_iflush_buffer(comm, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_attach_buffer
+MT_EXPORT int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_ATTACH_BUFFER);
+    int rc = mt_pmpi.Session_attach_buffer(session, buffer, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_attach_buffer_c
+MT_EXPORT int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_ATTACH_BUFFER);
+    int rc = mt_pmpi.Session_attach_buffer_c(session, buffer, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_detach_buffer
+MT_EXPORT int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_DETACH_BUFFER);
+    int rc = mt_pmpi.Session_detach_buffer(session, buffer_addr, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_detach_buffer_c
+MT_EXPORT int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_DETACH_BUFFER);
+    int rc = mt_pmpi.Session_detach_buffer_c(session, buffer_addr, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_flush_buffer
+MT_EXPORT int MPI_Session_flush_buffer(MPI_Session session)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_FLUSH_BUFFER);
+    int rc = mt_pmpi.Session_flush_buffer(session);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Session_iflush_buffer
+MT_EXPORT int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_SESSION_IFLUSH_BUFFER);
+    int rc = mt_pmpi.Session_iflush_buffer(session, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_group
+MT_EXPORT int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_GROUP);
+    int rc = mt_pmpi.Comm_group(comm, group);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_remote_group
+MT_EXPORT int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_REMOTE_GROUP);
+    int rc = mt_pmpi.Comm_remote_group(comm, group);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_get_group
+MT_EXPORT int MPI_Win_get_group(MPI_Win win, MPI_Group *group)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_GET_GROUP);
+    int rc = mt_pmpi.Win_get_group(win, group);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_group
+MT_EXPORT int MPI_File_get_group(MPI_File fh, MPI_Group *group)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_GROUP);
+    int rc = mt_pmpi.File_get_group(fh, group);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_compare
+MT_EXPORT int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_COMPARE);
+    int rc = mt_pmpi.Group_compare(group1, group2, result);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_difference
+MT_EXPORT int MPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_DIFFERENCE);
+    int rc = mt_pmpi.Group_difference(group1, group2, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_excl
+MT_EXPORT int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_EXCL);
+    int rc = mt_pmpi.Group_excl(group, n, ranks, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_free
+MT_EXPORT int MPI_Group_free(MPI_Group *group)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_FREE);
+    int rc = mt_pmpi.Group_free(group);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_incl
+MT_EXPORT int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_INCL);
+    int rc = mt_pmpi.Group_incl(group, n, ranks, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_intersection
+MT_EXPORT int MPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_INTERSECTION);
+    int rc = mt_pmpi.Group_intersection(group1, group2, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_range_excl
+MT_EXPORT int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_RANGE_EXCL);
+    int rc = mt_pmpi.Group_range_excl(group, n, ranges, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_range_incl
+MT_EXPORT int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_RANGE_INCL);
+    int rc = mt_pmpi.Group_range_incl(group, n, ranges, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Group_union
+MT_EXPORT int MPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GROUP_UNION);
+    int rc = mt_pmpi.Group_union(group1, group2, newgroup);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_create_keyval
+MT_EXPORT int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn, MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_CREATE_KEYVAL);
+    int rc = mt_pmpi.Comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_free_keyval
+MT_EXPORT int MPI_Comm_free_keyval(int *comm_keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_FREE_KEYVAL);
+    int rc = mt_pmpi.Comm_free_keyval(comm_keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_create_keyval
+MT_EXPORT int MPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_CREATE_KEYVAL);
+    int rc = mt_pmpi.Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_free_keyval
+MT_EXPORT int MPI_Win_free_keyval(int *win_keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_FREE_KEYVAL);
+    int rc = mt_pmpi.Win_free_keyval(win_keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_set_attr
+MT_EXPORT int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_SET_ATTR);
+    int rc = mt_pmpi.Win_set_attr(win, win_keyval, attribute_val);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_delete_attr
+MT_EXPORT int MPI_Win_delete_attr(MPI_Win win, int win_keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_DELETE_ATTR);
+    int rc = mt_pmpi.Win_delete_attr(win, win_keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_keyval
+MT_EXPORT int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn, MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_KEYVAL);
+    int rc = mt_pmpi.Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_free_keyval
+MT_EXPORT int MPI_Type_free_keyval(int *type_keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_FREE_KEYVAL);
+    int rc = mt_pmpi.Type_free_keyval(type_keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_set_attr
+MT_EXPORT int MPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_SET_ATTR);
+    int rc = mt_pmpi.Type_set_attr(datatype, type_keyval, attribute_val);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_delete_attr
+MT_EXPORT int MPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_DELETE_ATTR);
+    int rc = mt_pmpi.Type_delete_attr(datatype, type_keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Keyval_create
+MT_EXPORT int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state)
+{
+    mt_span span = mt_enter_rare(MT_CALL_KEYVAL_CREATE);
+    int rc = mt_pmpi.Keyval_create(copy_fn, delete_fn, keyval, extra_state);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Keyval_free
+MT_EXPORT int MPI_Keyval_free(int *keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_KEYVAL_FREE);
+    int rc = mt_pmpi.Keyval_free(keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Attr_put
+MT_EXPORT int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ATTR_PUT);
+    int rc = mt_pmpi.Attr_put(comm, keyval, attribute_val);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Attr_delete
+MT_EXPORT int MPI_Attr_delete(MPI_Comm comm, int keyval)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ATTR_DELETE);
+    int rc = mt_pmpi.Attr_delete(comm, keyval);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_create_errhandler
+MT_EXPORT int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_CREATE_ERRHANDLER);
+    int rc = mt_pmpi.Comm_create_errhandler(comm_errhandler_fn, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_get_errhandler
+MT_EXPORT int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_GET_ERRHANDLER);
+    int rc = mt_pmpi.Comm_get_errhandler(comm, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_set_errhandler
+MT_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_SET_ERRHANDLER);
+    int rc = mt_pmpi.Comm_set_errhandler(comm, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_call_errhandler
+MT_EXPORT int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_CALL_ERRHANDLER);
+    int rc = mt_pmpi.Comm_call_errhandler(comm, errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_create_errhandler
+MT_EXPORT int MPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_CREATE_ERRHANDLER);
+    int rc = mt_pmpi.Win_create_errhandler(win_errhandler_fn, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_get_errhandler
+MT_EXPORT int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_GET_ERRHANDLER);
+    int rc = mt_pmpi.Win_get_errhandler(win, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_set_errhandler
+MT_EXPORT int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_SET_ERRHANDLER);
+    int rc = mt_pmpi.Win_set_errhandler(win, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_call_errhandler
+MT_EXPORT int MPI_Win_call_errhandler(MPI_Win win, int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_CALL_ERRHANDLER);
+    int rc = mt_pmpi.Win_call_errhandler(win, errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_create_errhandler
+MT_EXPORT int MPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_CREATE_ERRHANDLER);
+    int rc = mt_pmpi.File_create_errhandler(file_errhandler_fn, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_errhandler
+MT_EXPORT int MPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_ERRHANDLER);
+    int rc = mt_pmpi.File_get_errhandler(file, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_set_errhandler
+MT_EXPORT int MPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_SET_ERRHANDLER);
+    int rc = mt_pmpi.File_set_errhandler(file, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_call_errhandler
+MT_EXPORT int MPI_File_call_errhandler(MPI_File fh, int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_CALL_ERRHANDLER);
+    int rc = mt_pmpi.File_call_errhandler(fh, errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Errhandler_free
+MT_EXPORT int MPI_Errhandler_free(MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ERRHANDLER_FREE);
+    int rc = mt_pmpi.Errhandler_free(errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Errhandler_create
+MT_EXPORT int MPI_Errhandler_create(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ERRHANDLER_CREATE);
+    int rc = mt_pmpi.Errhandler_create(comm_errhandler_fn, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Errhandler_get
+MT_EXPORT int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ERRHANDLER_GET);
+    int rc = mt_pmpi.Errhandler_get(comm, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Errhandler_set
+MT_EXPORT int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ERRHANDLER_SET);
+    int rc = mt_pmpi.Errhandler_set(comm, errhandler);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Add_error_class
+MT_EXPORT int MPI_Add_error_class(int *errorclass)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ADD_ERROR_CLASS);
+    int rc = mt_pmpi.Add_error_class(errorclass);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Add_error_code
+MT_EXPORT int MPI_Add_error_code(int errorclass, int *errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ADD_ERROR_CODE);
+    int rc = mt_pmpi.Add_error_code(errorclass, errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Add_error_string
+MT_EXPORT int MPI_Add_error_string(int errorcode, const char *string)
+{
+    mt_span span = mt_enter_rare(MT_CALL_ADD_ERROR_STRING);
+    int rc = mt_pmpi.Add_error_string(errorcode, string);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Remove_error_class
+MT_EXPORT int MPI_Remove_error_class(int errorclass)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REMOVE_ERROR_CLASS);
+    int rc = mt_pmpi.Remove_error_class(errorclass);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Delete_error_class
+MT_EXPORT int MPIX_Delete_error_class(int errorclass)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REMOVE_ERROR_CLASS);
+    int rc = mt_pmpi.MPIX_Delete_error_class(errorclass);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Remove_error_code
+MT_EXPORT int MPI_Remove_error_code(int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REMOVE_ERROR_CODE);
+    int rc = mt_pmpi.Remove_error_code(errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Delete_error_code
+MT_EXPORT int MPIX_Delete_error_code(int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REMOVE_ERROR_CODE);
+    int rc = mt_pmpi.MPIX_Delete_error_code(errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Remove_error_string
+MT_EXPORT int MPI_Remove_error_string(int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REMOVE_ERROR_STRING);
+    int rc = mt_pmpi.Remove_error_string(errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Delete_error_string
+MT_EXPORT int MPIX_Delete_error_string(int errorcode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REMOVE_ERROR_STRING);
+    int rc = mt_pmpi.MPIX_Delete_error_string(errorcode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Op_create
+MT_EXPORT int MPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
+{
+    mt_span span = mt_enter_rare(MT_CALL_OP_CREATE);
+    int rc = mt_pmpi.Op_create(user_fn, commute, op);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Op_create_c
+MT_EXPORT int MPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
+{
+    mt_span span = mt_enter_rare(MT_CALL_OP_CREATE);
+    int rc = mt_pmpi.Op_create_c(user_fn, commute, op);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Op_free
+MT_EXPORT int MPI_Op_free(MPI_Op *op)
+{
+    mt_span span = mt_enter_rare(MT_CALL_OP_FREE);
+    int rc = mt_pmpi.Op_free(op);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Op_commutative
+MT_EXPORT int MPI_Op_commutative(MPI_Op op, int *commute)
+{
+    mt_span span = mt_enter_rare(MT_CALL_OP_COMMUTATIVE);
+    int rc = mt_pmpi.Op_commutative(op, commute);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Register_datarep
+MT_EXPORT int MPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn, MPI_Datarep_conversion_function *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REGISTER_DATAREP);
+    int rc = mt_pmpi.Register_datarep(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Register_datarep_c
+MT_EXPORT int MPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
+{
+    mt_span span = mt_enter_rare(MT_CALL_REGISTER_DATAREP);
+    int rc = mt_pmpi.Register_datarep_c(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Grequest_start
+MT_EXPORT int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GREQUEST_START);
+    int rc = mt_pmpi.Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Grequest_complete
+MT_EXPORT int MPI_Grequest_complete(MPI_Request request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GREQUEST_COMPLETE);
+    int rc = mt_pmpi.Grequest_complete(request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_get_name
+MT_EXPORT int MPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_GET_NAME);
+    int rc = mt_pmpi.Comm_get_name(comm, comm_name, resultlen);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_get_info
+MT_EXPORT int MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_GET_INFO);
+    int rc = mt_pmpi.Comm_get_info(comm, info_used);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Comm_get_parent
+MT_EXPORT int MPI_Comm_get_parent(MPI_Comm *parent)
+{
+    mt_span span = mt_enter_rare(MT_CALL_COMM_GET_PARENT);
+    int rc = mt_pmpi.Comm_get_parent(parent);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_get_name
+MT_EXPORT int MPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_GET_NAME);
+    int rc = mt_pmpi.Win_get_name(win, win_name, resultlen);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_get_info
+MT_EXPORT int MPI_Win_get_info(MPI_Win win, MPI_Info *info_used)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_GET_INFO);
+    int rc = mt_pmpi.Win_get_info(win, info_used);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_shared_query
+MT_EXPORT int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_SHARED_QUERY);
+    int rc = mt_pmpi.Win_shared_query(win, rank, size, disp_unit, baseptr);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Win_shared_query_c
+MT_EXPORT int MPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit, void *baseptr)
+{
+    mt_span span = mt_enter_rare(MT_CALL_WIN_SHARED_QUERY);
+    int rc = mt_pmpi.Win_shared_query_c(win, rank, size, disp_unit, baseptr);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_get_name
+MT_EXPORT int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_GET_NAME);
+    int rc = mt_pmpi.Type_get_name(datatype, type_name, resultlen);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_set_name
+MT_EXPORT int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_SET_NAME);
+    int rc = mt_pmpi.Type_set_name(datatype, type_name);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Get_processor_name
+MT_EXPORT int MPI_Get_processor_name(char *name, int *resultlen)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GET_PROCESSOR_NAME);
+    int rc = mt_pmpi.Get_processor_name(name, resultlen);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Get_hw_resource_info
+MT_EXPORT int MPI_Get_hw_resource_info(MPI_Info *hw_info)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GET_HW_RESOURCE_INFO);
+    int rc = mt_pmpi.Get_hw_resource_info(hw_info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_get
+MT_EXPORT int MPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag)
+{
+    mt_span span = mt_enter_rare(MT_CALL_INFO_GET);
+    int rc = mt_pmpi.Info_get(info, key, valuelen, value, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_get_nkeys
+MT_EXPORT int MPI_Info_get_nkeys(MPI_Info info, int *nkeys)
+{
+    mt_span span = mt_enter_rare(MT_CALL_INFO_GET_NKEYS);
+    int rc = mt_pmpi.Info_get_nkeys(info, nkeys);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_get_nthkey
+MT_EXPORT int MPI_Info_get_nthkey(MPI_Info info, int n, char *key)
+{
+    mt_span span = mt_enter_rare(MT_CALL_INFO_GET_NTHKEY);
+    int rc = mt_pmpi.Info_get_nthkey(info, n, key);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_get_string
+MT_EXPORT int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag)
+{
+    mt_span span = mt_enter_rare(MT_CALL_INFO_GET_STRING);
+    int rc = mt_pmpi.Info_get_string(info, key, buflen, value, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_get_valuelen
+MT_EXPORT int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag)
+{
+    mt_span span = mt_enter_rare(MT_CALL_INFO_GET_VALUELEN);
+    int rc = mt_pmpi.Info_get_valuelen(info, key, valuelen, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Info_create_env
+MT_EXPORT int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
+{
+    mt_span span = mt_enter_rare(MT_CALL_INFO_CREATE_ENV);
+    int rc = mt_pmpi.Info_create_env(argc, argv, info);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Cart_get
+MT_EXPORT int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
+{
+    mt_span span = mt_enter_rare(MT_CALL_CART_GET);
+    int rc = mt_pmpi.Cart_get(comm, maxdims, dims, periods, coords);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Cart_map
+MT_EXPORT int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank)
+{
+    mt_span span = mt_enter_rare(MT_CALL_CART_MAP);
+    int rc = mt_pmpi.Cart_map(comm, ndims, dims, periods, newrank);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Graph_get
+MT_EXPORT int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[])
+{
+    mt_span span = mt_enter_rare(MT_CALL_GRAPH_GET);
+    int rc = mt_pmpi.Graph_get(comm, maxindex, maxedges, indx, edges);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Graph_map
+MT_EXPORT int MPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int *newrank)
+{
+    mt_span span = mt_enter_rare(MT_CALL_GRAPH_MAP);
+    int rc = mt_pmpi.Graph_map(comm, nnodes, indx, edges, newrank);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Graph_neighbors
+MT_EXPORT int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[])
+{
+    mt_span span = mt_enter_rare(MT_CALL_GRAPH_NEIGHBORS);
+    int rc = mt_pmpi.Graph_neighbors(comm, rank, maxneighbors, neighbors);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Dist_graph_neighbors
+MT_EXPORT int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[])
+{
+    mt_span span = mt_enter_rare(MT_CALL_DIST_GRAPH_NEIGHBORS);
+    int rc = mt_pmpi.Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_match_size
+MT_EXPORT int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_MATCH_SIZE);
+    int rc = mt_pmpi.Type_match_size(typeclass, size, datatype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_f90_real
+MT_EXPORT int MPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_F90_REAL);
+    int rc = mt_pmpi.Type_create_f90_real(p, r, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_f90_integer
+MT_EXPORT int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_F90_INTEGER);
+    int rc = mt_pmpi.Type_create_f90_integer(r, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_create_f90_complex
+MT_EXPORT int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_CREATE_F90_COMPLEX);
+    int rc = mt_pmpi.Type_create_f90_complex(p, r, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_get_value_index
+MT_EXPORT int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_GET_VALUE_INDEX);
+    int rc = mt_pmpi.Type_get_value_index(value_type, index_type, pair_type);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_hindexed
+MT_EXPORT int MPI_Type_hindexed(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_HINDEXED);
+    int rc = mt_pmpi.Type_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_hvector
+MT_EXPORT int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_HVECTOR);
+    int rc = mt_pmpi.Type_hvector(count, blocklength, stride, oldtype, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_Type_struct
+MT_EXPORT int MPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+{
+    mt_span span = mt_enter_rare(MT_CALL_TYPE_STRUCT);
+    int rc = mt_pmpi.Type_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_amode
+MT_EXPORT int MPI_File_get_amode(MPI_File fh, int *amode)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_AMODE);
+    int rc = mt_pmpi.File_get_amode(fh, amode);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_atomicity
+MT_EXPORT int MPI_File_get_atomicity(MPI_File fh, int *flag)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_ATOMICITY);
+    int rc = mt_pmpi.File_get_atomicity(fh, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_byte_offset
+MT_EXPORT int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_BYTE_OFFSET);
+    int rc = mt_pmpi.File_get_byte_offset(fh, offset, disp);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_info
+MT_EXPORT int MPI_File_get_info(MPI_File fh, MPI_Info *info_used)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_INFO);
+    int rc = mt_pmpi.File_get_info(fh, info_used);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_position
+MT_EXPORT int MPI_File_get_position(MPI_File fh, MPI_Offset *offset)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_POSITION);
+    int rc = mt_pmpi.File_get_position(fh, offset);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_size
+MT_EXPORT int MPI_File_get_size(MPI_File fh, MPI_Offset *size)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_SIZE);
+    int rc = mt_pmpi.File_get_size(fh, size);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_type_extent
+MT_EXPORT int MPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_TYPE_EXTENT);
+    int rc = mt_pmpi.File_get_type_extent(fh, datatype, extent);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_type_extent_c
+MT_EXPORT int MPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_TYPE_EXTENT);
+    int rc = mt_pmpi.File_get_type_extent_c(fh, datatype, extent);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_File_get_view
+MT_EXPORT int MPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep)
+{
+    mt_span span = mt_enter_rare(MT_CALL_FILE_GET_VIEW);
+    int rc = mt_pmpi.File_get_view(fh, disp, etype, filetype, datarep);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_revoke
+MT_EXPORT int MPIX_Comm_revoke(MPI_Comm comm)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_REVOKE);
+    int rc = mt_pmpi.MPIX_Comm_revoke(comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_is_revoked
+MT_EXPORT int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_IS_REVOKED);
+    int rc = mt_pmpi.MPIX_Comm_is_revoked(comm, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_shrink
+MT_EXPORT int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_SHRINK);
+    int rc = mt_pmpi.MPIX_Comm_shrink(comm, newcomm);
+    mt_leave_comm(&span, rc, comm, newcomm);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_agree
+MT_EXPORT int MPIX_Comm_agree(MPI_Comm comm, int *flag)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_AGREE);
+    int rc = mt_pmpi.MPIX_Comm_agree(comm, flag);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_iagree
+MT_EXPORT int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_IAGREE);
+    int rc = mt_pmpi.MPIX_Comm_iagree(comm, flag, request);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_failure_ack
+MT_EXPORT int MPIX_Comm_failure_ack(MPI_Comm comm)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_FAILURE_ACK);
+    int rc = mt_pmpi.MPIX_Comm_failure_ack(comm);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_failure_get_acked
+MT_EXPORT int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_FAILURE_GET_ACKED);
+    int rc = mt_pmpi.MPIX_Comm_failure_get_acked(comm, failedgrp);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_ack_failed
+MT_EXPORT int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_ACK_FAILED);
+    int rc = mt_pmpi.MPIX_Comm_ack_failed(comm, num_to_ack, num_acked);
+    mt_leave_call(&span, rc);
+    return rc;
+}
+#endif
+
+#if MT_HAVE_MPIX_Comm_get_failed
+MT_EXPORT int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp)
+{
+    mt_span span = mt_enter_rare(MT_CALL_MPIX_COMM_GET_FAILED);
+    int rc = mt_pmpi.MPIX_Comm_get_failed(comm, failedgrp);
     mt_leave_call(&span, rc);
     return rc;
 }

@@ -1,0 +1,132 @@
+#include "world.h"
+
+#include "job.h"
+#include "resolve.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Under the lock no session is closed that a group is being asked of.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool has_world;
+
+static void is(int rank, int size)
+{
+    mt_header->world_rank = mt_world_rank = rank;
+    mt_header->world_size = mt_world_size = size;
+}
+
+void mt_world_open(void)
+{
+    int rank = -1, size = -1;
+    pthread_mutex_lock(&lock);
+    if (mt_pmpi.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
+        mt_pmpi.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
+        is(rank, size);
+    has_world = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void mt_world_close(void)
+{
+    pthread_mutex_lock(&lock);
+    has_world = false;
+    pthread_mutex_unlock(&lock);
+}
+
+#if MT_HAVE_Session_init
+static MPI_Session *sessions; // those that have the set
+static int session_count, session_capacity;
+
+// Asking for a process set that is not there would raise the session's error
+// handler: the list is asked first.
+static bool has_world_set(MPI_Session session)
+{
+    static const char world[] = "mpi://WORLD";
+    int n = 0;
+    if (mt_pmpi.Session_get_num_psets(session, mt_const.info_null, &n) != MPI_SUCCESS)
+        return false;
+    for (int i = 0; i < n; i++) {
+        char name[sizeof world + 1];
+        int length = sizeof name;
+        if (mt_pmpi.Session_get_nth_pset(session, mt_const.info_null, i, &length, name) == MPI_SUCCESS &&
+            strncmp(name, world, sizeof name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The group is asked for anew each time: a session does not close, in some
+// MPIs, while a group of it is held.
+static bool session_group(MPI_Group *group)
+{
+    for (int i = 0; i < session_count; i++)
+        if (mt_pmpi.Group_from_session_pset(sessions[i], "mpi://WORLD", group) == MPI_SUCCESS)
+            return true;
+    return false;
+}
+
+static void keep(MPI_Session session)
+{
+    if (session_count == session_capacity) {
+        MPI_Session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
+        if (!wider) {
+            mt_lost(&mt_header->lost_comms, 1); // those that only this session can describe
+            return;
+        }
+        sessions = wider;
+        session_capacity += 16;
+    }
+    sessions[session_count++] = session;
+}
+
+void mt_world_session(MPI_Session session)
+{
+    MPI_Group group;
+    int rank = -1, size = -1;
+    pthread_mutex_lock(&lock);
+    if (has_world_set(session))
+        keep(session);
+    if (mt_world_rank < 0 && session_group(&group)) {
+        if (mt_pmpi.Group_rank(group, &rank) == MPI_SUCCESS && mt_pmpi.Group_size(group, &size) == MPI_SUCCESS)
+            is(rank, size);
+        mt_pmpi.Group_free(&group);
+    }
+    if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
+        is(rank, size);
+    pthread_mutex_unlock(&lock);
+}
+
+bool mt_world_session_leaving(MPI_Session session)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < session_count && !found; i++)
+        if (sessions[i] == session) {
+            sessions[i] = sessions[--session_count];
+            found = true;
+        }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+#else
+static bool session_group(MPI_Group *group)
+{
+    (void)group;
+    return false;
+}
+#endif
+
+bool mt_world_translate(MPI_Group group, int n, const int ranks[], int world_ranks[])
+{
+    MPI_Group world;
+    pthread_mutex_lock(&lock);
+    bool ok = has_world ? mt_pmpi.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
+    if (ok) {
+        ok = mt_pmpi.Group_translate_ranks(group, n, ranks, world, world_ranks) == MPI_SUCCESS;
+        mt_pmpi.Group_free(&world);
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}

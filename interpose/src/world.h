@@ -1,0 +1,21 @@
+// Who the world is, by which every peer is named: MPI_COMM_WORLD while the world
+// model is open; else the process set mpi://WORLD of a session that is open.
+#ifndef MT_WORLD_H
+#define MT_WORLD_H
+
+#include "mt.h"
+
+// MPI_COMM_WORLD can be used from here on, and no longer.
+void mt_world_open(void);
+void mt_world_close(void);
+
+// The world ranks of the first n of a group; false if nobody can tell.
+bool mt_world_translate(MPI_Group group, int n, const int ranks[], int world_ranks[]);
+
+#if MT_HAVE_Session_init
+// A session was opened; it is being closed (false if it was not known).
+void mt_world_session(MPI_Session session);
+bool mt_world_session_leaving(MPI_Session session);
+#endif
+
+#endif
