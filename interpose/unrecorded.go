@@ -49,8 +49,8 @@ func exports(library string) (map[string]bool, error) {
 }
 
 // function matches MPI functions in C, and in Fortran: mpi_send_,
-// mpi_send_f08_, mpi_send_f08ts_.
-var function = regexp.MustCompile(`^(MPI_[A-Z]\w*|mpi_[a-z0-9_]+)$`)
+// mpi_send_f08_, mpi_send_f08ts_; and what MPIs have beyond the Standard.
+var function = regexp.MustCompile(`^(MPIX?_[A-Z]\w*|mpix?_[a-z0-9_]+)$`)
 
 func importsOf(file string) []string {
 	if ofAnMPI(filepath.Base(file)) {
@@ -87,22 +87,15 @@ func ofAnMPI(name string) bool {
 	return false
 }
 
-// leftAlone tells whether a function is not wrapped on purpose. MPI's tool
-// interface is not communication. Of Fortran's names only the function counts:
-// mpi_comm_rank_ is MPI_Comm_rank.
+// leftAlone tells whether a function is not wrapped on purpose. Of Fortran's
+// names only the function counts: mpi_comm_rank_ is MPI_Comm_rank.
 func leftAlone(symbol string) bool {
-	name := symbol
-	if strings.HasPrefix(symbol, "mpi_") {
-		name = strings.TrimRight(symbol, "_")
-		name = strings.TrimSuffix(strings.TrimSuffix(name, "_f08ts"), "_f08")
-	}
-	name = strings.TrimSuffix(name[len("MPI_"):], "_c")
-	if strings.HasPrefix(strings.ToUpper(name), "T_") {
+	if _, ok := calls.Local[tableName(symbol)]; ok {
 		return true
 	}
-	if _, ok := calls.Local[name]; ok {
-		return true
-	}
+	name := strings.TrimRight(symbol, "_")
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "_f08ts"), "_f08")
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "mpi_"), "_c")
 	for local := range calls.Local {
 		if strings.EqualFold(local, name) {
 			return true

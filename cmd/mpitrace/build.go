@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 type buildOptions struct {
 	choice
 	printPath bool
+	coverage  bool
 	output    string
 }
 
@@ -25,15 +27,21 @@ func newBuild() *cobra.Command {
 		Short: "Build the library that is preloaded",
 		Long: `Compile the library for an MPI, or for every MPI that has a compiler wrapper in
 PATH, into the cache of the user. ` + "`mpitrace run`" + ` does so by itself the first time;
-by hand it is needed where the ranks themselves call it (srun mpitrace run ./app).`,
+by hand it is needed where the ranks themselves call it (srun mpitrace run ./app).
+
+For each library it tells how many of the MPI's functions are recorded, and with
+--coverage which they are, and why the others are not.`,
 		Example: `  mpitrace build
   mpitrace build --mpi mpich --print-path
+  mpitrace build --coverage
   mpitrace build -o lib`,
 		Args: asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.choice.register(cmd.Flags())
 	cmd.Flags().BoolVar(&o.printPath, "print-path", false, "print nothing but the path of each library")
+	cmd.Flags().BoolVar(&o.coverage, "coverage", false, "list each function of the MPI: recorded, or why it is not")
+	cmd.MarkFlagsMutuallyExclusive("print-path", "coverage")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "copy each library to `DIR`/libmpitrace-MPI.so")
 	return cmd
 }
@@ -54,17 +62,60 @@ func (o *buildOptions) run(cmd *cobra.Command) error {
 				return err
 			}
 		}
-		o.print(cmd.OutOrStdout(), mpi, lib)
+		if o.printPath {
+			fmt.Fprintln(cmd.OutOrStdout(), lib)
+			continue
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%-10s %-18s %s\n", mpi.Flavour, mpi, lib)
+		if err := o.printCoverage(cmd, mpi, lib); err != nil {
+			return fmt.Errorf("compare the library for %s with its MPI: %w", mpi, err)
+		}
 	}
 	return nil
 }
 
-func (o *buildOptions) print(w io.Writer, mpi *launch.MPI, lib string) {
-	if o.printPath {
-		fmt.Fprintln(w, lib)
-		return
+func (o *buildOptions) printCoverage(cmd *cobra.Command, mpi *launch.MPI, lib string) error {
+	standard, functions, err := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}.Coverage(cmd.Context(), lib)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(w, "%-10s %-18s %s\n", mpi.Flavour, mpi, lib)
+	w := cmd.OutOrStdout()
+	recorded, lost := 0, 0
+	for _, f := range functions {
+		switch {
+		case f.Call != "":
+			recorded++
+		case f.Lost:
+			lost++
+		}
+	}
+	fmt.Fprintf(w, "           MPI %s: %d functions in its headers: %d recorded, %d left alone", standard,
+		len(functions), recorded, len(functions)-recorded-lost)
+	if lost > 0 {
+		fmt.Fprintf(w, ", %d missing", lost)
+	}
+	if !o.coverage {
+		fmt.Fprintln(w, " (why: mpitrace build --coverage)")
+		return nil
+	}
+	fmt.Fprintln(w)
+	for _, f := range functions {
+		fmt.Fprintf(w, "  %-36s %s\n", f.Symbol, stand(f))
+	}
+	return nil
+}
+
+// stand is what becomes of a function, in words.
+func stand(f interpose.Covered) string {
+	switch {
+	case f.Call == f.Symbol:
+		return "recorded"
+	case f.Call != "":
+		return "recorded as " + f.Call
+	case f.Lost:
+		return "missing: " + f.Why
+	}
+	return "left alone: " + f.Why
 }
 
 // mpis are the MPIs to build for: the one that was named, else all.

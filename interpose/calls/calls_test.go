@@ -20,11 +20,3 @@ func TestParseErrors(t *testing.T) {
 		})
 	}
 }
-
-func TestNoFunctionIsBothWrappedAndNot(t *testing.T) {
-	for _, c := range Table {
-		if why, ok := Local[c.Name]; ok {
-			t.Errorf("MPI_%s is wrapped, and is not because it %s", c.Name, why)
-		}
-	}
-}

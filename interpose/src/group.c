@@ -9,7 +9,7 @@
 // World ranks of a group, as a list of n, or NULL if it is base + i*stride.
 static bool translate(MPI_Group group, int n, int32_t **list, int *base, int *stride)
 {
-    int *ranks = malloc((size_t)n * 2 * sizeof *ranks), *out = ranks + n;
+    int *ranks = calloc((size_t)n * 2 + 1, sizeof *ranks), *out = ranks + n;
     if (!ranks)
         return false;
     for (int i = 0; i < n; i++)

@@ -1,0 +1,80 @@
+package e2e
+
+import "testing"
+
+// What the library is not told of it asks for: members are right, ids are a
+// guess, and nothing is lost.
+func TestUnseenConstructors(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		ranks := m.run(t, 2, m.compile(t, "unseen")).ranks
+		sent := message(0, 1, 12)
+		want{
+			sent:     map[string]volumes{"Send": sent, "Put": message(0, 1, 16)},
+			received: map[string]volumes{"Recv": sent},
+		}.check(t, ranks)
+	})
+}
+
+// The place that MPI_Comm_idup wrote to need not be there any more.
+func TestIdupIntoAVariableThatIsGone(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		ranks := m.run(t, 2, m.compile(t, "idup_moved")).ranks
+		checkMembers(t, ranks, map[string][]int{"moved": {0, 1}})
+		diff(t, "sent", map[string]volumes{"moved": message(0, 1, 9)}, pointToPointByComm(ranks))
+		for _, p := range ranks {
+			if c := named(t, p, "moved"); c.Constructor != "Comm_idup" {
+				t.Errorf("rank %d: made by %q, want Comm_idup", p.Rank, c.Constructor)
+			}
+		}
+	})
+}
+
+func TestPersistentCollectivesBeforeTheStandard(t *testing.T) {
+	early := func(m implementation) bool { return m.name == "openmpi" } // the others have them as MPI_
+	withEach(t, early, func(t *testing.T, m implementation) {
+		want{
+			sent: map[string]volumes{
+				"Allreduce_init": toOthers(3, func(from, to int) int { return 5 * 4 }).times(2),
+				"Bcast_init":     message(1, 0, 7).plus(message(1, 2, 7)),
+			},
+			calls: map[string][]uint64{"Allreduce_init": {1, 1, 1}, "Bcast_init": {1, 1, 1}, "Start": {3, 3, 3}},
+		}.check(t, m.run(t, 3, m.compile(t, "early_persistent")).ranks)
+	})
+}
+
+func TestMPI41(t *testing.T) {
+	mpi41 := func(m implementation) bool { return m.name == "mpich5" } // the others are older
+	withEach(t, mpi41, func(t *testing.T, m implementation) {
+		sends := messages(0, 1, 10, 20, 30)
+		ranks := m.run(t, 2, m.compile(t, "mpi41")).ranks
+		want{
+			sent:     map[string]volumes{"Send": sends, "Ibsend": message(0, 1, 40)},
+			received: map[string]volumes{"Irecv": sends, "Recv": message(0, 1, 40)},
+			calls: map[string][]uint64{
+				"Comm_attach_buffer": {1, 1}, "Comm_flush_buffer": {1, 0}, "Comm_detach_buffer": {1, 1},
+			},
+		}.check(t, ranks)
+		for _, call := range []string{"Request_get_status_any", "Request_get_status_some", "Request_get_status_all"} {
+			if n := callsBy(ranks)[call]; n == nil || n[0] != 0 || n[1] == 0 {
+				t.Errorf("calls of %s: %v, want some, on rank 1 only", call, n)
+			}
+		}
+	})
+}
+
+// Rank r makes each of these calls r + 1 times.
+func TestCallsThatMoveNothing(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		calls := callsBy(m.run(t, 2, m.compile(t, "rest")).ranks)
+		for _, call := range []string{
+			"Comm_group", "Group_incl", "Group_excl", "Group_compare", "Group_free",
+			"Comm_create_keyval", "Comm_set_attr", "Comm_delete_attr", "Comm_free_keyval",
+			"Comm_create_errhandler", "Comm_get_errhandler", "Comm_set_errhandler", "Comm_call_errhandler",
+			"Errhandler_free", "Add_error_class", "Add_error_code", "Add_error_string",
+			"Comm_get_name", "Type_get_name", "Get_processor_name", "Op_create", "Op_commutative", "Op_free",
+			"Comm_get_info", "Info_get_nkeys",
+		} {
+			diff(t, "calls of "+call, []uint64{1, 2}, calls[call])
+		}
+	})
+}

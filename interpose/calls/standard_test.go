@@ -1,0 +1,90 @@
+package calls
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// stands counts in how many of the tables a name is.
+func stands() map[string]int {
+	n := map[string]int{}
+	for _, c := range Table {
+		for _, name := range c.Names() {
+			n[name]++
+		}
+	}
+	for _, reasons := range []map[string]string{Local, Missing} {
+		for name := range reasons {
+			n[name]++
+		}
+	}
+	return n
+}
+
+func TestEachProcedureHasOneStand(t *testing.T) {
+	in, listed := stands(), map[string]bool{}
+	for _, p := range Standard {
+		if listed[p.Name] {
+			t.Errorf("%s stands twice in standard.txt", p.Name)
+		}
+		listed[p.Name] = true
+		if in[p.Name] != 1 {
+			t.Errorf("%s is in %d of calls.txt, local.txt and missing.txt, want 1", Symbol(p.Name), in[p.Name])
+		}
+	}
+	for name := range in {
+		if !listed[name] {
+			t.Errorf("%s is not in standard.txt", Symbol(name))
+		}
+	}
+	// A name that stands twice in one file of reasons is one key of a map.
+	if words := len(strings.Fields(names(localText) + names(missingText))); words != len(Local)+len(Missing) {
+		t.Errorf("%d names in local.txt and missing.txt, %d different ones", words, len(Local)+len(Missing))
+	}
+}
+
+func names(text string) string {
+	var b strings.Builder
+	for _, line := range strings.Split(text, "\n") {
+		if _, after, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
+			b.WriteString(after)
+		}
+	}
+	return b.String()
+}
+
+// mayBeLeft are the procedures with a handle that cost so little, and are called
+// so often, that a measurement would be most of what it measures.
+var mayBeLeft = []string{
+	"Comm_rank", "Comm_size", "Comm_remote_size", "Comm_test_inter", "Comm_compare",
+	"Comm_get_attr", "Attr_get", "Win_get_attr", "Pack_size", "MPIX_Request_is_complete",
+	"Cart_rank", "Cart_coords", "Cart_shift", "Cartdim_get", "Topo_test",
+	"Graph_neighbors_count", "Graphdims_get", "Dist_graph_neighbors_count",
+	"Comm_c2f", "Win_c2f", "File_c2f", "Request_c2f", "Comm_toint", "Win_toint", "File_toint", "Request_toint",
+	"Abort", // does not return
+}
+
+// What works on a communicator, a window, a file or a request is recorded.
+func TestProceduresWithHandlesAreRecorded(t *testing.T) {
+	handles := 0
+	for _, p := range Standard {
+		if len(p.Handles) == 0 || p.From == "callback" {
+			continue
+		}
+		handles++
+		_, local := Local[p.Name]
+		switch {
+		case local && !slices.Contains(mayBeLeft, p.Name):
+			t.Errorf("%s takes %v and is not recorded: %s", Symbol(p.Name), p.Handles, Local[p.Name])
+		case !local && slices.Contains(mayBeLeft, p.Name):
+			t.Errorf("%s is recorded, and need not be excused", Symbol(p.Name))
+		}
+		if _, missing := Missing[p.Name]; missing && !strings.HasPrefix(p.Name, "MPIX_") {
+			t.Errorf("%s is of the Standard, and missing", Symbol(p.Name))
+		}
+	}
+	if handles < 200 {
+		t.Errorf("%d procedures with handles, want the hundreds that MPI has", handles)
+	}
+}
