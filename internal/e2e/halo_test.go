@@ -91,22 +91,28 @@ func TestHalo(t *testing.T) {
 			withEach(t, anyMPI, func(t *testing.T, m implementation) {
 				j := p.run(t, m)
 				checkReceived(t, j.ranks)
-				out := filepath.Join(t.TempDir(), "matrices")
-				succeed(t, nil, toMatrix, j.dir, "-o", out)
-				for kind, cell := range map[string]func(from, to int) (int, int){
-					"all": p.all, "external": p.external, "coll": p.collective,
-				} {
-					size, msg := matrixOf(p.down*p.across, cell)
-					diff(t, "size_"+kind, size, readMatrix(t, filepath.Join(out, "*_size_"+kind+".mat")))
-					diff(t, "msg_"+kind, msg, readMatrix(t, filepath.Join(out, "*_msg_"+kind+".mat")))
-				}
-				for _, kind := range []string{"internal", "osc"} {
-					if found, _ := filepath.Glob(filepath.Join(out, "*_"+kind+".mat")); found != nil {
-						t.Errorf("%v: the program has no such traffic", found)
-					}
-				}
+				p.checkMatrices(t, j)
 			})
 		})
+	}
+}
+
+// checkMatrices compares each cell of the matrices of a job with arithmetic.
+func (p plate) checkMatrices(t *testing.T, j job) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "matrices")
+	succeed(t, nil, toMatrix, j.dir, "-o", out)
+	for kind, cell := range map[string]func(from, to int) (int, int){
+		"all": p.all, "external": p.external, "coll": p.collective,
+	} {
+		size, msg := matrixOf(p.down*p.across, cell)
+		diff(t, "size_"+kind, size, readMatrix(t, filepath.Join(out, "*_size_"+kind+".mat")))
+		diff(t, "msg_"+kind, msg, readMatrix(t, filepath.Join(out, "*_msg_"+kind+".mat")))
+	}
+	for _, kind := range []string{"internal", "osc"} {
+		if found, _ := filepath.Glob(filepath.Join(out, "*_"+kind+".mat")); found != nil {
+			t.Errorf("%v: the program has no such traffic", found)
+		}
 	}
 }
 
