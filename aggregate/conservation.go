@@ -123,8 +123,8 @@ func (c *check) compare(p Pair, x Exchange) {
 func (c *check) conclude() {
 	for _, d := range doubts {
 		ranks := c.judge.ranksIn(d)
-		if c.open[d] > 0 || len(ranks) > 0 && (c.rank < 0 || slices.Contains(ranks, c.rank)) {
-			c.NotCompared = append(c.NotCompared, NotCompared{string(d), spansOf(ranks).String(), c.open[d]})
+		if c.open[d] > 0 || ranks.Len() > 0 && (c.rank < 0 || ranks.Has(c.rank)) {
+			c.NotCompared = append(c.NotCompared, NotCompared{string(d), ranks.String(), c.open[d]})
 		}
 	}
 	slices.SortFunc(c.unequal, compareImbalances)

@@ -25,15 +25,17 @@ var asideWords = [profile.NumAsideKinds][2]string{
 func (c *Conservation) text(w io.Writer, o TextOptions) {
 	compared := fmt.Sprintf("%s with %s (%s) compared", countOf(uint64(c.Pairs), "pair"),
 		countOf(c.Sent.Messages, "point-to-point message"), bytesText(c.Sent.Bytes))
-	switch c.Verdict {
-	case Conserved:
+	switch {
+	case c.Verdict == Conserved:
 		fmt.Fprintf(w, "\nconservation: ok, %s\n", compared)
-	case PartlyKnown:
+	case c.Verdict == PartlyKnown && c.Pairs == 0:
+		fmt.Fprintln(w, "\nconservation: unknown, no pair could be compared")
+	case c.Verdict == PartlyKnown:
 		fmt.Fprintf(w, "\nconservation: partial, no difference in %s\n", compared)
-	case Differs:
+	case c.Verdict == Differs:
 		fmt.Fprintf(w, "\nconservation: sent and received differ for %s; %s\n", countOf(uint64(c.Unequal), "pair"), compared)
 		c.differingText(w, o)
-	case NoMessages:
+	case c.Verdict == NoMessages:
 		fmt.Fprintln(w, "\nconservation: no point-to-point messages")
 	}
 	if len(c.SetAside) > 0 {

@@ -29,7 +29,7 @@ var doubts = []doubt{notRecorded, twice, notFinal, isDamaged, wasOff, lostCalls,
 type judge struct {
 	sends, receives map[int]doubt // of the ranks in doubt
 	recorded        []int
-	size            int
+	size            int // of the job
 
 	asides map[Pair]*asides
 	// What is set aside without its peer, by rank: receives from any source,
@@ -168,16 +168,11 @@ func (g *judge) doubtOf(p Pair) doubt {
 }
 
 // ranksIn lists the ranks in a kind of doubt.
-func (g *judge) ranksIn(d doubt) []int {
-	var out []int
+func (g *judge) ranksIn(d doubt) Spans {
 	if d == notRecorded {
-		for _, span := range gaps(g.recorded, g.size) {
-			for r := span.First; r <= span.Last; r++ {
-				out = append(out, r)
-			}
-		}
-		return out
+		return gaps(g.recorded, g.size)
 	}
+	var out []int
 	for _, of := range []map[int]doubt{g.sends, g.receives} {
 		for r, is := range maps.All(of) {
 			if is == d {
@@ -186,7 +181,7 @@ func (g *judge) ranksIn(d doubt) []int {
 		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	return spansOf(out)
 }
 
 // agrees tells whether what was set aside accounts for the difference. Pairs

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,11 @@ func (s Spans) Len() int {
 		n += span.Last - span.First + 1
 	}
 	return n
+}
+
+// Has tells whether a rank is among them.
+func (s Spans) Has(rank int) bool {
+	return slices.ContainsFunc(s, func(span Span) bool { return span.First <= rank && rank <= span.Last })
 }
 
 // String reads "rank 3" or "ranks 0-2, 5", the first dozen of spans.

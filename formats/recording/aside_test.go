@@ -27,7 +27,7 @@ func receiving(more ...layout.Row) *builder {
 	row(0, 3, 36, layout.DirFailed, 1)
 	row(0, layout.PeerAnySource, 24, layout.DirFreed, 1)
 	row(layout.CommNone, layout.PeerNone, 60, layout.DirSendCancelled, 5) // of sends
-	row(0, 2, 15, layout.DirRecvPosted, 7)                               // half of a Sendrecv: nothing was posted
+	row(0, 2, 15, layout.DirRecvPosted, 7)                                // half of a Sendrecv: nothing was posted
 	b.rows = append(b.rows, more...)
 	return b
 }
