@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
 
 // Place is an address in a file that was loaded: the same on all ranks,
@@ -82,11 +83,18 @@ func (p *Profile) Frames(site uint64) []Frame {
 	for i, a := range addresses {
 		out[i] = p.frame(a)
 	}
-	// What called main is the same in each program.
-	if n := slices.IndexFunc(out, func(f Frame) bool { return f.Function == "main" }); n >= 0 {
-		out = out[:n+1]
+	for len(out) > 1 && out[len(out)-1].startsProgram() {
+		out = out[:len(out)-1]
 	}
 	return out
+}
+
+// startsProgram tells the outermost frames of each program and thread, which
+// say nothing about it: libc's, and _start.
+func (f Frame) startsProgram() bool {
+	name := path.Base(f.Path)
+	return f.Function == "_start" || strings.HasPrefix(name, "libc.so") || strings.HasPrefix(name, "libc-2") ||
+		strings.HasPrefix(name, "libpthread")
 }
 
 func (p *Profile) frame(address uint64) Frame {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
@@ -28,7 +29,8 @@ func (j *job) run(s launch.Streams) error {
 	if err != nil {
 		return usage(err)
 	}
-	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir), Interval: j.options.interval}
+	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir), Interval: j.options.interval,
+		Stack: j.options.stack}
 	if spool != nil {
 		r.Spool = spool.Dir
 	}
@@ -71,6 +73,9 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	}
 	if r.Interval != 0 {
 		words = append(words, "--interval", r.Interval.String())
+	}
+	if r.Stack > 0 {
+		words = append(words, "--stack", strconv.Itoa(r.Stack))
 	}
 	return j.command.Rewrite(words), os.Environ(), nil
 }

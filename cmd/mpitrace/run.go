@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 type runOptions struct {
@@ -18,6 +19,7 @@ type runOptions struct {
 	formats  []string
 	spool    string
 	interval time.Duration
+	stack    int
 	strict   bool
 	noReport bool
 }
@@ -49,6 +51,7 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	f.StringVar(&o.spool, "spool", "auto", "where the processes of this node map their recordings until they end: auto, shm (/dev/shm), run (the run directory) or a `DIR`")
 	f.DurationVar(&o.interval, "interval", 0, "begin a new slice at each multiple of this `TIME` since MPI_Init: 100ms, 2s, at least 1ms (default: $MPITRACE_INTERVAL)")
+	f.IntVar(&o.stack, "stack", 0, fmt.Sprintf("tell call sites apart by who called, up to `N` callers deep (2 to %d); costs about a microsecond a call", layout.MaxStackDepth))
 	f.BoolVar(&o.strict, "strict", false, "exit with status 3 if the command succeeds but its record is missing or incomplete")
 	f.BoolVar(&o.noReport, "no-report", false, "do not show the summary")
 	return cmd
@@ -61,6 +64,9 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	}
 	if err := o.checkInterval(cmd.Flags().Changed("interval")); err != nil {
 		return usage(err)
+	}
+	if o.stack < 0 || o.stack > layout.MaxStackDepth {
+		return usage(fmt.Errorf("--stack %d: from 0 to %d callers", o.stack, layout.MaxStackDepth))
 	}
 	mark, under := launch.UnderLauncher()
 	if under && !launch.IsLauncher(argv) {
@@ -133,7 +139,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if os.Getenv(mark) == "0" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
-	r := launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Interval: o.interval}
+	r := launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Interval: o.interval, Stack: o.stack}
 	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}
 	}

@@ -25,8 +25,10 @@ func (f *file) profile() *profile.Profile {
 		Start: int64(h.Start.Realtime), InitEnd: int64(h.InitEnd.Realtime),
 		FinalizeStart: int64(h.FinalizeStart.Realtime), End: int64(h.FinalizeEnd.Realtime),
 		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
-			Comms: h.LostComms, NegativeTicks: h.NegativeTicks, Untimed: h.UntimedCalls},
+			Comms: h.LostComms, NegativeTicks: h.NegativeTicks, Untimed: h.UntimedCalls,
+			Stacks: h.LostStacks},
 		Pauses: h.Pauses,
+		Stacks: f.stacks,
 	}
 	scale := f.nsPerTick()
 	index := f.addComms(p)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -41,8 +43,8 @@ func (f *file) dumpHeader(w io.Writer) {
 	h := &f.header
 	fmt.Fprintf(w, "recording\tversion %d\tstate %v\tend %d\n", h.Version, profile.State(h.State), h.End)
 	fmt.Fprintf(w, "process\trank %d of %d\tpid %d\n", h.WorldRank, h.WorldSize, h.Pid)
-	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\tpauses %d\n",
-		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls, h.Pauses)
+	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\tstacks %d\tpauses %d\n",
+		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls, h.LostStacks, h.Pauses)
 	for _, c := range []struct {
 		name string
 		at   layout.Clock
@@ -64,6 +66,9 @@ func (f *file) dumpHeader(w io.Writer) {
 	}
 	for _, m := range f.modules {
 		fmt.Fprintf(w, "module\t%#x-%#x\tbias %#x\t%s\t%q\n", m.Start, m.End, m.Bias, m.buildID, m.path)
+	}
+	for _, site := range slices.Sorted(maps.Keys(f.stacks)) {
+		fmt.Fprintf(w, "stack\t%#x\t%#x\n", site, f.stacks[site])
 	}
 }
 

@@ -59,6 +59,8 @@ func (f *file) readRecord(kind uint32, buf []byte) error {
 		return f.readModule(buf)
 	case layout.RecordVector:
 		return f.readVector(buf)
+	case layout.RecordStack:
+		return f.readStack(buf)
 	}
 	return fmt.Errorf("record of unknown kind %d, skipped", kind)
 }
@@ -205,5 +207,29 @@ func (f *file) readVector(buf []byte) error {
 		v.bytes[i] = f.order.Uint64(raw[8*i:])
 	}
 	f.vectors = append(f.vectors, v)
+	return nil
+}
+
+func (f *file) readStack(buf []byte) error {
+	var s layout.Stack
+	rest, err := f.head(buf, &s)
+	if err != nil {
+		return err
+	}
+	if s.Depth > layout.MaxStackDepth {
+		return fmt.Errorf("stack of %d addresses", s.Depth)
+	}
+	raw, _, err := take(rest, s.Depth, 8)
+	if err != nil {
+		return err
+	}
+	addresses := make([]uint64, s.Depth)
+	for i := range addresses {
+		addresses[i] = f.order.Uint64(raw[8*i:])
+	}
+	if f.stacks == nil {
+		f.stacks = map[uint64][]uint64{}
+	}
+	f.stacks[layout.StackSite|uint64(s.ID)] = addresses
 	return nil
 }

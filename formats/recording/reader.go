@@ -61,6 +61,7 @@ type file struct {
 	slices   []sliceRecord
 	modules  []moduleRecord
 	vectors  []vectorRecord
+	stacks   map[uint64][]uint64       // by the call site of rows
 	tables   map[uint64]layout.Segment // by offset
 	latest   int64                     // Unix ns when the latest call returned, once rows are read
 	receives receives                  // of the rows that were read

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 // Names of the environment that the library reads.
 const (
 	EnvDir   = "MPITRACE_DIR"   // run directory
+	EnvStack = "MPITRACE_STACK" // how many callers a call site is
 	EnvSpool = "MPITRACE_SPOOL" // private directory on this node that is collected afterwards
 
 	EnvInterval = "MPITRACE_INTERVAL" // a new slice each 100ms, 2s: whole ms or s
@@ -23,12 +25,16 @@ type Recorder struct {
 	Spool   string // empty for none
 
 	Interval time.Duration // whole ms; 0 leaves the environment as it is
+	Stack    int           // return addresses of a call site; 0 leaves what the environment says
 }
 
 // Environ is the environment env (as os.Environ has it) with the recorder in
 // it: the library is loaded first, then what the user preloads.
 func (r *Recorder) Environ(env []string) []string {
 	env = setenv(env, EnvDir, r.Dir)
+	if r.Stack > 0 {
+		env = setenv(env, EnvStack, strconv.Itoa(r.Stack))
+	}
 	env = unsetenv(env, EnvSpool)
 	if r.Spool != "" && ownDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)

@@ -71,6 +71,17 @@ const (
 	RecordSlice  = 6
 	RecordModule = 7
 	RecordVector = 8
+	RecordStack  = 9
+)
+
+// StackSite marks a Row.Callsite (and Vector.Callsite) that is no address: the
+// other bits are the Stack.ID of what called. No address in a program has it.
+const StackSite = 1 << 63
+
+// Stacks: addresses of one, and how many different ones a process keeps.
+const (
+	MaxStackDepth = 32
+	MaxStacks     = 1 << 16
 )
 
 // String.Key
@@ -168,6 +179,7 @@ type Header struct {
 	LastWrites    uint64 // to Last; odd while one is under way
 	UntimedCalls  uint64 // from Fortran, that did not come by C: counted, not timed
 	Pauses        uint64 // how often MPI_Pcontrol stopped the recording
+	LostStacks    uint64 // calls booked by their return address, as there were too many stacks
 }
 
 // Segment is the start of a segment.
@@ -182,7 +194,7 @@ type Segment struct {
 
 // Row is one fact, in one cache line. The first three words are the key.
 type Row struct {
-	Callsite  uint64 // return address of the wrapper
+	Callsite  uint64 // return address of the wrapper, or StackSite and a Stack.ID
 	Comm      uint32 // Comm.Index or CommNone
 	Peer      int32  // rank in the communicator (remote group), or a Peer constant
 	Slice     uint32
@@ -284,4 +296,12 @@ type Vector struct {
 	Length    uint32
 	Reserved  uint32
 	Count     uint64 // operations
+}
+
+// Stack is where calls came from: Depth uint64 follow, return addresses, that
+// of the wrapper first.
+type Stack struct {
+	Record Record
+	ID     uint32
+	Depth  uint32
 }

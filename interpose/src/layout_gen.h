@@ -30,6 +30,10 @@
 #define MT_RECORD_SLICE 6
 #define MT_RECORD_MODULE 7
 #define MT_RECORD_VECTOR 8
+#define MT_RECORD_STACK 9
+#define MT_STACK_SITE 0x8000000000000000ull
+#define MT_MAX_STACK_DEPTH 32
+#define MT_MAX_STACKS 65536
 #define MT_STRING_HOST 1
 #define MT_STRING_JOB 2
 #define MT_STRING_COMMAND 3
@@ -101,8 +105,9 @@ typedef struct mt_l_header {
     uint64_t last_writes;
     uint64_t untimed_calls;
     uint64_t pauses;
+    uint64_t lost_stacks;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 232, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 240, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -126,6 +131,7 @@ _Static_assert(offsetof(mt_l_header, negative_ticks) == 200, "Header.NegativeTic
 _Static_assert(offsetof(mt_l_header, last_writes) == 208, "Header.LastWrites");
 _Static_assert(offsetof(mt_l_header, untimed_calls) == 216, "Header.UntimedCalls");
 _Static_assert(offsetof(mt_l_header, pauses) == 224, "Header.Pauses");
+_Static_assert(offsetof(mt_l_header, lost_stacks) == 232, "Header.LostStacks");
 
 typedef struct mt_l_segment {
     uint32_t magic;
@@ -308,5 +314,15 @@ _Static_assert(offsetof(mt_l_vector, thread) == 28, "Vector.Thread");
 _Static_assert(offsetof(mt_l_vector, length) == 32, "Vector.Length");
 _Static_assert(offsetof(mt_l_vector, reserved) == 36, "Vector.Reserved");
 _Static_assert(offsetof(mt_l_vector, count) == 40, "Vector.Count");
+
+typedef struct mt_l_stack {
+    mt_l_record record;
+    uint32_t id;
+    uint32_t depth;
+} mt_l_stack;
+_Static_assert(sizeof(mt_l_stack) == 16, "size of Stack");
+_Static_assert(offsetof(mt_l_stack, record) == 0, "Stack.Record");
+_Static_assert(offsetof(mt_l_stack, id) == 8, "Stack.ID");
+_Static_assert(offsetof(mt_l_stack, depth) == 12, "Stack.Depth");
 
 #endif

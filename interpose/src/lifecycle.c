@@ -10,6 +10,7 @@
 #include "request.h"
 #include "resolve.h"
 #include "slice.h"
+#include "stack.h"
 #include "status.h"
 #include "thread.h"
 #include "types.h"
@@ -112,6 +113,7 @@ static void ready(void)
     mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
     mt_modules_scan();
+    mt_stack_open();
     mt_header->init_end = mt_clock_all();
     mt_slice_intervals();
     set_state(MT_ON);

@@ -106,7 +106,7 @@ void mt_modules_scan(void)
 void mt_modules_meet(uint64_t address)
 {
     static _Atomic uint64_t stranger; // generated code belongs to no module
-    if (is_known(address) || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
+    if (address & MT_STACK_SITE || is_known(address) || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
         return;
     mt_modules_scan();
     if (!is_known(address))

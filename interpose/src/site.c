@@ -1,6 +1,7 @@
 // Call sites: what a call's return address does not tell by itself.
 #include "fortran.h"
 #include "record.h"
+#include "stack.h"
 
 mt_watch mt_watched;
 
@@ -14,4 +15,6 @@ void mt_enter_watched(mt_span *s)
 {
     if (mt_lies_in(&mt_layer, s->site) && !mt_fortran_take(s->call, &s->site))
         s->thread = NULL;
+    if (mt_stacks_on && s->thread)
+        s->site = mt_stack_site(s->site);
 }

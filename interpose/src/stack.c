@@ -1,0 +1,147 @@
+// Distinct stacks, each written once to the log. The table of them points at
+// the log records: looking one up takes no lock and no memory.
+//
+// Frame pointers are not there in optimized programs, so the stack is walked
+// by glibc's backtrace(), which reads the tables that each file has for
+// exceptions. That costs some hundred ns a frame: see ARCHITECTURE.md.
+#include "stack.h"
+
+#include "modules.h"
+#include "record.h"
+#include "recording.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// Frames in front of the program's: mt_stack_site, mt_enter_watched,
+// mt_enter_rarely and the wrapper; and those that an MPI's Fortran layer may add.
+enum { MT_OWN_FRAMES = 4, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
+
+typedef struct stack {
+    uint32_t depth;
+    const uint64_t *frames;
+} stack;
+
+bool mt_stacks_on;
+
+static int depth_wanted;
+static _Atomic(mt_l_stack *) *slots; // of MT_STACK_SLOTS, never more than half full
+static uint32_t count;
+static bool full;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void mt_stack_open(void)
+{
+    const char *text = getenv("MPITRACE_STACK");
+    char *end;
+    long n = text ? strtol(text, &end, 10) : 0;
+    if (!text || !*text)
+        return;
+    if (*end || n < 0 || n > MT_MAX_STACK_DEPTH) {
+        mt_say("MPITRACE_STACK=%s: a number of callers from 0 to %d; no stacks are recorded", text, MT_MAX_STACK_DEPTH);
+        return;
+    }
+    if (n < 2)
+        return; // one frame is what rows have anyway
+    void *map = mmap(NULL, MT_STACK_SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) {
+        mt_say("no room for stacks (rank %d): call sites are recorded alone", mt_world_rank);
+        return;
+    }
+    void *warm[1];
+    backtrace(warm, 1); // the first one loads libgcc_s, and allocates
+    slots = map;
+    depth_wanted = (int)n;
+    mt_stacks_on = true;
+    mt_watch_set(&mt_watched, 0, UINT64_MAX);
+}
+
+static uint64_t hash(stack s)
+{
+    uint64_t h = s.depth;
+    for (uint32_t i = 0; i < s.depth; i++)
+        h = (h ^ s.frames[i]) * 0xd6e8feb86659fd93u, h ^= h >> 32;
+    return h;
+}
+
+// The slot of a stack, or the empty one where it belongs.
+static _Atomic(mt_l_stack *) *probe(stack s, uint64_t h)
+{
+    for (uint64_t i = h % MT_STACK_SLOTS;; i = (i + 1) % MT_STACK_SLOTS) {
+        mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_acquire);
+        if (!r || (r->depth == s.depth && memcmp(r + 1, s.frames, s.depth * sizeof *s.frames) == 0))
+            return &slots[i];
+    }
+}
+
+static mt_l_stack *append(stack s)
+{
+    mt_l_stack *r = mt_log_begin(sizeof *r + s.depth * sizeof *s.frames);
+    if (!r)
+        return NULL;
+    r->id = count++;
+    r->depth = s.depth;
+    memcpy(r + 1, s.frames, s.depth * sizeof *s.frames);
+    mt_log_commit(r, MT_RECORD_STACK);
+    return r;
+}
+
+// Enters a stack that is met for the first time; NULL if there is no room.
+static mt_l_stack *add(stack s, uint64_t h)
+{
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    _Atomic(mt_l_stack *) *slot = probe(s, h); // another thread may have been quicker
+    mt_l_stack *r = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!r && !full) {
+        r = count < MT_MAX_STACKS ? append(s) : NULL;
+        if (r)
+            atomic_store_explicit(slot, r, memory_order_release);
+        else
+            full = true;
+        if (full)
+            mt_say("no room for more than %u stacks (rank %d): further calls have their call site alone", count,
+                   mt_world_rank);
+    }
+    pthread_mutex_unlock(&lock);
+    for (uint32_t i = 0; r && i < s.depth; i++)
+        mt_modules_meet(s.frames[i]);
+    errno = saved;
+    return r;
+}
+
+// The frames from `site` on. What lies before is ours, and the MPI's Fortran
+// layer, if there is one.
+static stack walk(uint64_t site, void **frames, int size)
+{
+    int n = backtrace(frames, size);
+    for (int i = 0; i < n; i++)
+        if ((uint64_t)(uintptr_t)frames[i] == site) {
+            int depth = n - i < depth_wanted ? n - i : depth_wanted;
+            return (stack){(uint32_t)depth, (const uint64_t *)(void *)&frames[i]};
+        }
+    return (stack){0, NULL};
+}
+
+uint64_t mt_stack_site(uint64_t site)
+{
+    _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames are kept as they come");
+    void *frames[MT_MAX_STACK_DEPTH + MT_LAYER_FRAMES];
+    stack s = walk(site, frames, depth_wanted + MT_OWN_FRAMES);
+    if (!s.depth)
+        s = walk(site, frames, depth_wanted + MT_LAYER_FRAMES);
+    if (!s.depth)
+        return site; // the stack cannot be walked from here
+    uint64_t h = hash(s);
+    mt_l_stack *r = atomic_load_explicit(probe(s, h), memory_order_acquire);
+    if (!r)
+        r = add(s, h);
+    if (r)
+        return MT_STACK_SITE | r->id;
+    mt_lost(&mt_header->lost_stacks, 1);
+    return site;
+}
