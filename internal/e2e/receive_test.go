@@ -10,17 +10,33 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// conservation is what `mpitrace report --json` says of the only job in dir.
-func conservation(t *testing.T, dir string) *aggregate.Conservation {
+// conservations is what `mpitrace report --json` says of the jobs in dir.
+func conservations(t *testing.T, dir string) []*aggregate.Conservation {
 	t.Helper()
-	var report struct{ Jobs []aggregate.Summary }
+	var report struct {
+		Jobs []struct{ Conservation *aggregate.Conservation }
+	}
 	if err := json.Unmarshal([]byte(succeed(t, nil, mpitrace, "report", "--json", dir).stdout), &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Jobs) != 1 || report.Jobs[0].Conservation == nil {
-		t.Fatalf("%d jobs in the report", len(report.Jobs))
+	var out []*aggregate.Conservation
+	for _, j := range report.Jobs {
+		if j.Conservation == nil {
+			t.Fatal("a job without the check")
+		}
+		out = append(out, j.Conservation)
 	}
-	return report.Jobs[0].Conservation
+	return out
+}
+
+// conservation is that of the only job.
+func conservation(t *testing.T, dir string) *aggregate.Conservation {
+	t.Helper()
+	jobs := conservations(t, dir)
+	if len(jobs) != 1 {
+		t.Fatalf("%d jobs in the report", len(jobs))
+	}
+	return jobs[0]
 }
 
 // setAside sums up what ranks set aside, by kind; kinds without are left out.

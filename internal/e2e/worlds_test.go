@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -53,5 +54,18 @@ func TestSpawned(t *testing.T) {
 			}
 			diff(t, "flows", 0, len(p.Traffic().Flows))
 		}
+		checkOtherWorlds(t, j)
 	})
+}
+
+// checkOtherWorlds requires that the check of the parents says what it could not
+// compare: they send 4 messages of 100 bytes, and get 2 of 7.
+func checkOtherWorlds(t *testing.T, j job) {
+	t.Helper()
+	c := conservations(t, j.dir)[0] // the first to start
+	if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 {
+		t.Errorf("verdict %q of %d pairs, want none compared", c.Verdict, c.Pairs)
+	}
+	diff(t, "other worlds", aggregate.Exchange{Sent: aggregate.Volume{Bytes: 400, Messages: 4},
+		Received: aggregate.Volume{Bytes: 14, Messages: 2}}, c.OtherWorlds)
 }
