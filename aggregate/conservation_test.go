@@ -130,6 +130,14 @@ var conservationCases = []struct {
 		return ps
 	}, "conservation: partial, no difference in 4 pairs with 10 point-to-point messages (109 B) compared\n" +
 		"not compared: 2 pairs with rank 3: requests not followed\n"},
+	{"calls were not recorded", func(ps []*profile.Profile) []*profile.Profile {
+		ps[2].Losses.Calls, ps[2].Losses.Damaged, ps[3].Losses.Damaged = 1, 1, 2
+		return ps
+	}, "conservation: partial, no difference in 1 pair with 3 point-to-point messages (30 B) compared\n" +
+		"not compared: 5 pairs with ranks 2-3: damaged recording\n"},
+	{"nothing can be compared", func(ps []*profile.Profile) []*profile.Profile { return ps[:1] },
+		"conservation: unknown, no pair could be compared\n" +
+			"not compared: 3 pairs with ranks 1-3: not recorded\n"},
 	{"messages to another world", func(ps []*profile.Profile) []*profile.Profile {
 		ps[2].Comms[1].Members.List = []int32{profile.PeerElsewhere, 2}
 		ps[2].Rows[7] = profile.Row{Call: "Send", Class: profile.P2P, Direction: profile.Send, Comm: 1, Peer: 0, Messages: 4, Bytes: 9}
