@@ -171,7 +171,7 @@ func summarize(profiles []*profile.Profile) *Summary {
 		s.Totals.Messages += c.Messages
 		s.Totals.Bytes += c.Bytes
 		s.Totals.TimeNs += c.TimeNs
-		if setsUp(c.Call) {
+		if profile.SetsUp(c.Call) {
 			s.InitFinalizeTimeS += seconds(c.TimeNs)
 		}
 	}
@@ -185,15 +185,10 @@ func libraryLine(version string) string {
 	return strings.Join(strings.Fields(firstLine(version)), " ")
 }
 
-// setsUp tells the calls that are in neither MPI time nor application time.
-func setsUp(call string) bool {
-	return call == "Init" || call == "Init_thread" || call == "Finalize"
-}
-
 func timesOf(p *profile.Profile) RankTimes {
 	var inMPI uint64
 	for i := range p.Rows {
-		if !setsUp(p.Rows[i].Call) {
+		if !profile.SetsUp(p.Rows[i].Call) {
 			inMPI += p.Rows[i].TimeNs
 		}
 	}

@@ -152,7 +152,7 @@ func shareText(ranks []RankTimes, o TextOptions) string {
 func (s *Summary) setUpCalls() string {
 	var names []string
 	for _, c := range s.Calls {
-		if setsUp(c.Call) {
+		if profile.SetsUp(c.Call) {
 			names = append(names, c.Call)
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Summary) tables(w io.Writer, o TextOptions) {
 	switch {
 	case len(s.Calls) == 0:
 		fmt.Fprintln(w, "\nno MPI calls")
-	case !slices.ContainsFunc(s.Calls, func(c CallTotals) bool { return !setsUp(c.Call) }):
+	case !slices.ContainsFunc(s.Calls, func(c CallTotals) bool { return !profile.SetsUp(c.Call) }):
 		fmt.Fprintf(w, "\nno MPI calls but %s\n", setUp)
 	default:
 		s.callsText(w, o)
@@ -179,7 +179,7 @@ func (s *Summary) callsText(w io.Writer, o TextOptions) {
 	t := table{{"call", "calls", "time", "% of MPI", "mean", "msgs sent", "sent", "received"}}
 	rest := 0
 	for _, c := range s.Calls {
-		if setsUp(c.Call) {
+		if profile.SetsUp(c.Call) {
 			continue
 		}
 		if len(t) > textCalls {

@@ -192,6 +192,16 @@ const (
 // empty message, k+1 for 2^k <= size < 2^(k+1).
 const NumSizeClasses = 65
 
+// SetsUp tells the calls that open and close MPI: they are shown apart, and are
+// in neither MPI time nor application time.
+func SetsUp(call string) bool {
+	switch call {
+	case "Init", "Init_thread", "Finalize", "Session_init", "Session_finalize":
+		return true
+	}
+	return false
+}
+
 // Row is one fact: all calls under one key.
 //
 // Sums over any selection of rows are meaningful. Calls is how often the

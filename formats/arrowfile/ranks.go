@@ -44,9 +44,7 @@ func span(from, to int64) (uint64, bool) {
 // mpiNs is the time in MPI calls, Init and Finalize apart.
 func mpiNs(p *profile.Profile) (sum uint64) {
 	for i := range p.Rows {
-		switch p.Rows[i].Call {
-		case "Init", "Init_thread", "Finalize":
-		default:
+		if !profile.SetsUp(p.Rows[i].Call) {
 			sum += p.Rows[i].TimeNs
 		}
 	}

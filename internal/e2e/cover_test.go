@@ -45,11 +45,11 @@ func TestPersistentCollectivesBeforeTheStandard(t *testing.T) {
 func TestMPI41(t *testing.T) {
 	mpi41 := func(m implementation) bool { return m.name == "mpich5" } // the others are older
 	withEach(t, mpi41, func(t *testing.T, m implementation) {
-		sends := messages(0, 1, 10, 20, 30)
+		sends := messages(0, 1, 10, 20, 30, 40)
 		ranks := m.run(t, 2, m.compile(t, "mpi41")).ranks
 		want{
-			sent:     map[string]volumes{"Send": sends, "Ibsend": message(0, 1, 40)},
-			received: map[string]volumes{"Irecv": sends, "Recv": message(0, 1, 40)},
+			sent:     map[string]volumes{"Send": sends, "Ibsend": message(0, 1, 50)},
+			received: map[string]volumes{"Irecv": sends, "Recv": message(0, 1, 50)},
 			calls: map[string][]uint64{
 				"Comm_attach_buffer": {1, 1}, "Comm_flush_buffer": {1, 0}, "Comm_detach_buffer": {1, 1},
 			},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -19,9 +20,11 @@ func TestPartitioned(t *testing.T) {
 	})
 }
 
+// Debian's MPICH fails in Comm_spawn, with and without us.
+func spawns(m implementation) bool { return m.name != "mpich" }
+
 // What goes to another world is counted, and never taken for a rank of this one.
 func TestSpawned(t *testing.T) {
-	spawns := func(m implementation) bool { return m.name != "mpich" } // Debian's fails, with and without us
 	withEach(t, spawns, func(t *testing.T, m implementation) {
 		j := record(t, nil, m.launch(2, m.compile(t, "spawned"))...)
 		if j.code != 0 {
@@ -68,4 +71,71 @@ func checkOtherWorlds(t *testing.T, j job) {
 	}
 	diff(t, "other worlds", aggregate.Exchange{Sent: aggregate.Volume{Bytes: 400, Messages: 4},
 		Received: aggregate.Volume{Bytes: 14, Messages: 2}}, c.OtherWorlds)
+}
+
+// The children are preloaded by hand: what spawns them is the MPI's launcher.
+func TestSpawnedChildren(t *testing.T) {
+	withEach(t, spawns, func(t *testing.T, m implementation) {
+		lib := strings.TrimSpace(succeed(t, nil, mpitrace, "build", "--print-path", "--cc", m.cc).stdout)
+		dir := t.TempDir()
+		succeed(t, nil, m.launch(2, m.compile(t, "spawned"), "LD_PRELOAD="+lib, "MPITRACE_DIR="+dir)...)
+		children := readRecordings(t, dir)
+		if len(children) != 2 {
+			t.Fatalf("%d recordings of 2 children", len(children))
+		}
+		for _, p := range children {
+			checkChild(t, p)
+		}
+	})
+}
+
+// checkChild requires that a child knows those that spawned it as another world,
+// by the name that MPI gives them.
+func checkChild(t *testing.T, p *profile.Profile) {
+	t.Helper()
+	c := named(t, p, "MPI_COMM_PARENT")
+	if !c.Inter || c.Found {
+		t.Errorf("child %d: %+v, want an intercommunicator known from the start", p.Rank, c)
+	}
+	diff(t, "members", []int{0, 1}, c.Members.Ranks())
+	diff(t, "parents", []int{profile.PeerElsewhere, profile.PeerElsewhere}, c.Remote.Ranks())
+	var received, sent profile.Volume
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if r.Comm < 0 || &p.Comms[r.Comm] != c {
+			continue
+		}
+		switch r.Direction {
+		case profile.Recv:
+			received.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+		case profile.Send:
+			sent.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+		}
+	}
+	diff(t, "received from the parents", profile.Volume{Bytes: 200, Count: 2}, received)
+	diff(t, "sent to them", profile.Volume{Bytes: 7, Count: 1}, sent)
+}
+
+// What a socket joins is of the same world here, and known to both.
+func TestJoined(t *testing.T) {
+	joins := func(m implementation) bool { return m.name != "mpich" } // Debian's opens no port, with and without us
+	withEach(t, joins, func(t *testing.T, m implementation) {
+		ranks := m.run(t, 2, m.compile(t, "joined")).ranks
+		diff(t, "sent over it", message(0, 1, 11), pointToPointBy(ranks, "Comm_join"))
+		checkReceived(t, ranks)
+		diff(t, "id", madeBy(t, ranks[0], "Comm_join").ID, madeBy(t, ranks[1], "Comm_join").ID)
+	})
+}
+
+// pointToPointBy is what was sent on the communicators of one constructor.
+func pointToPointBy(ranks []*profile.Profile, constructor string) volumes {
+	sent := volumes{}
+	for _, p := range ranks {
+		p.EachFlow(func(row *profile.Row, f profile.Flow) {
+			if f.Kind == profile.External && p.Comms[row.Comm].Constructor == constructor {
+				sent.add(f.From, f.To, f.Bytes, f.Messages)
+			}
+		})
+	}
+	return sent
 }

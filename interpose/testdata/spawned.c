@@ -1,6 +1,6 @@
 /* Two processes start two more, and talk with them: each parent sends 100 bytes
  * to both children, each child 7 bytes to parent 0. The children are of another
- * world. */
+ * world. Arguments are put before the children's command, after env(1). */
 #include "check.h"
 
 int main(int argc, char **argv)
@@ -16,7 +16,15 @@ int main(int argc, char **argv)
         MPI_Comm_disconnect(&parent);
         return MPI_Finalize();
     }
-    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    char *program = argv[0], **arguments = MPI_ARGV_NULL;
+    if (argc > 1) { /* env, what the arguments set, and the program itself */
+        for (int i = 1; i < argc; i++)
+            argv[i - 1] = argv[i];
+        argv[argc - 1] = program;
+        program = "env";
+        arguments = argv;
+    }
+    MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
     for (int to = 0; to < 2; to++)
         send_bytes(100, to, children);
     char data[7];
