@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 // sitesText writes the table of call sites: numbers over all ranks, and the
 // ranks that spent least and most time there.
 func (s *Summary) sitesText(w io.Writer, o TextOptions) {
-	sites := slices.DeleteFunc(slices.Clone(s.CallSites), func(c CallSite) bool { return setsUp(c.Call) })
+	sites := slices.DeleteFunc(slices.Clone(s.CallSites), func(c CallSite) bool { return profile.SetsUp(c.Call) })
 	if len(sites) == 0 || o.Sites == 0 {
 		return
 	}

@@ -31,7 +31,7 @@ func sliceTotals(profiles []*profile.Profile) []SliceTotals {
 		}
 		for _, r := range p.Rows {
 			of := byIndex[r.Slice]
-			if of == nil || setsUp(r.Call) {
+			if of == nil || profile.SetsUp(r.Call) {
 				continue
 			}
 			if r.Direction == profile.Recv {
