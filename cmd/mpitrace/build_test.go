@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What build tells of its library is what nm(1) finds in it.
+func TestBuildTellsTheCoverage(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		got := call("build", "--cc", m.cc, "--coverage")
+		if got.code != 0 {
+			t.Fatalf("got %+v", got)
+		}
+		head, list, _ := strings.Cut(strings.TrimSpace(got.stdout), "recorded,")
+		lib := strings.Fields(strings.Split(head, "\n")[0])
+		symbols, err := exec.Command("nm", "-D", "--defined-only", lib[len(lib)-1]).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		exported := len(regexp.MustCompile(` T MPIX?_`).FindAll(symbols, -1))
+		recorded := regexp.MustCompile(`(?m)^  (MPIX?_\w+) +recorded`).FindAllStringSubmatch(list, -1)
+		if len(recorded) != exported || !strings.HasSuffix(strings.TrimSpace(head), fmt.Sprintf(": %d", exported)) {
+			t.Errorf("%q and %d functions listed as recorded; nm has %d", head, len(recorded), exported)
+		}
+		for _, r := range recorded {
+			if !strings.Contains(string(symbols), " T "+r[1]+"\n") {
+				t.Errorf("%s is said to be recorded, and is not in the library", r[1])
+			}
+		}
+		if !regexp.MustCompile(`(?m)^  MPI_Comm_rank +left alone: reads local state`).MatchString(list) {
+			t.Errorf("no reason for MPI_Comm_rank in\n%s", list)
+		}
+		short := call("build", "--cc", m.cc)
+		if !strings.Contains(short.stdout, "left alone") || strings.Contains(short.stdout, "MPI_Comm_rank") {
+			t.Errorf("without --coverage: got %q", short.stdout)
+		}
+	})
+}
