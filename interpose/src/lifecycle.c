@@ -203,7 +203,8 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     pthread_mutex_lock(&lock);
     if (rc == MPI_SUCCESS && can_open()) {
         threads_may_meet(); // each session may have another level
-        mt_world_session(*session);
+        if (!mt_world_session(*session))
+            open_models--; // its end will not be known either
         opened();
     }
     pthread_mutex_unlock(&lock);
@@ -302,17 +303,21 @@ void mt_finalized(mt_span *s, int rc)
 #if MT_HAVE_Session_init
 bool mt_session_finalizing(MPI_Session session)
 {
-    closing();
-    return mt_world_session_leaving(session);
+    bool known = mt_world_session_leaving(session);
+    if (known)
+        closing();
+    return known;
 }
 
 void mt_session_finalized(mt_span *s, int rc, const MPI_Session *session)
 {
     if (!mt_on())
         return;
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && session)
         closed(s);
-    else if (session)
+    else if (s->thread)
+        mt_book_bare(s);
+    if (rc != MPI_SUCCESS && session)
         mt_world_session(*session); // it is still open
 }
 #endif

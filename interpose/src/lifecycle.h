@@ -17,8 +17,8 @@ void mt_finalized(mt_span *s, int rc);
 #if MT_HAVE_Session_init
 // A session is opened as MPI is by MPI_Init, between mt_enter_init and this;
 // and closed. The recording ends with whatever is finalized last, and goes on
-// if a session is opened after that. The world may be known from a session
-// (`known`), or not.
+// if a session is opened after that. `known` is NULL for a session whose opening
+// was not seen.
 void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session);
 bool mt_session_finalizing(MPI_Session session);
 void mt_session_finalized(mt_span *s, int rc, const MPI_Session *known);

@@ -36,7 +36,10 @@ void mt_world_close(void)
 }
 
 #if MT_HAVE_Session_init
-static MPI_Session *sessions; // those that have the set
+static struct session {
+    MPI_Session handle;
+    bool has_world_set;
+} *sessions;
 static int session_count, session_capacity;
 
 // Asking for a process set that is not there would raise the session's error
@@ -62,32 +65,33 @@ static bool has_world_set(MPI_Session session)
 static bool session_group(MPI_Group *group)
 {
     for (int i = 0; i < session_count; i++)
-        if (mt_pmpi.Group_from_session_pset(sessions[i], "mpi://WORLD", group) == MPI_SUCCESS)
+        if (sessions[i].has_world_set &&
+            mt_pmpi.Group_from_session_pset(sessions[i].handle, "mpi://WORLD", group) == MPI_SUCCESS)
             return true;
     return false;
 }
 
-static void keep(MPI_Session session)
+static bool keep(MPI_Session session)
 {
     if (session_count == session_capacity) {
-        MPI_Session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
+        struct session *wider = realloc(sessions, (size_t)(session_capacity + 16) * sizeof *wider);
         if (!wider) {
             mt_lost(&mt_header->lost_comms, 1); // those that only this session can describe
-            return;
+            return false;
         }
         sessions = wider;
         session_capacity += 16;
     }
-    sessions[session_count++] = session;
+    sessions[session_count++] = (struct session){session, has_world_set(session)};
+    return true;
 }
 
-void mt_world_session(MPI_Session session)
+bool mt_world_session(MPI_Session session)
 {
     MPI_Group group;
     int rank = -1, size = -1;
     pthread_mutex_lock(&lock);
-    if (has_world_set(session))
-        keep(session);
+    bool kept = keep(session);
     if (mt_world_rank < 0 && session_group(&group)) {
         if (mt_pmpi.Group_rank(group, &rank) == MPI_SUCCESS && mt_pmpi.Group_size(group, &size) == MPI_SUCCESS)
             is(rank, size);
@@ -96,6 +100,7 @@ void mt_world_session(MPI_Session session)
     if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
         is(rank, size);
     pthread_mutex_unlock(&lock);
+    return kept;
 }
 
 bool mt_world_session_leaving(MPI_Session session)
@@ -103,7 +108,7 @@ bool mt_world_session_leaving(MPI_Session session)
     bool found = false;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < session_count && !found; i++)
-        if (sessions[i] == session) {
+        if (sessions[i].handle == session) {
             sessions[i] = sessions[--session_count];
             found = true;
         }

@@ -13,8 +13,8 @@ void mt_world_close(void);
 bool mt_world_translate(MPI_Group group, int n, const int ranks[], int world_ranks[]);
 
 #if MT_HAVE_Session_init
-// A session was opened; it is being closed (false if it was not known).
-void mt_world_session(MPI_Session session);
+// A session was opened; it is being closed. False if it is not known.
+bool mt_world_session(MPI_Session session);
 bool mt_world_session_leaving(MPI_Session session);
 #endif
 
