@@ -12,7 +12,7 @@ import (
 
 const (
 	textWidth = 100 // of the table of call sites
-	minSite   = 24  // of its first column
+	minSite   = 16  // of its first column
 )
 
 // sitesText writes the table of call sites: numbers over all ranks, and the

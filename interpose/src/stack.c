@@ -115,12 +115,13 @@ static mt_l_stack *add(stack s, uint64_t h)
 }
 
 // The frames from `site` on. What lies before is ours, and the MPI's Fortran
-// layer, if there is one.
-static stack walk(uint64_t site, void **frames, int size)
+// layer, if there is one. Depth 0 says that they are not among the first `size`,
+// or not as many as are wanted.
+MT_INLINE stack walk(uint64_t site, void **frames, int size)
 {
     int n = backtrace(frames, size);
     for (int i = 0; i < n; i++)
-        if ((uint64_t)(uintptr_t)frames[i] == site) {
+        if ((uint64_t)(uintptr_t)frames[i] == site && (i + depth_wanted <= n || n < size)) {
             int depth = n - i < depth_wanted ? n - i : depth_wanted;
             return (stack){(uint32_t)depth, (const uint64_t *)(void *)&frames[i]};
         }

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sendrecvs are the call sites of Sendrecv: the functions of each stack, from
+// the inside, with its calls.
+func sendrecvs(sites []aggregate.CallSite) map[string]uint64 {
+	out := map[string]uint64{}
+	for _, c := range sites {
+		if c.Call != "Sendrecv" {
+			continue
+		}
+		names := []string{c.Function}
+		for _, caller := range c.Callers {
+			names = append(names, caller.Function)
+		}
+		out[strings.Join(names, " < ")] += c.Calls
+	}
+	return out
+}
+
+func TestStacks(t *testing.T) {
+	for depth, want := range map[string]map[string]uint64{
+		"0": {"pass": 61},
+		"2": {"pass < often": 60, "pass < seldom": 1},
+		"3": {"pass < often < main": 30, "pass < often < seldom": 30, "pass < seldom < main": 1},
+		// Above main there is nothing to see.
+		"9": {"pass < often < main": 30, "pass < often < seldom < main": 30, "pass < seldom < main": 1},
+	} {
+		t.Run(depth, func(t *testing.T) {
+			withEach(t, anyMPI, func(t *testing.T, m implementation) {
+				j := record(t, []string{"--stack", depth}, m.launch(1, m.compile(t, "stacks"))...)
+				checkWhole(t, 1, j)
+				diff(t, "calls", want, sendrecvs(callSites(t, j.dir)))
+				// Bytes are what they are without stacks: 30 of 2, 1 of 5, 30 of 6.
+				diff(t, "bytes", 30*2+5+30*6, sentBytes(j.ranks[0]))
+				succeed(t, nil, toMatrix, j.dir, "-o", filepath.Join(t.TempDir(), "m"))
+			})
+		})
+	}
+}
+
+func sentBytes(p *profile.Profile) (sum uint64) {
+	for i := range p.Rows {
+		if p.Rows[i].Direction == profile.Send {
+			sum += p.Rows[i].Bytes
+		}
+	}
+	return sum
+}
+
+// TestStacksWithoutEnd makes more stacks than are kept: 2 to the 17th.
+func TestStacksWithoutEnd(t *testing.T) {
+	const levels, kept = 17, 1 << 16
+	m := implementations()[0]
+	j := record(t, []string{"--stack", "32"}, m.launch(1, m.compile(t, "stacks"), "17")...)
+	if j.code != 0 || len(j.ranks) != 1 {
+		t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
+	}
+	p := j.ranks[0]
+	// Finalize's stack may be one of those that had no room.
+	if len(p.Stacks) != kept || p.Losses.Stacks < 1<<levels-kept || p.Losses.Stacks > 1<<levels-kept+4 {
+		t.Errorf("%d stacks and %d calls without, want %d and %d", len(p.Stacks), p.Losses.Stacks, kept, 1<<levels-kept)
+	}
+	var calls uint64
+	for i := range p.Rows {
+		if p.Rows[i].Call == "Sendrecv" {
+			calls += p.Rows[i].Calls
+		}
+	}
+	if calls != 1<<levels {
+		t.Errorf("%d calls, want %d", calls, 1<<levels)
+	}
+	if !strings.Contains(j.stderr, "not the callers that were asked for") {
+		t.Errorf("the report does not tell:\n%s", j.stderr)
+	}
+	if deep := slices.MaxFunc(slices.Collect(maps.Values(p.Stacks)), func(a, b []uint64) int { return len(a) - len(b) }); len(deep) < levels+2 {
+		t.Errorf("the deepest stack has %d frames, want %d and those above main", len(deep), levels+2)
+	}
+}
