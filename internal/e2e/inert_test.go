@@ -188,37 +188,3 @@ func TestByHand(t *testing.T) {
 		})
 	}
 }
-
-// TestSanitized runs the test programs and the library with the compiler's
-// checks of addresses and of undefined behaviour.
-func TestSanitized(t *testing.T) {
-	const sanitize = "-fsanitize=address,undefined"
-	programs := map[string]int{
-		"sends": 2, "persistent": 2, "matched": 2, "completion": 3, "collectives": 4, "in_place": 4,
-		"neighbors": 4, "graphs": 4, "intercomm": 5, "constructors": 4, "reuse": 4, "late_receive": 2,
-		"type_reuse": 2, "errors": 2, "cancel": 2, "pcontrol": 2, "threads": 2, "self": 2,
-	}
-	withEach(t, debian, func(t *testing.T, m implementation) {
-		lib := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g")
-		for name, n := range programs {
-			t.Run(name, func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), "run")
-				program := m.compile(t, name, sanitize)
-				// The MPIs leak, and the runtime wants to come first.
-				options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
-				if strings.HasSuffix(name, "reuse") { // of memory that the runtime would hold back
-					options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
-				}
-				env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
-				out := succeed(t, nil, m.launch(n, preload(lib, env, program)...)...)
-				if report := out.stdout + out.stderr; strings.Contains(report, "Sanitizer") ||
-					strings.Contains(report, "runtime error") {
-					t.Errorf("%s", report)
-				}
-				if ranks := readRecordings(t, dir); len(ranks) != n {
-					t.Errorf("%d recordings of %d ranks\n%s", len(ranks), n, out.stderr)
-				}
-			})
-		}
-	})
-}

@@ -2,7 +2,11 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
 )
 
 func TestThreads(t *testing.T) {
@@ -58,13 +62,52 @@ func threadReceives(n uint64) want {
 func TestThreadEnds(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 1, m.compile(t, "thread_ends")).ranks
-		v := volumes{}
-		for k := range 200 {
-			v.add(0, 0, uint64(k), 1)
-		}
-		sendrecvs(v).check(t, ranks)
+		threadEnds().check(t, ranks)
 		if n := ranks[0].Threads; n < 1 || n > 9 {
 			t.Errorf("%d tables of at most 9 threads at a time", n)
+		}
+	})
+}
+
+func threadEnds() want {
+	v := volumes{}
+	for k := range 200 {
+		v.add(0, 0, uint64(k), 1)
+	}
+	return sendrecvs(v)
+}
+
+// TestRaces runs the library and programs of many threads with the compiler's
+// check of races: any report but of the MPI's own is an exit status of 66.
+func TestRaces(t *testing.T) {
+	const sanitize = "-fsanitize=thread"
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		testenv.Need(t, "setarch")
+		lib := m.library(t, sanitize, "-O1", "-g")
+		for _, c := range []struct {
+			name, argument string
+			ranks          int
+			want           want
+		}{
+			{"thread_sends", "1000", 2, threadSends(1000)}, {"thread_receives", "100", 2, threadReceives(100)},
+			{"thread_ends", "", 1, threadEnds()},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "run")
+				// The runtime takes addresses that PMIx wants, and knows no
+				// randomized ones, nor UCX's hooks of malloc.
+				env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_INTERVAL=10ms", "UCX_MEM_EVENTS=no", "PMIX_MCA_gds=hash",
+					"TSAN_OPTIONS=report_signal_unsafe=0:suppressions=" + filepath.Join(root, "internal", "e2e", "testdata", "tsan.supp")}
+				if m.name == "mpich5" { // maps shared memory where the runtime has no shadow for it
+					env = append(env, "UCX_TLS=tcp,self")
+				}
+				command := append([]string{"setarch", "-R"}, preload(lib, env, m.compile(t, c.name, sanitize), c.argument)...)
+				out := succeed(t, nil, m.launch(c.ranks, command...)...)
+				if text := out.stdout + out.stderr; strings.Contains(text, "ThreadSanitizer") {
+					t.Error(text)
+				}
+				c.want.check(t, readRecordings(t, dir))
+			})
 		}
 	})
 }

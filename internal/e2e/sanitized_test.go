@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unsanitized are the programs of interpose/testdata that are not run with the
+// compiler's checks, and why.
+var unsanitized = map[string]string{
+	"announce":     "runs until it is killed",
+	"ends":         "does not finalize",
+	"full":         "limits the size of files, which the runtime needs",
+	"host":         "is no MPI program",
+	"init_library": "is built in two parts",
+	"intervals":    "is bound to the clock",
+	"no_mpi":       "is no MPI program",
+	"nulls":        "passes wrong pointers",
+	"phase_part":   "is a part of phase_parts",
+	"phase_parts":  "is built in several parts",
+	"plugin":       "is a library",
+	"spawned":      "has children that a launcher gives no environment",
+}
+
+// lacks tells why an MPI cannot run a program, with and without the library.
+func (m implementation) lacks(program string) string {
+	switch {
+	case !m.mpi4 && (program == "isendrecv" || program == "partitioned"):
+		return "has no MPI 4"
+	case !m.large && program == "large":
+		return "has no large counts"
+	}
+	return ""
+}
+
+var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
+
+// TestSanitized runs the test programs and the library with the compiler's
+// checks of addresses and of undefined behaviour.
+func TestSanitized(t *testing.T) {
+	const sanitize = "-fsanitize=address,undefined"
+	paths, err := filepath.Glob(filepath.Join(root, "interpose", "testdata", "*.c"))
+	if err != nil || len(paths) < 40 {
+		t.Fatalf("%d programs, %v", len(paths), err)
+	}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		lib := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g")
+		for _, path := range paths {
+			name := strings.TrimSuffix(filepath.Base(path), ".c")
+			if unsanitized[name] != "" || m.lacks(name) != "" {
+				continue
+			}
+			found := ranksOf.FindStringSubmatch(string(readAll(t, path)))
+			if found == nil {
+				t.Errorf("%s does not say how many ranks it takes", path)
+				continue
+			}
+			n, _ := strconv.Atoi(found[1] + found[2])
+			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compile(t, name, sanitize)) })
+		}
+	})
+}
+
+func (m implementation) runSanitized(t *testing.T, lib string, n int, name, program string) {
+	dir := filepath.Join(t.TempDir(), "run")
+	// The MPIs leak, and the runtime wants to come first.
+	options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
+	if strings.HasSuffix(name, "reuse") { // of memory that the runtime would hold back
+		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
+	}
+	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
+		"thread_sends": "1000", "thread_receives": "100"}
+	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
+	out := succeed(t, nil, m.launch(n, preload(lib, env, program, arguments[name])...)...)
+	if report := out.stdout + out.stderr; strings.Contains(report, "Sanitizer") || strings.Contains(report, "runtime error") {
+		t.Errorf("%s", report)
+	}
+	if ranks := readRecordings(t, dir); len(ranks) != n {
+		t.Errorf("%d recordings of %d ranks\n%s", len(ranks), n, out.stderr)
+	}
+}
