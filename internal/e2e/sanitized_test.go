@@ -22,7 +22,9 @@ var unsanitized = map[string]string{
 	"phase_part":   "is a part of phase_parts",
 	"phase_parts":  "is built in several parts",
 	"plugin":       "is a library",
+	"sizes":        "moves 3 GiB, which takes minutes so",
 	"spawned":      "has children that a launcher gives no environment",
+	"unmatched":    "does not finalize",
 }
 
 // lacks tells why an MPI cannot run a program, with and without the library.
