@@ -26,7 +26,7 @@ func bindings() []binding {
 	return []binding{
 		{"mpif.h", append([]string{"-DFORM=1"}, unchecked...)},
 		{"mpi", append([]string{"-DFORM=2"}, unchecked...)},
-		{"mpi_f08", []string{"-DFORM=3", "-Wall", "-Werror"}},
+		{"mpi_f08", []string{"-DFORM=3", "-Wall", "-Werror", "-Wno-unused-variable"}},
 	}
 }
 
@@ -112,4 +112,118 @@ func TestFortranHalo(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However a receive is completed, and whether the program reads its status or
+// not, it is known what came and from whom.
+func TestFortranCompletion(t *testing.T) {
+	moved := volumes{}
+	for round := range 18 {
+		moved = moved.plus(message(1, 0, 100+round)).plus(message(2, 0, 200+round))
+	}
+	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
+		ranks := m.run(t, 3, m.compileFortran(t, b, "fortran_completion")).ranks
+		want{
+			sent:     map[string]volumes{"Send": moved},
+			received: map[string]volumes{"Irecv": moved},
+			calls: map[string][]uint64{
+				"Irecv": {36, 0, 0}, "Wait": {4, 0, 0}, "Waitall": {4, 0, 0}, "Waitany": {4, 0, 0}, "Send": {0, 18, 18},
+			},
+		}.check(t, ranks)
+		for _, call := range []string{"Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_get_status"} {
+			if n := callsBy(ranks)[call]; n == nil || n[0] < 2 {
+				t.Errorf("calls of %s: %v, want some on rank 0", call, n)
+			}
+		}
+	})
+}
+
+func TestFortranPointToPoint(t *testing.T) {
+	const integers, reals, doubles = 4, 4, 8
+	simple := messages(0, 1, 10*integers, 50*integers, 12) // shapes: an array, a section, characters
+	simple = simple.plus(messages(0, 1, 8*integers, 4*(integers+doubles), 7*integers))
+	for k := 11; k <= 15; k++ { // probes
+		simple = simple.plus(message(0, 1, k*integers))
+	}
+	simple = simple.plus(message(0, 1, 18*integers)) // paused
+	swapped := message(0, 1, 5*integers).plus(message(1, 0, 10*integers))
+	replaced := message(0, 1, 6*integers).plus(message(1, 0, 6*integers))
+	// Nine integers thrice, then both requests twice at once and once each.
+	started, startedAll := messages(0, 1, 9*integers, 9*integers, 9*integers, 9*integers, 8*integers),
+		messages(0, 1, 9*integers, 8*integers).times(2)
+	matched := messages(0, 1, 11*integers, 13*integers)
+	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
+		want{
+			sent: map[string]volumes{
+				"Send": simple, "Ssend": message(0, 1, doubles), "Isend": message(0, 1, 12*reals),
+				"Sendrecv": swapped, "Sendrecv_replace": replaced, "Start": started, "Startall": startedAll,
+			},
+			received: map[string]volumes{
+				"Recv": messages(0, 1, 10*integers, doubles, 12*reals, 50*integers, 12, 8*integers,
+					4*(integers+doubles), 7*integers, 14*integers, 15*integers, 18*integers),
+				"Sendrecv": swapped, "Sendrecv_replace": replaced, "Start": started, "Startall": startedAll,
+				"Mrecv": matched, "Imrecv": message(0, 1, 12*integers),
+			},
+			calls: map[string][]uint64{
+				"Send": {13, 0}, "Recv": {0, 12}, "Sendrecv": {1, 1}, "Sendrecv_replace": {1, 1}, "Start": {5, 5},
+				"Startall": {2, 2}, "Waitall": {2, 2}, "Request_free": {2, 2}, "Mprobe": {0, 2}, "Mrecv": {0, 2},
+				"Imrecv": {0, 1}, "Probe": {0, 1}, "Type_commit": {3, 3}, "Type_free": {3, 3},
+				"Type_create_hindexed": {1, 1}, "Type_create_struct": {1, 1}, "Type_contiguous": {1, 1},
+				"Pcontrol": {1, 1}, // the others while recording is off
+			},
+		}.check(t, m.run(t, 2, m.compileFortran(t, b, "fortran_p2p")).ranks)
+	})
+}
+
+// sentInFortran is what fortran_collectives.F90 sends.
+func sentInFortran() map[string]volumes {
+	const integers = 4
+	everyone := func(n int) volumes { return toOthers(3, size(n*integers)) }
+	higher := func(n int) volumes {
+		return message(0, 1, n*integers).plus(message(0, 2, n*integers)).plus(message(1, 2, n*integers))
+	}
+	ring := message(0, 1, 5*integers).plus(message(1, 2, 5*integers)).plus(message(2, 0, 5*integers))
+	line := volumes{}
+	for _, pair := range [][2]int{{0, 1}, {1, 0}, {1, 2}, {2, 1}} {
+		line = line.plus(message(pair[0], pair[1], 2*integers))
+	}
+	return map[string]volumes{
+		// By rank 1; by the first of the reversed ones, which is 2; over the intercommunicator.
+		"Bcast":              fromRoot(3, 1, each(40)).plus(fromRoot(3, 2, each(20))).plus(fromRoot(3, 0, each(20))),
+		"Reduce":             toRoot(3, 2, each(9*integers)).plus(toRoot(3, 2, each(8*integers))),
+		"Allgather":          everyone(4).times(2),
+		"Scan":               higher(3),
+		"Exscan":             higher(2),
+		"Reduce_scatter":     toOthers(3, func(_, to int) int { return (to + 1) * integers }),
+		"Gatherv":            toRoot(3, 0, func(from int) int { return (from + 1) * integers }),
+		"Barrier":            everyone(0),
+		"Alltoallv":          toOthers(3, func(_, to int) int { return (to + 1) * integers }),
+		"Alltoallw":          toOthers(3, func(_, to int) int { return (to + 2) * integers }),
+		"Ibarrier":           everyone(0),
+		"Iallreduce":         everyone(7),
+		"Neighbor_allgather": ring,
+		"Neighbor_alltoallv": message(0, 1, 3*integers).plus(message(0, 2, 4*integers)),
+		"Neighbor_alltoall":  line,
+		// On the duplicates, on the group of 1 and 2, and with an operation in Fortran.
+		"Allreduce": everyone(2).plus(everyone(3)).plus(everyone(11)).
+			plus(messages(1, 2, 4*integers)).plus(messages(2, 1, 4*integers)),
+	}
+}
+
+func TestFortranCollectives(t *testing.T) {
+	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
+		ranks := m.run(t, 3, m.compileFortran(t, b, "fortran_collectives")).ranks
+		want{sent: sentInFortran(), calls: map[string][]uint64{
+			"Init_thread": {1, 1, 1}, "Comm_split": {2, 2, 2}, "Comm_dup": {1, 1, 1}, "Comm_idup": {1, 1, 1},
+			"Comm_create_group": {0, 1, 1}, "Intercomm_create": {1, 1, 1}, "Comm_free": {8, 9, 9},
+			"Cart_create": {1, 1, 1}, "Dist_graph_create": {1, 1, 1}, "Dist_graph_create_adjacent": {1, 1, 1},
+			"Neighbor_alltoall": {1, 1, 1}, "Allreduce": {3, 4, 4},
+		}}.check(t, ranks)
+		// How often the MPI applies an operation is its own affair.
+		made, freed := callsBy(ranks)["Info_create"], callsBy(ranks)["Info_free"]
+		diff(t, "calls inside the reduction", made, freed)
+		if made == nil || made[0]+made[1]+made[2] == 0 {
+			t.Error("no call was recorded inside the reduction")
+		}
+	})
 }

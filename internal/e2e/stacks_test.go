@@ -11,9 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sendrecvs are the call sites of Sendrecv: the functions of each stack, from
+// sendrecvSites are the call sites of Sendrecv: the functions of each stack, from
 // the inside, with its calls.
-func sendrecvs(sites []aggregate.CallSite) map[string]uint64 {
+func sendrecvSites(sites []aggregate.CallSite) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, c := range sites {
 		if c.Call != "Sendrecv" {
@@ -40,7 +40,7 @@ func TestStacks(t *testing.T) {
 			withEach(t, anyMPI, func(t *testing.T, m implementation) {
 				j := record(t, []string{"--stack", depth}, m.launch(1, m.compile(t, "stacks"))...)
 				checkWhole(t, 1, j)
-				diff(t, "calls", want, sendrecvs(callSites(t, j.dir)))
+				diff(t, "calls", want, sendrecvSites(callSites(t, j.dir)))
 				// Bytes are what they are without stacks: 30 of 2, 1 of 5, 30 of 6.
 				diff(t, "bytes", 30*2+5+30*6, sentBytes(j.ranks[0]))
 				succeed(t, nil, toMatrix, j.dir, "-o", filepath.Join(t.TempDir(), "m"))

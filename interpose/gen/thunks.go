@@ -25,7 +25,7 @@ func writeThunks(b *bytes.Buffer) error {
 		for _, name := range c.Names() {
 			symbol := calls.Symbol(name)
 			fmt.Fprintf(&names, "    {\"%s\", \"%s\", \"%s\"},\n", symbol, strings.ToLower(symbol), strings.ToUpper(symbol))
-			fmt.Fprintf(&thunks, "\n#if MT_HAVE_%s\nMT_THUNK_PMPI(%s, %d);\n", name, symbol, n*len(kinds))
+			fmt.Fprintf(&thunks, "\n#if MT_HAVE_%s\nMT_THUNK_PMPI(%s, %d, %d);\n", name, symbol, n*len(kinds), c.ID)
 			for k := 2; k < len(kinds); k++ {
 				fmt.Fprintf(&thunks, "MT_THUNK_FORTRAN(\"%s%s\", \"%s%s\", %d, %d);\n", strings.ToLower(symbol), kinds[k],
 					strings.ToUpper(symbol), strings.ToUpper(kinds[k]), n*len(kinds)+k, c.ID)
@@ -34,8 +34,8 @@ func writeThunks(b *bytes.Buffer) error {
 			n++
 		}
 		if c.Large() {
-			fmt.Fprintf(&thunks, "#if MT_HAVE_%s_c\nMT_THUNK_PMPI(MPI_%s_c, %d);\n#endif\n", c.Name, c.Name,
-				(n-len(c.Names()))*len(kinds)+1)
+			fmt.Fprintf(&thunks, "#if MT_HAVE_%s_c\nMT_THUNK_PMPI(MPI_%s_c, %d, %d);\n#endif\n", c.Name, c.Name,
+				(n-len(c.Names()))*len(kinds)+1, c.ID)
 		}
 	}
 	fmt.Fprintf(b, "#include \"calls_gen.h\"\n#include \"fortran.h\"\n#include \"thunks.h\"\n\n"+

@@ -43,8 +43,11 @@ void mt_fortran_missed(void)
 }
 
 #if MT_FORTRAN
-// The names of a call's functions, in the order in which they are tried.
-static const char *const spellings[MT_KINDS][4] = {
+// The names of a call's functions, in the order in which they are tried; those
+// after the kinds are what the layer calls itself.
+enum { MT_LAYER = MT_KINDS };
+
+static const char *const spellings[MT_KINDS + 1][4] = {
     [MT_PMPI_C] = {"P%s"},
     [MT_PMPI_C_LARGE] = {"P%s_c"},
     [MT_MPIF] = {"%s_", "%s__", "%s", "%s"},
@@ -52,6 +55,7 @@ static const char *const spellings[MT_KINDS][4] = {
     [MT_F08TS] = {"%s_f08ts_", "%s_f08ts__", "%s_f08ts", "%s_F08TS"},
     [MT_F08_LARGE] = {"%s_f08_large_", "%s_f08_large__", "%s_f08_large", "%s_F08_LARGE"},
     [MT_F08TS_LARGE] = {"%s_f08ts_large_", "%s_f08ts_large__", "%s_f08ts_large", "%s_F08TS_LARGE"},
+    [MT_LAYER] = {"p%s_", "p%s__", "p%s", "P%s"},
 };
 
 static void *find_spelling(const mt_next_name *name, unsigned kind, void *module)
@@ -67,10 +71,17 @@ static void *find_spelling(const mt_next_name *name, unsigned kind, void *module
     return NULL;
 }
 
-static int match(struct dl_phdr_info *info, size_t size, void *wanted)
+// The addresses of a file.
+typedef struct extent {
+    uint64_t inside; // an address of it
+    uint64_t start, end;
+} extent;
+
+static int measure(struct dl_phdr_info *info, size_t size, void *wanted)
 {
     (void)size;
-    uint64_t address = *(uint64_t *)wanted, start = UINT64_MAX, end = 0;
+    extent *e = wanted;
+    uint64_t start = UINT64_MAX, end = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         uint64_t from = info->dlpi_addr + p->p_vaddr;
@@ -79,20 +90,39 @@ static int match(struct dl_phdr_info *info, size_t size, void *wanted)
         start = from < start ? from : start;
         end = from + p->p_memsz > end ? from + p->p_memsz : end;
     }
-    if (address < start || address >= end)
+    if (e->inside < start || e->inside >= end)
         return 0;
-    mt_watch_set(&mt_layer, start, end - start);
+    e->start = start;
+    e->end = end;
     return 1;
 }
 
-// The layer is the file that has mpi_init_: of several files of Fortran
-// bindings it is the one that calls C, the others call it.
-static void open_layer(void *module)
+// Calls from a file of bindings are looked at more closely from now on, and so
+// are those from whatever lies between two such files.
+static bool watch(void *binding, extent *e)
+{
+    *e = (extent){.inside = (uint64_t)(uintptr_t)binding};
+    if (!binding || !dl_iterate_phdr(measure, e))
+        return false;
+    uint64_t start = atomic_load(&mt_watched.start), size = atomic_load(&mt_watched.size), end = start + size;
+    if (size == 0)
+        mt_watch_set(&mt_watched, e->start, e->end - e->start);
+    else if (e->start < start || e->end > end)
+        mt_watch_set(&mt_watched, e->start < start ? e->start : start,
+                     (e->end > end ? e->end : end) - (e->start < start ? e->start : start));
+    return true;
+}
+
+// The layer is the file that has pmpi_init_ (mpi_init_ may be some tool's): of
+// several files of bindings it is the one that calls C, most of the others call
+// it. Those of mpi_f08 that do not are watched too.
+static void open_layer(void *binding, void *module)
 {
     const mt_next_name init = {"MPI_Init", "mpi_init", "MPI_INIT"};
-    uint64_t address = (uint64_t)(uintptr_t)find_spelling(&init, MT_MPIF, module);
-    if (address && dl_iterate_phdr(match, &address) && atomic_load(&mt_watched.size) == 0)
-        mt_watch_set(&mt_watched, atomic_load(&mt_layer.start), atomic_load(&mt_layer.size));
+    extent e;
+    if (atomic_load(&mt_layer.size) == 0 && watch(find_spelling(&init, MT_LAYER, module), &e))
+        mt_watch_set(&mt_layer, e.start, e.end - e.start);
+    watch(binding, &e);
 }
 
 void *mt_next_find(uint32_t index, uint64_t caller)
@@ -104,8 +134,8 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     pthread_mutex_lock(&lock);
     void *module = mt_resolve_module(caller);
     void *p = find_spelling(&mt_next_names[index / MT_KINDS], kind, module);
-    if (p && ours && kind > MT_PMPI_C_LARGE && atomic_load(&mt_layer.size) == 0)
-        open_layer(module);
+    if (p && ours && kind > MT_PMPI_C_LARGE)
+        open_layer(p, module);
     pthread_mutex_unlock(&lock);
     if (!p) { // the dynamic linker would not have let the program get here
         mt_say("%s cannot be found behind ours: the program cannot go on", mt_next_names[index / MT_KINDS].c);

@@ -23,12 +23,11 @@ typedef struct mt_noted {
 extern _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
 
 // The file that holds the MPI's Fortran layer: size 0 until a Fortran binding
-// is called.
+// is called. What it calls without a note is for itself (datatypes for array
+// sections, and the like).
 extern mt_watch mt_layer;
 
-// A C wrapper was called from the Fortran layer. True, with the site of the
-// program, if it is what the program called; false for what the layer calls for
-// itself (datatypes for array sections, and the like).
+// True, with the site of the program, if this is the call that was noted.
 bool mt_fortran_take(unsigned call, uint64_t *site);
 
 // The MPI's own functions that the thunks jump to, MT_KINDS for each call.

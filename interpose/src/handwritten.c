@@ -3,6 +3,7 @@
 // one must go before another may be given the same), matched receives, and
 // communicators to come. (Those that complete requests are in batch.c.)
 #include "batch.h"
+#include "fortran.h"
 #include "leave.h"
 #include "lifecycle.h"
 #include "slice.h"
@@ -52,9 +53,12 @@ MT_EXPORT int MPI_Session_finalize(MPI_Session *session)
 }
 #endif
 
+// The one function that has no ierror in Fortran: the layers jump to it, so that
+// it seems to be called by the program itself.
 MT_EXPORT int MPI_Pcontrol(const int level, ...)
 {
     mt_span span = mt_enter(MT_CALL_PCONTROL);
+    mt_fortran_take(MT_CALL_PCONTROL, &span.site);
     int rc = mt_pmpi.Pcontrol(level);
     if (span.thread)
         mt_book_bare(&span);

@@ -148,8 +148,7 @@ mt_span mt_enter_init(unsigned call, uint64_t site)
 {
     int saved = errno;
     mt_span s = {.site = site, .call = (uint16_t)call};
-    if (mt_lies_in(&mt_layer, site))
-        mt_fortran_take(call, &s.site);
+    mt_fortran_take(call, &s.site);
     pthread_mutex_lock(&lock);
     if (mt_state_now == MT_COLD)
         set_state(start(site) ? MT_STARTING : MT_OFF);

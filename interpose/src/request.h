@@ -38,7 +38,9 @@ typedef struct mt_request {
     bool cancelled; // MPI_Cancel was called: its completion tells whether it was
 } mt_request;
 
-// A communicator that Comm_idup wrote at once, or will have written to `later`.
+// A communicator that Comm_idup wrote at once, as MPIs do, or will have written
+// to `later`. Where it was written may be gone by the end (Open MPI's Fortran
+// layer has it on its stack).
 typedef struct mt_request_promise {
     mt_comm_origin origin;
     MPI_Comm made;

@@ -14,8 +14,10 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
 #if defined(__x86_64__)
 #define MT_FORTRAN 1
 
-// PMPI_x, for the name MPI_x: the wrapper, if the Fortran layer is calling.
-#define MT_THUNK_PMPI(name, index)                                                                                     \
+// PMPI_x, for the name MPI_x: the wrapper, if the Fortran layer is calling (what
+// it does for itself has to be known too: it frees datatypes), or for the call
+// that was noted.
+#define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(".pushsection .text\n.balign 16\n"                                                                         \
             ".globl P" #name "\n.type P" #name ", @function\n"                                                 \
             "P" #name ":\n.cfi_startproc\nendbr64\n"                                                               \
@@ -23,6 +25,9 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
             "subq mt_layer(%rip), %r11\n"                                                                              \
             "cmpq mt_layer+8(%rip), %r11\n"                                                                            \
             "jb " #name "\n"                                                                                       \
+            "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                \
+            "cmpw $" MT_STRING(id) ", %fs:8(%r11)\n"                                                                   \
+            "je " #name "\n"                                                                                       \
             "movl $" MT_STRING(index) ", %eax\n"                                                                       \
             "jmp mt_pass_on\n"                                                                                         \
             ".cfi_endproc\n.size P" #name ", . - P" #name "\n.popsection\n")
@@ -68,7 +73,7 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
 #elif defined(__aarch64__)
 #define MT_FORTRAN 1
 
-#define MT_THUNK_PMPI(name, index)                                                                                     \
+#define MT_THUNK_PMPI(name, index, id)                                                                                 \
     __asm__(".pushsection .text\n.balign 16\n"                                                                         \
             ".globl P" #name "\n.type P" #name ", %function\n"                                                 \
             "P" #name ":\n.cfi_startproc\nhint #34\n"                                                              \
@@ -76,9 +81,16 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
             "ldp x16, x17, [x16]\n"                                                                                    \
             "sub x16, x30, x16\n"                                                                                      \
             "cmp x16, x17\n"                                                                                           \
-            "b.hs 1f\n"                                                                                                \
-            "b " #name "\n"                                                                                        \
-            "1: mov w16, #" MT_STRING(index) "\n"                                                                      \
+            "b.lo 1f\n"                                                                                                \
+            "mrs x17, tpidr_el0\n"                                                                                     \
+            "adrp x16, :gottprel:mt_noted_call\n"                                                                      \
+            "ldr x16, [x16, #:gottprel_lo12:mt_noted_call]\n"                                                          \
+            "add x17, x17, x16\n"                                                                                      \
+            "ldrh w17, [x17, #8]\n"                                                                                    \
+            "cmp w17, #" MT_STRING(id) "\n"                                                                            \
+            "b.ne 2f\n"                                                                                                \
+            "1: b " #name "\n"                                                                                     \
+            "2: mov w16, #" MT_STRING(index) "\n"                                                                      \
             "b mt_pass_on\n"                                                                                           \
             ".cfi_endproc\n.size P" #name ", . - P" #name "\n.popsection\n")
 

@@ -420,7 +420,7 @@ const mt_next_name mt_next_names[] = {
 MT_THUNK_CODE;
 
 #if MT_HAVE_Init
-MT_THUNK_PMPI(MPI_Init, 0);
+MT_THUNK_PMPI(MPI_Init, 0, 1);
 MT_THUNK_FORTRAN("mpi_init", "MPI_INIT", 2, 1);
 MT_THUNK_FORTRAN("mpi_init_f08", "MPI_INIT_F08", 3, 1);
 MT_THUNK_FORTRAN("mpi_init_f08ts", "MPI_INIT_F08TS", 4, 1);
@@ -429,7 +429,7 @@ MT_THUNK_FORTRAN("mpi_init_f08ts_large", "MPI_INIT_F08TS_LARGE", 6, 1);
 #endif
 
 #if MT_HAVE_Init_thread
-MT_THUNK_PMPI(MPI_Init_thread, 7);
+MT_THUNK_PMPI(MPI_Init_thread, 7, 2);
 MT_THUNK_FORTRAN("mpi_init_thread", "MPI_INIT_THREAD", 9, 2);
 MT_THUNK_FORTRAN("mpi_init_thread_f08", "MPI_INIT_THREAD_F08", 10, 2);
 MT_THUNK_FORTRAN("mpi_init_thread_f08ts", "MPI_INIT_THREAD_F08TS", 11, 2);
@@ -438,7 +438,7 @@ MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large", "MPI_INIT_THREAD_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Finalize
-MT_THUNK_PMPI(MPI_Finalize, 14);
+MT_THUNK_PMPI(MPI_Finalize, 14, 3);
 MT_THUNK_FORTRAN("mpi_finalize", "MPI_FINALIZE", 16, 3);
 MT_THUNK_FORTRAN("mpi_finalize_f08", "MPI_FINALIZE_F08", 17, 3);
 MT_THUNK_FORTRAN("mpi_finalize_f08ts", "MPI_FINALIZE_F08TS", 18, 3);
@@ -447,7 +447,7 @@ MT_THUNK_FORTRAN("mpi_finalize_f08ts_large", "MPI_FINALIZE_F08TS_LARGE", 20, 3);
 #endif
 
 #if MT_HAVE_Pcontrol
-MT_THUNK_PMPI(MPI_Pcontrol, 21);
+MT_THUNK_PMPI(MPI_Pcontrol, 21, 4);
 MT_THUNK_FORTRAN("mpi_pcontrol", "MPI_PCONTROL", 23, 4);
 MT_THUNK_FORTRAN("mpi_pcontrol_f08", "MPI_PCONTROL_F08", 24, 4);
 MT_THUNK_FORTRAN("mpi_pcontrol_f08ts", "MPI_PCONTROL_F08TS", 25, 4);
@@ -456,7 +456,7 @@ MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large", "MPI_PCONTROL_F08TS_LARGE", 27, 4);
 #endif
 
 #if MT_HAVE_Send
-MT_THUNK_PMPI(MPI_Send, 28);
+MT_THUNK_PMPI(MPI_Send, 28, 10);
 MT_THUNK_FORTRAN("mpi_send", "MPI_SEND", 30, 10);
 MT_THUNK_FORTRAN("mpi_send_f08", "MPI_SEND_F08", 31, 10);
 MT_THUNK_FORTRAN("mpi_send_f08ts", "MPI_SEND_F08TS", 32, 10);
@@ -464,11 +464,11 @@ MT_THUNK_FORTRAN("mpi_send_f08_large", "MPI_SEND_F08_LARGE", 33, 10);
 MT_THUNK_FORTRAN("mpi_send_f08ts_large", "MPI_SEND_F08TS_LARGE", 34, 10);
 #endif
 #if MT_HAVE_Send_c
-MT_THUNK_PMPI(MPI_Send_c, 29);
+MT_THUNK_PMPI(MPI_Send_c, 29, 10);
 #endif
 
 #if MT_HAVE_Bsend
-MT_THUNK_PMPI(MPI_Bsend, 35);
+MT_THUNK_PMPI(MPI_Bsend, 35, 11);
 MT_THUNK_FORTRAN("mpi_bsend", "MPI_BSEND", 37, 11);
 MT_THUNK_FORTRAN("mpi_bsend_f08", "MPI_BSEND_F08", 38, 11);
 MT_THUNK_FORTRAN("mpi_bsend_f08ts", "MPI_BSEND_F08TS", 39, 11);
@@ -476,11 +476,11 @@ MT_THUNK_FORTRAN("mpi_bsend_f08_large", "MPI_BSEND_F08_LARGE", 40, 11);
 MT_THUNK_FORTRAN("mpi_bsend_f08ts_large", "MPI_BSEND_F08TS_LARGE", 41, 11);
 #endif
 #if MT_HAVE_Bsend_c
-MT_THUNK_PMPI(MPI_Bsend_c, 36);
+MT_THUNK_PMPI(MPI_Bsend_c, 36, 11);
 #endif
 
 #if MT_HAVE_Ssend
-MT_THUNK_PMPI(MPI_Ssend, 42);
+MT_THUNK_PMPI(MPI_Ssend, 42, 12);
 MT_THUNK_FORTRAN("mpi_ssend", "MPI_SSEND", 44, 12);
 MT_THUNK_FORTRAN("mpi_ssend_f08", "MPI_SSEND_F08", 45, 12);
 MT_THUNK_FORTRAN("mpi_ssend_f08ts", "MPI_SSEND_F08TS", 46, 12);
@@ -488,11 +488,11 @@ MT_THUNK_FORTRAN("mpi_ssend_f08_large", "MPI_SSEND_F08_LARGE", 47, 12);
 MT_THUNK_FORTRAN("mpi_ssend_f08ts_large", "MPI_SSEND_F08TS_LARGE", 48, 12);
 #endif
 #if MT_HAVE_Ssend_c
-MT_THUNK_PMPI(MPI_Ssend_c, 43);
+MT_THUNK_PMPI(MPI_Ssend_c, 43, 12);
 #endif
 
 #if MT_HAVE_Rsend
-MT_THUNK_PMPI(MPI_Rsend, 49);
+MT_THUNK_PMPI(MPI_Rsend, 49, 13);
 MT_THUNK_FORTRAN("mpi_rsend", "MPI_RSEND", 51, 13);
 MT_THUNK_FORTRAN("mpi_rsend_f08", "MPI_RSEND_F08", 52, 13);
 MT_THUNK_FORTRAN("mpi_rsend_f08ts", "MPI_RSEND_F08TS", 53, 13);
@@ -500,11 +500,11 @@ MT_THUNK_FORTRAN("mpi_rsend_f08_large", "MPI_RSEND_F08_LARGE", 54, 13);
 MT_THUNK_FORTRAN("mpi_rsend_f08ts_large", "MPI_RSEND_F08TS_LARGE", 55, 13);
 #endif
 #if MT_HAVE_Rsend_c
-MT_THUNK_PMPI(MPI_Rsend_c, 50);
+MT_THUNK_PMPI(MPI_Rsend_c, 50, 13);
 #endif
 
 #if MT_HAVE_Recv
-MT_THUNK_PMPI(MPI_Recv, 56);
+MT_THUNK_PMPI(MPI_Recv, 56, 14);
 MT_THUNK_FORTRAN("mpi_recv", "MPI_RECV", 58, 14);
 MT_THUNK_FORTRAN("mpi_recv_f08", "MPI_RECV_F08", 59, 14);
 MT_THUNK_FORTRAN("mpi_recv_f08ts", "MPI_RECV_F08TS", 60, 14);
@@ -512,11 +512,11 @@ MT_THUNK_FORTRAN("mpi_recv_f08_large", "MPI_RECV_F08_LARGE", 61, 14);
 MT_THUNK_FORTRAN("mpi_recv_f08ts_large", "MPI_RECV_F08TS_LARGE", 62, 14);
 #endif
 #if MT_HAVE_Recv_c
-MT_THUNK_PMPI(MPI_Recv_c, 57);
+MT_THUNK_PMPI(MPI_Recv_c, 57, 14);
 #endif
 
 #if MT_HAVE_Sendrecv
-MT_THUNK_PMPI(MPI_Sendrecv, 63);
+MT_THUNK_PMPI(MPI_Sendrecv, 63, 15);
 MT_THUNK_FORTRAN("mpi_sendrecv", "MPI_SENDRECV", 65, 15);
 MT_THUNK_FORTRAN("mpi_sendrecv_f08", "MPI_SENDRECV_F08", 66, 15);
 MT_THUNK_FORTRAN("mpi_sendrecv_f08ts", "MPI_SENDRECV_F08TS", 67, 15);
@@ -524,11 +524,11 @@ MT_THUNK_FORTRAN("mpi_sendrecv_f08_large", "MPI_SENDRECV_F08_LARGE", 68, 15);
 MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large", "MPI_SENDRECV_F08TS_LARGE", 69, 15);
 #endif
 #if MT_HAVE_Sendrecv_c
-MT_THUNK_PMPI(MPI_Sendrecv_c, 64);
+MT_THUNK_PMPI(MPI_Sendrecv_c, 64, 15);
 #endif
 
 #if MT_HAVE_Sendrecv_replace
-MT_THUNK_PMPI(MPI_Sendrecv_replace, 70);
+MT_THUNK_PMPI(MPI_Sendrecv_replace, 70, 16);
 MT_THUNK_FORTRAN("mpi_sendrecv_replace", "MPI_SENDRECV_REPLACE", 72, 16);
 MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08", "MPI_SENDRECV_REPLACE_F08", 73, 16);
 MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts", "MPI_SENDRECV_REPLACE_F08TS", 74, 16);
@@ -536,11 +536,11 @@ MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large", "MPI_SENDRECV_REPLACE_F08_LAR
 MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large", "MPI_SENDRECV_REPLACE_F08TS_LARGE", 76, 16);
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 71);
+MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 71, 16);
 #endif
 
 #if MT_HAVE_Isend
-MT_THUNK_PMPI(MPI_Isend, 77);
+MT_THUNK_PMPI(MPI_Isend, 77, 20);
 MT_THUNK_FORTRAN("mpi_isend", "MPI_ISEND", 79, 20);
 MT_THUNK_FORTRAN("mpi_isend_f08", "MPI_ISEND_F08", 80, 20);
 MT_THUNK_FORTRAN("mpi_isend_f08ts", "MPI_ISEND_F08TS", 81, 20);
@@ -548,11 +548,11 @@ MT_THUNK_FORTRAN("mpi_isend_f08_large", "MPI_ISEND_F08_LARGE", 82, 20);
 MT_THUNK_FORTRAN("mpi_isend_f08ts_large", "MPI_ISEND_F08TS_LARGE", 83, 20);
 #endif
 #if MT_HAVE_Isend_c
-MT_THUNK_PMPI(MPI_Isend_c, 78);
+MT_THUNK_PMPI(MPI_Isend_c, 78, 20);
 #endif
 
 #if MT_HAVE_Ibsend
-MT_THUNK_PMPI(MPI_Ibsend, 84);
+MT_THUNK_PMPI(MPI_Ibsend, 84, 21);
 MT_THUNK_FORTRAN("mpi_ibsend", "MPI_IBSEND", 86, 21);
 MT_THUNK_FORTRAN("mpi_ibsend_f08", "MPI_IBSEND_F08", 87, 21);
 MT_THUNK_FORTRAN("mpi_ibsend_f08ts", "MPI_IBSEND_F08TS", 88, 21);
@@ -560,11 +560,11 @@ MT_THUNK_FORTRAN("mpi_ibsend_f08_large", "MPI_IBSEND_F08_LARGE", 89, 21);
 MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large", "MPI_IBSEND_F08TS_LARGE", 90, 21);
 #endif
 #if MT_HAVE_Ibsend_c
-MT_THUNK_PMPI(MPI_Ibsend_c, 85);
+MT_THUNK_PMPI(MPI_Ibsend_c, 85, 21);
 #endif
 
 #if MT_HAVE_Issend
-MT_THUNK_PMPI(MPI_Issend, 91);
+MT_THUNK_PMPI(MPI_Issend, 91, 22);
 MT_THUNK_FORTRAN("mpi_issend", "MPI_ISSEND", 93, 22);
 MT_THUNK_FORTRAN("mpi_issend_f08", "MPI_ISSEND_F08", 94, 22);
 MT_THUNK_FORTRAN("mpi_issend_f08ts", "MPI_ISSEND_F08TS", 95, 22);
@@ -572,11 +572,11 @@ MT_THUNK_FORTRAN("mpi_issend_f08_large", "MPI_ISSEND_F08_LARGE", 96, 22);
 MT_THUNK_FORTRAN("mpi_issend_f08ts_large", "MPI_ISSEND_F08TS_LARGE", 97, 22);
 #endif
 #if MT_HAVE_Issend_c
-MT_THUNK_PMPI(MPI_Issend_c, 92);
+MT_THUNK_PMPI(MPI_Issend_c, 92, 22);
 #endif
 
 #if MT_HAVE_Irsend
-MT_THUNK_PMPI(MPI_Irsend, 98);
+MT_THUNK_PMPI(MPI_Irsend, 98, 23);
 MT_THUNK_FORTRAN("mpi_irsend", "MPI_IRSEND", 100, 23);
 MT_THUNK_FORTRAN("mpi_irsend_f08", "MPI_IRSEND_F08", 101, 23);
 MT_THUNK_FORTRAN("mpi_irsend_f08ts", "MPI_IRSEND_F08TS", 102, 23);
@@ -584,11 +584,11 @@ MT_THUNK_FORTRAN("mpi_irsend_f08_large", "MPI_IRSEND_F08_LARGE", 103, 23);
 MT_THUNK_FORTRAN("mpi_irsend_f08ts_large", "MPI_IRSEND_F08TS_LARGE", 104, 23);
 #endif
 #if MT_HAVE_Irsend_c
-MT_THUNK_PMPI(MPI_Irsend_c, 99);
+MT_THUNK_PMPI(MPI_Irsend_c, 99, 23);
 #endif
 
 #if MT_HAVE_Irecv
-MT_THUNK_PMPI(MPI_Irecv, 105);
+MT_THUNK_PMPI(MPI_Irecv, 105, 24);
 MT_THUNK_FORTRAN("mpi_irecv", "MPI_IRECV", 107, 24);
 MT_THUNK_FORTRAN("mpi_irecv_f08", "MPI_IRECV_F08", 108, 24);
 MT_THUNK_FORTRAN("mpi_irecv_f08ts", "MPI_IRECV_F08TS", 109, 24);
@@ -596,11 +596,11 @@ MT_THUNK_FORTRAN("mpi_irecv_f08_large", "MPI_IRECV_F08_LARGE", 110, 24);
 MT_THUNK_FORTRAN("mpi_irecv_f08ts_large", "MPI_IRECV_F08TS_LARGE", 111, 24);
 #endif
 #if MT_HAVE_Irecv_c
-MT_THUNK_PMPI(MPI_Irecv_c, 106);
+MT_THUNK_PMPI(MPI_Irecv_c, 106, 24);
 #endif
 
 #if MT_HAVE_Isendrecv
-MT_THUNK_PMPI(MPI_Isendrecv, 112);
+MT_THUNK_PMPI(MPI_Isendrecv, 112, 25);
 MT_THUNK_FORTRAN("mpi_isendrecv", "MPI_ISENDRECV", 114, 25);
 MT_THUNK_FORTRAN("mpi_isendrecv_f08", "MPI_ISENDRECV_F08", 115, 25);
 MT_THUNK_FORTRAN("mpi_isendrecv_f08ts", "MPI_ISENDRECV_F08TS", 116, 25);
@@ -608,11 +608,11 @@ MT_THUNK_FORTRAN("mpi_isendrecv_f08_large", "MPI_ISENDRECV_F08_LARGE", 117, 25);
 MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large", "MPI_ISENDRECV_F08TS_LARGE", 118, 25);
 #endif
 #if MT_HAVE_Isendrecv_c
-MT_THUNK_PMPI(MPI_Isendrecv_c, 113);
+MT_THUNK_PMPI(MPI_Isendrecv_c, 113, 25);
 #endif
 
 #if MT_HAVE_Isendrecv_replace
-MT_THUNK_PMPI(MPI_Isendrecv_replace, 119);
+MT_THUNK_PMPI(MPI_Isendrecv_replace, 119, 26);
 MT_THUNK_FORTRAN("mpi_isendrecv_replace", "MPI_ISENDRECV_REPLACE", 121, 26);
 MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08", "MPI_ISENDRECV_REPLACE_F08", 122, 26);
 MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts", "MPI_ISENDRECV_REPLACE_F08TS", 123, 26);
@@ -620,11 +620,11 @@ MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large", "MPI_ISENDRECV_REPLACE_F08_L
 MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large", "MPI_ISENDRECV_REPLACE_F08TS_LARGE", 125, 26);
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 120);
+MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 120, 26);
 #endif
 
 #if MT_HAVE_Send_init
-MT_THUNK_PMPI(MPI_Send_init, 126);
+MT_THUNK_PMPI(MPI_Send_init, 126, 30);
 MT_THUNK_FORTRAN("mpi_send_init", "MPI_SEND_INIT", 128, 30);
 MT_THUNK_FORTRAN("mpi_send_init_f08", "MPI_SEND_INIT_F08", 129, 30);
 MT_THUNK_FORTRAN("mpi_send_init_f08ts", "MPI_SEND_INIT_F08TS", 130, 30);
@@ -632,11 +632,11 @@ MT_THUNK_FORTRAN("mpi_send_init_f08_large", "MPI_SEND_INIT_F08_LARGE", 131, 30);
 MT_THUNK_FORTRAN("mpi_send_init_f08ts_large", "MPI_SEND_INIT_F08TS_LARGE", 132, 30);
 #endif
 #if MT_HAVE_Send_init_c
-MT_THUNK_PMPI(MPI_Send_init_c, 127);
+MT_THUNK_PMPI(MPI_Send_init_c, 127, 30);
 #endif
 
 #if MT_HAVE_Bsend_init
-MT_THUNK_PMPI(MPI_Bsend_init, 133);
+MT_THUNK_PMPI(MPI_Bsend_init, 133, 31);
 MT_THUNK_FORTRAN("mpi_bsend_init", "MPI_BSEND_INIT", 135, 31);
 MT_THUNK_FORTRAN("mpi_bsend_init_f08", "MPI_BSEND_INIT_F08", 136, 31);
 MT_THUNK_FORTRAN("mpi_bsend_init_f08ts", "MPI_BSEND_INIT_F08TS", 137, 31);
@@ -644,11 +644,11 @@ MT_THUNK_FORTRAN("mpi_bsend_init_f08_large", "MPI_BSEND_INIT_F08_LARGE", 138, 31
 MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large", "MPI_BSEND_INIT_F08TS_LARGE", 139, 31);
 #endif
 #if MT_HAVE_Bsend_init_c
-MT_THUNK_PMPI(MPI_Bsend_init_c, 134);
+MT_THUNK_PMPI(MPI_Bsend_init_c, 134, 31);
 #endif
 
 #if MT_HAVE_Ssend_init
-MT_THUNK_PMPI(MPI_Ssend_init, 140);
+MT_THUNK_PMPI(MPI_Ssend_init, 140, 32);
 MT_THUNK_FORTRAN("mpi_ssend_init", "MPI_SSEND_INIT", 142, 32);
 MT_THUNK_FORTRAN("mpi_ssend_init_f08", "MPI_SSEND_INIT_F08", 143, 32);
 MT_THUNK_FORTRAN("mpi_ssend_init_f08ts", "MPI_SSEND_INIT_F08TS", 144, 32);
@@ -656,11 +656,11 @@ MT_THUNK_FORTRAN("mpi_ssend_init_f08_large", "MPI_SSEND_INIT_F08_LARGE", 145, 32
 MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large", "MPI_SSEND_INIT_F08TS_LARGE", 146, 32);
 #endif
 #if MT_HAVE_Ssend_init_c
-MT_THUNK_PMPI(MPI_Ssend_init_c, 141);
+MT_THUNK_PMPI(MPI_Ssend_init_c, 141, 32);
 #endif
 
 #if MT_HAVE_Rsend_init
-MT_THUNK_PMPI(MPI_Rsend_init, 147);
+MT_THUNK_PMPI(MPI_Rsend_init, 147, 33);
 MT_THUNK_FORTRAN("mpi_rsend_init", "MPI_RSEND_INIT", 149, 33);
 MT_THUNK_FORTRAN("mpi_rsend_init_f08", "MPI_RSEND_INIT_F08", 150, 33);
 MT_THUNK_FORTRAN("mpi_rsend_init_f08ts", "MPI_RSEND_INIT_F08TS", 151, 33);
@@ -668,11 +668,11 @@ MT_THUNK_FORTRAN("mpi_rsend_init_f08_large", "MPI_RSEND_INIT_F08_LARGE", 152, 33
 MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large", "MPI_RSEND_INIT_F08TS_LARGE", 153, 33);
 #endif
 #if MT_HAVE_Rsend_init_c
-MT_THUNK_PMPI(MPI_Rsend_init_c, 148);
+MT_THUNK_PMPI(MPI_Rsend_init_c, 148, 33);
 #endif
 
 #if MT_HAVE_Recv_init
-MT_THUNK_PMPI(MPI_Recv_init, 154);
+MT_THUNK_PMPI(MPI_Recv_init, 154, 34);
 MT_THUNK_FORTRAN("mpi_recv_init", "MPI_RECV_INIT", 156, 34);
 MT_THUNK_FORTRAN("mpi_recv_init_f08", "MPI_RECV_INIT_F08", 157, 34);
 MT_THUNK_FORTRAN("mpi_recv_init_f08ts", "MPI_RECV_INIT_F08TS", 158, 34);
@@ -680,11 +680,11 @@ MT_THUNK_FORTRAN("mpi_recv_init_f08_large", "MPI_RECV_INIT_F08_LARGE", 159, 34);
 MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large", "MPI_RECV_INIT_F08TS_LARGE", 160, 34);
 #endif
 #if MT_HAVE_Recv_init_c
-MT_THUNK_PMPI(MPI_Recv_init_c, 155);
+MT_THUNK_PMPI(MPI_Recv_init_c, 155, 34);
 #endif
 
 #if MT_HAVE_Start
-MT_THUNK_PMPI(MPI_Start, 161);
+MT_THUNK_PMPI(MPI_Start, 161, 35);
 MT_THUNK_FORTRAN("mpi_start", "MPI_START", 163, 35);
 MT_THUNK_FORTRAN("mpi_start_f08", "MPI_START_F08", 164, 35);
 MT_THUNK_FORTRAN("mpi_start_f08ts", "MPI_START_F08TS", 165, 35);
@@ -693,7 +693,7 @@ MT_THUNK_FORTRAN("mpi_start_f08ts_large", "MPI_START_F08TS_LARGE", 167, 35);
 #endif
 
 #if MT_HAVE_Startall
-MT_THUNK_PMPI(MPI_Startall, 168);
+MT_THUNK_PMPI(MPI_Startall, 168, 36);
 MT_THUNK_FORTRAN("mpi_startall", "MPI_STARTALL", 170, 36);
 MT_THUNK_FORTRAN("mpi_startall_f08", "MPI_STARTALL_F08", 171, 36);
 MT_THUNK_FORTRAN("mpi_startall_f08ts", "MPI_STARTALL_F08TS", 172, 36);
@@ -702,7 +702,7 @@ MT_THUNK_FORTRAN("mpi_startall_f08ts_large", "MPI_STARTALL_F08TS_LARGE", 174, 36
 #endif
 
 #if MT_HAVE_Probe
-MT_THUNK_PMPI(MPI_Probe, 175);
+MT_THUNK_PMPI(MPI_Probe, 175, 40);
 MT_THUNK_FORTRAN("mpi_probe", "MPI_PROBE", 177, 40);
 MT_THUNK_FORTRAN("mpi_probe_f08", "MPI_PROBE_F08", 178, 40);
 MT_THUNK_FORTRAN("mpi_probe_f08ts", "MPI_PROBE_F08TS", 179, 40);
@@ -711,7 +711,7 @@ MT_THUNK_FORTRAN("mpi_probe_f08ts_large", "MPI_PROBE_F08TS_LARGE", 181, 40);
 #endif
 
 #if MT_HAVE_Iprobe
-MT_THUNK_PMPI(MPI_Iprobe, 182);
+MT_THUNK_PMPI(MPI_Iprobe, 182, 41);
 MT_THUNK_FORTRAN("mpi_iprobe", "MPI_IPROBE", 184, 41);
 MT_THUNK_FORTRAN("mpi_iprobe_f08", "MPI_IPROBE_F08", 185, 41);
 MT_THUNK_FORTRAN("mpi_iprobe_f08ts", "MPI_IPROBE_F08TS", 186, 41);
@@ -720,7 +720,7 @@ MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large", "MPI_IPROBE_F08TS_LARGE", 188, 41);
 #endif
 
 #if MT_HAVE_Mprobe
-MT_THUNK_PMPI(MPI_Mprobe, 189);
+MT_THUNK_PMPI(MPI_Mprobe, 189, 42);
 MT_THUNK_FORTRAN("mpi_mprobe", "MPI_MPROBE", 191, 42);
 MT_THUNK_FORTRAN("mpi_mprobe_f08", "MPI_MPROBE_F08", 192, 42);
 MT_THUNK_FORTRAN("mpi_mprobe_f08ts", "MPI_MPROBE_F08TS", 193, 42);
@@ -729,7 +729,7 @@ MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large", "MPI_MPROBE_F08TS_LARGE", 195, 42);
 #endif
 
 #if MT_HAVE_Improbe
-MT_THUNK_PMPI(MPI_Improbe, 196);
+MT_THUNK_PMPI(MPI_Improbe, 196, 43);
 MT_THUNK_FORTRAN("mpi_improbe", "MPI_IMPROBE", 198, 43);
 MT_THUNK_FORTRAN("mpi_improbe_f08", "MPI_IMPROBE_F08", 199, 43);
 MT_THUNK_FORTRAN("mpi_improbe_f08ts", "MPI_IMPROBE_F08TS", 200, 43);
@@ -738,7 +738,7 @@ MT_THUNK_FORTRAN("mpi_improbe_f08ts_large", "MPI_IMPROBE_F08TS_LARGE", 202, 43);
 #endif
 
 #if MT_HAVE_Mrecv
-MT_THUNK_PMPI(MPI_Mrecv, 203);
+MT_THUNK_PMPI(MPI_Mrecv, 203, 44);
 MT_THUNK_FORTRAN("mpi_mrecv", "MPI_MRECV", 205, 44);
 MT_THUNK_FORTRAN("mpi_mrecv_f08", "MPI_MRECV_F08", 206, 44);
 MT_THUNK_FORTRAN("mpi_mrecv_f08ts", "MPI_MRECV_F08TS", 207, 44);
@@ -746,11 +746,11 @@ MT_THUNK_FORTRAN("mpi_mrecv_f08_large", "MPI_MRECV_F08_LARGE", 208, 44);
 MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large", "MPI_MRECV_F08TS_LARGE", 209, 44);
 #endif
 #if MT_HAVE_Mrecv_c
-MT_THUNK_PMPI(MPI_Mrecv_c, 204);
+MT_THUNK_PMPI(MPI_Mrecv_c, 204, 44);
 #endif
 
 #if MT_HAVE_Imrecv
-MT_THUNK_PMPI(MPI_Imrecv, 210);
+MT_THUNK_PMPI(MPI_Imrecv, 210, 45);
 MT_THUNK_FORTRAN("mpi_imrecv", "MPI_IMRECV", 212, 45);
 MT_THUNK_FORTRAN("mpi_imrecv_f08", "MPI_IMRECV_F08", 213, 45);
 MT_THUNK_FORTRAN("mpi_imrecv_f08ts", "MPI_IMRECV_F08TS", 214, 45);
@@ -758,11 +758,11 @@ MT_THUNK_FORTRAN("mpi_imrecv_f08_large", "MPI_IMRECV_F08_LARGE", 215, 45);
 MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large", "MPI_IMRECV_F08TS_LARGE", 216, 45);
 #endif
 #if MT_HAVE_Imrecv_c
-MT_THUNK_PMPI(MPI_Imrecv_c, 211);
+MT_THUNK_PMPI(MPI_Imrecv_c, 211, 45);
 #endif
 
 #if MT_HAVE_Wait
-MT_THUNK_PMPI(MPI_Wait, 217);
+MT_THUNK_PMPI(MPI_Wait, 217, 50);
 MT_THUNK_FORTRAN("mpi_wait", "MPI_WAIT", 219, 50);
 MT_THUNK_FORTRAN("mpi_wait_f08", "MPI_WAIT_F08", 220, 50);
 MT_THUNK_FORTRAN("mpi_wait_f08ts", "MPI_WAIT_F08TS", 221, 50);
@@ -771,7 +771,7 @@ MT_THUNK_FORTRAN("mpi_wait_f08ts_large", "MPI_WAIT_F08TS_LARGE", 223, 50);
 #endif
 
 #if MT_HAVE_Waitall
-MT_THUNK_PMPI(MPI_Waitall, 224);
+MT_THUNK_PMPI(MPI_Waitall, 224, 51);
 MT_THUNK_FORTRAN("mpi_waitall", "MPI_WAITALL", 226, 51);
 MT_THUNK_FORTRAN("mpi_waitall_f08", "MPI_WAITALL_F08", 227, 51);
 MT_THUNK_FORTRAN("mpi_waitall_f08ts", "MPI_WAITALL_F08TS", 228, 51);
@@ -780,7 +780,7 @@ MT_THUNK_FORTRAN("mpi_waitall_f08ts_large", "MPI_WAITALL_F08TS_LARGE", 230, 51);
 #endif
 
 #if MT_HAVE_Waitany
-MT_THUNK_PMPI(MPI_Waitany, 231);
+MT_THUNK_PMPI(MPI_Waitany, 231, 52);
 MT_THUNK_FORTRAN("mpi_waitany", "MPI_WAITANY", 233, 52);
 MT_THUNK_FORTRAN("mpi_waitany_f08", "MPI_WAITANY_F08", 234, 52);
 MT_THUNK_FORTRAN("mpi_waitany_f08ts", "MPI_WAITANY_F08TS", 235, 52);
@@ -789,7 +789,7 @@ MT_THUNK_FORTRAN("mpi_waitany_f08ts_large", "MPI_WAITANY_F08TS_LARGE", 237, 52);
 #endif
 
 #if MT_HAVE_Waitsome
-MT_THUNK_PMPI(MPI_Waitsome, 238);
+MT_THUNK_PMPI(MPI_Waitsome, 238, 53);
 MT_THUNK_FORTRAN("mpi_waitsome", "MPI_WAITSOME", 240, 53);
 MT_THUNK_FORTRAN("mpi_waitsome_f08", "MPI_WAITSOME_F08", 241, 53);
 MT_THUNK_FORTRAN("mpi_waitsome_f08ts", "MPI_WAITSOME_F08TS", 242, 53);
@@ -798,7 +798,7 @@ MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large", "MPI_WAITSOME_F08TS_LARGE", 244, 53
 #endif
 
 #if MT_HAVE_Test
-MT_THUNK_PMPI(MPI_Test, 245);
+MT_THUNK_PMPI(MPI_Test, 245, 54);
 MT_THUNK_FORTRAN("mpi_test", "MPI_TEST", 247, 54);
 MT_THUNK_FORTRAN("mpi_test_f08", "MPI_TEST_F08", 248, 54);
 MT_THUNK_FORTRAN("mpi_test_f08ts", "MPI_TEST_F08TS", 249, 54);
@@ -807,7 +807,7 @@ MT_THUNK_FORTRAN("mpi_test_f08ts_large", "MPI_TEST_F08TS_LARGE", 251, 54);
 #endif
 
 #if MT_HAVE_Testall
-MT_THUNK_PMPI(MPI_Testall, 252);
+MT_THUNK_PMPI(MPI_Testall, 252, 55);
 MT_THUNK_FORTRAN("mpi_testall", "MPI_TESTALL", 254, 55);
 MT_THUNK_FORTRAN("mpi_testall_f08", "MPI_TESTALL_F08", 255, 55);
 MT_THUNK_FORTRAN("mpi_testall_f08ts", "MPI_TESTALL_F08TS", 256, 55);
@@ -816,7 +816,7 @@ MT_THUNK_FORTRAN("mpi_testall_f08ts_large", "MPI_TESTALL_F08TS_LARGE", 258, 55);
 #endif
 
 #if MT_HAVE_Testany
-MT_THUNK_PMPI(MPI_Testany, 259);
+MT_THUNK_PMPI(MPI_Testany, 259, 56);
 MT_THUNK_FORTRAN("mpi_testany", "MPI_TESTANY", 261, 56);
 MT_THUNK_FORTRAN("mpi_testany_f08", "MPI_TESTANY_F08", 262, 56);
 MT_THUNK_FORTRAN("mpi_testany_f08ts", "MPI_TESTANY_F08TS", 263, 56);
@@ -825,7 +825,7 @@ MT_THUNK_FORTRAN("mpi_testany_f08ts_large", "MPI_TESTANY_F08TS_LARGE", 265, 56);
 #endif
 
 #if MT_HAVE_Testsome
-MT_THUNK_PMPI(MPI_Testsome, 266);
+MT_THUNK_PMPI(MPI_Testsome, 266, 57);
 MT_THUNK_FORTRAN("mpi_testsome", "MPI_TESTSOME", 268, 57);
 MT_THUNK_FORTRAN("mpi_testsome_f08", "MPI_TESTSOME_F08", 269, 57);
 MT_THUNK_FORTRAN("mpi_testsome_f08ts", "MPI_TESTSOME_F08TS", 270, 57);
@@ -834,7 +834,7 @@ MT_THUNK_FORTRAN("mpi_testsome_f08ts_large", "MPI_TESTSOME_F08TS_LARGE", 272, 57
 #endif
 
 #if MT_HAVE_Request_free
-MT_THUNK_PMPI(MPI_Request_free, 273);
+MT_THUNK_PMPI(MPI_Request_free, 273, 58);
 MT_THUNK_FORTRAN("mpi_request_free", "MPI_REQUEST_FREE", 275, 58);
 MT_THUNK_FORTRAN("mpi_request_free_f08", "MPI_REQUEST_FREE_F08", 276, 58);
 MT_THUNK_FORTRAN("mpi_request_free_f08ts", "MPI_REQUEST_FREE_F08TS", 277, 58);
@@ -843,7 +843,7 @@ MT_THUNK_FORTRAN("mpi_request_free_f08ts_large", "MPI_REQUEST_FREE_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Request_get_status
-MT_THUNK_PMPI(MPI_Request_get_status, 280);
+MT_THUNK_PMPI(MPI_Request_get_status, 280, 59);
 MT_THUNK_FORTRAN("mpi_request_get_status", "MPI_REQUEST_GET_STATUS", 282, 59);
 MT_THUNK_FORTRAN("mpi_request_get_status_f08", "MPI_REQUEST_GET_STATUS_F08", 283, 59);
 MT_THUNK_FORTRAN("mpi_request_get_status_f08ts", "MPI_REQUEST_GET_STATUS_F08TS", 284, 59);
@@ -852,7 +852,7 @@ MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large", "MPI_REQUEST_GET_STATUS_F
 #endif
 
 #if MT_HAVE_Cancel
-MT_THUNK_PMPI(MPI_Cancel, 287);
+MT_THUNK_PMPI(MPI_Cancel, 287, 60);
 MT_THUNK_FORTRAN("mpi_cancel", "MPI_CANCEL", 289, 60);
 MT_THUNK_FORTRAN("mpi_cancel_f08", "MPI_CANCEL_F08", 290, 60);
 MT_THUNK_FORTRAN("mpi_cancel_f08ts", "MPI_CANCEL_F08TS", 291, 60);
@@ -861,7 +861,7 @@ MT_THUNK_FORTRAN("mpi_cancel_f08ts_large", "MPI_CANCEL_F08TS_LARGE", 293, 60);
 #endif
 
 #if MT_HAVE_Barrier
-MT_THUNK_PMPI(MPI_Barrier, 294);
+MT_THUNK_PMPI(MPI_Barrier, 294, 70);
 MT_THUNK_FORTRAN("mpi_barrier", "MPI_BARRIER", 296, 70);
 MT_THUNK_FORTRAN("mpi_barrier_f08", "MPI_BARRIER_F08", 297, 70);
 MT_THUNK_FORTRAN("mpi_barrier_f08ts", "MPI_BARRIER_F08TS", 298, 70);
@@ -870,7 +870,7 @@ MT_THUNK_FORTRAN("mpi_barrier_f08ts_large", "MPI_BARRIER_F08TS_LARGE", 300, 70);
 #endif
 
 #if MT_HAVE_Bcast
-MT_THUNK_PMPI(MPI_Bcast, 301);
+MT_THUNK_PMPI(MPI_Bcast, 301, 71);
 MT_THUNK_FORTRAN("mpi_bcast", "MPI_BCAST", 303, 71);
 MT_THUNK_FORTRAN("mpi_bcast_f08", "MPI_BCAST_F08", 304, 71);
 MT_THUNK_FORTRAN("mpi_bcast_f08ts", "MPI_BCAST_F08TS", 305, 71);
@@ -878,11 +878,11 @@ MT_THUNK_FORTRAN("mpi_bcast_f08_large", "MPI_BCAST_F08_LARGE", 306, 71);
 MT_THUNK_FORTRAN("mpi_bcast_f08ts_large", "MPI_BCAST_F08TS_LARGE", 307, 71);
 #endif
 #if MT_HAVE_Bcast_c
-MT_THUNK_PMPI(MPI_Bcast_c, 302);
+MT_THUNK_PMPI(MPI_Bcast_c, 302, 71);
 #endif
 
 #if MT_HAVE_Gather
-MT_THUNK_PMPI(MPI_Gather, 308);
+MT_THUNK_PMPI(MPI_Gather, 308, 72);
 MT_THUNK_FORTRAN("mpi_gather", "MPI_GATHER", 310, 72);
 MT_THUNK_FORTRAN("mpi_gather_f08", "MPI_GATHER_F08", 311, 72);
 MT_THUNK_FORTRAN("mpi_gather_f08ts", "MPI_GATHER_F08TS", 312, 72);
@@ -890,11 +890,11 @@ MT_THUNK_FORTRAN("mpi_gather_f08_large", "MPI_GATHER_F08_LARGE", 313, 72);
 MT_THUNK_FORTRAN("mpi_gather_f08ts_large", "MPI_GATHER_F08TS_LARGE", 314, 72);
 #endif
 #if MT_HAVE_Gather_c
-MT_THUNK_PMPI(MPI_Gather_c, 309);
+MT_THUNK_PMPI(MPI_Gather_c, 309, 72);
 #endif
 
 #if MT_HAVE_Gatherv
-MT_THUNK_PMPI(MPI_Gatherv, 315);
+MT_THUNK_PMPI(MPI_Gatherv, 315, 73);
 MT_THUNK_FORTRAN("mpi_gatherv", "MPI_GATHERV", 317, 73);
 MT_THUNK_FORTRAN("mpi_gatherv_f08", "MPI_GATHERV_F08", 318, 73);
 MT_THUNK_FORTRAN("mpi_gatherv_f08ts", "MPI_GATHERV_F08TS", 319, 73);
@@ -902,11 +902,11 @@ MT_THUNK_FORTRAN("mpi_gatherv_f08_large", "MPI_GATHERV_F08_LARGE", 320, 73);
 MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large", "MPI_GATHERV_F08TS_LARGE", 321, 73);
 #endif
 #if MT_HAVE_Gatherv_c
-MT_THUNK_PMPI(MPI_Gatherv_c, 316);
+MT_THUNK_PMPI(MPI_Gatherv_c, 316, 73);
 #endif
 
 #if MT_HAVE_Scatter
-MT_THUNK_PMPI(MPI_Scatter, 322);
+MT_THUNK_PMPI(MPI_Scatter, 322, 74);
 MT_THUNK_FORTRAN("mpi_scatter", "MPI_SCATTER", 324, 74);
 MT_THUNK_FORTRAN("mpi_scatter_f08", "MPI_SCATTER_F08", 325, 74);
 MT_THUNK_FORTRAN("mpi_scatter_f08ts", "MPI_SCATTER_F08TS", 326, 74);
@@ -914,11 +914,11 @@ MT_THUNK_FORTRAN("mpi_scatter_f08_large", "MPI_SCATTER_F08_LARGE", 327, 74);
 MT_THUNK_FORTRAN("mpi_scatter_f08ts_large", "MPI_SCATTER_F08TS_LARGE", 328, 74);
 #endif
 #if MT_HAVE_Scatter_c
-MT_THUNK_PMPI(MPI_Scatter_c, 323);
+MT_THUNK_PMPI(MPI_Scatter_c, 323, 74);
 #endif
 
 #if MT_HAVE_Scatterv
-MT_THUNK_PMPI(MPI_Scatterv, 329);
+MT_THUNK_PMPI(MPI_Scatterv, 329, 75);
 MT_THUNK_FORTRAN("mpi_scatterv", "MPI_SCATTERV", 331, 75);
 MT_THUNK_FORTRAN("mpi_scatterv_f08", "MPI_SCATTERV_F08", 332, 75);
 MT_THUNK_FORTRAN("mpi_scatterv_f08ts", "MPI_SCATTERV_F08TS", 333, 75);
@@ -926,11 +926,11 @@ MT_THUNK_FORTRAN("mpi_scatterv_f08_large", "MPI_SCATTERV_F08_LARGE", 334, 75);
 MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large", "MPI_SCATTERV_F08TS_LARGE", 335, 75);
 #endif
 #if MT_HAVE_Scatterv_c
-MT_THUNK_PMPI(MPI_Scatterv_c, 330);
+MT_THUNK_PMPI(MPI_Scatterv_c, 330, 75);
 #endif
 
 #if MT_HAVE_Allgather
-MT_THUNK_PMPI(MPI_Allgather, 336);
+MT_THUNK_PMPI(MPI_Allgather, 336, 76);
 MT_THUNK_FORTRAN("mpi_allgather", "MPI_ALLGATHER", 338, 76);
 MT_THUNK_FORTRAN("mpi_allgather_f08", "MPI_ALLGATHER_F08", 339, 76);
 MT_THUNK_FORTRAN("mpi_allgather_f08ts", "MPI_ALLGATHER_F08TS", 340, 76);
@@ -938,11 +938,11 @@ MT_THUNK_FORTRAN("mpi_allgather_f08_large", "MPI_ALLGATHER_F08_LARGE", 341, 76);
 MT_THUNK_FORTRAN("mpi_allgather_f08ts_large", "MPI_ALLGATHER_F08TS_LARGE", 342, 76);
 #endif
 #if MT_HAVE_Allgather_c
-MT_THUNK_PMPI(MPI_Allgather_c, 337);
+MT_THUNK_PMPI(MPI_Allgather_c, 337, 76);
 #endif
 
 #if MT_HAVE_Allgatherv
-MT_THUNK_PMPI(MPI_Allgatherv, 343);
+MT_THUNK_PMPI(MPI_Allgatherv, 343, 77);
 MT_THUNK_FORTRAN("mpi_allgatherv", "MPI_ALLGATHERV", 345, 77);
 MT_THUNK_FORTRAN("mpi_allgatherv_f08", "MPI_ALLGATHERV_F08", 346, 77);
 MT_THUNK_FORTRAN("mpi_allgatherv_f08ts", "MPI_ALLGATHERV_F08TS", 347, 77);
@@ -950,11 +950,11 @@ MT_THUNK_FORTRAN("mpi_allgatherv_f08_large", "MPI_ALLGATHERV_F08_LARGE", 348, 77
 MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large", "MPI_ALLGATHERV_F08TS_LARGE", 349, 77);
 #endif
 #if MT_HAVE_Allgatherv_c
-MT_THUNK_PMPI(MPI_Allgatherv_c, 344);
+MT_THUNK_PMPI(MPI_Allgatherv_c, 344, 77);
 #endif
 
 #if MT_HAVE_Alltoall
-MT_THUNK_PMPI(MPI_Alltoall, 350);
+MT_THUNK_PMPI(MPI_Alltoall, 350, 78);
 MT_THUNK_FORTRAN("mpi_alltoall", "MPI_ALLTOALL", 352, 78);
 MT_THUNK_FORTRAN("mpi_alltoall_f08", "MPI_ALLTOALL_F08", 353, 78);
 MT_THUNK_FORTRAN("mpi_alltoall_f08ts", "MPI_ALLTOALL_F08TS", 354, 78);
@@ -962,11 +962,11 @@ MT_THUNK_FORTRAN("mpi_alltoall_f08_large", "MPI_ALLTOALL_F08_LARGE", 355, 78);
 MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large", "MPI_ALLTOALL_F08TS_LARGE", 356, 78);
 #endif
 #if MT_HAVE_Alltoall_c
-MT_THUNK_PMPI(MPI_Alltoall_c, 351);
+MT_THUNK_PMPI(MPI_Alltoall_c, 351, 78);
 #endif
 
 #if MT_HAVE_Alltoallv
-MT_THUNK_PMPI(MPI_Alltoallv, 357);
+MT_THUNK_PMPI(MPI_Alltoallv, 357, 79);
 MT_THUNK_FORTRAN("mpi_alltoallv", "MPI_ALLTOALLV", 359, 79);
 MT_THUNK_FORTRAN("mpi_alltoallv_f08", "MPI_ALLTOALLV_F08", 360, 79);
 MT_THUNK_FORTRAN("mpi_alltoallv_f08ts", "MPI_ALLTOALLV_F08TS", 361, 79);
@@ -974,11 +974,11 @@ MT_THUNK_FORTRAN("mpi_alltoallv_f08_large", "MPI_ALLTOALLV_F08_LARGE", 362, 79);
 MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large", "MPI_ALLTOALLV_F08TS_LARGE", 363, 79);
 #endif
 #if MT_HAVE_Alltoallv_c
-MT_THUNK_PMPI(MPI_Alltoallv_c, 358);
+MT_THUNK_PMPI(MPI_Alltoallv_c, 358, 79);
 #endif
 
 #if MT_HAVE_Alltoallw
-MT_THUNK_PMPI(MPI_Alltoallw, 364);
+MT_THUNK_PMPI(MPI_Alltoallw, 364, 80);
 MT_THUNK_FORTRAN("mpi_alltoallw", "MPI_ALLTOALLW", 366, 80);
 MT_THUNK_FORTRAN("mpi_alltoallw_f08", "MPI_ALLTOALLW_F08", 367, 80);
 MT_THUNK_FORTRAN("mpi_alltoallw_f08ts", "MPI_ALLTOALLW_F08TS", 368, 80);
@@ -986,11 +986,11 @@ MT_THUNK_FORTRAN("mpi_alltoallw_f08_large", "MPI_ALLTOALLW_F08_LARGE", 369, 80);
 MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large", "MPI_ALLTOALLW_F08TS_LARGE", 370, 80);
 #endif
 #if MT_HAVE_Alltoallw_c
-MT_THUNK_PMPI(MPI_Alltoallw_c, 365);
+MT_THUNK_PMPI(MPI_Alltoallw_c, 365, 80);
 #endif
 
 #if MT_HAVE_Reduce
-MT_THUNK_PMPI(MPI_Reduce, 371);
+MT_THUNK_PMPI(MPI_Reduce, 371, 81);
 MT_THUNK_FORTRAN("mpi_reduce", "MPI_REDUCE", 373, 81);
 MT_THUNK_FORTRAN("mpi_reduce_f08", "MPI_REDUCE_F08", 374, 81);
 MT_THUNK_FORTRAN("mpi_reduce_f08ts", "MPI_REDUCE_F08TS", 375, 81);
@@ -998,11 +998,11 @@ MT_THUNK_FORTRAN("mpi_reduce_f08_large", "MPI_REDUCE_F08_LARGE", 376, 81);
 MT_THUNK_FORTRAN("mpi_reduce_f08ts_large", "MPI_REDUCE_F08TS_LARGE", 377, 81);
 #endif
 #if MT_HAVE_Reduce_c
-MT_THUNK_PMPI(MPI_Reduce_c, 372);
+MT_THUNK_PMPI(MPI_Reduce_c, 372, 81);
 #endif
 
 #if MT_HAVE_Allreduce
-MT_THUNK_PMPI(MPI_Allreduce, 378);
+MT_THUNK_PMPI(MPI_Allreduce, 378, 82);
 MT_THUNK_FORTRAN("mpi_allreduce", "MPI_ALLREDUCE", 380, 82);
 MT_THUNK_FORTRAN("mpi_allreduce_f08", "MPI_ALLREDUCE_F08", 381, 82);
 MT_THUNK_FORTRAN("mpi_allreduce_f08ts", "MPI_ALLREDUCE_F08TS", 382, 82);
@@ -1010,11 +1010,11 @@ MT_THUNK_FORTRAN("mpi_allreduce_f08_large", "MPI_ALLREDUCE_F08_LARGE", 383, 82);
 MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large", "MPI_ALLREDUCE_F08TS_LARGE", 384, 82);
 #endif
 #if MT_HAVE_Allreduce_c
-MT_THUNK_PMPI(MPI_Allreduce_c, 379);
+MT_THUNK_PMPI(MPI_Allreduce_c, 379, 82);
 #endif
 
 #if MT_HAVE_Reduce_scatter
-MT_THUNK_PMPI(MPI_Reduce_scatter, 385);
+MT_THUNK_PMPI(MPI_Reduce_scatter, 385, 83);
 MT_THUNK_FORTRAN("mpi_reduce_scatter", "MPI_REDUCE_SCATTER", 387, 83);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_f08", "MPI_REDUCE_SCATTER_F08", 388, 83);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts", "MPI_REDUCE_SCATTER_F08TS", 389, 83);
@@ -1022,11 +1022,11 @@ MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large", "MPI_REDUCE_SCATTER_F08_LARGE",
 MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large", "MPI_REDUCE_SCATTER_F08TS_LARGE", 391, 83);
 #endif
 #if MT_HAVE_Reduce_scatter_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_c, 386);
+MT_THUNK_PMPI(MPI_Reduce_scatter_c, 386, 83);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block
-MT_THUNK_PMPI(MPI_Reduce_scatter_block, 392);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block, 392, 84);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block", "MPI_REDUCE_SCATTER_BLOCK", 394, 84);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08", "MPI_REDUCE_SCATTER_BLOCK_F08", 395, 84);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts", "MPI_REDUCE_SCATTER_BLOCK_F08TS", 396, 84);
@@ -1034,11 +1034,11 @@ MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large", "MPI_REDUCE_SCATTER_BLOCK
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_F08TS_LARGE", 398, 84);
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 393);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 393, 84);
 #endif
 
 #if MT_HAVE_Scan
-MT_THUNK_PMPI(MPI_Scan, 399);
+MT_THUNK_PMPI(MPI_Scan, 399, 85);
 MT_THUNK_FORTRAN("mpi_scan", "MPI_SCAN", 401, 85);
 MT_THUNK_FORTRAN("mpi_scan_f08", "MPI_SCAN_F08", 402, 85);
 MT_THUNK_FORTRAN("mpi_scan_f08ts", "MPI_SCAN_F08TS", 403, 85);
@@ -1046,11 +1046,11 @@ MT_THUNK_FORTRAN("mpi_scan_f08_large", "MPI_SCAN_F08_LARGE", 404, 85);
 MT_THUNK_FORTRAN("mpi_scan_f08ts_large", "MPI_SCAN_F08TS_LARGE", 405, 85);
 #endif
 #if MT_HAVE_Scan_c
-MT_THUNK_PMPI(MPI_Scan_c, 400);
+MT_THUNK_PMPI(MPI_Scan_c, 400, 85);
 #endif
 
 #if MT_HAVE_Exscan
-MT_THUNK_PMPI(MPI_Exscan, 406);
+MT_THUNK_PMPI(MPI_Exscan, 406, 86);
 MT_THUNK_FORTRAN("mpi_exscan", "MPI_EXSCAN", 408, 86);
 MT_THUNK_FORTRAN("mpi_exscan_f08", "MPI_EXSCAN_F08", 409, 86);
 MT_THUNK_FORTRAN("mpi_exscan_f08ts", "MPI_EXSCAN_F08TS", 410, 86);
@@ -1058,11 +1058,11 @@ MT_THUNK_FORTRAN("mpi_exscan_f08_large", "MPI_EXSCAN_F08_LARGE", 411, 86);
 MT_THUNK_FORTRAN("mpi_exscan_f08ts_large", "MPI_EXSCAN_F08TS_LARGE", 412, 86);
 #endif
 #if MT_HAVE_Exscan_c
-MT_THUNK_PMPI(MPI_Exscan_c, 407);
+MT_THUNK_PMPI(MPI_Exscan_c, 407, 86);
 #endif
 
 #if MT_HAVE_Neighbor_allgather
-MT_THUNK_PMPI(MPI_Neighbor_allgather, 413);
+MT_THUNK_PMPI(MPI_Neighbor_allgather, 413, 87);
 MT_THUNK_FORTRAN("mpi_neighbor_allgather", "MPI_NEIGHBOR_ALLGATHER", 415, 87);
 MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08", "MPI_NEIGHBOR_ALLGATHER_F08", 416, 87);
 MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts", "MPI_NEIGHBOR_ALLGATHER_F08TS", 417, 87);
@@ -1070,11 +1070,11 @@ MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large", "MPI_NEIGHBOR_ALLGATHER_F08
 MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_F08TS_LARGE", 419, 87);
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 414);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 414, 87);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 420);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 420, 88);
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", "MPI_NEIGHBOR_ALLGATHERV", 422, 88);
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08", "MPI_NEIGHBOR_ALLGATHERV_F08", 423, 88);
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts", "MPI_NEIGHBOR_ALLGATHERV_F08TS", 424, 88);
@@ -1082,11 +1082,11 @@ MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large", "MPI_NEIGHBOR_ALLGATHERV_F
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_F08TS_LARGE", 426, 88);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 421);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 421, 88);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall
-MT_THUNK_PMPI(MPI_Neighbor_alltoall, 427);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall, 427, 89);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall", "MPI_NEIGHBOR_ALLTOALL", 429, 89);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08", "MPI_NEIGHBOR_ALLTOALL_F08", 430, 89);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts", "MPI_NEIGHBOR_ALLTOALL_F08TS", 431, 89);
@@ -1094,11 +1094,11 @@ MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large", "MPI_NEIGHBOR_ALLTOALL_F08_L
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_F08TS_LARGE", 433, 89);
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 428);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 428, 89);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 434);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 434, 90);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", "MPI_NEIGHBOR_ALLTOALLV", 436, 90);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08", "MPI_NEIGHBOR_ALLTOALLV_F08", 437, 90);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts", "MPI_NEIGHBOR_ALLTOALLV_F08TS", 438, 90);
@@ -1106,11 +1106,11 @@ MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large", "MPI_NEIGHBOR_ALLTOALLV_F08
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_F08TS_LARGE", 440, 90);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 435);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 435, 90);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 441);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 441, 91);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", "MPI_NEIGHBOR_ALLTOALLW", 443, 91);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08", "MPI_NEIGHBOR_ALLTOALLW_F08", 444, 91);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts", "MPI_NEIGHBOR_ALLTOALLW_F08TS", 445, 91);
@@ -1118,11 +1118,11 @@ MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large", "MPI_NEIGHBOR_ALLTOALLW_F08
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_F08TS_LARGE", 447, 91);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 442);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 442, 91);
 #endif
 
 #if MT_HAVE_Ibarrier
-MT_THUNK_PMPI(MPI_Ibarrier, 448);
+MT_THUNK_PMPI(MPI_Ibarrier, 448, 100);
 MT_THUNK_FORTRAN("mpi_ibarrier", "MPI_IBARRIER", 450, 100);
 MT_THUNK_FORTRAN("mpi_ibarrier_f08", "MPI_IBARRIER_F08", 451, 100);
 MT_THUNK_FORTRAN("mpi_ibarrier_f08ts", "MPI_IBARRIER_F08TS", 452, 100);
@@ -1131,7 +1131,7 @@ MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large", "MPI_IBARRIER_F08TS_LARGE", 454, 10
 #endif
 
 #if MT_HAVE_Ibcast
-MT_THUNK_PMPI(MPI_Ibcast, 455);
+MT_THUNK_PMPI(MPI_Ibcast, 455, 101);
 MT_THUNK_FORTRAN("mpi_ibcast", "MPI_IBCAST", 457, 101);
 MT_THUNK_FORTRAN("mpi_ibcast_f08", "MPI_IBCAST_F08", 458, 101);
 MT_THUNK_FORTRAN("mpi_ibcast_f08ts", "MPI_IBCAST_F08TS", 459, 101);
@@ -1139,11 +1139,11 @@ MT_THUNK_FORTRAN("mpi_ibcast_f08_large", "MPI_IBCAST_F08_LARGE", 460, 101);
 MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large", "MPI_IBCAST_F08TS_LARGE", 461, 101);
 #endif
 #if MT_HAVE_Ibcast_c
-MT_THUNK_PMPI(MPI_Ibcast_c, 456);
+MT_THUNK_PMPI(MPI_Ibcast_c, 456, 101);
 #endif
 
 #if MT_HAVE_Igather
-MT_THUNK_PMPI(MPI_Igather, 462);
+MT_THUNK_PMPI(MPI_Igather, 462, 102);
 MT_THUNK_FORTRAN("mpi_igather", "MPI_IGATHER", 464, 102);
 MT_THUNK_FORTRAN("mpi_igather_f08", "MPI_IGATHER_F08", 465, 102);
 MT_THUNK_FORTRAN("mpi_igather_f08ts", "MPI_IGATHER_F08TS", 466, 102);
@@ -1151,11 +1151,11 @@ MT_THUNK_FORTRAN("mpi_igather_f08_large", "MPI_IGATHER_F08_LARGE", 467, 102);
 MT_THUNK_FORTRAN("mpi_igather_f08ts_large", "MPI_IGATHER_F08TS_LARGE", 468, 102);
 #endif
 #if MT_HAVE_Igather_c
-MT_THUNK_PMPI(MPI_Igather_c, 463);
+MT_THUNK_PMPI(MPI_Igather_c, 463, 102);
 #endif
 
 #if MT_HAVE_Igatherv
-MT_THUNK_PMPI(MPI_Igatherv, 469);
+MT_THUNK_PMPI(MPI_Igatherv, 469, 103);
 MT_THUNK_FORTRAN("mpi_igatherv", "MPI_IGATHERV", 471, 103);
 MT_THUNK_FORTRAN("mpi_igatherv_f08", "MPI_IGATHERV_F08", 472, 103);
 MT_THUNK_FORTRAN("mpi_igatherv_f08ts", "MPI_IGATHERV_F08TS", 473, 103);
@@ -1163,11 +1163,11 @@ MT_THUNK_FORTRAN("mpi_igatherv_f08_large", "MPI_IGATHERV_F08_LARGE", 474, 103);
 MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large", "MPI_IGATHERV_F08TS_LARGE", 475, 103);
 #endif
 #if MT_HAVE_Igatherv_c
-MT_THUNK_PMPI(MPI_Igatherv_c, 470);
+MT_THUNK_PMPI(MPI_Igatherv_c, 470, 103);
 #endif
 
 #if MT_HAVE_Iscatter
-MT_THUNK_PMPI(MPI_Iscatter, 476);
+MT_THUNK_PMPI(MPI_Iscatter, 476, 104);
 MT_THUNK_FORTRAN("mpi_iscatter", "MPI_ISCATTER", 478, 104);
 MT_THUNK_FORTRAN("mpi_iscatter_f08", "MPI_ISCATTER_F08", 479, 104);
 MT_THUNK_FORTRAN("mpi_iscatter_f08ts", "MPI_ISCATTER_F08TS", 480, 104);
@@ -1175,11 +1175,11 @@ MT_THUNK_FORTRAN("mpi_iscatter_f08_large", "MPI_ISCATTER_F08_LARGE", 481, 104);
 MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large", "MPI_ISCATTER_F08TS_LARGE", 482, 104);
 #endif
 #if MT_HAVE_Iscatter_c
-MT_THUNK_PMPI(MPI_Iscatter_c, 477);
+MT_THUNK_PMPI(MPI_Iscatter_c, 477, 104);
 #endif
 
 #if MT_HAVE_Iscatterv
-MT_THUNK_PMPI(MPI_Iscatterv, 483);
+MT_THUNK_PMPI(MPI_Iscatterv, 483, 105);
 MT_THUNK_FORTRAN("mpi_iscatterv", "MPI_ISCATTERV", 485, 105);
 MT_THUNK_FORTRAN("mpi_iscatterv_f08", "MPI_ISCATTERV_F08", 486, 105);
 MT_THUNK_FORTRAN("mpi_iscatterv_f08ts", "MPI_ISCATTERV_F08TS", 487, 105);
@@ -1187,11 +1187,11 @@ MT_THUNK_FORTRAN("mpi_iscatterv_f08_large", "MPI_ISCATTERV_F08_LARGE", 488, 105)
 MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large", "MPI_ISCATTERV_F08TS_LARGE", 489, 105);
 #endif
 #if MT_HAVE_Iscatterv_c
-MT_THUNK_PMPI(MPI_Iscatterv_c, 484);
+MT_THUNK_PMPI(MPI_Iscatterv_c, 484, 105);
 #endif
 
 #if MT_HAVE_Iallgather
-MT_THUNK_PMPI(MPI_Iallgather, 490);
+MT_THUNK_PMPI(MPI_Iallgather, 490, 106);
 MT_THUNK_FORTRAN("mpi_iallgather", "MPI_IALLGATHER", 492, 106);
 MT_THUNK_FORTRAN("mpi_iallgather_f08", "MPI_IALLGATHER_F08", 493, 106);
 MT_THUNK_FORTRAN("mpi_iallgather_f08ts", "MPI_IALLGATHER_F08TS", 494, 106);
@@ -1199,11 +1199,11 @@ MT_THUNK_FORTRAN("mpi_iallgather_f08_large", "MPI_IALLGATHER_F08_LARGE", 495, 10
 MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large", "MPI_IALLGATHER_F08TS_LARGE", 496, 106);
 #endif
 #if MT_HAVE_Iallgather_c
-MT_THUNK_PMPI(MPI_Iallgather_c, 491);
+MT_THUNK_PMPI(MPI_Iallgather_c, 491, 106);
 #endif
 
 #if MT_HAVE_Iallgatherv
-MT_THUNK_PMPI(MPI_Iallgatherv, 497);
+MT_THUNK_PMPI(MPI_Iallgatherv, 497, 107);
 MT_THUNK_FORTRAN("mpi_iallgatherv", "MPI_IALLGATHERV", 499, 107);
 MT_THUNK_FORTRAN("mpi_iallgatherv_f08", "MPI_IALLGATHERV_F08", 500, 107);
 MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts", "MPI_IALLGATHERV_F08TS", 501, 107);
@@ -1211,11 +1211,11 @@ MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large", "MPI_IALLGATHERV_F08_LARGE", 502, 
 MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large", "MPI_IALLGATHERV_F08TS_LARGE", 503, 107);
 #endif
 #if MT_HAVE_Iallgatherv_c
-MT_THUNK_PMPI(MPI_Iallgatherv_c, 498);
+MT_THUNK_PMPI(MPI_Iallgatherv_c, 498, 107);
 #endif
 
 #if MT_HAVE_Ialltoall
-MT_THUNK_PMPI(MPI_Ialltoall, 504);
+MT_THUNK_PMPI(MPI_Ialltoall, 504, 108);
 MT_THUNK_FORTRAN("mpi_ialltoall", "MPI_IALLTOALL", 506, 108);
 MT_THUNK_FORTRAN("mpi_ialltoall_f08", "MPI_IALLTOALL_F08", 507, 108);
 MT_THUNK_FORTRAN("mpi_ialltoall_f08ts", "MPI_IALLTOALL_F08TS", 508, 108);
@@ -1223,11 +1223,11 @@ MT_THUNK_FORTRAN("mpi_ialltoall_f08_large", "MPI_IALLTOALL_F08_LARGE", 509, 108)
 MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large", "MPI_IALLTOALL_F08TS_LARGE", 510, 108);
 #endif
 #if MT_HAVE_Ialltoall_c
-MT_THUNK_PMPI(MPI_Ialltoall_c, 505);
+MT_THUNK_PMPI(MPI_Ialltoall_c, 505, 108);
 #endif
 
 #if MT_HAVE_Ialltoallv
-MT_THUNK_PMPI(MPI_Ialltoallv, 511);
+MT_THUNK_PMPI(MPI_Ialltoallv, 511, 109);
 MT_THUNK_FORTRAN("mpi_ialltoallv", "MPI_IALLTOALLV", 513, 109);
 MT_THUNK_FORTRAN("mpi_ialltoallv_f08", "MPI_IALLTOALLV_F08", 514, 109);
 MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts", "MPI_IALLTOALLV_F08TS", 515, 109);
@@ -1235,11 +1235,11 @@ MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large", "MPI_IALLTOALLV_F08_LARGE", 516, 10
 MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large", "MPI_IALLTOALLV_F08TS_LARGE", 517, 109);
 #endif
 #if MT_HAVE_Ialltoallv_c
-MT_THUNK_PMPI(MPI_Ialltoallv_c, 512);
+MT_THUNK_PMPI(MPI_Ialltoallv_c, 512, 109);
 #endif
 
 #if MT_HAVE_Ialltoallw
-MT_THUNK_PMPI(MPI_Ialltoallw, 518);
+MT_THUNK_PMPI(MPI_Ialltoallw, 518, 110);
 MT_THUNK_FORTRAN("mpi_ialltoallw", "MPI_IALLTOALLW", 520, 110);
 MT_THUNK_FORTRAN("mpi_ialltoallw_f08", "MPI_IALLTOALLW_F08", 521, 110);
 MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts", "MPI_IALLTOALLW_F08TS", 522, 110);
@@ -1247,11 +1247,11 @@ MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large", "MPI_IALLTOALLW_F08_LARGE", 523, 11
 MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large", "MPI_IALLTOALLW_F08TS_LARGE", 524, 110);
 #endif
 #if MT_HAVE_Ialltoallw_c
-MT_THUNK_PMPI(MPI_Ialltoallw_c, 519);
+MT_THUNK_PMPI(MPI_Ialltoallw_c, 519, 110);
 #endif
 
 #if MT_HAVE_Ireduce
-MT_THUNK_PMPI(MPI_Ireduce, 525);
+MT_THUNK_PMPI(MPI_Ireduce, 525, 111);
 MT_THUNK_FORTRAN("mpi_ireduce", "MPI_IREDUCE", 527, 111);
 MT_THUNK_FORTRAN("mpi_ireduce_f08", "MPI_IREDUCE_F08", 528, 111);
 MT_THUNK_FORTRAN("mpi_ireduce_f08ts", "MPI_IREDUCE_F08TS", 529, 111);
@@ -1259,11 +1259,11 @@ MT_THUNK_FORTRAN("mpi_ireduce_f08_large", "MPI_IREDUCE_F08_LARGE", 530, 111);
 MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large", "MPI_IREDUCE_F08TS_LARGE", 531, 111);
 #endif
 #if MT_HAVE_Ireduce_c
-MT_THUNK_PMPI(MPI_Ireduce_c, 526);
+MT_THUNK_PMPI(MPI_Ireduce_c, 526, 111);
 #endif
 
 #if MT_HAVE_Iallreduce
-MT_THUNK_PMPI(MPI_Iallreduce, 532);
+MT_THUNK_PMPI(MPI_Iallreduce, 532, 112);
 MT_THUNK_FORTRAN("mpi_iallreduce", "MPI_IALLREDUCE", 534, 112);
 MT_THUNK_FORTRAN("mpi_iallreduce_f08", "MPI_IALLREDUCE_F08", 535, 112);
 MT_THUNK_FORTRAN("mpi_iallreduce_f08ts", "MPI_IALLREDUCE_F08TS", 536, 112);
@@ -1271,11 +1271,11 @@ MT_THUNK_FORTRAN("mpi_iallreduce_f08_large", "MPI_IALLREDUCE_F08_LARGE", 537, 11
 MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large", "MPI_IALLREDUCE_F08TS_LARGE", 538, 112);
 #endif
 #if MT_HAVE_Iallreduce_c
-MT_THUNK_PMPI(MPI_Iallreduce_c, 533);
+MT_THUNK_PMPI(MPI_Iallreduce_c, 533, 112);
 #endif
 
 #if MT_HAVE_Ireduce_scatter
-MT_THUNK_PMPI(MPI_Ireduce_scatter, 539);
+MT_THUNK_PMPI(MPI_Ireduce_scatter, 539, 113);
 MT_THUNK_FORTRAN("mpi_ireduce_scatter", "MPI_IREDUCE_SCATTER", 541, 113);
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08", "MPI_IREDUCE_SCATTER_F08", 542, 113);
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts", "MPI_IREDUCE_SCATTER_F08TS", 543, 113);
@@ -1283,11 +1283,11 @@ MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large", "MPI_IREDUCE_SCATTER_F08_LARGE
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large", "MPI_IREDUCE_SCATTER_F08TS_LARGE", 545, 113);
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 540);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 540, 113);
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 546);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 546, 114);
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", "MPI_IREDUCE_SCATTER_BLOCK", 548, 114);
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08", "MPI_IREDUCE_SCATTER_BLOCK_F08", 549, 114);
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts", "MPI_IREDUCE_SCATTER_BLOCK_F08TS", 550, 114);
@@ -1295,11 +1295,11 @@ MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large", "MPI_IREDUCE_SCATTER_BLO
 MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large", "MPI_IREDUCE_SCATTER_BLOCK_F08TS_LARGE", 552, 114);
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 547);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 547, 114);
 #endif
 
 #if MT_HAVE_Iscan
-MT_THUNK_PMPI(MPI_Iscan, 553);
+MT_THUNK_PMPI(MPI_Iscan, 553, 115);
 MT_THUNK_FORTRAN("mpi_iscan", "MPI_ISCAN", 555, 115);
 MT_THUNK_FORTRAN("mpi_iscan_f08", "MPI_ISCAN_F08", 556, 115);
 MT_THUNK_FORTRAN("mpi_iscan_f08ts", "MPI_ISCAN_F08TS", 557, 115);
@@ -1307,11 +1307,11 @@ MT_THUNK_FORTRAN("mpi_iscan_f08_large", "MPI_ISCAN_F08_LARGE", 558, 115);
 MT_THUNK_FORTRAN("mpi_iscan_f08ts_large", "MPI_ISCAN_F08TS_LARGE", 559, 115);
 #endif
 #if MT_HAVE_Iscan_c
-MT_THUNK_PMPI(MPI_Iscan_c, 554);
+MT_THUNK_PMPI(MPI_Iscan_c, 554, 115);
 #endif
 
 #if MT_HAVE_Iexscan
-MT_THUNK_PMPI(MPI_Iexscan, 560);
+MT_THUNK_PMPI(MPI_Iexscan, 560, 116);
 MT_THUNK_FORTRAN("mpi_iexscan", "MPI_IEXSCAN", 562, 116);
 MT_THUNK_FORTRAN("mpi_iexscan_f08", "MPI_IEXSCAN_F08", 563, 116);
 MT_THUNK_FORTRAN("mpi_iexscan_f08ts", "MPI_IEXSCAN_F08TS", 564, 116);
@@ -1319,11 +1319,11 @@ MT_THUNK_FORTRAN("mpi_iexscan_f08_large", "MPI_IEXSCAN_F08_LARGE", 565, 116);
 MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large", "MPI_IEXSCAN_F08TS_LARGE", 566, 116);
 #endif
 #if MT_HAVE_Iexscan_c
-MT_THUNK_PMPI(MPI_Iexscan_c, 561);
+MT_THUNK_PMPI(MPI_Iexscan_c, 561, 116);
 #endif
 
 #if MT_HAVE_Ineighbor_allgather
-MT_THUNK_PMPI(MPI_Ineighbor_allgather, 567);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather, 567, 117);
 MT_THUNK_FORTRAN("mpi_ineighbor_allgather", "MPI_INEIGHBOR_ALLGATHER", 569, 117);
 MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08", "MPI_INEIGHBOR_ALLGATHER_F08", 570, 117);
 MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts", "MPI_INEIGHBOR_ALLGATHER_F08TS", 571, 117);
@@ -1331,11 +1331,11 @@ MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large", "MPI_INEIGHBOR_ALLGATHER_F
 MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large", "MPI_INEIGHBOR_ALLGATHER_F08TS_LARGE", 573, 117);
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 568);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 568, 117);
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 574);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 574, 118);
 MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", "MPI_INEIGHBOR_ALLGATHERV", 576, 118);
 MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08", "MPI_INEIGHBOR_ALLGATHERV_F08", 577, 118);
 MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts", "MPI_INEIGHBOR_ALLGATHERV_F08TS", 578, 118);
@@ -1343,11 +1343,11 @@ MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large", "MPI_INEIGHBOR_ALLGATHERV
 MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large", "MPI_INEIGHBOR_ALLGATHERV_F08TS_LARGE", 580, 118);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 575);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 575, 118);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 581);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 581, 119);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", "MPI_INEIGHBOR_ALLTOALL", 583, 119);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08", "MPI_INEIGHBOR_ALLTOALL_F08", 584, 119);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts", "MPI_INEIGHBOR_ALLTOALL_F08TS", 585, 119);
@@ -1355,11 +1355,11 @@ MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large", "MPI_INEIGHBOR_ALLTOALL_F08
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large", "MPI_INEIGHBOR_ALLTOALL_F08TS_LARGE", 587, 119);
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 582);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 582, 119);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 588);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 588, 120);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", "MPI_INEIGHBOR_ALLTOALLV", 590, 120);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08", "MPI_INEIGHBOR_ALLTOALLV_F08", 591, 120);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts", "MPI_INEIGHBOR_ALLTOALLV_F08TS", 592, 120);
@@ -1367,11 +1367,11 @@ MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large", "MPI_INEIGHBOR_ALLTOALLV_F
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large", "MPI_INEIGHBOR_ALLTOALLV_F08TS_LARGE", 594, 120);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 589);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 589, 120);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 595);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 595, 121);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", "MPI_INEIGHBOR_ALLTOALLW", 597, 121);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08", "MPI_INEIGHBOR_ALLTOALLW_F08", 598, 121);
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts", "MPI_INEIGHBOR_ALLTOALLW_F08TS", 599, 121);
@@ -1379,11 +1379,11 @@ MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large", "MPI_INEIGHBOR_ALLTOALLW_F
 MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large", "MPI_INEIGHBOR_ALLTOALLW_F08TS_LARGE", 601, 121);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 596);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 596, 121);
 #endif
 
 #if MT_HAVE_Barrier_init
-MT_THUNK_PMPI(MPI_Barrier_init, 602);
+MT_THUNK_PMPI(MPI_Barrier_init, 602, 130);
 MT_THUNK_FORTRAN("mpi_barrier_init", "MPI_BARRIER_INIT", 604, 130);
 MT_THUNK_FORTRAN("mpi_barrier_init_f08", "MPI_BARRIER_INIT_F08", 605, 130);
 MT_THUNK_FORTRAN("mpi_barrier_init_f08ts", "MPI_BARRIER_INIT_F08TS", 606, 130);
@@ -1392,7 +1392,7 @@ MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large", "MPI_BARRIER_INIT_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_MPIX_Barrier_init
-MT_THUNK_PMPI(MPIX_Barrier_init, 609);
+MT_THUNK_PMPI(MPIX_Barrier_init, 609, 130);
 MT_THUNK_FORTRAN("mpix_barrier_init", "MPIX_BARRIER_INIT", 611, 130);
 MT_THUNK_FORTRAN("mpix_barrier_init_f08", "MPIX_BARRIER_INIT_F08", 612, 130);
 MT_THUNK_FORTRAN("mpix_barrier_init_f08ts", "MPIX_BARRIER_INIT_F08TS", 613, 130);
@@ -1401,7 +1401,7 @@ MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large", "MPIX_BARRIER_INIT_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Bcast_init
-MT_THUNK_PMPI(MPI_Bcast_init, 616);
+MT_THUNK_PMPI(MPI_Bcast_init, 616, 131);
 MT_THUNK_FORTRAN("mpi_bcast_init", "MPI_BCAST_INIT", 618, 131);
 MT_THUNK_FORTRAN("mpi_bcast_init_f08", "MPI_BCAST_INIT_F08", 619, 131);
 MT_THUNK_FORTRAN("mpi_bcast_init_f08ts", "MPI_BCAST_INIT_F08TS", 620, 131);
@@ -1410,7 +1410,7 @@ MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large", "MPI_BCAST_INIT_F08TS_LARGE", 622
 #endif
 
 #if MT_HAVE_MPIX_Bcast_init
-MT_THUNK_PMPI(MPIX_Bcast_init, 623);
+MT_THUNK_PMPI(MPIX_Bcast_init, 623, 131);
 MT_THUNK_FORTRAN("mpix_bcast_init", "MPIX_BCAST_INIT", 625, 131);
 MT_THUNK_FORTRAN("mpix_bcast_init_f08", "MPIX_BCAST_INIT_F08", 626, 131);
 MT_THUNK_FORTRAN("mpix_bcast_init_f08ts", "MPIX_BCAST_INIT_F08TS", 627, 131);
@@ -1418,11 +1418,11 @@ MT_THUNK_FORTRAN("mpix_bcast_init_f08_large", "MPIX_BCAST_INIT_F08_LARGE", 628, 
 MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large", "MPIX_BCAST_INIT_F08TS_LARGE", 629, 131);
 #endif
 #if MT_HAVE_Bcast_init_c
-MT_THUNK_PMPI(MPI_Bcast_init_c, 617);
+MT_THUNK_PMPI(MPI_Bcast_init_c, 617, 131);
 #endif
 
 #if MT_HAVE_Gather_init
-MT_THUNK_PMPI(MPI_Gather_init, 630);
+MT_THUNK_PMPI(MPI_Gather_init, 630, 132);
 MT_THUNK_FORTRAN("mpi_gather_init", "MPI_GATHER_INIT", 632, 132);
 MT_THUNK_FORTRAN("mpi_gather_init_f08", "MPI_GATHER_INIT_F08", 633, 132);
 MT_THUNK_FORTRAN("mpi_gather_init_f08ts", "MPI_GATHER_INIT_F08TS", 634, 132);
@@ -1431,7 +1431,7 @@ MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large", "MPI_GATHER_INIT_F08TS_LARGE", 6
 #endif
 
 #if MT_HAVE_MPIX_Gather_init
-MT_THUNK_PMPI(MPIX_Gather_init, 637);
+MT_THUNK_PMPI(MPIX_Gather_init, 637, 132);
 MT_THUNK_FORTRAN("mpix_gather_init", "MPIX_GATHER_INIT", 639, 132);
 MT_THUNK_FORTRAN("mpix_gather_init_f08", "MPIX_GATHER_INIT_F08", 640, 132);
 MT_THUNK_FORTRAN("mpix_gather_init_f08ts", "MPIX_GATHER_INIT_F08TS", 641, 132);
@@ -1439,11 +1439,11 @@ MT_THUNK_FORTRAN("mpix_gather_init_f08_large", "MPIX_GATHER_INIT_F08_LARGE", 642
 MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large", "MPIX_GATHER_INIT_F08TS_LARGE", 643, 132);
 #endif
 #if MT_HAVE_Gather_init_c
-MT_THUNK_PMPI(MPI_Gather_init_c, 631);
+MT_THUNK_PMPI(MPI_Gather_init_c, 631, 132);
 #endif
 
 #if MT_HAVE_Gatherv_init
-MT_THUNK_PMPI(MPI_Gatherv_init, 644);
+MT_THUNK_PMPI(MPI_Gatherv_init, 644, 133);
 MT_THUNK_FORTRAN("mpi_gatherv_init", "MPI_GATHERV_INIT", 646, 133);
 MT_THUNK_FORTRAN("mpi_gatherv_init_f08", "MPI_GATHERV_INIT_F08", 647, 133);
 MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts", "MPI_GATHERV_INIT_F08TS", 648, 133);
@@ -1452,7 +1452,7 @@ MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large", "MPI_GATHERV_INIT_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_MPIX_Gatherv_init
-MT_THUNK_PMPI(MPIX_Gatherv_init, 651);
+MT_THUNK_PMPI(MPIX_Gatherv_init, 651, 133);
 MT_THUNK_FORTRAN("mpix_gatherv_init", "MPIX_GATHERV_INIT", 653, 133);
 MT_THUNK_FORTRAN("mpix_gatherv_init_f08", "MPIX_GATHERV_INIT_F08", 654, 133);
 MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts", "MPIX_GATHERV_INIT_F08TS", 655, 133);
@@ -1460,11 +1460,11 @@ MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large", "MPIX_GATHERV_INIT_F08_LARGE", 6
 MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large", "MPIX_GATHERV_INIT_F08TS_LARGE", 657, 133);
 #endif
 #if MT_HAVE_Gatherv_init_c
-MT_THUNK_PMPI(MPI_Gatherv_init_c, 645);
+MT_THUNK_PMPI(MPI_Gatherv_init_c, 645, 133);
 #endif
 
 #if MT_HAVE_Scatter_init
-MT_THUNK_PMPI(MPI_Scatter_init, 658);
+MT_THUNK_PMPI(MPI_Scatter_init, 658, 134);
 MT_THUNK_FORTRAN("mpi_scatter_init", "MPI_SCATTER_INIT", 660, 134);
 MT_THUNK_FORTRAN("mpi_scatter_init_f08", "MPI_SCATTER_INIT_F08", 661, 134);
 MT_THUNK_FORTRAN("mpi_scatter_init_f08ts", "MPI_SCATTER_INIT_F08TS", 662, 134);
@@ -1473,7 +1473,7 @@ MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large", "MPI_SCATTER_INIT_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_MPIX_Scatter_init
-MT_THUNK_PMPI(MPIX_Scatter_init, 665);
+MT_THUNK_PMPI(MPIX_Scatter_init, 665, 134);
 MT_THUNK_FORTRAN("mpix_scatter_init", "MPIX_SCATTER_INIT", 667, 134);
 MT_THUNK_FORTRAN("mpix_scatter_init_f08", "MPIX_SCATTER_INIT_F08", 668, 134);
 MT_THUNK_FORTRAN("mpix_scatter_init_f08ts", "MPIX_SCATTER_INIT_F08TS", 669, 134);
@@ -1481,11 +1481,11 @@ MT_THUNK_FORTRAN("mpix_scatter_init_f08_large", "MPIX_SCATTER_INIT_F08_LARGE", 6
 MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large", "MPIX_SCATTER_INIT_F08TS_LARGE", 671, 134);
 #endif
 #if MT_HAVE_Scatter_init_c
-MT_THUNK_PMPI(MPI_Scatter_init_c, 659);
+MT_THUNK_PMPI(MPI_Scatter_init_c, 659, 134);
 #endif
 
 #if MT_HAVE_Scatterv_init
-MT_THUNK_PMPI(MPI_Scatterv_init, 672);
+MT_THUNK_PMPI(MPI_Scatterv_init, 672, 135);
 MT_THUNK_FORTRAN("mpi_scatterv_init", "MPI_SCATTERV_INIT", 674, 135);
 MT_THUNK_FORTRAN("mpi_scatterv_init_f08", "MPI_SCATTERV_INIT_F08", 675, 135);
 MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts", "MPI_SCATTERV_INIT_F08TS", 676, 135);
@@ -1494,7 +1494,7 @@ MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large", "MPI_SCATTERV_INIT_F08TS_LARGE
 #endif
 
 #if MT_HAVE_MPIX_Scatterv_init
-MT_THUNK_PMPI(MPIX_Scatterv_init, 679);
+MT_THUNK_PMPI(MPIX_Scatterv_init, 679, 135);
 MT_THUNK_FORTRAN("mpix_scatterv_init", "MPIX_SCATTERV_INIT", 681, 135);
 MT_THUNK_FORTRAN("mpix_scatterv_init_f08", "MPIX_SCATTERV_INIT_F08", 682, 135);
 MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts", "MPIX_SCATTERV_INIT_F08TS", 683, 135);
@@ -1502,11 +1502,11 @@ MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large", "MPIX_SCATTERV_INIT_F08_LARGE",
 MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large", "MPIX_SCATTERV_INIT_F08TS_LARGE", 685, 135);
 #endif
 #if MT_HAVE_Scatterv_init_c
-MT_THUNK_PMPI(MPI_Scatterv_init_c, 673);
+MT_THUNK_PMPI(MPI_Scatterv_init_c, 673, 135);
 #endif
 
 #if MT_HAVE_Allgather_init
-MT_THUNK_PMPI(MPI_Allgather_init, 686);
+MT_THUNK_PMPI(MPI_Allgather_init, 686, 136);
 MT_THUNK_FORTRAN("mpi_allgather_init", "MPI_ALLGATHER_INIT", 688, 136);
 MT_THUNK_FORTRAN("mpi_allgather_init_f08", "MPI_ALLGATHER_INIT_F08", 689, 136);
 MT_THUNK_FORTRAN("mpi_allgather_init_f08ts", "MPI_ALLGATHER_INIT_F08TS", 690, 136);
@@ -1515,7 +1515,7 @@ MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large", "MPI_ALLGATHER_INIT_F08TS_LAR
 #endif
 
 #if MT_HAVE_MPIX_Allgather_init
-MT_THUNK_PMPI(MPIX_Allgather_init, 693);
+MT_THUNK_PMPI(MPIX_Allgather_init, 693, 136);
 MT_THUNK_FORTRAN("mpix_allgather_init", "MPIX_ALLGATHER_INIT", 695, 136);
 MT_THUNK_FORTRAN("mpix_allgather_init_f08", "MPIX_ALLGATHER_INIT_F08", 696, 136);
 MT_THUNK_FORTRAN("mpix_allgather_init_f08ts", "MPIX_ALLGATHER_INIT_F08TS", 697, 136);
@@ -1523,11 +1523,11 @@ MT_THUNK_FORTRAN("mpix_allgather_init_f08_large", "MPIX_ALLGATHER_INIT_F08_LARGE
 MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large", "MPIX_ALLGATHER_INIT_F08TS_LARGE", 699, 136);
 #endif
 #if MT_HAVE_Allgather_init_c
-MT_THUNK_PMPI(MPI_Allgather_init_c, 687);
+MT_THUNK_PMPI(MPI_Allgather_init_c, 687, 136);
 #endif
 
 #if MT_HAVE_Allgatherv_init
-MT_THUNK_PMPI(MPI_Allgatherv_init, 700);
+MT_THUNK_PMPI(MPI_Allgatherv_init, 700, 137);
 MT_THUNK_FORTRAN("mpi_allgatherv_init", "MPI_ALLGATHERV_INIT", 702, 137);
 MT_THUNK_FORTRAN("mpi_allgatherv_init_f08", "MPI_ALLGATHERV_INIT_F08", 703, 137);
 MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts", "MPI_ALLGATHERV_INIT_F08TS", 704, 137);
@@ -1536,7 +1536,7 @@ MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large", "MPI_ALLGATHERV_INIT_F08TS_L
 #endif
 
 #if MT_HAVE_MPIX_Allgatherv_init
-MT_THUNK_PMPI(MPIX_Allgatherv_init, 707);
+MT_THUNK_PMPI(MPIX_Allgatherv_init, 707, 137);
 MT_THUNK_FORTRAN("mpix_allgatherv_init", "MPIX_ALLGATHERV_INIT", 709, 137);
 MT_THUNK_FORTRAN("mpix_allgatherv_init_f08", "MPIX_ALLGATHERV_INIT_F08", 710, 137);
 MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts", "MPIX_ALLGATHERV_INIT_F08TS", 711, 137);
@@ -1544,11 +1544,11 @@ MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large", "MPIX_ALLGATHERV_INIT_F08_LAR
 MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large", "MPIX_ALLGATHERV_INIT_F08TS_LARGE", 713, 137);
 #endif
 #if MT_HAVE_Allgatherv_init_c
-MT_THUNK_PMPI(MPI_Allgatherv_init_c, 701);
+MT_THUNK_PMPI(MPI_Allgatherv_init_c, 701, 137);
 #endif
 
 #if MT_HAVE_Alltoall_init
-MT_THUNK_PMPI(MPI_Alltoall_init, 714);
+MT_THUNK_PMPI(MPI_Alltoall_init, 714, 138);
 MT_THUNK_FORTRAN("mpi_alltoall_init", "MPI_ALLTOALL_INIT", 716, 138);
 MT_THUNK_FORTRAN("mpi_alltoall_init_f08", "MPI_ALLTOALL_INIT_F08", 717, 138);
 MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts", "MPI_ALLTOALL_INIT_F08TS", 718, 138);
@@ -1557,7 +1557,7 @@ MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large", "MPI_ALLTOALL_INIT_F08TS_LARGE
 #endif
 
 #if MT_HAVE_MPIX_Alltoall_init
-MT_THUNK_PMPI(MPIX_Alltoall_init, 721);
+MT_THUNK_PMPI(MPIX_Alltoall_init, 721, 138);
 MT_THUNK_FORTRAN("mpix_alltoall_init", "MPIX_ALLTOALL_INIT", 723, 138);
 MT_THUNK_FORTRAN("mpix_alltoall_init_f08", "MPIX_ALLTOALL_INIT_F08", 724, 138);
 MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts", "MPIX_ALLTOALL_INIT_F08TS", 725, 138);
@@ -1565,11 +1565,11 @@ MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large", "MPIX_ALLTOALL_INIT_F08_LARGE",
 MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large", "MPIX_ALLTOALL_INIT_F08TS_LARGE", 727, 138);
 #endif
 #if MT_HAVE_Alltoall_init_c
-MT_THUNK_PMPI(MPI_Alltoall_init_c, 715);
+MT_THUNK_PMPI(MPI_Alltoall_init_c, 715, 138);
 #endif
 
 #if MT_HAVE_Alltoallv_init
-MT_THUNK_PMPI(MPI_Alltoallv_init, 728);
+MT_THUNK_PMPI(MPI_Alltoallv_init, 728, 139);
 MT_THUNK_FORTRAN("mpi_alltoallv_init", "MPI_ALLTOALLV_INIT", 730, 139);
 MT_THUNK_FORTRAN("mpi_alltoallv_init_f08", "MPI_ALLTOALLV_INIT_F08", 731, 139);
 MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts", "MPI_ALLTOALLV_INIT_F08TS", 732, 139);
@@ -1578,7 +1578,7 @@ MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large", "MPI_ALLTOALLV_INIT_F08TS_LAR
 #endif
 
 #if MT_HAVE_MPIX_Alltoallv_init
-MT_THUNK_PMPI(MPIX_Alltoallv_init, 735);
+MT_THUNK_PMPI(MPIX_Alltoallv_init, 735, 139);
 MT_THUNK_FORTRAN("mpix_alltoallv_init", "MPIX_ALLTOALLV_INIT", 737, 139);
 MT_THUNK_FORTRAN("mpix_alltoallv_init_f08", "MPIX_ALLTOALLV_INIT_F08", 738, 139);
 MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts", "MPIX_ALLTOALLV_INIT_F08TS", 739, 139);
@@ -1586,11 +1586,11 @@ MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large", "MPIX_ALLTOALLV_INIT_F08_LARGE
 MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large", "MPIX_ALLTOALLV_INIT_F08TS_LARGE", 741, 139);
 #endif
 #if MT_HAVE_Alltoallv_init_c
-MT_THUNK_PMPI(MPI_Alltoallv_init_c, 729);
+MT_THUNK_PMPI(MPI_Alltoallv_init_c, 729, 139);
 #endif
 
 #if MT_HAVE_Alltoallw_init
-MT_THUNK_PMPI(MPI_Alltoallw_init, 742);
+MT_THUNK_PMPI(MPI_Alltoallw_init, 742, 140);
 MT_THUNK_FORTRAN("mpi_alltoallw_init", "MPI_ALLTOALLW_INIT", 744, 140);
 MT_THUNK_FORTRAN("mpi_alltoallw_init_f08", "MPI_ALLTOALLW_INIT_F08", 745, 140);
 MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts", "MPI_ALLTOALLW_INIT_F08TS", 746, 140);
@@ -1599,7 +1599,7 @@ MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large", "MPI_ALLTOALLW_INIT_F08TS_LAR
 #endif
 
 #if MT_HAVE_MPIX_Alltoallw_init
-MT_THUNK_PMPI(MPIX_Alltoallw_init, 749);
+MT_THUNK_PMPI(MPIX_Alltoallw_init, 749, 140);
 MT_THUNK_FORTRAN("mpix_alltoallw_init", "MPIX_ALLTOALLW_INIT", 751, 140);
 MT_THUNK_FORTRAN("mpix_alltoallw_init_f08", "MPIX_ALLTOALLW_INIT_F08", 752, 140);
 MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts", "MPIX_ALLTOALLW_INIT_F08TS", 753, 140);
@@ -1607,11 +1607,11 @@ MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large", "MPIX_ALLTOALLW_INIT_F08_LARGE
 MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large", "MPIX_ALLTOALLW_INIT_F08TS_LARGE", 755, 140);
 #endif
 #if MT_HAVE_Alltoallw_init_c
-MT_THUNK_PMPI(MPI_Alltoallw_init_c, 743);
+MT_THUNK_PMPI(MPI_Alltoallw_init_c, 743, 140);
 #endif
 
 #if MT_HAVE_Reduce_init
-MT_THUNK_PMPI(MPI_Reduce_init, 756);
+MT_THUNK_PMPI(MPI_Reduce_init, 756, 141);
 MT_THUNK_FORTRAN("mpi_reduce_init", "MPI_REDUCE_INIT", 758, 141);
 MT_THUNK_FORTRAN("mpi_reduce_init_f08", "MPI_REDUCE_INIT_F08", 759, 141);
 MT_THUNK_FORTRAN("mpi_reduce_init_f08ts", "MPI_REDUCE_INIT_F08TS", 760, 141);
@@ -1620,7 +1620,7 @@ MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large", "MPI_REDUCE_INIT_F08TS_LARGE", 7
 #endif
 
 #if MT_HAVE_MPIX_Reduce_init
-MT_THUNK_PMPI(MPIX_Reduce_init, 763);
+MT_THUNK_PMPI(MPIX_Reduce_init, 763, 141);
 MT_THUNK_FORTRAN("mpix_reduce_init", "MPIX_REDUCE_INIT", 765, 141);
 MT_THUNK_FORTRAN("mpix_reduce_init_f08", "MPIX_REDUCE_INIT_F08", 766, 141);
 MT_THUNK_FORTRAN("mpix_reduce_init_f08ts", "MPIX_REDUCE_INIT_F08TS", 767, 141);
@@ -1628,11 +1628,11 @@ MT_THUNK_FORTRAN("mpix_reduce_init_f08_large", "MPIX_REDUCE_INIT_F08_LARGE", 768
 MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large", "MPIX_REDUCE_INIT_F08TS_LARGE", 769, 141);
 #endif
 #if MT_HAVE_Reduce_init_c
-MT_THUNK_PMPI(MPI_Reduce_init_c, 757);
+MT_THUNK_PMPI(MPI_Reduce_init_c, 757, 141);
 #endif
 
 #if MT_HAVE_Allreduce_init
-MT_THUNK_PMPI(MPI_Allreduce_init, 770);
+MT_THUNK_PMPI(MPI_Allreduce_init, 770, 142);
 MT_THUNK_FORTRAN("mpi_allreduce_init", "MPI_ALLREDUCE_INIT", 772, 142);
 MT_THUNK_FORTRAN("mpi_allreduce_init_f08", "MPI_ALLREDUCE_INIT_F08", 773, 142);
 MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts", "MPI_ALLREDUCE_INIT_F08TS", 774, 142);
@@ -1641,7 +1641,7 @@ MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large", "MPI_ALLREDUCE_INIT_F08TS_LAR
 #endif
 
 #if MT_HAVE_MPIX_Allreduce_init
-MT_THUNK_PMPI(MPIX_Allreduce_init, 777);
+MT_THUNK_PMPI(MPIX_Allreduce_init, 777, 142);
 MT_THUNK_FORTRAN("mpix_allreduce_init", "MPIX_ALLREDUCE_INIT", 779, 142);
 MT_THUNK_FORTRAN("mpix_allreduce_init_f08", "MPIX_ALLREDUCE_INIT_F08", 780, 142);
 MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts", "MPIX_ALLREDUCE_INIT_F08TS", 781, 142);
@@ -1649,11 +1649,11 @@ MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large", "MPIX_ALLREDUCE_INIT_F08_LARGE
 MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large", "MPIX_ALLREDUCE_INIT_F08TS_LARGE", 783, 142);
 #endif
 #if MT_HAVE_Allreduce_init_c
-MT_THUNK_PMPI(MPI_Allreduce_init_c, 771);
+MT_THUNK_PMPI(MPI_Allreduce_init_c, 771, 142);
 #endif
 
 #if MT_HAVE_Reduce_scatter_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_init, 784);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init, 784, 143);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_init", "MPI_REDUCE_SCATTER_INIT", 786, 143);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08", "MPI_REDUCE_SCATTER_INIT_F08", 787, 143);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts", "MPI_REDUCE_SCATTER_INIT_F08TS", 788, 143);
@@ -1662,7 +1662,7 @@ MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large", "MPI_REDUCE_SCATTER_INIT
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 791);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 791, 143);
 MT_THUNK_FORTRAN("mpix_reduce_scatter_init", "MPIX_REDUCE_SCATTER_INIT", 793, 143);
 MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08", "MPIX_REDUCE_SCATTER_INIT_F08", 794, 143);
 MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts", "MPIX_REDUCE_SCATTER_INIT_F08TS", 795, 143);
@@ -1670,11 +1670,11 @@ MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large", "MPIX_REDUCE_SCATTER_INIT
 MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large", "MPIX_REDUCE_SCATTER_INIT_F08TS_LARGE", 797, 143);
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 785);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 785, 143);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 798);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 798, 144);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", "MPI_REDUCE_SCATTER_BLOCK_INIT", 800, 144);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08", 801, 144);
 MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS", 802, 144);
@@ -1683,7 +1683,7 @@ MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large", "MPI_REDUCE_SCATTE
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 805);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 805, 144);
 MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", "MPIX_REDUCE_SCATTER_BLOCK_INIT", 807, 144);
 MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08", 808, 144);
 MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS", 809, 144);
@@ -1691,11 +1691,11 @@ MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large", "MPIX_REDUCE_SCATTE
 MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 811, 144);
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 799);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 799, 144);
 #endif
 
 #if MT_HAVE_Scan_init
-MT_THUNK_PMPI(MPI_Scan_init, 812);
+MT_THUNK_PMPI(MPI_Scan_init, 812, 145);
 MT_THUNK_FORTRAN("mpi_scan_init", "MPI_SCAN_INIT", 814, 145);
 MT_THUNK_FORTRAN("mpi_scan_init_f08", "MPI_SCAN_INIT_F08", 815, 145);
 MT_THUNK_FORTRAN("mpi_scan_init_f08ts", "MPI_SCAN_INIT_F08TS", 816, 145);
@@ -1704,7 +1704,7 @@ MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large", "MPI_SCAN_INIT_F08TS_LARGE", 818, 
 #endif
 
 #if MT_HAVE_MPIX_Scan_init
-MT_THUNK_PMPI(MPIX_Scan_init, 819);
+MT_THUNK_PMPI(MPIX_Scan_init, 819, 145);
 MT_THUNK_FORTRAN("mpix_scan_init", "MPIX_SCAN_INIT", 821, 145);
 MT_THUNK_FORTRAN("mpix_scan_init_f08", "MPIX_SCAN_INIT_F08", 822, 145);
 MT_THUNK_FORTRAN("mpix_scan_init_f08ts", "MPIX_SCAN_INIT_F08TS", 823, 145);
@@ -1712,11 +1712,11 @@ MT_THUNK_FORTRAN("mpix_scan_init_f08_large", "MPIX_SCAN_INIT_F08_LARGE", 824, 14
 MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large", "MPIX_SCAN_INIT_F08TS_LARGE", 825, 145);
 #endif
 #if MT_HAVE_Scan_init_c
-MT_THUNK_PMPI(MPI_Scan_init_c, 813);
+MT_THUNK_PMPI(MPI_Scan_init_c, 813, 145);
 #endif
 
 #if MT_HAVE_Exscan_init
-MT_THUNK_PMPI(MPI_Exscan_init, 826);
+MT_THUNK_PMPI(MPI_Exscan_init, 826, 146);
 MT_THUNK_FORTRAN("mpi_exscan_init", "MPI_EXSCAN_INIT", 828, 146);
 MT_THUNK_FORTRAN("mpi_exscan_init_f08", "MPI_EXSCAN_INIT_F08", 829, 146);
 MT_THUNK_FORTRAN("mpi_exscan_init_f08ts", "MPI_EXSCAN_INIT_F08TS", 830, 146);
@@ -1725,7 +1725,7 @@ MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large", "MPI_EXSCAN_INIT_F08TS_LARGE", 8
 #endif
 
 #if MT_HAVE_MPIX_Exscan_init
-MT_THUNK_PMPI(MPIX_Exscan_init, 833);
+MT_THUNK_PMPI(MPIX_Exscan_init, 833, 146);
 MT_THUNK_FORTRAN("mpix_exscan_init", "MPIX_EXSCAN_INIT", 835, 146);
 MT_THUNK_FORTRAN("mpix_exscan_init_f08", "MPIX_EXSCAN_INIT_F08", 836, 146);
 MT_THUNK_FORTRAN("mpix_exscan_init_f08ts", "MPIX_EXSCAN_INIT_F08TS", 837, 146);
@@ -1733,11 +1733,11 @@ MT_THUNK_FORTRAN("mpix_exscan_init_f08_large", "MPIX_EXSCAN_INIT_F08_LARGE", 838
 MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large", "MPIX_EXSCAN_INIT_F08TS_LARGE", 839, 146);
 #endif
 #if MT_HAVE_Exscan_init_c
-MT_THUNK_PMPI(MPI_Exscan_init_c, 827);
+MT_THUNK_PMPI(MPI_Exscan_init_c, 827, 146);
 #endif
 
 #if MT_HAVE_Neighbor_allgather_init
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 840);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 840, 147);
 MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", "MPI_NEIGHBOR_ALLGATHER_INIT", 842, 147);
 MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08", "MPI_NEIGHBOR_ALLGATHER_INIT_F08", 843, 147);
 MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS", 844, 147);
@@ -1746,7 +1746,7 @@ MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large", "MPI_NEIGHBOR_ALLGAT
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 847);
+MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 847, 147);
 MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", "MPIX_NEIGHBOR_ALLGATHER_INIT", 849, 147);
 MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08", 850, 147);
 MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS", 851, 147);
@@ -1754,11 +1754,11 @@ MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large", "MPIX_NEIGHBOR_ALLGAT
 MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 853, 147);
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 841);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 841, 147);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 854);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 854, 148);
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", "MPI_NEIGHBOR_ALLGATHERV_INIT", 856, 148);
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08", 857, 148);
 MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS", 858, 148);
@@ -1767,7 +1767,7 @@ MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large", "MPI_NEIGHBOR_ALLGA
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 861);
+MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 861, 148);
 MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", "MPIX_NEIGHBOR_ALLGATHERV_INIT", 863, 148);
 MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08", 864, 148);
 MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS", 865, 148);
@@ -1775,11 +1775,11 @@ MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large", "MPIX_NEIGHBOR_ALLGA
 MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 867, 148);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 855);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 855, 148);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 868);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 868, 149);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", "MPI_NEIGHBOR_ALLTOALL_INIT", 870, 149);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08", "MPI_NEIGHBOR_ALLTOALL_INIT_F08", 871, 149);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS", 872, 149);
@@ -1788,7 +1788,7 @@ MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large", "MPI_NEIGHBOR_ALLTOAL
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 875);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 875, 149);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", "MPIX_NEIGHBOR_ALLTOALL_INIT", 877, 149);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08", 878, 149);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS", 879, 149);
@@ -1796,11 +1796,11 @@ MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large", "MPIX_NEIGHBOR_ALLTOAL
 MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 881, 149);
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 869);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 869, 149);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 882);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 882, 150);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", "MPI_NEIGHBOR_ALLTOALLV_INIT", 884, 150);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08", 885, 150);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS", 886, 150);
@@ -1809,7 +1809,7 @@ MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large", "MPI_NEIGHBOR_ALLTOA
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 889);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 889, 150);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", "MPIX_NEIGHBOR_ALLTOALLV_INIT", 891, 150);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08", 892, 150);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS", 893, 150);
@@ -1817,11 +1817,11 @@ MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large", "MPIX_NEIGHBOR_ALLTOA
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 895, 150);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 883);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 883, 150);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 896);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 896, 151);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", "MPI_NEIGHBOR_ALLTOALLW_INIT", 898, 151);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08", 899, 151);
 MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS", 900, 151);
@@ -1830,7 +1830,7 @@ MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large", "MPI_NEIGHBOR_ALLTOA
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 903);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 903, 151);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", "MPIX_NEIGHBOR_ALLTOALLW_INIT", 905, 151);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08", 906, 151);
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS", 907, 151);
@@ -1838,11 +1838,11 @@ MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large", "MPIX_NEIGHBOR_ALLTOA
 MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 909, 151);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 897);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 897, 151);
 #endif
 
 #if MT_HAVE_Comm_dup
-MT_THUNK_PMPI(MPI_Comm_dup, 910);
+MT_THUNK_PMPI(MPI_Comm_dup, 910, 160);
 MT_THUNK_FORTRAN("mpi_comm_dup", "MPI_COMM_DUP", 912, 160);
 MT_THUNK_FORTRAN("mpi_comm_dup_f08", "MPI_COMM_DUP_F08", 913, 160);
 MT_THUNK_FORTRAN("mpi_comm_dup_f08ts", "MPI_COMM_DUP_F08TS", 914, 160);
@@ -1851,7 +1851,7 @@ MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large", "MPI_COMM_DUP_F08TS_LARGE", 916, 16
 #endif
 
 #if MT_HAVE_Comm_dup_with_info
-MT_THUNK_PMPI(MPI_Comm_dup_with_info, 917);
+MT_THUNK_PMPI(MPI_Comm_dup_with_info, 917, 161);
 MT_THUNK_FORTRAN("mpi_comm_dup_with_info", "MPI_COMM_DUP_WITH_INFO", 919, 161);
 MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08", "MPI_COMM_DUP_WITH_INFO_F08", 920, 161);
 MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts", "MPI_COMM_DUP_WITH_INFO_F08TS", 921, 161);
@@ -1860,7 +1860,7 @@ MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large", "MPI_COMM_DUP_WITH_INFO_F
 #endif
 
 #if MT_HAVE_Comm_idup
-MT_THUNK_PMPI(MPI_Comm_idup, 924);
+MT_THUNK_PMPI(MPI_Comm_idup, 924, 162);
 MT_THUNK_FORTRAN("mpi_comm_idup", "MPI_COMM_IDUP", 926, 162);
 MT_THUNK_FORTRAN("mpi_comm_idup_f08", "MPI_COMM_IDUP_F08", 927, 162);
 MT_THUNK_FORTRAN("mpi_comm_idup_f08ts", "MPI_COMM_IDUP_F08TS", 928, 162);
@@ -1869,7 +1869,7 @@ MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large", "MPI_COMM_IDUP_F08TS_LARGE", 930, 
 #endif
 
 #if MT_HAVE_Comm_idup_with_info
-MT_THUNK_PMPI(MPI_Comm_idup_with_info, 931);
+MT_THUNK_PMPI(MPI_Comm_idup_with_info, 931, 163);
 MT_THUNK_FORTRAN("mpi_comm_idup_with_info", "MPI_COMM_IDUP_WITH_INFO", 933, 163);
 MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08", "MPI_COMM_IDUP_WITH_INFO_F08", 934, 163);
 MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts", "MPI_COMM_IDUP_WITH_INFO_F08TS", 935, 163);
@@ -1878,7 +1878,7 @@ MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large", "MPI_COMM_IDUP_WITH_INFO
 #endif
 
 #if MT_HAVE_Comm_create
-MT_THUNK_PMPI(MPI_Comm_create, 938);
+MT_THUNK_PMPI(MPI_Comm_create, 938, 164);
 MT_THUNK_FORTRAN("mpi_comm_create", "MPI_COMM_CREATE", 940, 164);
 MT_THUNK_FORTRAN("mpi_comm_create_f08", "MPI_COMM_CREATE_F08", 941, 164);
 MT_THUNK_FORTRAN("mpi_comm_create_f08ts", "MPI_COMM_CREATE_F08TS", 942, 164);
@@ -1887,7 +1887,7 @@ MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large", "MPI_COMM_CREATE_F08TS_LARGE", 9
 #endif
 
 #if MT_HAVE_Comm_create_group
-MT_THUNK_PMPI(MPI_Comm_create_group, 945);
+MT_THUNK_PMPI(MPI_Comm_create_group, 945, 165);
 MT_THUNK_FORTRAN("mpi_comm_create_group", "MPI_COMM_CREATE_GROUP", 947, 165);
 MT_THUNK_FORTRAN("mpi_comm_create_group_f08", "MPI_COMM_CREATE_GROUP_F08", 948, 165);
 MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts", "MPI_COMM_CREATE_GROUP_F08TS", 949, 165);
@@ -1896,7 +1896,7 @@ MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large", "MPI_COMM_CREATE_GROUP_F08
 #endif
 
 #if MT_HAVE_Comm_split
-MT_THUNK_PMPI(MPI_Comm_split, 952);
+MT_THUNK_PMPI(MPI_Comm_split, 952, 166);
 MT_THUNK_FORTRAN("mpi_comm_split", "MPI_COMM_SPLIT", 954, 166);
 MT_THUNK_FORTRAN("mpi_comm_split_f08", "MPI_COMM_SPLIT_F08", 955, 166);
 MT_THUNK_FORTRAN("mpi_comm_split_f08ts", "MPI_COMM_SPLIT_F08TS", 956, 166);
@@ -1905,7 +1905,7 @@ MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large", "MPI_COMM_SPLIT_F08TS_LARGE", 958
 #endif
 
 #if MT_HAVE_Comm_split_type
-MT_THUNK_PMPI(MPI_Comm_split_type, 959);
+MT_THUNK_PMPI(MPI_Comm_split_type, 959, 167);
 MT_THUNK_FORTRAN("mpi_comm_split_type", "MPI_COMM_SPLIT_TYPE", 961, 167);
 MT_THUNK_FORTRAN("mpi_comm_split_type_f08", "MPI_COMM_SPLIT_TYPE_F08", 962, 167);
 MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts", "MPI_COMM_SPLIT_TYPE_F08TS", 963, 167);
@@ -1914,7 +1914,7 @@ MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large", "MPI_COMM_SPLIT_TYPE_F08TS_L
 #endif
 
 #if MT_HAVE_Intercomm_create
-MT_THUNK_PMPI(MPI_Intercomm_create, 966);
+MT_THUNK_PMPI(MPI_Intercomm_create, 966, 168);
 MT_THUNK_FORTRAN("mpi_intercomm_create", "MPI_INTERCOMM_CREATE", 968, 168);
 MT_THUNK_FORTRAN("mpi_intercomm_create_f08", "MPI_INTERCOMM_CREATE_F08", 969, 168);
 MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts", "MPI_INTERCOMM_CREATE_F08TS", 970, 168);
@@ -1923,7 +1923,7 @@ MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large", "MPI_INTERCOMM_CREATE_F08TS
 #endif
 
 #if MT_HAVE_Intercomm_merge
-MT_THUNK_PMPI(MPI_Intercomm_merge, 973);
+MT_THUNK_PMPI(MPI_Intercomm_merge, 973, 169);
 MT_THUNK_FORTRAN("mpi_intercomm_merge", "MPI_INTERCOMM_MERGE", 975, 169);
 MT_THUNK_FORTRAN("mpi_intercomm_merge_f08", "MPI_INTERCOMM_MERGE_F08", 976, 169);
 MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts", "MPI_INTERCOMM_MERGE_F08TS", 977, 169);
@@ -1932,7 +1932,7 @@ MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large", "MPI_INTERCOMM_MERGE_F08TS_L
 #endif
 
 #if MT_HAVE_Cart_create
-MT_THUNK_PMPI(MPI_Cart_create, 980);
+MT_THUNK_PMPI(MPI_Cart_create, 980, 170);
 MT_THUNK_FORTRAN("mpi_cart_create", "MPI_CART_CREATE", 982, 170);
 MT_THUNK_FORTRAN("mpi_cart_create_f08", "MPI_CART_CREATE_F08", 983, 170);
 MT_THUNK_FORTRAN("mpi_cart_create_f08ts", "MPI_CART_CREATE_F08TS", 984, 170);
@@ -1941,7 +1941,7 @@ MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large", "MPI_CART_CREATE_F08TS_LARGE", 9
 #endif
 
 #if MT_HAVE_Cart_sub
-MT_THUNK_PMPI(MPI_Cart_sub, 987);
+MT_THUNK_PMPI(MPI_Cart_sub, 987, 171);
 MT_THUNK_FORTRAN("mpi_cart_sub", "MPI_CART_SUB", 989, 171);
 MT_THUNK_FORTRAN("mpi_cart_sub_f08", "MPI_CART_SUB_F08", 990, 171);
 MT_THUNK_FORTRAN("mpi_cart_sub_f08ts", "MPI_CART_SUB_F08TS", 991, 171);
@@ -1950,7 +1950,7 @@ MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large", "MPI_CART_SUB_F08TS_LARGE", 993, 17
 #endif
 
 #if MT_HAVE_Graph_create
-MT_THUNK_PMPI(MPI_Graph_create, 994);
+MT_THUNK_PMPI(MPI_Graph_create, 994, 172);
 MT_THUNK_FORTRAN("mpi_graph_create", "MPI_GRAPH_CREATE", 996, 172);
 MT_THUNK_FORTRAN("mpi_graph_create_f08", "MPI_GRAPH_CREATE_F08", 997, 172);
 MT_THUNK_FORTRAN("mpi_graph_create_f08ts", "MPI_GRAPH_CREATE_F08TS", 998, 172);
@@ -1959,7 +1959,7 @@ MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large", "MPI_GRAPH_CREATE_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Dist_graph_create
-MT_THUNK_PMPI(MPI_Dist_graph_create, 1001);
+MT_THUNK_PMPI(MPI_Dist_graph_create, 1001, 173);
 MT_THUNK_FORTRAN("mpi_dist_graph_create", "MPI_DIST_GRAPH_CREATE", 1003, 173);
 MT_THUNK_FORTRAN("mpi_dist_graph_create_f08", "MPI_DIST_GRAPH_CREATE_F08", 1004, 173);
 MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts", "MPI_DIST_GRAPH_CREATE_F08TS", 1005, 173);
@@ -1968,7 +1968,7 @@ MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large", "MPI_DIST_GRAPH_CREATE_F08
 #endif
 
 #if MT_HAVE_Dist_graph_create_adjacent
-MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 1008);
+MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 1008, 174);
 MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", "MPI_DIST_GRAPH_CREATE_ADJACENT", 1010, 174);
 MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08", 1011, 174);
 MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS", 1012, 174);
@@ -1977,7 +1977,7 @@ MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large", "MPI_DIST_GRAPH_C
 #endif
 
 #if MT_HAVE_Comm_free
-MT_THUNK_PMPI(MPI_Comm_free, 1015);
+MT_THUNK_PMPI(MPI_Comm_free, 1015, 175);
 MT_THUNK_FORTRAN("mpi_comm_free", "MPI_COMM_FREE", 1017, 175);
 MT_THUNK_FORTRAN("mpi_comm_free_f08", "MPI_COMM_FREE_F08", 1018, 175);
 MT_THUNK_FORTRAN("mpi_comm_free_f08ts", "MPI_COMM_FREE_F08TS", 1019, 175);
@@ -1986,7 +1986,7 @@ MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large", "MPI_COMM_FREE_F08TS_LARGE", 1021,
 #endif
 
 #if MT_HAVE_Comm_disconnect
-MT_THUNK_PMPI(MPI_Comm_disconnect, 1022);
+MT_THUNK_PMPI(MPI_Comm_disconnect, 1022, 176);
 MT_THUNK_FORTRAN("mpi_comm_disconnect", "MPI_COMM_DISCONNECT", 1024, 176);
 MT_THUNK_FORTRAN("mpi_comm_disconnect_f08", "MPI_COMM_DISCONNECT_F08", 1025, 176);
 MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts", "MPI_COMM_DISCONNECT_F08TS", 1026, 176);
@@ -1995,7 +1995,7 @@ MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large", "MPI_COMM_DISCONNECT_F08TS_L
 #endif
 
 #if MT_HAVE_Comm_set_name
-MT_THUNK_PMPI(MPI_Comm_set_name, 1029);
+MT_THUNK_PMPI(MPI_Comm_set_name, 1029, 177);
 MT_THUNK_FORTRAN("mpi_comm_set_name", "MPI_COMM_SET_NAME", 1031, 177);
 MT_THUNK_FORTRAN("mpi_comm_set_name_f08", "MPI_COMM_SET_NAME_F08", 1032, 177);
 MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts", "MPI_COMM_SET_NAME_F08TS", 1033, 177);
@@ -2004,7 +2004,7 @@ MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large", "MPI_COMM_SET_NAME_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Type_free
-MT_THUNK_PMPI(MPI_Type_free, 1036);
+MT_THUNK_PMPI(MPI_Type_free, 1036, 180);
 MT_THUNK_FORTRAN("mpi_type_free", "MPI_TYPE_FREE", 1038, 180);
 MT_THUNK_FORTRAN("mpi_type_free_f08", "MPI_TYPE_FREE_F08", 1039, 180);
 MT_THUNK_FORTRAN("mpi_type_free_f08ts", "MPI_TYPE_FREE_F08TS", 1040, 180);
@@ -2013,7 +2013,7 @@ MT_THUNK_FORTRAN("mpi_type_free_f08ts_large", "MPI_TYPE_FREE_F08TS_LARGE", 1042,
 #endif
 
 #if MT_HAVE_Put
-MT_THUNK_PMPI(MPI_Put, 1043);
+MT_THUNK_PMPI(MPI_Put, 1043, 200);
 MT_THUNK_FORTRAN("mpi_put", "MPI_PUT", 1045, 200);
 MT_THUNK_FORTRAN("mpi_put_f08", "MPI_PUT_F08", 1046, 200);
 MT_THUNK_FORTRAN("mpi_put_f08ts", "MPI_PUT_F08TS", 1047, 200);
@@ -2021,11 +2021,11 @@ MT_THUNK_FORTRAN("mpi_put_f08_large", "MPI_PUT_F08_LARGE", 1048, 200);
 MT_THUNK_FORTRAN("mpi_put_f08ts_large", "MPI_PUT_F08TS_LARGE", 1049, 200);
 #endif
 #if MT_HAVE_Put_c
-MT_THUNK_PMPI(MPI_Put_c, 1044);
+MT_THUNK_PMPI(MPI_Put_c, 1044, 200);
 #endif
 
 #if MT_HAVE_Rput
-MT_THUNK_PMPI(MPI_Rput, 1050);
+MT_THUNK_PMPI(MPI_Rput, 1050, 201);
 MT_THUNK_FORTRAN("mpi_rput", "MPI_RPUT", 1052, 201);
 MT_THUNK_FORTRAN("mpi_rput_f08", "MPI_RPUT_F08", 1053, 201);
 MT_THUNK_FORTRAN("mpi_rput_f08ts", "MPI_RPUT_F08TS", 1054, 201);
@@ -2033,11 +2033,11 @@ MT_THUNK_FORTRAN("mpi_rput_f08_large", "MPI_RPUT_F08_LARGE", 1055, 201);
 MT_THUNK_FORTRAN("mpi_rput_f08ts_large", "MPI_RPUT_F08TS_LARGE", 1056, 201);
 #endif
 #if MT_HAVE_Rput_c
-MT_THUNK_PMPI(MPI_Rput_c, 1051);
+MT_THUNK_PMPI(MPI_Rput_c, 1051, 201);
 #endif
 
 #if MT_HAVE_Accumulate
-MT_THUNK_PMPI(MPI_Accumulate, 1057);
+MT_THUNK_PMPI(MPI_Accumulate, 1057, 202);
 MT_THUNK_FORTRAN("mpi_accumulate", "MPI_ACCUMULATE", 1059, 202);
 MT_THUNK_FORTRAN("mpi_accumulate_f08", "MPI_ACCUMULATE_F08", 1060, 202);
 MT_THUNK_FORTRAN("mpi_accumulate_f08ts", "MPI_ACCUMULATE_F08TS", 1061, 202);
@@ -2045,11 +2045,11 @@ MT_THUNK_FORTRAN("mpi_accumulate_f08_large", "MPI_ACCUMULATE_F08_LARGE", 1062, 2
 MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large", "MPI_ACCUMULATE_F08TS_LARGE", 1063, 202);
 #endif
 #if MT_HAVE_Accumulate_c
-MT_THUNK_PMPI(MPI_Accumulate_c, 1058);
+MT_THUNK_PMPI(MPI_Accumulate_c, 1058, 202);
 #endif
 
 #if MT_HAVE_Raccumulate
-MT_THUNK_PMPI(MPI_Raccumulate, 1064);
+MT_THUNK_PMPI(MPI_Raccumulate, 1064, 203);
 MT_THUNK_FORTRAN("mpi_raccumulate", "MPI_RACCUMULATE", 1066, 203);
 MT_THUNK_FORTRAN("mpi_raccumulate_f08", "MPI_RACCUMULATE_F08", 1067, 203);
 MT_THUNK_FORTRAN("mpi_raccumulate_f08ts", "MPI_RACCUMULATE_F08TS", 1068, 203);
@@ -2057,11 +2057,11 @@ MT_THUNK_FORTRAN("mpi_raccumulate_f08_large", "MPI_RACCUMULATE_F08_LARGE", 1069,
 MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large", "MPI_RACCUMULATE_F08TS_LARGE", 1070, 203);
 #endif
 #if MT_HAVE_Raccumulate_c
-MT_THUNK_PMPI(MPI_Raccumulate_c, 1065);
+MT_THUNK_PMPI(MPI_Raccumulate_c, 1065, 203);
 #endif
 
 #if MT_HAVE_Get
-MT_THUNK_PMPI(MPI_Get, 1071);
+MT_THUNK_PMPI(MPI_Get, 1071, 204);
 MT_THUNK_FORTRAN("mpi_get", "MPI_GET", 1073, 204);
 MT_THUNK_FORTRAN("mpi_get_f08", "MPI_GET_F08", 1074, 204);
 MT_THUNK_FORTRAN("mpi_get_f08ts", "MPI_GET_F08TS", 1075, 204);
@@ -2069,11 +2069,11 @@ MT_THUNK_FORTRAN("mpi_get_f08_large", "MPI_GET_F08_LARGE", 1076, 204);
 MT_THUNK_FORTRAN("mpi_get_f08ts_large", "MPI_GET_F08TS_LARGE", 1077, 204);
 #endif
 #if MT_HAVE_Get_c
-MT_THUNK_PMPI(MPI_Get_c, 1072);
+MT_THUNK_PMPI(MPI_Get_c, 1072, 204);
 #endif
 
 #if MT_HAVE_Rget
-MT_THUNK_PMPI(MPI_Rget, 1078);
+MT_THUNK_PMPI(MPI_Rget, 1078, 205);
 MT_THUNK_FORTRAN("mpi_rget", "MPI_RGET", 1080, 205);
 MT_THUNK_FORTRAN("mpi_rget_f08", "MPI_RGET_F08", 1081, 205);
 MT_THUNK_FORTRAN("mpi_rget_f08ts", "MPI_RGET_F08TS", 1082, 205);
@@ -2081,11 +2081,11 @@ MT_THUNK_FORTRAN("mpi_rget_f08_large", "MPI_RGET_F08_LARGE", 1083, 205);
 MT_THUNK_FORTRAN("mpi_rget_f08ts_large", "MPI_RGET_F08TS_LARGE", 1084, 205);
 #endif
 #if MT_HAVE_Rget_c
-MT_THUNK_PMPI(MPI_Rget_c, 1079);
+MT_THUNK_PMPI(MPI_Rget_c, 1079, 205);
 #endif
 
 #if MT_HAVE_Get_accumulate
-MT_THUNK_PMPI(MPI_Get_accumulate, 1085);
+MT_THUNK_PMPI(MPI_Get_accumulate, 1085, 206);
 MT_THUNK_FORTRAN("mpi_get_accumulate", "MPI_GET_ACCUMULATE", 1087, 206);
 MT_THUNK_FORTRAN("mpi_get_accumulate_f08", "MPI_GET_ACCUMULATE_F08", 1088, 206);
 MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts", "MPI_GET_ACCUMULATE_F08TS", 1089, 206);
@@ -2093,11 +2093,11 @@ MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large", "MPI_GET_ACCUMULATE_F08_LARGE",
 MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large", "MPI_GET_ACCUMULATE_F08TS_LARGE", 1091, 206);
 #endif
 #if MT_HAVE_Get_accumulate_c
-MT_THUNK_PMPI(MPI_Get_accumulate_c, 1086);
+MT_THUNK_PMPI(MPI_Get_accumulate_c, 1086, 206);
 #endif
 
 #if MT_HAVE_Rget_accumulate
-MT_THUNK_PMPI(MPI_Rget_accumulate, 1092);
+MT_THUNK_PMPI(MPI_Rget_accumulate, 1092, 207);
 MT_THUNK_FORTRAN("mpi_rget_accumulate", "MPI_RGET_ACCUMULATE", 1094, 207);
 MT_THUNK_FORTRAN("mpi_rget_accumulate_f08", "MPI_RGET_ACCUMULATE_F08", 1095, 207);
 MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts", "MPI_RGET_ACCUMULATE_F08TS", 1096, 207);
@@ -2105,11 +2105,11 @@ MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large", "MPI_RGET_ACCUMULATE_F08_LARGE
 MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large", "MPI_RGET_ACCUMULATE_F08TS_LARGE", 1098, 207);
 #endif
 #if MT_HAVE_Rget_accumulate_c
-MT_THUNK_PMPI(MPI_Rget_accumulate_c, 1093);
+MT_THUNK_PMPI(MPI_Rget_accumulate_c, 1093, 207);
 #endif
 
 #if MT_HAVE_Fetch_and_op
-MT_THUNK_PMPI(MPI_Fetch_and_op, 1099);
+MT_THUNK_PMPI(MPI_Fetch_and_op, 1099, 208);
 MT_THUNK_FORTRAN("mpi_fetch_and_op", "MPI_FETCH_AND_OP", 1101, 208);
 MT_THUNK_FORTRAN("mpi_fetch_and_op_f08", "MPI_FETCH_AND_OP_F08", 1102, 208);
 MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts", "MPI_FETCH_AND_OP_F08TS", 1103, 208);
@@ -2118,7 +2118,7 @@ MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large", "MPI_FETCH_AND_OP_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Compare_and_swap
-MT_THUNK_PMPI(MPI_Compare_and_swap, 1106);
+MT_THUNK_PMPI(MPI_Compare_and_swap, 1106, 209);
 MT_THUNK_FORTRAN("mpi_compare_and_swap", "MPI_COMPARE_AND_SWAP", 1108, 209);
 MT_THUNK_FORTRAN("mpi_compare_and_swap_f08", "MPI_COMPARE_AND_SWAP_F08", 1109, 209);
 MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts", "MPI_COMPARE_AND_SWAP_F08TS", 1110, 209);
@@ -2127,7 +2127,7 @@ MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large", "MPI_COMPARE_AND_SWAP_F08TS
 #endif
 
 #if MT_HAVE_Win_fence
-MT_THUNK_PMPI(MPI_Win_fence, 1113);
+MT_THUNK_PMPI(MPI_Win_fence, 1113, 215);
 MT_THUNK_FORTRAN("mpi_win_fence", "MPI_WIN_FENCE", 1115, 215);
 MT_THUNK_FORTRAN("mpi_win_fence_f08", "MPI_WIN_FENCE_F08", 1116, 215);
 MT_THUNK_FORTRAN("mpi_win_fence_f08ts", "MPI_WIN_FENCE_F08TS", 1117, 215);
@@ -2136,7 +2136,7 @@ MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large", "MPI_WIN_FENCE_F08TS_LARGE", 1119,
 #endif
 
 #if MT_HAVE_Win_start
-MT_THUNK_PMPI(MPI_Win_start, 1120);
+MT_THUNK_PMPI(MPI_Win_start, 1120, 216);
 MT_THUNK_FORTRAN("mpi_win_start", "MPI_WIN_START", 1122, 216);
 MT_THUNK_FORTRAN("mpi_win_start_f08", "MPI_WIN_START_F08", 1123, 216);
 MT_THUNK_FORTRAN("mpi_win_start_f08ts", "MPI_WIN_START_F08TS", 1124, 216);
@@ -2145,7 +2145,7 @@ MT_THUNK_FORTRAN("mpi_win_start_f08ts_large", "MPI_WIN_START_F08TS_LARGE", 1126,
 #endif
 
 #if MT_HAVE_Win_post
-MT_THUNK_PMPI(MPI_Win_post, 1127);
+MT_THUNK_PMPI(MPI_Win_post, 1127, 217);
 MT_THUNK_FORTRAN("mpi_win_post", "MPI_WIN_POST", 1129, 217);
 MT_THUNK_FORTRAN("mpi_win_post_f08", "MPI_WIN_POST_F08", 1130, 217);
 MT_THUNK_FORTRAN("mpi_win_post_f08ts", "MPI_WIN_POST_F08TS", 1131, 217);
@@ -2154,7 +2154,7 @@ MT_THUNK_FORTRAN("mpi_win_post_f08ts_large", "MPI_WIN_POST_F08TS_LARGE", 1133, 2
 #endif
 
 #if MT_HAVE_Win_complete
-MT_THUNK_PMPI(MPI_Win_complete, 1134);
+MT_THUNK_PMPI(MPI_Win_complete, 1134, 218);
 MT_THUNK_FORTRAN("mpi_win_complete", "MPI_WIN_COMPLETE", 1136, 218);
 MT_THUNK_FORTRAN("mpi_win_complete_f08", "MPI_WIN_COMPLETE_F08", 1137, 218);
 MT_THUNK_FORTRAN("mpi_win_complete_f08ts", "MPI_WIN_COMPLETE_F08TS", 1138, 218);
@@ -2163,7 +2163,7 @@ MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large", "MPI_WIN_COMPLETE_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Win_wait
-MT_THUNK_PMPI(MPI_Win_wait, 1141);
+MT_THUNK_PMPI(MPI_Win_wait, 1141, 219);
 MT_THUNK_FORTRAN("mpi_win_wait", "MPI_WIN_WAIT", 1143, 219);
 MT_THUNK_FORTRAN("mpi_win_wait_f08", "MPI_WIN_WAIT_F08", 1144, 219);
 MT_THUNK_FORTRAN("mpi_win_wait_f08ts", "MPI_WIN_WAIT_F08TS", 1145, 219);
@@ -2172,7 +2172,7 @@ MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large", "MPI_WIN_WAIT_F08TS_LARGE", 1147, 2
 #endif
 
 #if MT_HAVE_Win_test
-MT_THUNK_PMPI(MPI_Win_test, 1148);
+MT_THUNK_PMPI(MPI_Win_test, 1148, 220);
 MT_THUNK_FORTRAN("mpi_win_test", "MPI_WIN_TEST", 1150, 220);
 MT_THUNK_FORTRAN("mpi_win_test_f08", "MPI_WIN_TEST_F08", 1151, 220);
 MT_THUNK_FORTRAN("mpi_win_test_f08ts", "MPI_WIN_TEST_F08TS", 1152, 220);
@@ -2181,7 +2181,7 @@ MT_THUNK_FORTRAN("mpi_win_test_f08ts_large", "MPI_WIN_TEST_F08TS_LARGE", 1154, 2
 #endif
 
 #if MT_HAVE_Win_lock_all
-MT_THUNK_PMPI(MPI_Win_lock_all, 1155);
+MT_THUNK_PMPI(MPI_Win_lock_all, 1155, 221);
 MT_THUNK_FORTRAN("mpi_win_lock_all", "MPI_WIN_LOCK_ALL", 1157, 221);
 MT_THUNK_FORTRAN("mpi_win_lock_all_f08", "MPI_WIN_LOCK_ALL_F08", 1158, 221);
 MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts", "MPI_WIN_LOCK_ALL_F08TS", 1159, 221);
@@ -2190,7 +2190,7 @@ MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large", "MPI_WIN_LOCK_ALL_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Win_unlock_all
-MT_THUNK_PMPI(MPI_Win_unlock_all, 1162);
+MT_THUNK_PMPI(MPI_Win_unlock_all, 1162, 222);
 MT_THUNK_FORTRAN("mpi_win_unlock_all", "MPI_WIN_UNLOCK_ALL", 1164, 222);
 MT_THUNK_FORTRAN("mpi_win_unlock_all_f08", "MPI_WIN_UNLOCK_ALL_F08", 1165, 222);
 MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts", "MPI_WIN_UNLOCK_ALL_F08TS", 1166, 222);
@@ -2199,7 +2199,7 @@ MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large", "MPI_WIN_UNLOCK_ALL_F08TS_LAR
 #endif
 
 #if MT_HAVE_Win_flush_all
-MT_THUNK_PMPI(MPI_Win_flush_all, 1169);
+MT_THUNK_PMPI(MPI_Win_flush_all, 1169, 223);
 MT_THUNK_FORTRAN("mpi_win_flush_all", "MPI_WIN_FLUSH_ALL", 1171, 223);
 MT_THUNK_FORTRAN("mpi_win_flush_all_f08", "MPI_WIN_FLUSH_ALL_F08", 1172, 223);
 MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts", "MPI_WIN_FLUSH_ALL_F08TS", 1173, 223);
@@ -2208,7 +2208,7 @@ MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large", "MPI_WIN_FLUSH_ALL_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Win_flush_local_all
-MT_THUNK_PMPI(MPI_Win_flush_local_all, 1176);
+MT_THUNK_PMPI(MPI_Win_flush_local_all, 1176, 224);
 MT_THUNK_FORTRAN("mpi_win_flush_local_all", "MPI_WIN_FLUSH_LOCAL_ALL", 1178, 224);
 MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08", "MPI_WIN_FLUSH_LOCAL_ALL_F08", 1179, 224);
 MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS", 1180, 224);
@@ -2217,7 +2217,7 @@ MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large", "MPI_WIN_FLUSH_LOCAL_ALL
 #endif
 
 #if MT_HAVE_Win_sync
-MT_THUNK_PMPI(MPI_Win_sync, 1183);
+MT_THUNK_PMPI(MPI_Win_sync, 1183, 225);
 MT_THUNK_FORTRAN("mpi_win_sync", "MPI_WIN_SYNC", 1185, 225);
 MT_THUNK_FORTRAN("mpi_win_sync_f08", "MPI_WIN_SYNC_F08", 1186, 225);
 MT_THUNK_FORTRAN("mpi_win_sync_f08ts", "MPI_WIN_SYNC_F08TS", 1187, 225);
@@ -2226,7 +2226,7 @@ MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large", "MPI_WIN_SYNC_F08TS_LARGE", 1189, 2
 #endif
 
 #if MT_HAVE_Win_lock
-MT_THUNK_PMPI(MPI_Win_lock, 1190);
+MT_THUNK_PMPI(MPI_Win_lock, 1190, 226);
 MT_THUNK_FORTRAN("mpi_win_lock", "MPI_WIN_LOCK", 1192, 226);
 MT_THUNK_FORTRAN("mpi_win_lock_f08", "MPI_WIN_LOCK_F08", 1193, 226);
 MT_THUNK_FORTRAN("mpi_win_lock_f08ts", "MPI_WIN_LOCK_F08TS", 1194, 226);
@@ -2235,7 +2235,7 @@ MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large", "MPI_WIN_LOCK_F08TS_LARGE", 1196, 2
 #endif
 
 #if MT_HAVE_Win_unlock
-MT_THUNK_PMPI(MPI_Win_unlock, 1197);
+MT_THUNK_PMPI(MPI_Win_unlock, 1197, 227);
 MT_THUNK_FORTRAN("mpi_win_unlock", "MPI_WIN_UNLOCK", 1199, 227);
 MT_THUNK_FORTRAN("mpi_win_unlock_f08", "MPI_WIN_UNLOCK_F08", 1200, 227);
 MT_THUNK_FORTRAN("mpi_win_unlock_f08ts", "MPI_WIN_UNLOCK_F08TS", 1201, 227);
@@ -2244,7 +2244,7 @@ MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large", "MPI_WIN_UNLOCK_F08TS_LARGE", 120
 #endif
 
 #if MT_HAVE_Win_flush
-MT_THUNK_PMPI(MPI_Win_flush, 1204);
+MT_THUNK_PMPI(MPI_Win_flush, 1204, 228);
 MT_THUNK_FORTRAN("mpi_win_flush", "MPI_WIN_FLUSH", 1206, 228);
 MT_THUNK_FORTRAN("mpi_win_flush_f08", "MPI_WIN_FLUSH_F08", 1207, 228);
 MT_THUNK_FORTRAN("mpi_win_flush_f08ts", "MPI_WIN_FLUSH_F08TS", 1208, 228);
@@ -2253,7 +2253,7 @@ MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large", "MPI_WIN_FLUSH_F08TS_LARGE", 1210,
 #endif
 
 #if MT_HAVE_Win_flush_local
-MT_THUNK_PMPI(MPI_Win_flush_local, 1211);
+MT_THUNK_PMPI(MPI_Win_flush_local, 1211, 229);
 MT_THUNK_FORTRAN("mpi_win_flush_local", "MPI_WIN_FLUSH_LOCAL", 1213, 229);
 MT_THUNK_FORTRAN("mpi_win_flush_local_f08", "MPI_WIN_FLUSH_LOCAL_F08", 1214, 229);
 MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts", "MPI_WIN_FLUSH_LOCAL_F08TS", 1215, 229);
@@ -2262,7 +2262,7 @@ MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large", "MPI_WIN_FLUSH_LOCAL_F08TS_L
 #endif
 
 #if MT_HAVE_Win_create
-MT_THUNK_PMPI(MPI_Win_create, 1218);
+MT_THUNK_PMPI(MPI_Win_create, 1218, 235);
 MT_THUNK_FORTRAN("mpi_win_create", "MPI_WIN_CREATE", 1220, 235);
 MT_THUNK_FORTRAN("mpi_win_create_f08", "MPI_WIN_CREATE_F08", 1221, 235);
 MT_THUNK_FORTRAN("mpi_win_create_f08ts", "MPI_WIN_CREATE_F08TS", 1222, 235);
@@ -2270,11 +2270,11 @@ MT_THUNK_FORTRAN("mpi_win_create_f08_large", "MPI_WIN_CREATE_F08_LARGE", 1223, 2
 MT_THUNK_FORTRAN("mpi_win_create_f08ts_large", "MPI_WIN_CREATE_F08TS_LARGE", 1224, 235);
 #endif
 #if MT_HAVE_Win_create_c
-MT_THUNK_PMPI(MPI_Win_create_c, 1219);
+MT_THUNK_PMPI(MPI_Win_create_c, 1219, 235);
 #endif
 
 #if MT_HAVE_Win_allocate
-MT_THUNK_PMPI(MPI_Win_allocate, 1225);
+MT_THUNK_PMPI(MPI_Win_allocate, 1225, 236);
 MT_THUNK_FORTRAN("mpi_win_allocate", "MPI_WIN_ALLOCATE", 1227, 236);
 MT_THUNK_FORTRAN("mpi_win_allocate_f08", "MPI_WIN_ALLOCATE_F08", 1228, 236);
 MT_THUNK_FORTRAN("mpi_win_allocate_f08ts", "MPI_WIN_ALLOCATE_F08TS", 1229, 236);
@@ -2282,11 +2282,11 @@ MT_THUNK_FORTRAN("mpi_win_allocate_f08_large", "MPI_WIN_ALLOCATE_F08_LARGE", 123
 MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large", "MPI_WIN_ALLOCATE_F08TS_LARGE", 1231, 236);
 #endif
 #if MT_HAVE_Win_allocate_c
-MT_THUNK_PMPI(MPI_Win_allocate_c, 1226);
+MT_THUNK_PMPI(MPI_Win_allocate_c, 1226, 236);
 #endif
 
 #if MT_HAVE_Win_allocate_shared
-MT_THUNK_PMPI(MPI_Win_allocate_shared, 1232);
+MT_THUNK_PMPI(MPI_Win_allocate_shared, 1232, 237);
 MT_THUNK_FORTRAN("mpi_win_allocate_shared", "MPI_WIN_ALLOCATE_SHARED", 1234, 237);
 MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08", "MPI_WIN_ALLOCATE_SHARED_F08", 1235, 237);
 MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts", "MPI_WIN_ALLOCATE_SHARED_F08TS", 1236, 237);
@@ -2294,11 +2294,11 @@ MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large", "MPI_WIN_ALLOCATE_SHARED_F
 MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large", "MPI_WIN_ALLOCATE_SHARED_F08TS_LARGE", 1238, 237);
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 1233);
+MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 1233, 237);
 #endif
 
 #if MT_HAVE_Win_create_dynamic
-MT_THUNK_PMPI(MPI_Win_create_dynamic, 1239);
+MT_THUNK_PMPI(MPI_Win_create_dynamic, 1239, 238);
 MT_THUNK_FORTRAN("mpi_win_create_dynamic", "MPI_WIN_CREATE_DYNAMIC", 1241, 238);
 MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08", "MPI_WIN_CREATE_DYNAMIC_F08", 1242, 238);
 MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts", "MPI_WIN_CREATE_DYNAMIC_F08TS", 1243, 238);
@@ -2307,7 +2307,7 @@ MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large", "MPI_WIN_CREATE_DYNAMIC_F
 #endif
 
 #if MT_HAVE_Win_free
-MT_THUNK_PMPI(MPI_Win_free, 1246);
+MT_THUNK_PMPI(MPI_Win_free, 1246, 239);
 MT_THUNK_FORTRAN("mpi_win_free", "MPI_WIN_FREE", 1248, 239);
 MT_THUNK_FORTRAN("mpi_win_free_f08", "MPI_WIN_FREE_F08", 1249, 239);
 MT_THUNK_FORTRAN("mpi_win_free_f08ts", "MPI_WIN_FREE_F08TS", 1250, 239);
@@ -2316,7 +2316,7 @@ MT_THUNK_FORTRAN("mpi_win_free_f08ts_large", "MPI_WIN_FREE_F08TS_LARGE", 1252, 2
 #endif
 
 #if MT_HAVE_Win_attach
-MT_THUNK_PMPI(MPI_Win_attach, 1253);
+MT_THUNK_PMPI(MPI_Win_attach, 1253, 240);
 MT_THUNK_FORTRAN("mpi_win_attach", "MPI_WIN_ATTACH", 1255, 240);
 MT_THUNK_FORTRAN("mpi_win_attach_f08", "MPI_WIN_ATTACH_F08", 1256, 240);
 MT_THUNK_FORTRAN("mpi_win_attach_f08ts", "MPI_WIN_ATTACH_F08TS", 1257, 240);
@@ -2325,7 +2325,7 @@ MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large", "MPI_WIN_ATTACH_F08TS_LARGE", 125
 #endif
 
 #if MT_HAVE_Win_detach
-MT_THUNK_PMPI(MPI_Win_detach, 1260);
+MT_THUNK_PMPI(MPI_Win_detach, 1260, 241);
 MT_THUNK_FORTRAN("mpi_win_detach", "MPI_WIN_DETACH", 1262, 241);
 MT_THUNK_FORTRAN("mpi_win_detach_f08", "MPI_WIN_DETACH_F08", 1263, 241);
 MT_THUNK_FORTRAN("mpi_win_detach_f08ts", "MPI_WIN_DETACH_F08TS", 1264, 241);
@@ -2334,7 +2334,7 @@ MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large", "MPI_WIN_DETACH_F08TS_LARGE", 126
 #endif
 
 #if MT_HAVE_Win_set_name
-MT_THUNK_PMPI(MPI_Win_set_name, 1267);
+MT_THUNK_PMPI(MPI_Win_set_name, 1267, 242);
 MT_THUNK_FORTRAN("mpi_win_set_name", "MPI_WIN_SET_NAME", 1269, 242);
 MT_THUNK_FORTRAN("mpi_win_set_name_f08", "MPI_WIN_SET_NAME_F08", 1270, 242);
 MT_THUNK_FORTRAN("mpi_win_set_name_f08ts", "MPI_WIN_SET_NAME_F08TS", 1271, 242);
@@ -2343,7 +2343,7 @@ MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large", "MPI_WIN_SET_NAME_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Win_set_info
-MT_THUNK_PMPI(MPI_Win_set_info, 1274);
+MT_THUNK_PMPI(MPI_Win_set_info, 1274, 243);
 MT_THUNK_FORTRAN("mpi_win_set_info", "MPI_WIN_SET_INFO", 1276, 243);
 MT_THUNK_FORTRAN("mpi_win_set_info_f08", "MPI_WIN_SET_INFO_F08", 1277, 243);
 MT_THUNK_FORTRAN("mpi_win_set_info_f08ts", "MPI_WIN_SET_INFO_F08TS", 1278, 243);
@@ -2352,7 +2352,7 @@ MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large", "MPI_WIN_SET_INFO_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_File_close
-MT_THUNK_PMPI(MPI_File_close, 1281);
+MT_THUNK_PMPI(MPI_File_close, 1281, 250);
 MT_THUNK_FORTRAN("mpi_file_close", "MPI_FILE_CLOSE", 1283, 250);
 MT_THUNK_FORTRAN("mpi_file_close_f08", "MPI_FILE_CLOSE_F08", 1284, 250);
 MT_THUNK_FORTRAN("mpi_file_close_f08ts", "MPI_FILE_CLOSE_F08TS", 1285, 250);
@@ -2361,7 +2361,7 @@ MT_THUNK_FORTRAN("mpi_file_close_f08ts_large", "MPI_FILE_CLOSE_F08TS_LARGE", 128
 #endif
 
 #if MT_HAVE_File_delete
-MT_THUNK_PMPI(MPI_File_delete, 1288);
+MT_THUNK_PMPI(MPI_File_delete, 1288, 251);
 MT_THUNK_FORTRAN("mpi_file_delete", "MPI_FILE_DELETE", 1290, 251);
 MT_THUNK_FORTRAN("mpi_file_delete_f08", "MPI_FILE_DELETE_F08", 1291, 251);
 MT_THUNK_FORTRAN("mpi_file_delete_f08ts", "MPI_FILE_DELETE_F08TS", 1292, 251);
@@ -2370,7 +2370,7 @@ MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large", "MPI_FILE_DELETE_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_File_get_position_shared
-MT_THUNK_PMPI(MPI_File_get_position_shared, 1295);
+MT_THUNK_PMPI(MPI_File_get_position_shared, 1295, 252);
 MT_THUNK_FORTRAN("mpi_file_get_position_shared", "MPI_FILE_GET_POSITION_SHARED", 1297, 252);
 MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08", "MPI_FILE_GET_POSITION_SHARED_F08", 1298, 252);
 MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts", "MPI_FILE_GET_POSITION_SHARED_F08TS", 1299, 252);
@@ -2379,7 +2379,7 @@ MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large", "MPI_FILE_GET_POSIT
 #endif
 
 #if MT_HAVE_File_iread
-MT_THUNK_PMPI(MPI_File_iread, 1302);
+MT_THUNK_PMPI(MPI_File_iread, 1302, 253);
 MT_THUNK_FORTRAN("mpi_file_iread", "MPI_FILE_IREAD", 1304, 253);
 MT_THUNK_FORTRAN("mpi_file_iread_f08", "MPI_FILE_IREAD_F08", 1305, 253);
 MT_THUNK_FORTRAN("mpi_file_iread_f08ts", "MPI_FILE_IREAD_F08TS", 1306, 253);
@@ -2387,11 +2387,11 @@ MT_THUNK_FORTRAN("mpi_file_iread_f08_large", "MPI_FILE_IREAD_F08_LARGE", 1307, 2
 MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large", "MPI_FILE_IREAD_F08TS_LARGE", 1308, 253);
 #endif
 #if MT_HAVE_File_iread_c
-MT_THUNK_PMPI(MPI_File_iread_c, 1303);
+MT_THUNK_PMPI(MPI_File_iread_c, 1303, 253);
 #endif
 
 #if MT_HAVE_File_iread_all
-MT_THUNK_PMPI(MPI_File_iread_all, 1309);
+MT_THUNK_PMPI(MPI_File_iread_all, 1309, 254);
 MT_THUNK_FORTRAN("mpi_file_iread_all", "MPI_FILE_IREAD_ALL", 1311, 254);
 MT_THUNK_FORTRAN("mpi_file_iread_all_f08", "MPI_FILE_IREAD_ALL_F08", 1312, 254);
 MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts", "MPI_FILE_IREAD_ALL_F08TS", 1313, 254);
@@ -2399,11 +2399,11 @@ MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large", "MPI_FILE_IREAD_ALL_F08_LARGE",
 MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large", "MPI_FILE_IREAD_ALL_F08TS_LARGE", 1315, 254);
 #endif
 #if MT_HAVE_File_iread_all_c
-MT_THUNK_PMPI(MPI_File_iread_all_c, 1310);
+MT_THUNK_PMPI(MPI_File_iread_all_c, 1310, 254);
 #endif
 
 #if MT_HAVE_File_iread_at
-MT_THUNK_PMPI(MPI_File_iread_at, 1316);
+MT_THUNK_PMPI(MPI_File_iread_at, 1316, 255);
 MT_THUNK_FORTRAN("mpi_file_iread_at", "MPI_FILE_IREAD_AT", 1318, 255);
 MT_THUNK_FORTRAN("mpi_file_iread_at_f08", "MPI_FILE_IREAD_AT_F08", 1319, 255);
 MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts", "MPI_FILE_IREAD_AT_F08TS", 1320, 255);
@@ -2411,11 +2411,11 @@ MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large", "MPI_FILE_IREAD_AT_F08_LARGE", 1
 MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large", "MPI_FILE_IREAD_AT_F08TS_LARGE", 1322, 255);
 #endif
 #if MT_HAVE_File_iread_at_c
-MT_THUNK_PMPI(MPI_File_iread_at_c, 1317);
+MT_THUNK_PMPI(MPI_File_iread_at_c, 1317, 255);
 #endif
 
 #if MT_HAVE_File_iread_at_all
-MT_THUNK_PMPI(MPI_File_iread_at_all, 1323);
+MT_THUNK_PMPI(MPI_File_iread_at_all, 1323, 256);
 MT_THUNK_FORTRAN("mpi_file_iread_at_all", "MPI_FILE_IREAD_AT_ALL", 1325, 256);
 MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08", "MPI_FILE_IREAD_AT_ALL_F08", 1326, 256);
 MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts", "MPI_FILE_IREAD_AT_ALL_F08TS", 1327, 256);
@@ -2423,11 +2423,11 @@ MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large", "MPI_FILE_IREAD_AT_ALL_F08_L
 MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large", "MPI_FILE_IREAD_AT_ALL_F08TS_LARGE", 1329, 256);
 #endif
 #if MT_HAVE_File_iread_at_all_c
-MT_THUNK_PMPI(MPI_File_iread_at_all_c, 1324);
+MT_THUNK_PMPI(MPI_File_iread_at_all_c, 1324, 256);
 #endif
 
 #if MT_HAVE_File_iread_shared
-MT_THUNK_PMPI(MPI_File_iread_shared, 1330);
+MT_THUNK_PMPI(MPI_File_iread_shared, 1330, 257);
 MT_THUNK_FORTRAN("mpi_file_iread_shared", "MPI_FILE_IREAD_SHARED", 1332, 257);
 MT_THUNK_FORTRAN("mpi_file_iread_shared_f08", "MPI_FILE_IREAD_SHARED_F08", 1333, 257);
 MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts", "MPI_FILE_IREAD_SHARED_F08TS", 1334, 257);
@@ -2435,11 +2435,11 @@ MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large", "MPI_FILE_IREAD_SHARED_F08_L
 MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large", "MPI_FILE_IREAD_SHARED_F08TS_LARGE", 1336, 257);
 #endif
 #if MT_HAVE_File_iread_shared_c
-MT_THUNK_PMPI(MPI_File_iread_shared_c, 1331);
+MT_THUNK_PMPI(MPI_File_iread_shared_c, 1331, 257);
 #endif
 
 #if MT_HAVE_File_iwrite
-MT_THUNK_PMPI(MPI_File_iwrite, 1337);
+MT_THUNK_PMPI(MPI_File_iwrite, 1337, 258);
 MT_THUNK_FORTRAN("mpi_file_iwrite", "MPI_FILE_IWRITE", 1339, 258);
 MT_THUNK_FORTRAN("mpi_file_iwrite_f08", "MPI_FILE_IWRITE_F08", 1340, 258);
 MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts", "MPI_FILE_IWRITE_F08TS", 1341, 258);
@@ -2447,11 +2447,11 @@ MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large", "MPI_FILE_IWRITE_F08_LARGE", 1342,
 MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large", "MPI_FILE_IWRITE_F08TS_LARGE", 1343, 258);
 #endif
 #if MT_HAVE_File_iwrite_c
-MT_THUNK_PMPI(MPI_File_iwrite_c, 1338);
+MT_THUNK_PMPI(MPI_File_iwrite_c, 1338, 258);
 #endif
 
 #if MT_HAVE_File_iwrite_all
-MT_THUNK_PMPI(MPI_File_iwrite_all, 1344);
+MT_THUNK_PMPI(MPI_File_iwrite_all, 1344, 259);
 MT_THUNK_FORTRAN("mpi_file_iwrite_all", "MPI_FILE_IWRITE_ALL", 1346, 259);
 MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08", "MPI_FILE_IWRITE_ALL_F08", 1347, 259);
 MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts", "MPI_FILE_IWRITE_ALL_F08TS", 1348, 259);
@@ -2459,11 +2459,11 @@ MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large", "MPI_FILE_IWRITE_ALL_F08_LARGE
 MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large", "MPI_FILE_IWRITE_ALL_F08TS_LARGE", 1350, 259);
 #endif
 #if MT_HAVE_File_iwrite_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_all_c, 1345);
+MT_THUNK_PMPI(MPI_File_iwrite_all_c, 1345, 259);
 #endif
 
 #if MT_HAVE_File_iwrite_at
-MT_THUNK_PMPI(MPI_File_iwrite_at, 1351);
+MT_THUNK_PMPI(MPI_File_iwrite_at, 1351, 260);
 MT_THUNK_FORTRAN("mpi_file_iwrite_at", "MPI_FILE_IWRITE_AT", 1353, 260);
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08", "MPI_FILE_IWRITE_AT_F08", 1354, 260);
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts", "MPI_FILE_IWRITE_AT_F08TS", 1355, 260);
@@ -2471,11 +2471,11 @@ MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large", "MPI_FILE_IWRITE_AT_F08_LARGE",
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large", "MPI_FILE_IWRITE_AT_F08TS_LARGE", 1357, 260);
 #endif
 #if MT_HAVE_File_iwrite_at_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_c, 1352);
+MT_THUNK_PMPI(MPI_File_iwrite_at_c, 1352, 260);
 #endif
 
 #if MT_HAVE_File_iwrite_at_all
-MT_THUNK_PMPI(MPI_File_iwrite_at_all, 1358);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all, 1358, 261);
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", "MPI_FILE_IWRITE_AT_ALL", 1360, 261);
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08", "MPI_FILE_IWRITE_AT_ALL_F08", 1361, 261);
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts", "MPI_FILE_IWRITE_AT_ALL_F08TS", 1362, 261);
@@ -2483,11 +2483,11 @@ MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large", "MPI_FILE_IWRITE_AT_ALL_F08
 MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large", "MPI_FILE_IWRITE_AT_ALL_F08TS_LARGE", 1364, 261);
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 1359);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 1359, 261);
 #endif
 
 #if MT_HAVE_File_iwrite_shared
-MT_THUNK_PMPI(MPI_File_iwrite_shared, 1365);
+MT_THUNK_PMPI(MPI_File_iwrite_shared, 1365, 262);
 MT_THUNK_FORTRAN("mpi_file_iwrite_shared", "MPI_FILE_IWRITE_SHARED", 1367, 262);
 MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08", "MPI_FILE_IWRITE_SHARED_F08", 1368, 262);
 MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts", "MPI_FILE_IWRITE_SHARED_F08TS", 1369, 262);
@@ -2495,11 +2495,11 @@ MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large", "MPI_FILE_IWRITE_SHARED_F08
 MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large", "MPI_FILE_IWRITE_SHARED_F08TS_LARGE", 1371, 262);
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 1366);
+MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 1366, 262);
 #endif
 
 #if MT_HAVE_File_open
-MT_THUNK_PMPI(MPI_File_open, 1372);
+MT_THUNK_PMPI(MPI_File_open, 1372, 263);
 MT_THUNK_FORTRAN("mpi_file_open", "MPI_FILE_OPEN", 1374, 263);
 MT_THUNK_FORTRAN("mpi_file_open_f08", "MPI_FILE_OPEN_F08", 1375, 263);
 MT_THUNK_FORTRAN("mpi_file_open_f08ts", "MPI_FILE_OPEN_F08TS", 1376, 263);
@@ -2508,7 +2508,7 @@ MT_THUNK_FORTRAN("mpi_file_open_f08ts_large", "MPI_FILE_OPEN_F08TS_LARGE", 1378,
 #endif
 
 #if MT_HAVE_File_preallocate
-MT_THUNK_PMPI(MPI_File_preallocate, 1379);
+MT_THUNK_PMPI(MPI_File_preallocate, 1379, 264);
 MT_THUNK_FORTRAN("mpi_file_preallocate", "MPI_FILE_PREALLOCATE", 1381, 264);
 MT_THUNK_FORTRAN("mpi_file_preallocate_f08", "MPI_FILE_PREALLOCATE_F08", 1382, 264);
 MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts", "MPI_FILE_PREALLOCATE_F08TS", 1383, 264);
@@ -2517,7 +2517,7 @@ MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large", "MPI_FILE_PREALLOCATE_F08TS
 #endif
 
 #if MT_HAVE_File_read
-MT_THUNK_PMPI(MPI_File_read, 1386);
+MT_THUNK_PMPI(MPI_File_read, 1386, 265);
 MT_THUNK_FORTRAN("mpi_file_read", "MPI_FILE_READ", 1388, 265);
 MT_THUNK_FORTRAN("mpi_file_read_f08", "MPI_FILE_READ_F08", 1389, 265);
 MT_THUNK_FORTRAN("mpi_file_read_f08ts", "MPI_FILE_READ_F08TS", 1390, 265);
@@ -2525,11 +2525,11 @@ MT_THUNK_FORTRAN("mpi_file_read_f08_large", "MPI_FILE_READ_F08_LARGE", 1391, 265
 MT_THUNK_FORTRAN("mpi_file_read_f08ts_large", "MPI_FILE_READ_F08TS_LARGE", 1392, 265);
 #endif
 #if MT_HAVE_File_read_c
-MT_THUNK_PMPI(MPI_File_read_c, 1387);
+MT_THUNK_PMPI(MPI_File_read_c, 1387, 265);
 #endif
 
 #if MT_HAVE_File_read_all
-MT_THUNK_PMPI(MPI_File_read_all, 1393);
+MT_THUNK_PMPI(MPI_File_read_all, 1393, 266);
 MT_THUNK_FORTRAN("mpi_file_read_all", "MPI_FILE_READ_ALL", 1395, 266);
 MT_THUNK_FORTRAN("mpi_file_read_all_f08", "MPI_FILE_READ_ALL_F08", 1396, 266);
 MT_THUNK_FORTRAN("mpi_file_read_all_f08ts", "MPI_FILE_READ_ALL_F08TS", 1397, 266);
@@ -2537,11 +2537,11 @@ MT_THUNK_FORTRAN("mpi_file_read_all_f08_large", "MPI_FILE_READ_ALL_F08_LARGE", 1
 MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large", "MPI_FILE_READ_ALL_F08TS_LARGE", 1399, 266);
 #endif
 #if MT_HAVE_File_read_all_c
-MT_THUNK_PMPI(MPI_File_read_all_c, 1394);
+MT_THUNK_PMPI(MPI_File_read_all_c, 1394, 266);
 #endif
 
 #if MT_HAVE_File_read_all_begin
-MT_THUNK_PMPI(MPI_File_read_all_begin, 1400);
+MT_THUNK_PMPI(MPI_File_read_all_begin, 1400, 267);
 MT_THUNK_FORTRAN("mpi_file_read_all_begin", "MPI_FILE_READ_ALL_BEGIN", 1402, 267);
 MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08", "MPI_FILE_READ_ALL_BEGIN_F08", 1403, 267);
 MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts", "MPI_FILE_READ_ALL_BEGIN_F08TS", 1404, 267);
@@ -2549,11 +2549,11 @@ MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large", "MPI_FILE_READ_ALL_BEGIN_F
 MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large", "MPI_FILE_READ_ALL_BEGIN_F08TS_LARGE", 1406, 267);
 #endif
 #if MT_HAVE_File_read_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_all_begin_c, 1401);
+MT_THUNK_PMPI(MPI_File_read_all_begin_c, 1401, 267);
 #endif
 
 #if MT_HAVE_File_read_all_end
-MT_THUNK_PMPI(MPI_File_read_all_end, 1407);
+MT_THUNK_PMPI(MPI_File_read_all_end, 1407, 268);
 MT_THUNK_FORTRAN("mpi_file_read_all_end", "MPI_FILE_READ_ALL_END", 1409, 268);
 MT_THUNK_FORTRAN("mpi_file_read_all_end_f08", "MPI_FILE_READ_ALL_END_F08", 1410, 268);
 MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts", "MPI_FILE_READ_ALL_END_F08TS", 1411, 268);
@@ -2562,7 +2562,7 @@ MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large", "MPI_FILE_READ_ALL_END_F08
 #endif
 
 #if MT_HAVE_File_read_at
-MT_THUNK_PMPI(MPI_File_read_at, 1414);
+MT_THUNK_PMPI(MPI_File_read_at, 1414, 269);
 MT_THUNK_FORTRAN("mpi_file_read_at", "MPI_FILE_READ_AT", 1416, 269);
 MT_THUNK_FORTRAN("mpi_file_read_at_f08", "MPI_FILE_READ_AT_F08", 1417, 269);
 MT_THUNK_FORTRAN("mpi_file_read_at_f08ts", "MPI_FILE_READ_AT_F08TS", 1418, 269);
@@ -2570,11 +2570,11 @@ MT_THUNK_FORTRAN("mpi_file_read_at_f08_large", "MPI_FILE_READ_AT_F08_LARGE", 141
 MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large", "MPI_FILE_READ_AT_F08TS_LARGE", 1420, 269);
 #endif
 #if MT_HAVE_File_read_at_c
-MT_THUNK_PMPI(MPI_File_read_at_c, 1415);
+MT_THUNK_PMPI(MPI_File_read_at_c, 1415, 269);
 #endif
 
 #if MT_HAVE_File_read_at_all
-MT_THUNK_PMPI(MPI_File_read_at_all, 1421);
+MT_THUNK_PMPI(MPI_File_read_at_all, 1421, 270);
 MT_THUNK_FORTRAN("mpi_file_read_at_all", "MPI_FILE_READ_AT_ALL", 1423, 270);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_f08", "MPI_FILE_READ_AT_ALL_F08", 1424, 270);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts", "MPI_FILE_READ_AT_ALL_F08TS", 1425, 270);
@@ -2582,11 +2582,11 @@ MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large", "MPI_FILE_READ_AT_ALL_F08_LAR
 MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large", "MPI_FILE_READ_AT_ALL_F08TS_LARGE", 1427, 270);
 #endif
 #if MT_HAVE_File_read_at_all_c
-MT_THUNK_PMPI(MPI_File_read_at_all_c, 1422);
+MT_THUNK_PMPI(MPI_File_read_at_all_c, 1422, 270);
 #endif
 
 #if MT_HAVE_File_read_at_all_begin
-MT_THUNK_PMPI(MPI_File_read_at_all_begin, 1428);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin, 1428, 271);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", "MPI_FILE_READ_AT_ALL_BEGIN", 1430, 271);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08", "MPI_FILE_READ_AT_ALL_BEGIN_F08", 1431, 271);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS", 1432, 271);
@@ -2594,11 +2594,11 @@ MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large", "MPI_FILE_READ_AT_ALL_B
 MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS_LARGE", 1434, 271);
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 1429);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 1429, 271);
 #endif
 
 #if MT_HAVE_File_read_at_all_end
-MT_THUNK_PMPI(MPI_File_read_at_all_end, 1435);
+MT_THUNK_PMPI(MPI_File_read_at_all_end, 1435, 272);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_end", "MPI_FILE_READ_AT_ALL_END", 1437, 272);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08", "MPI_FILE_READ_AT_ALL_END_F08", 1438, 272);
 MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts", "MPI_FILE_READ_AT_ALL_END_F08TS", 1439, 272);
@@ -2607,7 +2607,7 @@ MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large", "MPI_FILE_READ_AT_ALL_E
 #endif
 
 #if MT_HAVE_File_read_ordered
-MT_THUNK_PMPI(MPI_File_read_ordered, 1442);
+MT_THUNK_PMPI(MPI_File_read_ordered, 1442, 273);
 MT_THUNK_FORTRAN("mpi_file_read_ordered", "MPI_FILE_READ_ORDERED", 1444, 273);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_f08", "MPI_FILE_READ_ORDERED_F08", 1445, 273);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts", "MPI_FILE_READ_ORDERED_F08TS", 1446, 273);
@@ -2615,11 +2615,11 @@ MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large", "MPI_FILE_READ_ORDERED_F08_L
 MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large", "MPI_FILE_READ_ORDERED_F08TS_LARGE", 1448, 273);
 #endif
 #if MT_HAVE_File_read_ordered_c
-MT_THUNK_PMPI(MPI_File_read_ordered_c, 1443);
+MT_THUNK_PMPI(MPI_File_read_ordered_c, 1443, 273);
 #endif
 
 #if MT_HAVE_File_read_ordered_begin
-MT_THUNK_PMPI(MPI_File_read_ordered_begin, 1449);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin, 1449, 274);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", "MPI_FILE_READ_ORDERED_BEGIN", 1451, 274);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08", "MPI_FILE_READ_ORDERED_BEGIN_F08", 1452, 274);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts", "MPI_FILE_READ_ORDERED_BEGIN_F08TS", 1453, 274);
@@ -2627,11 +2627,11 @@ MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large", "MPI_FILE_READ_ORDERED
 MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large", "MPI_FILE_READ_ORDERED_BEGIN_F08TS_LARGE", 1455, 274);
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 1450);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 1450, 274);
 #endif
 
 #if MT_HAVE_File_read_ordered_end
-MT_THUNK_PMPI(MPI_File_read_ordered_end, 1456);
+MT_THUNK_PMPI(MPI_File_read_ordered_end, 1456, 275);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_end", "MPI_FILE_READ_ORDERED_END", 1458, 275);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08", "MPI_FILE_READ_ORDERED_END_F08", 1459, 275);
 MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts", "MPI_FILE_READ_ORDERED_END_F08TS", 1460, 275);
@@ -2640,7 +2640,7 @@ MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large", "MPI_FILE_READ_ORDERED
 #endif
 
 #if MT_HAVE_File_read_shared
-MT_THUNK_PMPI(MPI_File_read_shared, 1463);
+MT_THUNK_PMPI(MPI_File_read_shared, 1463, 276);
 MT_THUNK_FORTRAN("mpi_file_read_shared", "MPI_FILE_READ_SHARED", 1465, 276);
 MT_THUNK_FORTRAN("mpi_file_read_shared_f08", "MPI_FILE_READ_SHARED_F08", 1466, 276);
 MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts", "MPI_FILE_READ_SHARED_F08TS", 1467, 276);
@@ -2648,11 +2648,11 @@ MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large", "MPI_FILE_READ_SHARED_F08_LAR
 MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large", "MPI_FILE_READ_SHARED_F08TS_LARGE", 1469, 276);
 #endif
 #if MT_HAVE_File_read_shared_c
-MT_THUNK_PMPI(MPI_File_read_shared_c, 1464);
+MT_THUNK_PMPI(MPI_File_read_shared_c, 1464, 276);
 #endif
 
 #if MT_HAVE_File_seek
-MT_THUNK_PMPI(MPI_File_seek, 1470);
+MT_THUNK_PMPI(MPI_File_seek, 1470, 277);
 MT_THUNK_FORTRAN("mpi_file_seek", "MPI_FILE_SEEK", 1472, 277);
 MT_THUNK_FORTRAN("mpi_file_seek_f08", "MPI_FILE_SEEK_F08", 1473, 277);
 MT_THUNK_FORTRAN("mpi_file_seek_f08ts", "MPI_FILE_SEEK_F08TS", 1474, 277);
@@ -2661,7 +2661,7 @@ MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large", "MPI_FILE_SEEK_F08TS_LARGE", 1476,
 #endif
 
 #if MT_HAVE_File_seek_shared
-MT_THUNK_PMPI(MPI_File_seek_shared, 1477);
+MT_THUNK_PMPI(MPI_File_seek_shared, 1477, 278);
 MT_THUNK_FORTRAN("mpi_file_seek_shared", "MPI_FILE_SEEK_SHARED", 1479, 278);
 MT_THUNK_FORTRAN("mpi_file_seek_shared_f08", "MPI_FILE_SEEK_SHARED_F08", 1480, 278);
 MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts", "MPI_FILE_SEEK_SHARED_F08TS", 1481, 278);
@@ -2670,7 +2670,7 @@ MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large", "MPI_FILE_SEEK_SHARED_F08TS
 #endif
 
 #if MT_HAVE_File_set_atomicity
-MT_THUNK_PMPI(MPI_File_set_atomicity, 1484);
+MT_THUNK_PMPI(MPI_File_set_atomicity, 1484, 279);
 MT_THUNK_FORTRAN("mpi_file_set_atomicity", "MPI_FILE_SET_ATOMICITY", 1486, 279);
 MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08", "MPI_FILE_SET_ATOMICITY_F08", 1487, 279);
 MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts", "MPI_FILE_SET_ATOMICITY_F08TS", 1488, 279);
@@ -2679,7 +2679,7 @@ MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large", "MPI_FILE_SET_ATOMICITY_F
 #endif
 
 #if MT_HAVE_File_set_info
-MT_THUNK_PMPI(MPI_File_set_info, 1491);
+MT_THUNK_PMPI(MPI_File_set_info, 1491, 280);
 MT_THUNK_FORTRAN("mpi_file_set_info", "MPI_FILE_SET_INFO", 1493, 280);
 MT_THUNK_FORTRAN("mpi_file_set_info_f08", "MPI_FILE_SET_INFO_F08", 1494, 280);
 MT_THUNK_FORTRAN("mpi_file_set_info_f08ts", "MPI_FILE_SET_INFO_F08TS", 1495, 280);
@@ -2688,7 +2688,7 @@ MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large", "MPI_FILE_SET_INFO_F08TS_LARGE
 #endif
 
 #if MT_HAVE_File_set_size
-MT_THUNK_PMPI(MPI_File_set_size, 1498);
+MT_THUNK_PMPI(MPI_File_set_size, 1498, 281);
 MT_THUNK_FORTRAN("mpi_file_set_size", "MPI_FILE_SET_SIZE", 1500, 281);
 MT_THUNK_FORTRAN("mpi_file_set_size_f08", "MPI_FILE_SET_SIZE_F08", 1501, 281);
 MT_THUNK_FORTRAN("mpi_file_set_size_f08ts", "MPI_FILE_SET_SIZE_F08TS", 1502, 281);
@@ -2697,7 +2697,7 @@ MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large", "MPI_FILE_SET_SIZE_F08TS_LARGE
 #endif
 
 #if MT_HAVE_File_set_view
-MT_THUNK_PMPI(MPI_File_set_view, 1505);
+MT_THUNK_PMPI(MPI_File_set_view, 1505, 282);
 MT_THUNK_FORTRAN("mpi_file_set_view", "MPI_FILE_SET_VIEW", 1507, 282);
 MT_THUNK_FORTRAN("mpi_file_set_view_f08", "MPI_FILE_SET_VIEW_F08", 1508, 282);
 MT_THUNK_FORTRAN("mpi_file_set_view_f08ts", "MPI_FILE_SET_VIEW_F08TS", 1509, 282);
@@ -2706,7 +2706,7 @@ MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large", "MPI_FILE_SET_VIEW_F08TS_LARGE
 #endif
 
 #if MT_HAVE_File_sync
-MT_THUNK_PMPI(MPI_File_sync, 1512);
+MT_THUNK_PMPI(MPI_File_sync, 1512, 283);
 MT_THUNK_FORTRAN("mpi_file_sync", "MPI_FILE_SYNC", 1514, 283);
 MT_THUNK_FORTRAN("mpi_file_sync_f08", "MPI_FILE_SYNC_F08", 1515, 283);
 MT_THUNK_FORTRAN("mpi_file_sync_f08ts", "MPI_FILE_SYNC_F08TS", 1516, 283);
@@ -2715,7 +2715,7 @@ MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large", "MPI_FILE_SYNC_F08TS_LARGE", 1518,
 #endif
 
 #if MT_HAVE_File_write
-MT_THUNK_PMPI(MPI_File_write, 1519);
+MT_THUNK_PMPI(MPI_File_write, 1519, 284);
 MT_THUNK_FORTRAN("mpi_file_write", "MPI_FILE_WRITE", 1521, 284);
 MT_THUNK_FORTRAN("mpi_file_write_f08", "MPI_FILE_WRITE_F08", 1522, 284);
 MT_THUNK_FORTRAN("mpi_file_write_f08ts", "MPI_FILE_WRITE_F08TS", 1523, 284);
@@ -2723,11 +2723,11 @@ MT_THUNK_FORTRAN("mpi_file_write_f08_large", "MPI_FILE_WRITE_F08_LARGE", 1524, 2
 MT_THUNK_FORTRAN("mpi_file_write_f08ts_large", "MPI_FILE_WRITE_F08TS_LARGE", 1525, 284);
 #endif
 #if MT_HAVE_File_write_c
-MT_THUNK_PMPI(MPI_File_write_c, 1520);
+MT_THUNK_PMPI(MPI_File_write_c, 1520, 284);
 #endif
 
 #if MT_HAVE_File_write_all
-MT_THUNK_PMPI(MPI_File_write_all, 1526);
+MT_THUNK_PMPI(MPI_File_write_all, 1526, 285);
 MT_THUNK_FORTRAN("mpi_file_write_all", "MPI_FILE_WRITE_ALL", 1528, 285);
 MT_THUNK_FORTRAN("mpi_file_write_all_f08", "MPI_FILE_WRITE_ALL_F08", 1529, 285);
 MT_THUNK_FORTRAN("mpi_file_write_all_f08ts", "MPI_FILE_WRITE_ALL_F08TS", 1530, 285);
@@ -2735,11 +2735,11 @@ MT_THUNK_FORTRAN("mpi_file_write_all_f08_large", "MPI_FILE_WRITE_ALL_F08_LARGE",
 MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large", "MPI_FILE_WRITE_ALL_F08TS_LARGE", 1532, 285);
 #endif
 #if MT_HAVE_File_write_all_c
-MT_THUNK_PMPI(MPI_File_write_all_c, 1527);
+MT_THUNK_PMPI(MPI_File_write_all_c, 1527, 285);
 #endif
 
 #if MT_HAVE_File_write_all_begin
-MT_THUNK_PMPI(MPI_File_write_all_begin, 1533);
+MT_THUNK_PMPI(MPI_File_write_all_begin, 1533, 286);
 MT_THUNK_FORTRAN("mpi_file_write_all_begin", "MPI_FILE_WRITE_ALL_BEGIN", 1535, 286);
 MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08", "MPI_FILE_WRITE_ALL_BEGIN_F08", 1536, 286);
 MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts", "MPI_FILE_WRITE_ALL_BEGIN_F08TS", 1537, 286);
@@ -2747,11 +2747,11 @@ MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large", "MPI_FILE_WRITE_ALL_BEGIN
 MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large", "MPI_FILE_WRITE_ALL_BEGIN_F08TS_LARGE", 1539, 286);
 #endif
 #if MT_HAVE_File_write_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_all_begin_c, 1534);
+MT_THUNK_PMPI(MPI_File_write_all_begin_c, 1534, 286);
 #endif
 
 #if MT_HAVE_File_write_all_end
-MT_THUNK_PMPI(MPI_File_write_all_end, 1540);
+MT_THUNK_PMPI(MPI_File_write_all_end, 1540, 287);
 MT_THUNK_FORTRAN("mpi_file_write_all_end", "MPI_FILE_WRITE_ALL_END", 1542, 287);
 MT_THUNK_FORTRAN("mpi_file_write_all_end_f08", "MPI_FILE_WRITE_ALL_END_F08", 1543, 287);
 MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts", "MPI_FILE_WRITE_ALL_END_F08TS", 1544, 287);
@@ -2760,7 +2760,7 @@ MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large", "MPI_FILE_WRITE_ALL_END_F
 #endif
 
 #if MT_HAVE_File_write_at
-MT_THUNK_PMPI(MPI_File_write_at, 1547);
+MT_THUNK_PMPI(MPI_File_write_at, 1547, 288);
 MT_THUNK_FORTRAN("mpi_file_write_at", "MPI_FILE_WRITE_AT", 1549, 288);
 MT_THUNK_FORTRAN("mpi_file_write_at_f08", "MPI_FILE_WRITE_AT_F08", 1550, 288);
 MT_THUNK_FORTRAN("mpi_file_write_at_f08ts", "MPI_FILE_WRITE_AT_F08TS", 1551, 288);
@@ -2768,11 +2768,11 @@ MT_THUNK_FORTRAN("mpi_file_write_at_f08_large", "MPI_FILE_WRITE_AT_F08_LARGE", 1
 MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large", "MPI_FILE_WRITE_AT_F08TS_LARGE", 1553, 288);
 #endif
 #if MT_HAVE_File_write_at_c
-MT_THUNK_PMPI(MPI_File_write_at_c, 1548);
+MT_THUNK_PMPI(MPI_File_write_at_c, 1548, 288);
 #endif
 
 #if MT_HAVE_File_write_at_all
-MT_THUNK_PMPI(MPI_File_write_at_all, 1554);
+MT_THUNK_PMPI(MPI_File_write_at_all, 1554, 289);
 MT_THUNK_FORTRAN("mpi_file_write_at_all", "MPI_FILE_WRITE_AT_ALL", 1556, 289);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_f08", "MPI_FILE_WRITE_AT_ALL_F08", 1557, 289);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts", "MPI_FILE_WRITE_AT_ALL_F08TS", 1558, 289);
@@ -2780,11 +2780,11 @@ MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large", "MPI_FILE_WRITE_AT_ALL_F08_L
 MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large", "MPI_FILE_WRITE_AT_ALL_F08TS_LARGE", 1560, 289);
 #endif
 #if MT_HAVE_File_write_at_all_c
-MT_THUNK_PMPI(MPI_File_write_at_all_c, 1555);
+MT_THUNK_PMPI(MPI_File_write_at_all_c, 1555, 289);
 #endif
 
 #if MT_HAVE_File_write_at_all_begin
-MT_THUNK_PMPI(MPI_File_write_at_all_begin, 1561);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin, 1561, 290);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", "MPI_FILE_WRITE_AT_ALL_BEGIN", 1563, 290);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08", 1564, 290);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS", 1565, 290);
@@ -2792,11 +2792,11 @@ MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large", "MPI_FILE_WRITE_AT_ALL
 MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS_LARGE", 1567, 290);
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 1562);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 1562, 290);
 #endif
 
 #if MT_HAVE_File_write_at_all_end
-MT_THUNK_PMPI(MPI_File_write_at_all_end, 1568);
+MT_THUNK_PMPI(MPI_File_write_at_all_end, 1568, 291);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_end", "MPI_FILE_WRITE_AT_ALL_END", 1570, 291);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08", "MPI_FILE_WRITE_AT_ALL_END_F08", 1571, 291);
 MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts", "MPI_FILE_WRITE_AT_ALL_END_F08TS", 1572, 291);
@@ -2805,7 +2805,7 @@ MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large", "MPI_FILE_WRITE_AT_ALL
 #endif
 
 #if MT_HAVE_File_write_ordered
-MT_THUNK_PMPI(MPI_File_write_ordered, 1575);
+MT_THUNK_PMPI(MPI_File_write_ordered, 1575, 292);
 MT_THUNK_FORTRAN("mpi_file_write_ordered", "MPI_FILE_WRITE_ORDERED", 1577, 292);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_f08", "MPI_FILE_WRITE_ORDERED_F08", 1578, 292);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts", "MPI_FILE_WRITE_ORDERED_F08TS", 1579, 292);
@@ -2813,11 +2813,11 @@ MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large", "MPI_FILE_WRITE_ORDERED_F08
 MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large", "MPI_FILE_WRITE_ORDERED_F08TS_LARGE", 1581, 292);
 #endif
 #if MT_HAVE_File_write_ordered_c
-MT_THUNK_PMPI(MPI_File_write_ordered_c, 1576);
+MT_THUNK_PMPI(MPI_File_write_ordered_c, 1576, 292);
 #endif
 
 #if MT_HAVE_File_write_ordered_begin
-MT_THUNK_PMPI(MPI_File_write_ordered_begin, 1582);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin, 1582, 293);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", "MPI_FILE_WRITE_ORDERED_BEGIN", 1584, 293);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08", "MPI_FILE_WRITE_ORDERED_BEGIN_F08", 1585, 293);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS", 1586, 293);
@@ -2825,11 +2825,11 @@ MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large", "MPI_FILE_WRITE_ORDER
 MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS_LARGE", 1588, 293);
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 1583);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 1583, 293);
 #endif
 
 #if MT_HAVE_File_write_ordered_end
-MT_THUNK_PMPI(MPI_File_write_ordered_end, 1589);
+MT_THUNK_PMPI(MPI_File_write_ordered_end, 1589, 294);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_end", "MPI_FILE_WRITE_ORDERED_END", 1591, 294);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08", "MPI_FILE_WRITE_ORDERED_END_F08", 1592, 294);
 MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts", "MPI_FILE_WRITE_ORDERED_END_F08TS", 1593, 294);
@@ -2838,7 +2838,7 @@ MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large", "MPI_FILE_WRITE_ORDER
 #endif
 
 #if MT_HAVE_File_write_shared
-MT_THUNK_PMPI(MPI_File_write_shared, 1596);
+MT_THUNK_PMPI(MPI_File_write_shared, 1596, 295);
 MT_THUNK_FORTRAN("mpi_file_write_shared", "MPI_FILE_WRITE_SHARED", 1598, 295);
 MT_THUNK_FORTRAN("mpi_file_write_shared_f08", "MPI_FILE_WRITE_SHARED_F08", 1599, 295);
 MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts", "MPI_FILE_WRITE_SHARED_F08TS", 1600, 295);
@@ -2846,11 +2846,11 @@ MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large", "MPI_FILE_WRITE_SHARED_F08_L
 MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large", "MPI_FILE_WRITE_SHARED_F08TS_LARGE", 1602, 295);
 #endif
 #if MT_HAVE_File_write_shared_c
-MT_THUNK_PMPI(MPI_File_write_shared_c, 1597);
+MT_THUNK_PMPI(MPI_File_write_shared_c, 1597, 295);
 #endif
 
 #if MT_HAVE_Alloc_mem
-MT_THUNK_PMPI(MPI_Alloc_mem, 1603);
+MT_THUNK_PMPI(MPI_Alloc_mem, 1603, 320);
 MT_THUNK_FORTRAN("mpi_alloc_mem", "MPI_ALLOC_MEM", 1605, 320);
 MT_THUNK_FORTRAN("mpi_alloc_mem_f08", "MPI_ALLOC_MEM_F08", 1606, 320);
 MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts", "MPI_ALLOC_MEM_F08TS", 1607, 320);
@@ -2859,7 +2859,7 @@ MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large", "MPI_ALLOC_MEM_F08TS_LARGE", 1609,
 #endif
 
 #if MT_HAVE_Free_mem
-MT_THUNK_PMPI(MPI_Free_mem, 1610);
+MT_THUNK_PMPI(MPI_Free_mem, 1610, 321);
 MT_THUNK_FORTRAN("mpi_free_mem", "MPI_FREE_MEM", 1612, 321);
 MT_THUNK_FORTRAN("mpi_free_mem_f08", "MPI_FREE_MEM_F08", 1613, 321);
 MT_THUNK_FORTRAN("mpi_free_mem_f08ts", "MPI_FREE_MEM_F08TS", 1614, 321);
@@ -2868,7 +2868,7 @@ MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large", "MPI_FREE_MEM_F08TS_LARGE", 1616, 3
 #endif
 
 #if MT_HAVE_Buffer_attach
-MT_THUNK_PMPI(MPI_Buffer_attach, 1617);
+MT_THUNK_PMPI(MPI_Buffer_attach, 1617, 322);
 MT_THUNK_FORTRAN("mpi_buffer_attach", "MPI_BUFFER_ATTACH", 1619, 322);
 MT_THUNK_FORTRAN("mpi_buffer_attach_f08", "MPI_BUFFER_ATTACH_F08", 1620, 322);
 MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts", "MPI_BUFFER_ATTACH_F08TS", 1621, 322);
@@ -2876,11 +2876,11 @@ MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large", "MPI_BUFFER_ATTACH_F08_LARGE", 1
 MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large", "MPI_BUFFER_ATTACH_F08TS_LARGE", 1623, 322);
 #endif
 #if MT_HAVE_Buffer_attach_c
-MT_THUNK_PMPI(MPI_Buffer_attach_c, 1618);
+MT_THUNK_PMPI(MPI_Buffer_attach_c, 1618, 322);
 #endif
 
 #if MT_HAVE_Buffer_detach
-MT_THUNK_PMPI(MPI_Buffer_detach, 1624);
+MT_THUNK_PMPI(MPI_Buffer_detach, 1624, 323);
 MT_THUNK_FORTRAN("mpi_buffer_detach", "MPI_BUFFER_DETACH", 1626, 323);
 MT_THUNK_FORTRAN("mpi_buffer_detach_f08", "MPI_BUFFER_DETACH_F08", 1627, 323);
 MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts", "MPI_BUFFER_DETACH_F08TS", 1628, 323);
@@ -2888,11 +2888,11 @@ MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large", "MPI_BUFFER_DETACH_F08_LARGE", 1
 MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large", "MPI_BUFFER_DETACH_F08TS_LARGE", 1630, 323);
 #endif
 #if MT_HAVE_Buffer_detach_c
-MT_THUNK_PMPI(MPI_Buffer_detach_c, 1625);
+MT_THUNK_PMPI(MPI_Buffer_detach_c, 1625, 323);
 #endif
 
 #if MT_HAVE_Type_commit
-MT_THUNK_PMPI(MPI_Type_commit, 1631);
+MT_THUNK_PMPI(MPI_Type_commit, 1631, 324);
 MT_THUNK_FORTRAN("mpi_type_commit", "MPI_TYPE_COMMIT", 1633, 324);
 MT_THUNK_FORTRAN("mpi_type_commit_f08", "MPI_TYPE_COMMIT_F08", 1634, 324);
 MT_THUNK_FORTRAN("mpi_type_commit_f08ts", "MPI_TYPE_COMMIT_F08TS", 1635, 324);
@@ -2901,7 +2901,7 @@ MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large", "MPI_TYPE_COMMIT_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Type_contiguous
-MT_THUNK_PMPI(MPI_Type_contiguous, 1638);
+MT_THUNK_PMPI(MPI_Type_contiguous, 1638, 325);
 MT_THUNK_FORTRAN("mpi_type_contiguous", "MPI_TYPE_CONTIGUOUS", 1640, 325);
 MT_THUNK_FORTRAN("mpi_type_contiguous_f08", "MPI_TYPE_CONTIGUOUS_F08", 1641, 325);
 MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts", "MPI_TYPE_CONTIGUOUS_F08TS", 1642, 325);
@@ -2909,11 +2909,11 @@ MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large", "MPI_TYPE_CONTIGUOUS_F08_LARGE
 MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large", "MPI_TYPE_CONTIGUOUS_F08TS_LARGE", 1644, 325);
 #endif
 #if MT_HAVE_Type_contiguous_c
-MT_THUNK_PMPI(MPI_Type_contiguous_c, 1639);
+MT_THUNK_PMPI(MPI_Type_contiguous_c, 1639, 325);
 #endif
 
 #if MT_HAVE_Type_vector
-MT_THUNK_PMPI(MPI_Type_vector, 1645);
+MT_THUNK_PMPI(MPI_Type_vector, 1645, 326);
 MT_THUNK_FORTRAN("mpi_type_vector", "MPI_TYPE_VECTOR", 1647, 326);
 MT_THUNK_FORTRAN("mpi_type_vector_f08", "MPI_TYPE_VECTOR_F08", 1648, 326);
 MT_THUNK_FORTRAN("mpi_type_vector_f08ts", "MPI_TYPE_VECTOR_F08TS", 1649, 326);
@@ -2921,11 +2921,11 @@ MT_THUNK_FORTRAN("mpi_type_vector_f08_large", "MPI_TYPE_VECTOR_F08_LARGE", 1650,
 MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large", "MPI_TYPE_VECTOR_F08TS_LARGE", 1651, 326);
 #endif
 #if MT_HAVE_Type_vector_c
-MT_THUNK_PMPI(MPI_Type_vector_c, 1646);
+MT_THUNK_PMPI(MPI_Type_vector_c, 1646, 326);
 #endif
 
 #if MT_HAVE_Type_indexed
-MT_THUNK_PMPI(MPI_Type_indexed, 1652);
+MT_THUNK_PMPI(MPI_Type_indexed, 1652, 327);
 MT_THUNK_FORTRAN("mpi_type_indexed", "MPI_TYPE_INDEXED", 1654, 327);
 MT_THUNK_FORTRAN("mpi_type_indexed_f08", "MPI_TYPE_INDEXED_F08", 1655, 327);
 MT_THUNK_FORTRAN("mpi_type_indexed_f08ts", "MPI_TYPE_INDEXED_F08TS", 1656, 327);
@@ -2933,11 +2933,11 @@ MT_THUNK_FORTRAN("mpi_type_indexed_f08_large", "MPI_TYPE_INDEXED_F08_LARGE", 165
 MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large", "MPI_TYPE_INDEXED_F08TS_LARGE", 1658, 327);
 #endif
 #if MT_HAVE_Type_indexed_c
-MT_THUNK_PMPI(MPI_Type_indexed_c, 1653);
+MT_THUNK_PMPI(MPI_Type_indexed_c, 1653, 327);
 #endif
 
 #if MT_HAVE_Type_create_hvector
-MT_THUNK_PMPI(MPI_Type_create_hvector, 1659);
+MT_THUNK_PMPI(MPI_Type_create_hvector, 1659, 328);
 MT_THUNK_FORTRAN("mpi_type_create_hvector", "MPI_TYPE_CREATE_HVECTOR", 1661, 328);
 MT_THUNK_FORTRAN("mpi_type_create_hvector_f08", "MPI_TYPE_CREATE_HVECTOR_F08", 1662, 328);
 MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts", "MPI_TYPE_CREATE_HVECTOR_F08TS", 1663, 328);
@@ -2945,11 +2945,11 @@ MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large", "MPI_TYPE_CREATE_HVECTOR_F
 MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large", "MPI_TYPE_CREATE_HVECTOR_F08TS_LARGE", 1665, 328);
 #endif
 #if MT_HAVE_Type_create_hvector_c
-MT_THUNK_PMPI(MPI_Type_create_hvector_c, 1660);
+MT_THUNK_PMPI(MPI_Type_create_hvector_c, 1660, 328);
 #endif
 
 #if MT_HAVE_Type_create_hindexed
-MT_THUNK_PMPI(MPI_Type_create_hindexed, 1666);
+MT_THUNK_PMPI(MPI_Type_create_hindexed, 1666, 329);
 MT_THUNK_FORTRAN("mpi_type_create_hindexed", "MPI_TYPE_CREATE_HINDEXED", 1668, 329);
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08", "MPI_TYPE_CREATE_HINDEXED_F08", 1669, 329);
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts", "MPI_TYPE_CREATE_HINDEXED_F08TS", 1670, 329);
@@ -2957,11 +2957,11 @@ MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large", "MPI_TYPE_CREATE_HINDEXED
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_F08TS_LARGE", 1672, 329);
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 1667);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 1667, 329);
 #endif
 
 #if MT_HAVE_Type_create_hindexed_block
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 1673);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 1673, 330);
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", "MPI_TYPE_CREATE_HINDEXED_BLOCK", 1675, 330);
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08", 1676, 330);
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS", 1677, 330);
@@ -2969,11 +2969,11 @@ MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large", "MPI_TYPE_CREATE_HI
 MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS_LARGE", 1679, 330);
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 1674);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 1674, 330);
 #endif
 
 #if MT_HAVE_Type_create_indexed_block
-MT_THUNK_PMPI(MPI_Type_create_indexed_block, 1680);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block, 1680, 331);
 MT_THUNK_FORTRAN("mpi_type_create_indexed_block", "MPI_TYPE_CREATE_INDEXED_BLOCK", 1682, 331);
 MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08", 1683, 331);
 MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS", 1684, 331);
@@ -2981,11 +2981,11 @@ MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large", "MPI_TYPE_CREATE_IND
 MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS_LARGE", 1686, 331);
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 1681);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 1681, 331);
 #endif
 
 #if MT_HAVE_Type_create_struct
-MT_THUNK_PMPI(MPI_Type_create_struct, 1687);
+MT_THUNK_PMPI(MPI_Type_create_struct, 1687, 332);
 MT_THUNK_FORTRAN("mpi_type_create_struct", "MPI_TYPE_CREATE_STRUCT", 1689, 332);
 MT_THUNK_FORTRAN("mpi_type_create_struct_f08", "MPI_TYPE_CREATE_STRUCT_F08", 1690, 332);
 MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts", "MPI_TYPE_CREATE_STRUCT_F08TS", 1691, 332);
@@ -2993,11 +2993,11 @@ MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large", "MPI_TYPE_CREATE_STRUCT_F08
 MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large", "MPI_TYPE_CREATE_STRUCT_F08TS_LARGE", 1693, 332);
 #endif
 #if MT_HAVE_Type_create_struct_c
-MT_THUNK_PMPI(MPI_Type_create_struct_c, 1688);
+MT_THUNK_PMPI(MPI_Type_create_struct_c, 1688, 332);
 #endif
 
 #if MT_HAVE_Type_create_subarray
-MT_THUNK_PMPI(MPI_Type_create_subarray, 1694);
+MT_THUNK_PMPI(MPI_Type_create_subarray, 1694, 333);
 MT_THUNK_FORTRAN("mpi_type_create_subarray", "MPI_TYPE_CREATE_SUBARRAY", 1696, 333);
 MT_THUNK_FORTRAN("mpi_type_create_subarray_f08", "MPI_TYPE_CREATE_SUBARRAY_F08", 1697, 333);
 MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts", "MPI_TYPE_CREATE_SUBARRAY_F08TS", 1698, 333);
@@ -3005,11 +3005,11 @@ MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large", "MPI_TYPE_CREATE_SUBARRAY
 MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large", "MPI_TYPE_CREATE_SUBARRAY_F08TS_LARGE", 1700, 333);
 #endif
 #if MT_HAVE_Type_create_subarray_c
-MT_THUNK_PMPI(MPI_Type_create_subarray_c, 1695);
+MT_THUNK_PMPI(MPI_Type_create_subarray_c, 1695, 333);
 #endif
 
 #if MT_HAVE_Type_create_darray
-MT_THUNK_PMPI(MPI_Type_create_darray, 1701);
+MT_THUNK_PMPI(MPI_Type_create_darray, 1701, 334);
 MT_THUNK_FORTRAN("mpi_type_create_darray", "MPI_TYPE_CREATE_DARRAY", 1703, 334);
 MT_THUNK_FORTRAN("mpi_type_create_darray_f08", "MPI_TYPE_CREATE_DARRAY_F08", 1704, 334);
 MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts", "MPI_TYPE_CREATE_DARRAY_F08TS", 1705, 334);
@@ -3017,11 +3017,11 @@ MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large", "MPI_TYPE_CREATE_DARRAY_F08
 MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large", "MPI_TYPE_CREATE_DARRAY_F08TS_LARGE", 1707, 334);
 #endif
 #if MT_HAVE_Type_create_darray_c
-MT_THUNK_PMPI(MPI_Type_create_darray_c, 1702);
+MT_THUNK_PMPI(MPI_Type_create_darray_c, 1702, 334);
 #endif
 
 #if MT_HAVE_Type_create_resized
-MT_THUNK_PMPI(MPI_Type_create_resized, 1708);
+MT_THUNK_PMPI(MPI_Type_create_resized, 1708, 335);
 MT_THUNK_FORTRAN("mpi_type_create_resized", "MPI_TYPE_CREATE_RESIZED", 1710, 335);
 MT_THUNK_FORTRAN("mpi_type_create_resized_f08", "MPI_TYPE_CREATE_RESIZED_F08", 1711, 335);
 MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts", "MPI_TYPE_CREATE_RESIZED_F08TS", 1712, 335);
@@ -3029,11 +3029,11 @@ MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large", "MPI_TYPE_CREATE_RESIZED_F
 MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large", "MPI_TYPE_CREATE_RESIZED_F08TS_LARGE", 1714, 335);
 #endif
 #if MT_HAVE_Type_create_resized_c
-MT_THUNK_PMPI(MPI_Type_create_resized_c, 1709);
+MT_THUNK_PMPI(MPI_Type_create_resized_c, 1709, 335);
 #endif
 
 #if MT_HAVE_Type_dup
-MT_THUNK_PMPI(MPI_Type_dup, 1715);
+MT_THUNK_PMPI(MPI_Type_dup, 1715, 336);
 MT_THUNK_FORTRAN("mpi_type_dup", "MPI_TYPE_DUP", 1717, 336);
 MT_THUNK_FORTRAN("mpi_type_dup_f08", "MPI_TYPE_DUP_F08", 1718, 336);
 MT_THUNK_FORTRAN("mpi_type_dup_f08ts", "MPI_TYPE_DUP_F08TS", 1719, 336);
@@ -3042,7 +3042,7 @@ MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large", "MPI_TYPE_DUP_F08TS_LARGE", 1721, 3
 #endif
 
 #if MT_HAVE_Pack
-MT_THUNK_PMPI(MPI_Pack, 1722);
+MT_THUNK_PMPI(MPI_Pack, 1722, 337);
 MT_THUNK_FORTRAN("mpi_pack", "MPI_PACK", 1724, 337);
 MT_THUNK_FORTRAN("mpi_pack_f08", "MPI_PACK_F08", 1725, 337);
 MT_THUNK_FORTRAN("mpi_pack_f08ts", "MPI_PACK_F08TS", 1726, 337);
@@ -3050,11 +3050,11 @@ MT_THUNK_FORTRAN("mpi_pack_f08_large", "MPI_PACK_F08_LARGE", 1727, 337);
 MT_THUNK_FORTRAN("mpi_pack_f08ts_large", "MPI_PACK_F08TS_LARGE", 1728, 337);
 #endif
 #if MT_HAVE_Pack_c
-MT_THUNK_PMPI(MPI_Pack_c, 1723);
+MT_THUNK_PMPI(MPI_Pack_c, 1723, 337);
 #endif
 
 #if MT_HAVE_Unpack
-MT_THUNK_PMPI(MPI_Unpack, 1729);
+MT_THUNK_PMPI(MPI_Unpack, 1729, 338);
 MT_THUNK_FORTRAN("mpi_unpack", "MPI_UNPACK", 1731, 338);
 MT_THUNK_FORTRAN("mpi_unpack_f08", "MPI_UNPACK_F08", 1732, 338);
 MT_THUNK_FORTRAN("mpi_unpack_f08ts", "MPI_UNPACK_F08TS", 1733, 338);
@@ -3062,11 +3062,11 @@ MT_THUNK_FORTRAN("mpi_unpack_f08_large", "MPI_UNPACK_F08_LARGE", 1734, 338);
 MT_THUNK_FORTRAN("mpi_unpack_f08ts_large", "MPI_UNPACK_F08TS_LARGE", 1735, 338);
 #endif
 #if MT_HAVE_Unpack_c
-MT_THUNK_PMPI(MPI_Unpack_c, 1730);
+MT_THUNK_PMPI(MPI_Unpack_c, 1730, 338);
 #endif
 
 #if MT_HAVE_Pack_external
-MT_THUNK_PMPI(MPI_Pack_external, 1736);
+MT_THUNK_PMPI(MPI_Pack_external, 1736, 339);
 MT_THUNK_FORTRAN("mpi_pack_external", "MPI_PACK_EXTERNAL", 1738, 339);
 MT_THUNK_FORTRAN("mpi_pack_external_f08", "MPI_PACK_EXTERNAL_F08", 1739, 339);
 MT_THUNK_FORTRAN("mpi_pack_external_f08ts", "MPI_PACK_EXTERNAL_F08TS", 1740, 339);
@@ -3074,11 +3074,11 @@ MT_THUNK_FORTRAN("mpi_pack_external_f08_large", "MPI_PACK_EXTERNAL_F08_LARGE", 1
 MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large", "MPI_PACK_EXTERNAL_F08TS_LARGE", 1742, 339);
 #endif
 #if MT_HAVE_Pack_external_c
-MT_THUNK_PMPI(MPI_Pack_external_c, 1737);
+MT_THUNK_PMPI(MPI_Pack_external_c, 1737, 339);
 #endif
 
 #if MT_HAVE_Unpack_external
-MT_THUNK_PMPI(MPI_Unpack_external, 1743);
+MT_THUNK_PMPI(MPI_Unpack_external, 1743, 340);
 MT_THUNK_FORTRAN("mpi_unpack_external", "MPI_UNPACK_EXTERNAL", 1745, 340);
 MT_THUNK_FORTRAN("mpi_unpack_external_f08", "MPI_UNPACK_EXTERNAL_F08", 1746, 340);
 MT_THUNK_FORTRAN("mpi_unpack_external_f08ts", "MPI_UNPACK_EXTERNAL_F08TS", 1747, 340);
@@ -3086,11 +3086,11 @@ MT_THUNK_FORTRAN("mpi_unpack_external_f08_large", "MPI_UNPACK_EXTERNAL_F08_LARGE
 MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large", "MPI_UNPACK_EXTERNAL_F08TS_LARGE", 1749, 340);
 #endif
 #if MT_HAVE_Unpack_external_c
-MT_THUNK_PMPI(MPI_Unpack_external_c, 1744);
+MT_THUNK_PMPI(MPI_Unpack_external_c, 1744, 340);
 #endif
 
 #if MT_HAVE_Info_create
-MT_THUNK_PMPI(MPI_Info_create, 1750);
+MT_THUNK_PMPI(MPI_Info_create, 1750, 341);
 MT_THUNK_FORTRAN("mpi_info_create", "MPI_INFO_CREATE", 1752, 341);
 MT_THUNK_FORTRAN("mpi_info_create_f08", "MPI_INFO_CREATE_F08", 1753, 341);
 MT_THUNK_FORTRAN("mpi_info_create_f08ts", "MPI_INFO_CREATE_F08TS", 1754, 341);
@@ -3099,7 +3099,7 @@ MT_THUNK_FORTRAN("mpi_info_create_f08ts_large", "MPI_INFO_CREATE_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Info_dup
-MT_THUNK_PMPI(MPI_Info_dup, 1757);
+MT_THUNK_PMPI(MPI_Info_dup, 1757, 342);
 MT_THUNK_FORTRAN("mpi_info_dup", "MPI_INFO_DUP", 1759, 342);
 MT_THUNK_FORTRAN("mpi_info_dup_f08", "MPI_INFO_DUP_F08", 1760, 342);
 MT_THUNK_FORTRAN("mpi_info_dup_f08ts", "MPI_INFO_DUP_F08TS", 1761, 342);
@@ -3108,7 +3108,7 @@ MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large", "MPI_INFO_DUP_F08TS_LARGE", 1763, 3
 #endif
 
 #if MT_HAVE_Info_free
-MT_THUNK_PMPI(MPI_Info_free, 1764);
+MT_THUNK_PMPI(MPI_Info_free, 1764, 343);
 MT_THUNK_FORTRAN("mpi_info_free", "MPI_INFO_FREE", 1766, 343);
 MT_THUNK_FORTRAN("mpi_info_free_f08", "MPI_INFO_FREE_F08", 1767, 343);
 MT_THUNK_FORTRAN("mpi_info_free_f08ts", "MPI_INFO_FREE_F08TS", 1768, 343);
@@ -3117,7 +3117,7 @@ MT_THUNK_FORTRAN("mpi_info_free_f08ts_large", "MPI_INFO_FREE_F08TS_LARGE", 1770,
 #endif
 
 #if MT_HAVE_Info_set
-MT_THUNK_PMPI(MPI_Info_set, 1771);
+MT_THUNK_PMPI(MPI_Info_set, 1771, 344);
 MT_THUNK_FORTRAN("mpi_info_set", "MPI_INFO_SET", 1773, 344);
 MT_THUNK_FORTRAN("mpi_info_set_f08", "MPI_INFO_SET_F08", 1774, 344);
 MT_THUNK_FORTRAN("mpi_info_set_f08ts", "MPI_INFO_SET_F08TS", 1775, 344);
@@ -3126,7 +3126,7 @@ MT_THUNK_FORTRAN("mpi_info_set_f08ts_large", "MPI_INFO_SET_F08TS_LARGE", 1777, 3
 #endif
 
 #if MT_HAVE_Info_delete
-MT_THUNK_PMPI(MPI_Info_delete, 1778);
+MT_THUNK_PMPI(MPI_Info_delete, 1778, 345);
 MT_THUNK_FORTRAN("mpi_info_delete", "MPI_INFO_DELETE", 1780, 345);
 MT_THUNK_FORTRAN("mpi_info_delete_f08", "MPI_INFO_DELETE_F08", 1781, 345);
 MT_THUNK_FORTRAN("mpi_info_delete_f08ts", "MPI_INFO_DELETE_F08TS", 1782, 345);
@@ -3135,7 +3135,7 @@ MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large", "MPI_INFO_DELETE_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Open_port
-MT_THUNK_PMPI(MPI_Open_port, 1785);
+MT_THUNK_PMPI(MPI_Open_port, 1785, 346);
 MT_THUNK_FORTRAN("mpi_open_port", "MPI_OPEN_PORT", 1787, 346);
 MT_THUNK_FORTRAN("mpi_open_port_f08", "MPI_OPEN_PORT_F08", 1788, 346);
 MT_THUNK_FORTRAN("mpi_open_port_f08ts", "MPI_OPEN_PORT_F08TS", 1789, 346);
@@ -3144,7 +3144,7 @@ MT_THUNK_FORTRAN("mpi_open_port_f08ts_large", "MPI_OPEN_PORT_F08TS_LARGE", 1791,
 #endif
 
 #if MT_HAVE_Close_port
-MT_THUNK_PMPI(MPI_Close_port, 1792);
+MT_THUNK_PMPI(MPI_Close_port, 1792, 347);
 MT_THUNK_FORTRAN("mpi_close_port", "MPI_CLOSE_PORT", 1794, 347);
 MT_THUNK_FORTRAN("mpi_close_port_f08", "MPI_CLOSE_PORT_F08", 1795, 347);
 MT_THUNK_FORTRAN("mpi_close_port_f08ts", "MPI_CLOSE_PORT_F08TS", 1796, 347);
@@ -3153,7 +3153,7 @@ MT_THUNK_FORTRAN("mpi_close_port_f08ts_large", "MPI_CLOSE_PORT_F08TS_LARGE", 179
 #endif
 
 #if MT_HAVE_Publish_name
-MT_THUNK_PMPI(MPI_Publish_name, 1799);
+MT_THUNK_PMPI(MPI_Publish_name, 1799, 348);
 MT_THUNK_FORTRAN("mpi_publish_name", "MPI_PUBLISH_NAME", 1801, 348);
 MT_THUNK_FORTRAN("mpi_publish_name_f08", "MPI_PUBLISH_NAME_F08", 1802, 348);
 MT_THUNK_FORTRAN("mpi_publish_name_f08ts", "MPI_PUBLISH_NAME_F08TS", 1803, 348);
@@ -3162,7 +3162,7 @@ MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large", "MPI_PUBLISH_NAME_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Unpublish_name
-MT_THUNK_PMPI(MPI_Unpublish_name, 1806);
+MT_THUNK_PMPI(MPI_Unpublish_name, 1806, 349);
 MT_THUNK_FORTRAN("mpi_unpublish_name", "MPI_UNPUBLISH_NAME", 1808, 349);
 MT_THUNK_FORTRAN("mpi_unpublish_name_f08", "MPI_UNPUBLISH_NAME_F08", 1809, 349);
 MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts", "MPI_UNPUBLISH_NAME_F08TS", 1810, 349);
@@ -3171,7 +3171,7 @@ MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large", "MPI_UNPUBLISH_NAME_F08TS_LAR
 #endif
 
 #if MT_HAVE_Lookup_name
-MT_THUNK_PMPI(MPI_Lookup_name, 1813);
+MT_THUNK_PMPI(MPI_Lookup_name, 1813, 350);
 MT_THUNK_FORTRAN("mpi_lookup_name", "MPI_LOOKUP_NAME", 1815, 350);
 MT_THUNK_FORTRAN("mpi_lookup_name_f08", "MPI_LOOKUP_NAME_F08", 1816, 350);
 MT_THUNK_FORTRAN("mpi_lookup_name_f08ts", "MPI_LOOKUP_NAME_F08TS", 1817, 350);
@@ -3180,7 +3180,7 @@ MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large", "MPI_LOOKUP_NAME_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Comm_set_info
-MT_THUNK_PMPI(MPI_Comm_set_info, 1820);
+MT_THUNK_PMPI(MPI_Comm_set_info, 1820, 351);
 MT_THUNK_FORTRAN("mpi_comm_set_info", "MPI_COMM_SET_INFO", 1822, 351);
 MT_THUNK_FORTRAN("mpi_comm_set_info_f08", "MPI_COMM_SET_INFO_F08", 1823, 351);
 MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts", "MPI_COMM_SET_INFO_F08TS", 1824, 351);
@@ -3189,7 +3189,7 @@ MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large", "MPI_COMM_SET_INFO_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Comm_set_attr
-MT_THUNK_PMPI(MPI_Comm_set_attr, 1827);
+MT_THUNK_PMPI(MPI_Comm_set_attr, 1827, 352);
 MT_THUNK_FORTRAN("mpi_comm_set_attr", "MPI_COMM_SET_ATTR", 1829, 352);
 MT_THUNK_FORTRAN("mpi_comm_set_attr_f08", "MPI_COMM_SET_ATTR_F08", 1830, 352);
 MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts", "MPI_COMM_SET_ATTR_F08TS", 1831, 352);
@@ -3198,7 +3198,7 @@ MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large", "MPI_COMM_SET_ATTR_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Comm_delete_attr
-MT_THUNK_PMPI(MPI_Comm_delete_attr, 1834);
+MT_THUNK_PMPI(MPI_Comm_delete_attr, 1834, 353);
 MT_THUNK_FORTRAN("mpi_comm_delete_attr", "MPI_COMM_DELETE_ATTR", 1836, 353);
 MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08", "MPI_COMM_DELETE_ATTR_F08", 1837, 353);
 MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts", "MPI_COMM_DELETE_ATTR_F08TS", 1838, 353);
@@ -3207,7 +3207,7 @@ MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large", "MPI_COMM_DELETE_ATTR_F08TS
 #endif
 
 #if MT_HAVE_Reduce_local
-MT_THUNK_PMPI(MPI_Reduce_local, 1841);
+MT_THUNK_PMPI(MPI_Reduce_local, 1841, 354);
 MT_THUNK_FORTRAN("mpi_reduce_local", "MPI_REDUCE_LOCAL", 1843, 354);
 MT_THUNK_FORTRAN("mpi_reduce_local_f08", "MPI_REDUCE_LOCAL_F08", 1844, 354);
 MT_THUNK_FORTRAN("mpi_reduce_local_f08ts", "MPI_REDUCE_LOCAL_F08TS", 1845, 354);
@@ -3215,11 +3215,11 @@ MT_THUNK_FORTRAN("mpi_reduce_local_f08_large", "MPI_REDUCE_LOCAL_F08_LARGE", 184
 MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large", "MPI_REDUCE_LOCAL_F08TS_LARGE", 1847, 354);
 #endif
 #if MT_HAVE_Reduce_local_c
-MT_THUNK_PMPI(MPI_Reduce_local_c, 1842);
+MT_THUNK_PMPI(MPI_Reduce_local_c, 1842, 354);
 #endif
 
 #if MT_HAVE_Psend_init
-MT_THUNK_PMPI(MPI_Psend_init, 1848);
+MT_THUNK_PMPI(MPI_Psend_init, 1848, 400);
 MT_THUNK_FORTRAN("mpi_psend_init", "MPI_PSEND_INIT", 1850, 400);
 MT_THUNK_FORTRAN("mpi_psend_init_f08", "MPI_PSEND_INIT_F08", 1851, 400);
 MT_THUNK_FORTRAN("mpi_psend_init_f08ts", "MPI_PSEND_INIT_F08TS", 1852, 400);
@@ -3228,7 +3228,7 @@ MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large", "MPI_PSEND_INIT_F08TS_LARGE", 185
 #endif
 
 #if MT_HAVE_Precv_init
-MT_THUNK_PMPI(MPI_Precv_init, 1855);
+MT_THUNK_PMPI(MPI_Precv_init, 1855, 401);
 MT_THUNK_FORTRAN("mpi_precv_init", "MPI_PRECV_INIT", 1857, 401);
 MT_THUNK_FORTRAN("mpi_precv_init_f08", "MPI_PRECV_INIT_F08", 1858, 401);
 MT_THUNK_FORTRAN("mpi_precv_init_f08ts", "MPI_PRECV_INIT_F08TS", 1859, 401);
@@ -3237,7 +3237,7 @@ MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large", "MPI_PRECV_INIT_F08TS_LARGE", 186
 #endif
 
 #if MT_HAVE_Pready
-MT_THUNK_PMPI(MPI_Pready, 1862);
+MT_THUNK_PMPI(MPI_Pready, 1862, 402);
 MT_THUNK_FORTRAN("mpi_pready", "MPI_PREADY", 1864, 402);
 MT_THUNK_FORTRAN("mpi_pready_f08", "MPI_PREADY_F08", 1865, 402);
 MT_THUNK_FORTRAN("mpi_pready_f08ts", "MPI_PREADY_F08TS", 1866, 402);
@@ -3246,7 +3246,7 @@ MT_THUNK_FORTRAN("mpi_pready_f08ts_large", "MPI_PREADY_F08TS_LARGE", 1868, 402);
 #endif
 
 #if MT_HAVE_Pready_range
-MT_THUNK_PMPI(MPI_Pready_range, 1869);
+MT_THUNK_PMPI(MPI_Pready_range, 1869, 403);
 MT_THUNK_FORTRAN("mpi_pready_range", "MPI_PREADY_RANGE", 1871, 403);
 MT_THUNK_FORTRAN("mpi_pready_range_f08", "MPI_PREADY_RANGE_F08", 1872, 403);
 MT_THUNK_FORTRAN("mpi_pready_range_f08ts", "MPI_PREADY_RANGE_F08TS", 1873, 403);
@@ -3255,7 +3255,7 @@ MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large", "MPI_PREADY_RANGE_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Pready_list
-MT_THUNK_PMPI(MPI_Pready_list, 1876);
+MT_THUNK_PMPI(MPI_Pready_list, 1876, 404);
 MT_THUNK_FORTRAN("mpi_pready_list", "MPI_PREADY_LIST", 1878, 404);
 MT_THUNK_FORTRAN("mpi_pready_list_f08", "MPI_PREADY_LIST_F08", 1879, 404);
 MT_THUNK_FORTRAN("mpi_pready_list_f08ts", "MPI_PREADY_LIST_F08TS", 1880, 404);
@@ -3264,7 +3264,7 @@ MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large", "MPI_PREADY_LIST_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Parrived
-MT_THUNK_PMPI(MPI_Parrived, 1883);
+MT_THUNK_PMPI(MPI_Parrived, 1883, 405);
 MT_THUNK_FORTRAN("mpi_parrived", "MPI_PARRIVED", 1885, 405);
 MT_THUNK_FORTRAN("mpi_parrived_f08", "MPI_PARRIVED_F08", 1886, 405);
 MT_THUNK_FORTRAN("mpi_parrived_f08ts", "MPI_PARRIVED_F08TS", 1887, 405);
@@ -3273,7 +3273,7 @@ MT_THUNK_FORTRAN("mpi_parrived_f08ts_large", "MPI_PARRIVED_F08TS_LARGE", 1889, 4
 #endif
 
 #if MT_HAVE_Comm_spawn
-MT_THUNK_PMPI(MPI_Comm_spawn, 1890);
+MT_THUNK_PMPI(MPI_Comm_spawn, 1890, 410);
 MT_THUNK_FORTRAN("mpi_comm_spawn", "MPI_COMM_SPAWN", 1892, 410);
 MT_THUNK_FORTRAN("mpi_comm_spawn_f08", "MPI_COMM_SPAWN_F08", 1893, 410);
 MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts", "MPI_COMM_SPAWN_F08TS", 1894, 410);
@@ -3282,7 +3282,7 @@ MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large", "MPI_COMM_SPAWN_F08TS_LARGE", 189
 #endif
 
 #if MT_HAVE_Comm_spawn_multiple
-MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 1897);
+MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 1897, 411);
 MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", "MPI_COMM_SPAWN_MULTIPLE", 1899, 411);
 MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08", "MPI_COMM_SPAWN_MULTIPLE_F08", 1900, 411);
 MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts", "MPI_COMM_SPAWN_MULTIPLE_F08TS", 1901, 411);
@@ -3291,7 +3291,7 @@ MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large", "MPI_COMM_SPAWN_MULTIPLE
 #endif
 
 #if MT_HAVE_Comm_accept
-MT_THUNK_PMPI(MPI_Comm_accept, 1904);
+MT_THUNK_PMPI(MPI_Comm_accept, 1904, 412);
 MT_THUNK_FORTRAN("mpi_comm_accept", "MPI_COMM_ACCEPT", 1906, 412);
 MT_THUNK_FORTRAN("mpi_comm_accept_f08", "MPI_COMM_ACCEPT_F08", 1907, 412);
 MT_THUNK_FORTRAN("mpi_comm_accept_f08ts", "MPI_COMM_ACCEPT_F08TS", 1908, 412);
@@ -3300,7 +3300,7 @@ MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large", "MPI_COMM_ACCEPT_F08TS_LARGE", 1
 #endif
 
 #if MT_HAVE_Comm_connect
-MT_THUNK_PMPI(MPI_Comm_connect, 1911);
+MT_THUNK_PMPI(MPI_Comm_connect, 1911, 413);
 MT_THUNK_FORTRAN("mpi_comm_connect", "MPI_COMM_CONNECT", 1913, 413);
 MT_THUNK_FORTRAN("mpi_comm_connect_f08", "MPI_COMM_CONNECT_F08", 1914, 413);
 MT_THUNK_FORTRAN("mpi_comm_connect_f08ts", "MPI_COMM_CONNECT_F08TS", 1915, 413);
@@ -3309,7 +3309,7 @@ MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large", "MPI_COMM_CONNECT_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Comm_join
-MT_THUNK_PMPI(MPI_Comm_join, 1918);
+MT_THUNK_PMPI(MPI_Comm_join, 1918, 414);
 MT_THUNK_FORTRAN("mpi_comm_join", "MPI_COMM_JOIN", 1920, 414);
 MT_THUNK_FORTRAN("mpi_comm_join_f08", "MPI_COMM_JOIN_F08", 1921, 414);
 MT_THUNK_FORTRAN("mpi_comm_join_f08ts", "MPI_COMM_JOIN_F08TS", 1922, 414);
@@ -3318,7 +3318,7 @@ MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large", "MPI_COMM_JOIN_F08TS_LARGE", 1924,
 #endif
 
 #if MT_HAVE_Session_init
-MT_THUNK_PMPI(MPI_Session_init, 1925);
+MT_THUNK_PMPI(MPI_Session_init, 1925, 420);
 MT_THUNK_FORTRAN("mpi_session_init", "MPI_SESSION_INIT", 1927, 420);
 MT_THUNK_FORTRAN("mpi_session_init_f08", "MPI_SESSION_INIT_F08", 1928, 420);
 MT_THUNK_FORTRAN("mpi_session_init_f08ts", "MPI_SESSION_INIT_F08TS", 1929, 420);
@@ -3327,7 +3327,7 @@ MT_THUNK_FORTRAN("mpi_session_init_f08ts_large", "MPI_SESSION_INIT_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Session_finalize
-MT_THUNK_PMPI(MPI_Session_finalize, 1932);
+MT_THUNK_PMPI(MPI_Session_finalize, 1932, 421);
 MT_THUNK_FORTRAN("mpi_session_finalize", "MPI_SESSION_FINALIZE", 1934, 421);
 MT_THUNK_FORTRAN("mpi_session_finalize_f08", "MPI_SESSION_FINALIZE_F08", 1935, 421);
 MT_THUNK_FORTRAN("mpi_session_finalize_f08ts", "MPI_SESSION_FINALIZE_F08TS", 1936, 421);
@@ -3336,7 +3336,7 @@ MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large", "MPI_SESSION_FINALIZE_F08TS
 #endif
 
 #if MT_HAVE_Session_get_info
-MT_THUNK_PMPI(MPI_Session_get_info, 1939);
+MT_THUNK_PMPI(MPI_Session_get_info, 1939, 422);
 MT_THUNK_FORTRAN("mpi_session_get_info", "MPI_SESSION_GET_INFO", 1941, 422);
 MT_THUNK_FORTRAN("mpi_session_get_info_f08", "MPI_SESSION_GET_INFO_F08", 1942, 422);
 MT_THUNK_FORTRAN("mpi_session_get_info_f08ts", "MPI_SESSION_GET_INFO_F08TS", 1943, 422);
@@ -3345,7 +3345,7 @@ MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large", "MPI_SESSION_GET_INFO_F08TS
 #endif
 
 #if MT_HAVE_Session_set_info
-MT_THUNK_PMPI(MPI_Session_set_info, 1946);
+MT_THUNK_PMPI(MPI_Session_set_info, 1946, 423);
 MT_THUNK_FORTRAN("mpi_session_set_info", "MPI_SESSION_SET_INFO", 1948, 423);
 MT_THUNK_FORTRAN("mpi_session_set_info_f08", "MPI_SESSION_SET_INFO_F08", 1949, 423);
 MT_THUNK_FORTRAN("mpi_session_set_info_f08ts", "MPI_SESSION_SET_INFO_F08TS", 1950, 423);
@@ -3354,7 +3354,7 @@ MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large", "MPI_SESSION_SET_INFO_F08TS
 #endif
 
 #if MT_HAVE_Session_get_num_psets
-MT_THUNK_PMPI(MPI_Session_get_num_psets, 1953);
+MT_THUNK_PMPI(MPI_Session_get_num_psets, 1953, 424);
 MT_THUNK_FORTRAN("mpi_session_get_num_psets", "MPI_SESSION_GET_NUM_PSETS", 1955, 424);
 MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08", "MPI_SESSION_GET_NUM_PSETS_F08", 1956, 424);
 MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts", "MPI_SESSION_GET_NUM_PSETS_F08TS", 1957, 424);
@@ -3363,7 +3363,7 @@ MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large", "MPI_SESSION_GET_NUM_P
 #endif
 
 #if MT_HAVE_Session_get_nth_pset
-MT_THUNK_PMPI(MPI_Session_get_nth_pset, 1960);
+MT_THUNK_PMPI(MPI_Session_get_nth_pset, 1960, 425);
 MT_THUNK_FORTRAN("mpi_session_get_nth_pset", "MPI_SESSION_GET_NTH_PSET", 1962, 425);
 MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08", "MPI_SESSION_GET_NTH_PSET_F08", 1963, 425);
 MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts", "MPI_SESSION_GET_NTH_PSET_F08TS", 1964, 425);
@@ -3372,7 +3372,7 @@ MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large", "MPI_SESSION_GET_NTH_PS
 #endif
 
 #if MT_HAVE_Session_get_pset_info
-MT_THUNK_PMPI(MPI_Session_get_pset_info, 1967);
+MT_THUNK_PMPI(MPI_Session_get_pset_info, 1967, 426);
 MT_THUNK_FORTRAN("mpi_session_get_pset_info", "MPI_SESSION_GET_PSET_INFO", 1969, 426);
 MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08", "MPI_SESSION_GET_PSET_INFO_F08", 1970, 426);
 MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts", "MPI_SESSION_GET_PSET_INFO_F08TS", 1971, 426);
@@ -3381,7 +3381,7 @@ MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large", "MPI_SESSION_GET_PSET_
 #endif
 
 #if MT_HAVE_Session_create_errhandler
-MT_THUNK_PMPI(MPI_Session_create_errhandler, 1974);
+MT_THUNK_PMPI(MPI_Session_create_errhandler, 1974, 427);
 MT_THUNK_FORTRAN("mpi_session_create_errhandler", "MPI_SESSION_CREATE_ERRHANDLER", 1976, 427);
 MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08", "MPI_SESSION_CREATE_ERRHANDLER_F08", 1977, 427);
 MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts", "MPI_SESSION_CREATE_ERRHANDLER_F08TS", 1978, 427);
@@ -3390,7 +3390,7 @@ MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large", "MPI_SESSION_CREAT
 #endif
 
 #if MT_HAVE_Session_get_errhandler
-MT_THUNK_PMPI(MPI_Session_get_errhandler, 1981);
+MT_THUNK_PMPI(MPI_Session_get_errhandler, 1981, 428);
 MT_THUNK_FORTRAN("mpi_session_get_errhandler", "MPI_SESSION_GET_ERRHANDLER", 1983, 428);
 MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08", "MPI_SESSION_GET_ERRHANDLER_F08", 1984, 428);
 MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts", "MPI_SESSION_GET_ERRHANDLER_F08TS", 1985, 428);
@@ -3399,7 +3399,7 @@ MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large", "MPI_SESSION_GET_ERRH
 #endif
 
 #if MT_HAVE_Session_set_errhandler
-MT_THUNK_PMPI(MPI_Session_set_errhandler, 1988);
+MT_THUNK_PMPI(MPI_Session_set_errhandler, 1988, 429);
 MT_THUNK_FORTRAN("mpi_session_set_errhandler", "MPI_SESSION_SET_ERRHANDLER", 1990, 429);
 MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08", "MPI_SESSION_SET_ERRHANDLER_F08", 1991, 429);
 MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts", "MPI_SESSION_SET_ERRHANDLER_F08TS", 1992, 429);
@@ -3408,7 +3408,7 @@ MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large", "MPI_SESSION_SET_ERRH
 #endif
 
 #if MT_HAVE_Session_call_errhandler
-MT_THUNK_PMPI(MPI_Session_call_errhandler, 1995);
+MT_THUNK_PMPI(MPI_Session_call_errhandler, 1995, 430);
 MT_THUNK_FORTRAN("mpi_session_call_errhandler", "MPI_SESSION_CALL_ERRHANDLER", 1997, 430);
 MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08", "MPI_SESSION_CALL_ERRHANDLER_F08", 1998, 430);
 MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts", "MPI_SESSION_CALL_ERRHANDLER_F08TS", 1999, 430);
@@ -3417,7 +3417,7 @@ MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large", "MPI_SESSION_CALL_ER
 #endif
 
 #if MT_HAVE_Group_from_session_pset
-MT_THUNK_PMPI(MPI_Group_from_session_pset, 2002);
+MT_THUNK_PMPI(MPI_Group_from_session_pset, 2002, 431);
 MT_THUNK_FORTRAN("mpi_group_from_session_pset", "MPI_GROUP_FROM_SESSION_PSET", 2004, 431);
 MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08", "MPI_GROUP_FROM_SESSION_PSET_F08", 2005, 431);
 MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts", "MPI_GROUP_FROM_SESSION_PSET_F08TS", 2006, 431);
@@ -3426,7 +3426,7 @@ MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large", "MPI_GROUP_FROM_SESS
 #endif
 
 #if MT_HAVE_Comm_create_from_group
-MT_THUNK_PMPI(MPI_Comm_create_from_group, 2009);
+MT_THUNK_PMPI(MPI_Comm_create_from_group, 2009, 432);
 MT_THUNK_FORTRAN("mpi_comm_create_from_group", "MPI_COMM_CREATE_FROM_GROUP", 2011, 432);
 MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08", "MPI_COMM_CREATE_FROM_GROUP_F08", 2012, 432);
 MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts", "MPI_COMM_CREATE_FROM_GROUP_F08TS", 2013, 432);
@@ -3435,7 +3435,7 @@ MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large", "MPI_COMM_CREATE_FROM
 #endif
 
 #if MT_HAVE_Intercomm_create_from_groups
-MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 2016);
+MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 2016, 433);
 MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", "MPI_INTERCOMM_CREATE_FROM_GROUPS", 2018, 433);
 MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08", 2019, 433);
 MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS", 2020, 433);
@@ -3444,7 +3444,7 @@ MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large", "MPI_INTERCOMM_
 #endif
 
 #if MT_HAVE_Buffer_flush
-MT_THUNK_PMPI(MPI_Buffer_flush, 2023);
+MT_THUNK_PMPI(MPI_Buffer_flush, 2023, 440);
 MT_THUNK_FORTRAN("mpi_buffer_flush", "MPI_BUFFER_FLUSH", 2025, 440);
 MT_THUNK_FORTRAN("mpi_buffer_flush_f08", "MPI_BUFFER_FLUSH_F08", 2026, 440);
 MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts", "MPI_BUFFER_FLUSH_F08TS", 2027, 440);
@@ -3453,7 +3453,7 @@ MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large", "MPI_BUFFER_FLUSH_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Buffer_iflush
-MT_THUNK_PMPI(MPI_Buffer_iflush, 2030);
+MT_THUNK_PMPI(MPI_Buffer_iflush, 2030, 441);
 MT_THUNK_FORTRAN("mpi_buffer_iflush", "MPI_BUFFER_IFLUSH", 2032, 441);
 MT_THUNK_FORTRAN("mpi_buffer_iflush_f08", "MPI_BUFFER_IFLUSH_F08", 2033, 441);
 MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts", "MPI_BUFFER_IFLUSH_F08TS", 2034, 441);
@@ -3462,7 +3462,7 @@ MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large", "MPI_BUFFER_IFLUSH_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Comm_attach_buffer
-MT_THUNK_PMPI(MPI_Comm_attach_buffer, 2037);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer, 2037, 442);
 MT_THUNK_FORTRAN("mpi_comm_attach_buffer", "MPI_COMM_ATTACH_BUFFER", 2039, 442);
 MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08", "MPI_COMM_ATTACH_BUFFER_F08", 2040, 442);
 MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts", "MPI_COMM_ATTACH_BUFFER_F08TS", 2041, 442);
@@ -3470,11 +3470,11 @@ MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large", "MPI_COMM_ATTACH_BUFFER_F08
 MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large", "MPI_COMM_ATTACH_BUFFER_F08TS_LARGE", 2043, 442);
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 2038);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 2038, 442);
 #endif
 
 #if MT_HAVE_Comm_detach_buffer
-MT_THUNK_PMPI(MPI_Comm_detach_buffer, 2044);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer, 2044, 443);
 MT_THUNK_FORTRAN("mpi_comm_detach_buffer", "MPI_COMM_DETACH_BUFFER", 2046, 443);
 MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08", "MPI_COMM_DETACH_BUFFER_F08", 2047, 443);
 MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts", "MPI_COMM_DETACH_BUFFER_F08TS", 2048, 443);
@@ -3482,11 +3482,11 @@ MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large", "MPI_COMM_DETACH_BUFFER_F08
 MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large", "MPI_COMM_DETACH_BUFFER_F08TS_LARGE", 2050, 443);
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 2045);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 2045, 443);
 #endif
 
 #if MT_HAVE_Comm_flush_buffer
-MT_THUNK_PMPI(MPI_Comm_flush_buffer, 2051);
+MT_THUNK_PMPI(MPI_Comm_flush_buffer, 2051, 444);
 MT_THUNK_FORTRAN("mpi_comm_flush_buffer", "MPI_COMM_FLUSH_BUFFER", 2053, 444);
 MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08", "MPI_COMM_FLUSH_BUFFER_F08", 2054, 444);
 MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts", "MPI_COMM_FLUSH_BUFFER_F08TS", 2055, 444);
@@ -3495,7 +3495,7 @@ MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large", "MPI_COMM_FLUSH_BUFFER_F08
 #endif
 
 #if MT_HAVE_Comm_iflush_buffer
-MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 2058);
+MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 2058, 445);
 MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", "MPI_COMM_IFLUSH_BUFFER", 2060, 445);
 MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08", "MPI_COMM_IFLUSH_BUFFER_F08", 2061, 445);
 MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts", "MPI_COMM_IFLUSH_BUFFER_F08TS", 2062, 445);
@@ -3504,7 +3504,7 @@ MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large", "MPI_COMM_IFLUSH_BUFFER_F
 #endif
 
 #if MT_HAVE_Session_attach_buffer
-MT_THUNK_PMPI(MPI_Session_attach_buffer, 2065);
+MT_THUNK_PMPI(MPI_Session_attach_buffer, 2065, 446);
 MT_THUNK_FORTRAN("mpi_session_attach_buffer", "MPI_SESSION_ATTACH_BUFFER", 2067, 446);
 MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08", "MPI_SESSION_ATTACH_BUFFER_F08", 2068, 446);
 MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts", "MPI_SESSION_ATTACH_BUFFER_F08TS", 2069, 446);
@@ -3512,11 +3512,11 @@ MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large", "MPI_SESSION_ATTACH_BUFF
 MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large", "MPI_SESSION_ATTACH_BUFFER_F08TS_LARGE", 2071, 446);
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 2066);
+MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 2066, 446);
 #endif
 
 #if MT_HAVE_Session_detach_buffer
-MT_THUNK_PMPI(MPI_Session_detach_buffer, 2072);
+MT_THUNK_PMPI(MPI_Session_detach_buffer, 2072, 447);
 MT_THUNK_FORTRAN("mpi_session_detach_buffer", "MPI_SESSION_DETACH_BUFFER", 2074, 447);
 MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08", "MPI_SESSION_DETACH_BUFFER_F08", 2075, 447);
 MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts", "MPI_SESSION_DETACH_BUFFER_F08TS", 2076, 447);
@@ -3524,11 +3524,11 @@ MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large", "MPI_SESSION_DETACH_BUFF
 MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large", "MPI_SESSION_DETACH_BUFFER_F08TS_LARGE", 2078, 447);
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 2073);
+MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 2073, 447);
 #endif
 
 #if MT_HAVE_Session_flush_buffer
-MT_THUNK_PMPI(MPI_Session_flush_buffer, 2079);
+MT_THUNK_PMPI(MPI_Session_flush_buffer, 2079, 448);
 MT_THUNK_FORTRAN("mpi_session_flush_buffer", "MPI_SESSION_FLUSH_BUFFER", 2081, 448);
 MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08", "MPI_SESSION_FLUSH_BUFFER_F08", 2082, 448);
 MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts", "MPI_SESSION_FLUSH_BUFFER_F08TS", 2083, 448);
@@ -3537,7 +3537,7 @@ MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large", "MPI_SESSION_FLUSH_BUFF
 #endif
 
 #if MT_HAVE_Session_iflush_buffer
-MT_THUNK_PMPI(MPI_Session_iflush_buffer, 2086);
+MT_THUNK_PMPI(MPI_Session_iflush_buffer, 2086, 449);
 MT_THUNK_FORTRAN("mpi_session_iflush_buffer", "MPI_SESSION_IFLUSH_BUFFER", 2088, 449);
 MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08", "MPI_SESSION_IFLUSH_BUFFER_F08", 2089, 449);
 MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts", "MPI_SESSION_IFLUSH_BUFFER_F08TS", 2090, 449);
@@ -3546,7 +3546,7 @@ MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large", "MPI_SESSION_IFLUSH_BU
 #endif
 
 #if MT_HAVE_Request_get_status_all
-MT_THUNK_PMPI(MPI_Request_get_status_all, 2093);
+MT_THUNK_PMPI(MPI_Request_get_status_all, 2093, 450);
 MT_THUNK_FORTRAN("mpi_request_get_status_all", "MPI_REQUEST_GET_STATUS_ALL", 2095, 450);
 MT_THUNK_FORTRAN("mpi_request_get_status_all_f08", "MPI_REQUEST_GET_STATUS_ALL_F08", 2096, 450);
 MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts", "MPI_REQUEST_GET_STATUS_ALL_F08TS", 2097, 450);
@@ -3555,7 +3555,7 @@ MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large", "MPI_REQUEST_GET_STAT
 #endif
 
 #if MT_HAVE_Request_get_status_any
-MT_THUNK_PMPI(MPI_Request_get_status_any, 2100);
+MT_THUNK_PMPI(MPI_Request_get_status_any, 2100, 451);
 MT_THUNK_FORTRAN("mpi_request_get_status_any", "MPI_REQUEST_GET_STATUS_ANY", 2102, 451);
 MT_THUNK_FORTRAN("mpi_request_get_status_any_f08", "MPI_REQUEST_GET_STATUS_ANY_F08", 2103, 451);
 MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts", "MPI_REQUEST_GET_STATUS_ANY_F08TS", 2104, 451);
@@ -3564,7 +3564,7 @@ MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large", "MPI_REQUEST_GET_STAT
 #endif
 
 #if MT_HAVE_Request_get_status_some
-MT_THUNK_PMPI(MPI_Request_get_status_some, 2107);
+MT_THUNK_PMPI(MPI_Request_get_status_some, 2107, 452);
 MT_THUNK_FORTRAN("mpi_request_get_status_some", "MPI_REQUEST_GET_STATUS_SOME", 2109, 452);
 MT_THUNK_FORTRAN("mpi_request_get_status_some_f08", "MPI_REQUEST_GET_STATUS_SOME_F08", 2110, 452);
 MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts", "MPI_REQUEST_GET_STATUS_SOME_F08TS", 2111, 452);
@@ -3573,7 +3573,7 @@ MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large", "MPI_REQUEST_GET_STA
 #endif
 
 #if MT_HAVE_Comm_group
-MT_THUNK_PMPI(MPI_Comm_group, 2114);
+MT_THUNK_PMPI(MPI_Comm_group, 2114, 460);
 MT_THUNK_FORTRAN("mpi_comm_group", "MPI_COMM_GROUP", 2116, 460);
 MT_THUNK_FORTRAN("mpi_comm_group_f08", "MPI_COMM_GROUP_F08", 2117, 460);
 MT_THUNK_FORTRAN("mpi_comm_group_f08ts", "MPI_COMM_GROUP_F08TS", 2118, 460);
@@ -3582,7 +3582,7 @@ MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large", "MPI_COMM_GROUP_F08TS_LARGE", 212
 #endif
 
 #if MT_HAVE_Comm_remote_group
-MT_THUNK_PMPI(MPI_Comm_remote_group, 2121);
+MT_THUNK_PMPI(MPI_Comm_remote_group, 2121, 461);
 MT_THUNK_FORTRAN("mpi_comm_remote_group", "MPI_COMM_REMOTE_GROUP", 2123, 461);
 MT_THUNK_FORTRAN("mpi_comm_remote_group_f08", "MPI_COMM_REMOTE_GROUP_F08", 2124, 461);
 MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts", "MPI_COMM_REMOTE_GROUP_F08TS", 2125, 461);
@@ -3591,7 +3591,7 @@ MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large", "MPI_COMM_REMOTE_GROUP_F08
 #endif
 
 #if MT_HAVE_Win_get_group
-MT_THUNK_PMPI(MPI_Win_get_group, 2128);
+MT_THUNK_PMPI(MPI_Win_get_group, 2128, 462);
 MT_THUNK_FORTRAN("mpi_win_get_group", "MPI_WIN_GET_GROUP", 2130, 462);
 MT_THUNK_FORTRAN("mpi_win_get_group_f08", "MPI_WIN_GET_GROUP_F08", 2131, 462);
 MT_THUNK_FORTRAN("mpi_win_get_group_f08ts", "MPI_WIN_GET_GROUP_F08TS", 2132, 462);
@@ -3600,7 +3600,7 @@ MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large", "MPI_WIN_GET_GROUP_F08TS_LARGE
 #endif
 
 #if MT_HAVE_File_get_group
-MT_THUNK_PMPI(MPI_File_get_group, 2135);
+MT_THUNK_PMPI(MPI_File_get_group, 2135, 463);
 MT_THUNK_FORTRAN("mpi_file_get_group", "MPI_FILE_GET_GROUP", 2137, 463);
 MT_THUNK_FORTRAN("mpi_file_get_group_f08", "MPI_FILE_GET_GROUP_F08", 2138, 463);
 MT_THUNK_FORTRAN("mpi_file_get_group_f08ts", "MPI_FILE_GET_GROUP_F08TS", 2139, 463);
@@ -3609,7 +3609,7 @@ MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large", "MPI_FILE_GET_GROUP_F08TS_LAR
 #endif
 
 #if MT_HAVE_Group_compare
-MT_THUNK_PMPI(MPI_Group_compare, 2142);
+MT_THUNK_PMPI(MPI_Group_compare, 2142, 464);
 MT_THUNK_FORTRAN("mpi_group_compare", "MPI_GROUP_COMPARE", 2144, 464);
 MT_THUNK_FORTRAN("mpi_group_compare_f08", "MPI_GROUP_COMPARE_F08", 2145, 464);
 MT_THUNK_FORTRAN("mpi_group_compare_f08ts", "MPI_GROUP_COMPARE_F08TS", 2146, 464);
@@ -3618,7 +3618,7 @@ MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large", "MPI_GROUP_COMPARE_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Group_difference
-MT_THUNK_PMPI(MPI_Group_difference, 2149);
+MT_THUNK_PMPI(MPI_Group_difference, 2149, 465);
 MT_THUNK_FORTRAN("mpi_group_difference", "MPI_GROUP_DIFFERENCE", 2151, 465);
 MT_THUNK_FORTRAN("mpi_group_difference_f08", "MPI_GROUP_DIFFERENCE_F08", 2152, 465);
 MT_THUNK_FORTRAN("mpi_group_difference_f08ts", "MPI_GROUP_DIFFERENCE_F08TS", 2153, 465);
@@ -3627,7 +3627,7 @@ MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large", "MPI_GROUP_DIFFERENCE_F08TS
 #endif
 
 #if MT_HAVE_Group_excl
-MT_THUNK_PMPI(MPI_Group_excl, 2156);
+MT_THUNK_PMPI(MPI_Group_excl, 2156, 466);
 MT_THUNK_FORTRAN("mpi_group_excl", "MPI_GROUP_EXCL", 2158, 466);
 MT_THUNK_FORTRAN("mpi_group_excl_f08", "MPI_GROUP_EXCL_F08", 2159, 466);
 MT_THUNK_FORTRAN("mpi_group_excl_f08ts", "MPI_GROUP_EXCL_F08TS", 2160, 466);
@@ -3636,7 +3636,7 @@ MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large", "MPI_GROUP_EXCL_F08TS_LARGE", 216
 #endif
 
 #if MT_HAVE_Group_free
-MT_THUNK_PMPI(MPI_Group_free, 2163);
+MT_THUNK_PMPI(MPI_Group_free, 2163, 467);
 MT_THUNK_FORTRAN("mpi_group_free", "MPI_GROUP_FREE", 2165, 467);
 MT_THUNK_FORTRAN("mpi_group_free_f08", "MPI_GROUP_FREE_F08", 2166, 467);
 MT_THUNK_FORTRAN("mpi_group_free_f08ts", "MPI_GROUP_FREE_F08TS", 2167, 467);
@@ -3645,7 +3645,7 @@ MT_THUNK_FORTRAN("mpi_group_free_f08ts_large", "MPI_GROUP_FREE_F08TS_LARGE", 216
 #endif
 
 #if MT_HAVE_Group_incl
-MT_THUNK_PMPI(MPI_Group_incl, 2170);
+MT_THUNK_PMPI(MPI_Group_incl, 2170, 468);
 MT_THUNK_FORTRAN("mpi_group_incl", "MPI_GROUP_INCL", 2172, 468);
 MT_THUNK_FORTRAN("mpi_group_incl_f08", "MPI_GROUP_INCL_F08", 2173, 468);
 MT_THUNK_FORTRAN("mpi_group_incl_f08ts", "MPI_GROUP_INCL_F08TS", 2174, 468);
@@ -3654,7 +3654,7 @@ MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large", "MPI_GROUP_INCL_F08TS_LARGE", 217
 #endif
 
 #if MT_HAVE_Group_intersection
-MT_THUNK_PMPI(MPI_Group_intersection, 2177);
+MT_THUNK_PMPI(MPI_Group_intersection, 2177, 469);
 MT_THUNK_FORTRAN("mpi_group_intersection", "MPI_GROUP_INTERSECTION", 2179, 469);
 MT_THUNK_FORTRAN("mpi_group_intersection_f08", "MPI_GROUP_INTERSECTION_F08", 2180, 469);
 MT_THUNK_FORTRAN("mpi_group_intersection_f08ts", "MPI_GROUP_INTERSECTION_F08TS", 2181, 469);
@@ -3663,7 +3663,7 @@ MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large", "MPI_GROUP_INTERSECTION_F
 #endif
 
 #if MT_HAVE_Group_range_excl
-MT_THUNK_PMPI(MPI_Group_range_excl, 2184);
+MT_THUNK_PMPI(MPI_Group_range_excl, 2184, 470);
 MT_THUNK_FORTRAN("mpi_group_range_excl", "MPI_GROUP_RANGE_EXCL", 2186, 470);
 MT_THUNK_FORTRAN("mpi_group_range_excl_f08", "MPI_GROUP_RANGE_EXCL_F08", 2187, 470);
 MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts", "MPI_GROUP_RANGE_EXCL_F08TS", 2188, 470);
@@ -3672,7 +3672,7 @@ MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large", "MPI_GROUP_RANGE_EXCL_F08TS
 #endif
 
 #if MT_HAVE_Group_range_incl
-MT_THUNK_PMPI(MPI_Group_range_incl, 2191);
+MT_THUNK_PMPI(MPI_Group_range_incl, 2191, 471);
 MT_THUNK_FORTRAN("mpi_group_range_incl", "MPI_GROUP_RANGE_INCL", 2193, 471);
 MT_THUNK_FORTRAN("mpi_group_range_incl_f08", "MPI_GROUP_RANGE_INCL_F08", 2194, 471);
 MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts", "MPI_GROUP_RANGE_INCL_F08TS", 2195, 471);
@@ -3681,7 +3681,7 @@ MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large", "MPI_GROUP_RANGE_INCL_F08TS
 #endif
 
 #if MT_HAVE_Group_union
-MT_THUNK_PMPI(MPI_Group_union, 2198);
+MT_THUNK_PMPI(MPI_Group_union, 2198, 472);
 MT_THUNK_FORTRAN("mpi_group_union", "MPI_GROUP_UNION", 2200, 472);
 MT_THUNK_FORTRAN("mpi_group_union_f08", "MPI_GROUP_UNION_F08", 2201, 472);
 MT_THUNK_FORTRAN("mpi_group_union_f08ts", "MPI_GROUP_UNION_F08TS", 2202, 472);
@@ -3690,7 +3690,7 @@ MT_THUNK_FORTRAN("mpi_group_union_f08ts_large", "MPI_GROUP_UNION_F08TS_LARGE", 2
 #endif
 
 #if MT_HAVE_Comm_create_keyval
-MT_THUNK_PMPI(MPI_Comm_create_keyval, 2205);
+MT_THUNK_PMPI(MPI_Comm_create_keyval, 2205, 480);
 MT_THUNK_FORTRAN("mpi_comm_create_keyval", "MPI_COMM_CREATE_KEYVAL", 2207, 480);
 MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08", "MPI_COMM_CREATE_KEYVAL_F08", 2208, 480);
 MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts", "MPI_COMM_CREATE_KEYVAL_F08TS", 2209, 480);
@@ -3699,7 +3699,7 @@ MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large", "MPI_COMM_CREATE_KEYVAL_F
 #endif
 
 #if MT_HAVE_Comm_free_keyval
-MT_THUNK_PMPI(MPI_Comm_free_keyval, 2212);
+MT_THUNK_PMPI(MPI_Comm_free_keyval, 2212, 481);
 MT_THUNK_FORTRAN("mpi_comm_free_keyval", "MPI_COMM_FREE_KEYVAL", 2214, 481);
 MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08", "MPI_COMM_FREE_KEYVAL_F08", 2215, 481);
 MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts", "MPI_COMM_FREE_KEYVAL_F08TS", 2216, 481);
@@ -3708,7 +3708,7 @@ MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large", "MPI_COMM_FREE_KEYVAL_F08TS
 #endif
 
 #if MT_HAVE_Win_create_keyval
-MT_THUNK_PMPI(MPI_Win_create_keyval, 2219);
+MT_THUNK_PMPI(MPI_Win_create_keyval, 2219, 482);
 MT_THUNK_FORTRAN("mpi_win_create_keyval", "MPI_WIN_CREATE_KEYVAL", 2221, 482);
 MT_THUNK_FORTRAN("mpi_win_create_keyval_f08", "MPI_WIN_CREATE_KEYVAL_F08", 2222, 482);
 MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts", "MPI_WIN_CREATE_KEYVAL_F08TS", 2223, 482);
@@ -3717,7 +3717,7 @@ MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large", "MPI_WIN_CREATE_KEYVAL_F08
 #endif
 
 #if MT_HAVE_Win_free_keyval
-MT_THUNK_PMPI(MPI_Win_free_keyval, 2226);
+MT_THUNK_PMPI(MPI_Win_free_keyval, 2226, 483);
 MT_THUNK_FORTRAN("mpi_win_free_keyval", "MPI_WIN_FREE_KEYVAL", 2228, 483);
 MT_THUNK_FORTRAN("mpi_win_free_keyval_f08", "MPI_WIN_FREE_KEYVAL_F08", 2229, 483);
 MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts", "MPI_WIN_FREE_KEYVAL_F08TS", 2230, 483);
@@ -3726,7 +3726,7 @@ MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large", "MPI_WIN_FREE_KEYVAL_F08TS_L
 #endif
 
 #if MT_HAVE_Win_set_attr
-MT_THUNK_PMPI(MPI_Win_set_attr, 2233);
+MT_THUNK_PMPI(MPI_Win_set_attr, 2233, 484);
 MT_THUNK_FORTRAN("mpi_win_set_attr", "MPI_WIN_SET_ATTR", 2235, 484);
 MT_THUNK_FORTRAN("mpi_win_set_attr_f08", "MPI_WIN_SET_ATTR_F08", 2236, 484);
 MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts", "MPI_WIN_SET_ATTR_F08TS", 2237, 484);
@@ -3735,7 +3735,7 @@ MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large", "MPI_WIN_SET_ATTR_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Win_delete_attr
-MT_THUNK_PMPI(MPI_Win_delete_attr, 2240);
+MT_THUNK_PMPI(MPI_Win_delete_attr, 2240, 485);
 MT_THUNK_FORTRAN("mpi_win_delete_attr", "MPI_WIN_DELETE_ATTR", 2242, 485);
 MT_THUNK_FORTRAN("mpi_win_delete_attr_f08", "MPI_WIN_DELETE_ATTR_F08", 2243, 485);
 MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts", "MPI_WIN_DELETE_ATTR_F08TS", 2244, 485);
@@ -3744,7 +3744,7 @@ MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large", "MPI_WIN_DELETE_ATTR_F08TS_L
 #endif
 
 #if MT_HAVE_Type_create_keyval
-MT_THUNK_PMPI(MPI_Type_create_keyval, 2247);
+MT_THUNK_PMPI(MPI_Type_create_keyval, 2247, 486);
 MT_THUNK_FORTRAN("mpi_type_create_keyval", "MPI_TYPE_CREATE_KEYVAL", 2249, 486);
 MT_THUNK_FORTRAN("mpi_type_create_keyval_f08", "MPI_TYPE_CREATE_KEYVAL_F08", 2250, 486);
 MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts", "MPI_TYPE_CREATE_KEYVAL_F08TS", 2251, 486);
@@ -3753,7 +3753,7 @@ MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large", "MPI_TYPE_CREATE_KEYVAL_F
 #endif
 
 #if MT_HAVE_Type_free_keyval
-MT_THUNK_PMPI(MPI_Type_free_keyval, 2254);
+MT_THUNK_PMPI(MPI_Type_free_keyval, 2254, 487);
 MT_THUNK_FORTRAN("mpi_type_free_keyval", "MPI_TYPE_FREE_KEYVAL", 2256, 487);
 MT_THUNK_FORTRAN("mpi_type_free_keyval_f08", "MPI_TYPE_FREE_KEYVAL_F08", 2257, 487);
 MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts", "MPI_TYPE_FREE_KEYVAL_F08TS", 2258, 487);
@@ -3762,7 +3762,7 @@ MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large", "MPI_TYPE_FREE_KEYVAL_F08TS
 #endif
 
 #if MT_HAVE_Type_set_attr
-MT_THUNK_PMPI(MPI_Type_set_attr, 2261);
+MT_THUNK_PMPI(MPI_Type_set_attr, 2261, 488);
 MT_THUNK_FORTRAN("mpi_type_set_attr", "MPI_TYPE_SET_ATTR", 2263, 488);
 MT_THUNK_FORTRAN("mpi_type_set_attr_f08", "MPI_TYPE_SET_ATTR_F08", 2264, 488);
 MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts", "MPI_TYPE_SET_ATTR_F08TS", 2265, 488);
@@ -3771,7 +3771,7 @@ MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large", "MPI_TYPE_SET_ATTR_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Type_delete_attr
-MT_THUNK_PMPI(MPI_Type_delete_attr, 2268);
+MT_THUNK_PMPI(MPI_Type_delete_attr, 2268, 489);
 MT_THUNK_FORTRAN("mpi_type_delete_attr", "MPI_TYPE_DELETE_ATTR", 2270, 489);
 MT_THUNK_FORTRAN("mpi_type_delete_attr_f08", "MPI_TYPE_DELETE_ATTR_F08", 2271, 489);
 MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts", "MPI_TYPE_DELETE_ATTR_F08TS", 2272, 489);
@@ -3780,7 +3780,7 @@ MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large", "MPI_TYPE_DELETE_ATTR_F08TS
 #endif
 
 #if MT_HAVE_Keyval_create
-MT_THUNK_PMPI(MPI_Keyval_create, 2275);
+MT_THUNK_PMPI(MPI_Keyval_create, 2275, 490);
 MT_THUNK_FORTRAN("mpi_keyval_create", "MPI_KEYVAL_CREATE", 2277, 490);
 MT_THUNK_FORTRAN("mpi_keyval_create_f08", "MPI_KEYVAL_CREATE_F08", 2278, 490);
 MT_THUNK_FORTRAN("mpi_keyval_create_f08ts", "MPI_KEYVAL_CREATE_F08TS", 2279, 490);
@@ -3789,7 +3789,7 @@ MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large", "MPI_KEYVAL_CREATE_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Keyval_free
-MT_THUNK_PMPI(MPI_Keyval_free, 2282);
+MT_THUNK_PMPI(MPI_Keyval_free, 2282, 491);
 MT_THUNK_FORTRAN("mpi_keyval_free", "MPI_KEYVAL_FREE", 2284, 491);
 MT_THUNK_FORTRAN("mpi_keyval_free_f08", "MPI_KEYVAL_FREE_F08", 2285, 491);
 MT_THUNK_FORTRAN("mpi_keyval_free_f08ts", "MPI_KEYVAL_FREE_F08TS", 2286, 491);
@@ -3798,7 +3798,7 @@ MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large", "MPI_KEYVAL_FREE_F08TS_LARGE", 2
 #endif
 
 #if MT_HAVE_Attr_put
-MT_THUNK_PMPI(MPI_Attr_put, 2289);
+MT_THUNK_PMPI(MPI_Attr_put, 2289, 492);
 MT_THUNK_FORTRAN("mpi_attr_put", "MPI_ATTR_PUT", 2291, 492);
 MT_THUNK_FORTRAN("mpi_attr_put_f08", "MPI_ATTR_PUT_F08", 2292, 492);
 MT_THUNK_FORTRAN("mpi_attr_put_f08ts", "MPI_ATTR_PUT_F08TS", 2293, 492);
@@ -3807,7 +3807,7 @@ MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large", "MPI_ATTR_PUT_F08TS_LARGE", 2295, 4
 #endif
 
 #if MT_HAVE_Attr_delete
-MT_THUNK_PMPI(MPI_Attr_delete, 2296);
+MT_THUNK_PMPI(MPI_Attr_delete, 2296, 493);
 MT_THUNK_FORTRAN("mpi_attr_delete", "MPI_ATTR_DELETE", 2298, 493);
 MT_THUNK_FORTRAN("mpi_attr_delete_f08", "MPI_ATTR_DELETE_F08", 2299, 493);
 MT_THUNK_FORTRAN("mpi_attr_delete_f08ts", "MPI_ATTR_DELETE_F08TS", 2300, 493);
@@ -3816,7 +3816,7 @@ MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large", "MPI_ATTR_DELETE_F08TS_LARGE", 2
 #endif
 
 #if MT_HAVE_Comm_create_errhandler
-MT_THUNK_PMPI(MPI_Comm_create_errhandler, 2303);
+MT_THUNK_PMPI(MPI_Comm_create_errhandler, 2303, 500);
 MT_THUNK_FORTRAN("mpi_comm_create_errhandler", "MPI_COMM_CREATE_ERRHANDLER", 2305, 500);
 MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08", "MPI_COMM_CREATE_ERRHANDLER_F08", 2306, 500);
 MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts", "MPI_COMM_CREATE_ERRHANDLER_F08TS", 2307, 500);
@@ -3825,7 +3825,7 @@ MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large", "MPI_COMM_CREATE_ERRH
 #endif
 
 #if MT_HAVE_Comm_get_errhandler
-MT_THUNK_PMPI(MPI_Comm_get_errhandler, 2310);
+MT_THUNK_PMPI(MPI_Comm_get_errhandler, 2310, 501);
 MT_THUNK_FORTRAN("mpi_comm_get_errhandler", "MPI_COMM_GET_ERRHANDLER", 2312, 501);
 MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08", "MPI_COMM_GET_ERRHANDLER_F08", 2313, 501);
 MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts", "MPI_COMM_GET_ERRHANDLER_F08TS", 2314, 501);
@@ -3834,7 +3834,7 @@ MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large", "MPI_COMM_GET_ERRHANDLER
 #endif
 
 #if MT_HAVE_Comm_set_errhandler
-MT_THUNK_PMPI(MPI_Comm_set_errhandler, 2317);
+MT_THUNK_PMPI(MPI_Comm_set_errhandler, 2317, 502);
 MT_THUNK_FORTRAN("mpi_comm_set_errhandler", "MPI_COMM_SET_ERRHANDLER", 2319, 502);
 MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08", "MPI_COMM_SET_ERRHANDLER_F08", 2320, 502);
 MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts", "MPI_COMM_SET_ERRHANDLER_F08TS", 2321, 502);
@@ -3843,7 +3843,7 @@ MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large", "MPI_COMM_SET_ERRHANDLER
 #endif
 
 #if MT_HAVE_Comm_call_errhandler
-MT_THUNK_PMPI(MPI_Comm_call_errhandler, 2324);
+MT_THUNK_PMPI(MPI_Comm_call_errhandler, 2324, 503);
 MT_THUNK_FORTRAN("mpi_comm_call_errhandler", "MPI_COMM_CALL_ERRHANDLER", 2326, 503);
 MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08", "MPI_COMM_CALL_ERRHANDLER_F08", 2327, 503);
 MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts", "MPI_COMM_CALL_ERRHANDLER_F08TS", 2328, 503);
@@ -3852,7 +3852,7 @@ MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large", "MPI_COMM_CALL_ERRHANDL
 #endif
 
 #if MT_HAVE_Win_create_errhandler
-MT_THUNK_PMPI(MPI_Win_create_errhandler, 2331);
+MT_THUNK_PMPI(MPI_Win_create_errhandler, 2331, 504);
 MT_THUNK_FORTRAN("mpi_win_create_errhandler", "MPI_WIN_CREATE_ERRHANDLER", 2333, 504);
 MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08", "MPI_WIN_CREATE_ERRHANDLER_F08", 2334, 504);
 MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts", "MPI_WIN_CREATE_ERRHANDLER_F08TS", 2335, 504);
@@ -3861,7 +3861,7 @@ MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large", "MPI_WIN_CREATE_ERRHAN
 #endif
 
 #if MT_HAVE_Win_get_errhandler
-MT_THUNK_PMPI(MPI_Win_get_errhandler, 2338);
+MT_THUNK_PMPI(MPI_Win_get_errhandler, 2338, 505);
 MT_THUNK_FORTRAN("mpi_win_get_errhandler", "MPI_WIN_GET_ERRHANDLER", 2340, 505);
 MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08", "MPI_WIN_GET_ERRHANDLER_F08", 2341, 505);
 MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts", "MPI_WIN_GET_ERRHANDLER_F08TS", 2342, 505);
@@ -3870,7 +3870,7 @@ MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large", "MPI_WIN_GET_ERRHANDLER_F
 #endif
 
 #if MT_HAVE_Win_set_errhandler
-MT_THUNK_PMPI(MPI_Win_set_errhandler, 2345);
+MT_THUNK_PMPI(MPI_Win_set_errhandler, 2345, 506);
 MT_THUNK_FORTRAN("mpi_win_set_errhandler", "MPI_WIN_SET_ERRHANDLER", 2347, 506);
 MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08", "MPI_WIN_SET_ERRHANDLER_F08", 2348, 506);
 MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts", "MPI_WIN_SET_ERRHANDLER_F08TS", 2349, 506);
@@ -3879,7 +3879,7 @@ MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large", "MPI_WIN_SET_ERRHANDLER_F
 #endif
 
 #if MT_HAVE_Win_call_errhandler
-MT_THUNK_PMPI(MPI_Win_call_errhandler, 2352);
+MT_THUNK_PMPI(MPI_Win_call_errhandler, 2352, 507);
 MT_THUNK_FORTRAN("mpi_win_call_errhandler", "MPI_WIN_CALL_ERRHANDLER", 2354, 507);
 MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08", "MPI_WIN_CALL_ERRHANDLER_F08", 2355, 507);
 MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts", "MPI_WIN_CALL_ERRHANDLER_F08TS", 2356, 507);
@@ -3888,7 +3888,7 @@ MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large", "MPI_WIN_CALL_ERRHANDLER
 #endif
 
 #if MT_HAVE_File_create_errhandler
-MT_THUNK_PMPI(MPI_File_create_errhandler, 2359);
+MT_THUNK_PMPI(MPI_File_create_errhandler, 2359, 508);
 MT_THUNK_FORTRAN("mpi_file_create_errhandler", "MPI_FILE_CREATE_ERRHANDLER", 2361, 508);
 MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08", "MPI_FILE_CREATE_ERRHANDLER_F08", 2362, 508);
 MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts", "MPI_FILE_CREATE_ERRHANDLER_F08TS", 2363, 508);
@@ -3897,7 +3897,7 @@ MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large", "MPI_FILE_CREATE_ERRH
 #endif
 
 #if MT_HAVE_File_get_errhandler
-MT_THUNK_PMPI(MPI_File_get_errhandler, 2366);
+MT_THUNK_PMPI(MPI_File_get_errhandler, 2366, 509);
 MT_THUNK_FORTRAN("mpi_file_get_errhandler", "MPI_FILE_GET_ERRHANDLER", 2368, 509);
 MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08", "MPI_FILE_GET_ERRHANDLER_F08", 2369, 509);
 MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts", "MPI_FILE_GET_ERRHANDLER_F08TS", 2370, 509);
@@ -3906,7 +3906,7 @@ MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large", "MPI_FILE_GET_ERRHANDLER
 #endif
 
 #if MT_HAVE_File_set_errhandler
-MT_THUNK_PMPI(MPI_File_set_errhandler, 2373);
+MT_THUNK_PMPI(MPI_File_set_errhandler, 2373, 510);
 MT_THUNK_FORTRAN("mpi_file_set_errhandler", "MPI_FILE_SET_ERRHANDLER", 2375, 510);
 MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08", "MPI_FILE_SET_ERRHANDLER_F08", 2376, 510);
 MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts", "MPI_FILE_SET_ERRHANDLER_F08TS", 2377, 510);
@@ -3915,7 +3915,7 @@ MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large", "MPI_FILE_SET_ERRHANDLER
 #endif
 
 #if MT_HAVE_File_call_errhandler
-MT_THUNK_PMPI(MPI_File_call_errhandler, 2380);
+MT_THUNK_PMPI(MPI_File_call_errhandler, 2380, 511);
 MT_THUNK_FORTRAN("mpi_file_call_errhandler", "MPI_FILE_CALL_ERRHANDLER", 2382, 511);
 MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08", "MPI_FILE_CALL_ERRHANDLER_F08", 2383, 511);
 MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts", "MPI_FILE_CALL_ERRHANDLER_F08TS", 2384, 511);
@@ -3924,7 +3924,7 @@ MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large", "MPI_FILE_CALL_ERRHANDL
 #endif
 
 #if MT_HAVE_Errhandler_free
-MT_THUNK_PMPI(MPI_Errhandler_free, 2387);
+MT_THUNK_PMPI(MPI_Errhandler_free, 2387, 512);
 MT_THUNK_FORTRAN("mpi_errhandler_free", "MPI_ERRHANDLER_FREE", 2389, 512);
 MT_THUNK_FORTRAN("mpi_errhandler_free_f08", "MPI_ERRHANDLER_FREE_F08", 2390, 512);
 MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts", "MPI_ERRHANDLER_FREE_F08TS", 2391, 512);
@@ -3933,7 +3933,7 @@ MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large", "MPI_ERRHANDLER_FREE_F08TS_L
 #endif
 
 #if MT_HAVE_Errhandler_create
-MT_THUNK_PMPI(MPI_Errhandler_create, 2394);
+MT_THUNK_PMPI(MPI_Errhandler_create, 2394, 513);
 MT_THUNK_FORTRAN("mpi_errhandler_create", "MPI_ERRHANDLER_CREATE", 2396, 513);
 MT_THUNK_FORTRAN("mpi_errhandler_create_f08", "MPI_ERRHANDLER_CREATE_F08", 2397, 513);
 MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts", "MPI_ERRHANDLER_CREATE_F08TS", 2398, 513);
@@ -3942,7 +3942,7 @@ MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large", "MPI_ERRHANDLER_CREATE_F08
 #endif
 
 #if MT_HAVE_Errhandler_get
-MT_THUNK_PMPI(MPI_Errhandler_get, 2401);
+MT_THUNK_PMPI(MPI_Errhandler_get, 2401, 514);
 MT_THUNK_FORTRAN("mpi_errhandler_get", "MPI_ERRHANDLER_GET", 2403, 514);
 MT_THUNK_FORTRAN("mpi_errhandler_get_f08", "MPI_ERRHANDLER_GET_F08", 2404, 514);
 MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts", "MPI_ERRHANDLER_GET_F08TS", 2405, 514);
@@ -3951,7 +3951,7 @@ MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large", "MPI_ERRHANDLER_GET_F08TS_LAR
 #endif
 
 #if MT_HAVE_Errhandler_set
-MT_THUNK_PMPI(MPI_Errhandler_set, 2408);
+MT_THUNK_PMPI(MPI_Errhandler_set, 2408, 515);
 MT_THUNK_FORTRAN("mpi_errhandler_set", "MPI_ERRHANDLER_SET", 2410, 515);
 MT_THUNK_FORTRAN("mpi_errhandler_set_f08", "MPI_ERRHANDLER_SET_F08", 2411, 515);
 MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts", "MPI_ERRHANDLER_SET_F08TS", 2412, 515);
@@ -3960,7 +3960,7 @@ MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large", "MPI_ERRHANDLER_SET_F08TS_LAR
 #endif
 
 #if MT_HAVE_Add_error_class
-MT_THUNK_PMPI(MPI_Add_error_class, 2415);
+MT_THUNK_PMPI(MPI_Add_error_class, 2415, 516);
 MT_THUNK_FORTRAN("mpi_add_error_class", "MPI_ADD_ERROR_CLASS", 2417, 516);
 MT_THUNK_FORTRAN("mpi_add_error_class_f08", "MPI_ADD_ERROR_CLASS_F08", 2418, 516);
 MT_THUNK_FORTRAN("mpi_add_error_class_f08ts", "MPI_ADD_ERROR_CLASS_F08TS", 2419, 516);
@@ -3969,7 +3969,7 @@ MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large", "MPI_ADD_ERROR_CLASS_F08TS_L
 #endif
 
 #if MT_HAVE_Add_error_code
-MT_THUNK_PMPI(MPI_Add_error_code, 2422);
+MT_THUNK_PMPI(MPI_Add_error_code, 2422, 517);
 MT_THUNK_FORTRAN("mpi_add_error_code", "MPI_ADD_ERROR_CODE", 2424, 517);
 MT_THUNK_FORTRAN("mpi_add_error_code_f08", "MPI_ADD_ERROR_CODE_F08", 2425, 517);
 MT_THUNK_FORTRAN("mpi_add_error_code_f08ts", "MPI_ADD_ERROR_CODE_F08TS", 2426, 517);
@@ -3978,7 +3978,7 @@ MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large", "MPI_ADD_ERROR_CODE_F08TS_LAR
 #endif
 
 #if MT_HAVE_Add_error_string
-MT_THUNK_PMPI(MPI_Add_error_string, 2429);
+MT_THUNK_PMPI(MPI_Add_error_string, 2429, 518);
 MT_THUNK_FORTRAN("mpi_add_error_string", "MPI_ADD_ERROR_STRING", 2431, 518);
 MT_THUNK_FORTRAN("mpi_add_error_string_f08", "MPI_ADD_ERROR_STRING_F08", 2432, 518);
 MT_THUNK_FORTRAN("mpi_add_error_string_f08ts", "MPI_ADD_ERROR_STRING_F08TS", 2433, 518);
@@ -3987,7 +3987,7 @@ MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large", "MPI_ADD_ERROR_STRING_F08TS
 #endif
 
 #if MT_HAVE_Remove_error_class
-MT_THUNK_PMPI(MPI_Remove_error_class, 2436);
+MT_THUNK_PMPI(MPI_Remove_error_class, 2436, 519);
 MT_THUNK_FORTRAN("mpi_remove_error_class", "MPI_REMOVE_ERROR_CLASS", 2438, 519);
 MT_THUNK_FORTRAN("mpi_remove_error_class_f08", "MPI_REMOVE_ERROR_CLASS_F08", 2439, 519);
 MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts", "MPI_REMOVE_ERROR_CLASS_F08TS", 2440, 519);
@@ -3996,7 +3996,7 @@ MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large", "MPI_REMOVE_ERROR_CLASS_F
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_class
-MT_THUNK_PMPI(MPIX_Delete_error_class, 2443);
+MT_THUNK_PMPI(MPIX_Delete_error_class, 2443, 519);
 MT_THUNK_FORTRAN("mpix_delete_error_class", "MPIX_DELETE_ERROR_CLASS", 2445, 519);
 MT_THUNK_FORTRAN("mpix_delete_error_class_f08", "MPIX_DELETE_ERROR_CLASS_F08", 2446, 519);
 MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts", "MPIX_DELETE_ERROR_CLASS_F08TS", 2447, 519);
@@ -4005,7 +4005,7 @@ MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large", "MPIX_DELETE_ERROR_CLASS
 #endif
 
 #if MT_HAVE_Remove_error_code
-MT_THUNK_PMPI(MPI_Remove_error_code, 2450);
+MT_THUNK_PMPI(MPI_Remove_error_code, 2450, 520);
 MT_THUNK_FORTRAN("mpi_remove_error_code", "MPI_REMOVE_ERROR_CODE", 2452, 520);
 MT_THUNK_FORTRAN("mpi_remove_error_code_f08", "MPI_REMOVE_ERROR_CODE_F08", 2453, 520);
 MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts", "MPI_REMOVE_ERROR_CODE_F08TS", 2454, 520);
@@ -4014,7 +4014,7 @@ MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large", "MPI_REMOVE_ERROR_CODE_F08
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_code
-MT_THUNK_PMPI(MPIX_Delete_error_code, 2457);
+MT_THUNK_PMPI(MPIX_Delete_error_code, 2457, 520);
 MT_THUNK_FORTRAN("mpix_delete_error_code", "MPIX_DELETE_ERROR_CODE", 2459, 520);
 MT_THUNK_FORTRAN("mpix_delete_error_code_f08", "MPIX_DELETE_ERROR_CODE_F08", 2460, 520);
 MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts", "MPIX_DELETE_ERROR_CODE_F08TS", 2461, 520);
@@ -4023,7 +4023,7 @@ MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large", "MPIX_DELETE_ERROR_CODE_F
 #endif
 
 #if MT_HAVE_Remove_error_string
-MT_THUNK_PMPI(MPI_Remove_error_string, 2464);
+MT_THUNK_PMPI(MPI_Remove_error_string, 2464, 521);
 MT_THUNK_FORTRAN("mpi_remove_error_string", "MPI_REMOVE_ERROR_STRING", 2466, 521);
 MT_THUNK_FORTRAN("mpi_remove_error_string_f08", "MPI_REMOVE_ERROR_STRING_F08", 2467, 521);
 MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts", "MPI_REMOVE_ERROR_STRING_F08TS", 2468, 521);
@@ -4032,7 +4032,7 @@ MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large", "MPI_REMOVE_ERROR_STRING
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_string
-MT_THUNK_PMPI(MPIX_Delete_error_string, 2471);
+MT_THUNK_PMPI(MPIX_Delete_error_string, 2471, 521);
 MT_THUNK_FORTRAN("mpix_delete_error_string", "MPIX_DELETE_ERROR_STRING", 2473, 521);
 MT_THUNK_FORTRAN("mpix_delete_error_string_f08", "MPIX_DELETE_ERROR_STRING_F08", 2474, 521);
 MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts", "MPIX_DELETE_ERROR_STRING_F08TS", 2475, 521);
@@ -4041,7 +4041,7 @@ MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large", "MPIX_DELETE_ERROR_STRI
 #endif
 
 #if MT_HAVE_Op_create
-MT_THUNK_PMPI(MPI_Op_create, 2478);
+MT_THUNK_PMPI(MPI_Op_create, 2478, 522);
 MT_THUNK_FORTRAN("mpi_op_create", "MPI_OP_CREATE", 2480, 522);
 MT_THUNK_FORTRAN("mpi_op_create_f08", "MPI_OP_CREATE_F08", 2481, 522);
 MT_THUNK_FORTRAN("mpi_op_create_f08ts", "MPI_OP_CREATE_F08TS", 2482, 522);
@@ -4049,11 +4049,11 @@ MT_THUNK_FORTRAN("mpi_op_create_f08_large", "MPI_OP_CREATE_F08_LARGE", 2483, 522
 MT_THUNK_FORTRAN("mpi_op_create_f08ts_large", "MPI_OP_CREATE_F08TS_LARGE", 2484, 522);
 #endif
 #if MT_HAVE_Op_create_c
-MT_THUNK_PMPI(MPI_Op_create_c, 2479);
+MT_THUNK_PMPI(MPI_Op_create_c, 2479, 522);
 #endif
 
 #if MT_HAVE_Op_free
-MT_THUNK_PMPI(MPI_Op_free, 2485);
+MT_THUNK_PMPI(MPI_Op_free, 2485, 523);
 MT_THUNK_FORTRAN("mpi_op_free", "MPI_OP_FREE", 2487, 523);
 MT_THUNK_FORTRAN("mpi_op_free_f08", "MPI_OP_FREE_F08", 2488, 523);
 MT_THUNK_FORTRAN("mpi_op_free_f08ts", "MPI_OP_FREE_F08TS", 2489, 523);
@@ -4062,7 +4062,7 @@ MT_THUNK_FORTRAN("mpi_op_free_f08ts_large", "MPI_OP_FREE_F08TS_LARGE", 2491, 523
 #endif
 
 #if MT_HAVE_Op_commutative
-MT_THUNK_PMPI(MPI_Op_commutative, 2492);
+MT_THUNK_PMPI(MPI_Op_commutative, 2492, 524);
 MT_THUNK_FORTRAN("mpi_op_commutative", "MPI_OP_COMMUTATIVE", 2494, 524);
 MT_THUNK_FORTRAN("mpi_op_commutative_f08", "MPI_OP_COMMUTATIVE_F08", 2495, 524);
 MT_THUNK_FORTRAN("mpi_op_commutative_f08ts", "MPI_OP_COMMUTATIVE_F08TS", 2496, 524);
@@ -4071,7 +4071,7 @@ MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large", "MPI_OP_COMMUTATIVE_F08TS_LAR
 #endif
 
 #if MT_HAVE_Register_datarep
-MT_THUNK_PMPI(MPI_Register_datarep, 2499);
+MT_THUNK_PMPI(MPI_Register_datarep, 2499, 525);
 MT_THUNK_FORTRAN("mpi_register_datarep", "MPI_REGISTER_DATAREP", 2501, 525);
 MT_THUNK_FORTRAN("mpi_register_datarep_f08", "MPI_REGISTER_DATAREP_F08", 2502, 525);
 MT_THUNK_FORTRAN("mpi_register_datarep_f08ts", "MPI_REGISTER_DATAREP_F08TS", 2503, 525);
@@ -4079,11 +4079,11 @@ MT_THUNK_FORTRAN("mpi_register_datarep_f08_large", "MPI_REGISTER_DATAREP_F08_LAR
 MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large", "MPI_REGISTER_DATAREP_F08TS_LARGE", 2505, 525);
 #endif
 #if MT_HAVE_Register_datarep_c
-MT_THUNK_PMPI(MPI_Register_datarep_c, 2500);
+MT_THUNK_PMPI(MPI_Register_datarep_c, 2500, 525);
 #endif
 
 #if MT_HAVE_Grequest_start
-MT_THUNK_PMPI(MPI_Grequest_start, 2506);
+MT_THUNK_PMPI(MPI_Grequest_start, 2506, 526);
 MT_THUNK_FORTRAN("mpi_grequest_start", "MPI_GREQUEST_START", 2508, 526);
 MT_THUNK_FORTRAN("mpi_grequest_start_f08", "MPI_GREQUEST_START_F08", 2509, 526);
 MT_THUNK_FORTRAN("mpi_grequest_start_f08ts", "MPI_GREQUEST_START_F08TS", 2510, 526);
@@ -4092,7 +4092,7 @@ MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large", "MPI_GREQUEST_START_F08TS_LAR
 #endif
 
 #if MT_HAVE_Grequest_complete
-MT_THUNK_PMPI(MPI_Grequest_complete, 2513);
+MT_THUNK_PMPI(MPI_Grequest_complete, 2513, 527);
 MT_THUNK_FORTRAN("mpi_grequest_complete", "MPI_GREQUEST_COMPLETE", 2515, 527);
 MT_THUNK_FORTRAN("mpi_grequest_complete_f08", "MPI_GREQUEST_COMPLETE_F08", 2516, 527);
 MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts", "MPI_GREQUEST_COMPLETE_F08TS", 2517, 527);
@@ -4101,7 +4101,7 @@ MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large", "MPI_GREQUEST_COMPLETE_F08
 #endif
 
 #if MT_HAVE_Comm_get_name
-MT_THUNK_PMPI(MPI_Comm_get_name, 2520);
+MT_THUNK_PMPI(MPI_Comm_get_name, 2520, 530);
 MT_THUNK_FORTRAN("mpi_comm_get_name", "MPI_COMM_GET_NAME", 2522, 530);
 MT_THUNK_FORTRAN("mpi_comm_get_name_f08", "MPI_COMM_GET_NAME_F08", 2523, 530);
 MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts", "MPI_COMM_GET_NAME_F08TS", 2524, 530);
@@ -4110,7 +4110,7 @@ MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large", "MPI_COMM_GET_NAME_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Comm_get_info
-MT_THUNK_PMPI(MPI_Comm_get_info, 2527);
+MT_THUNK_PMPI(MPI_Comm_get_info, 2527, 531);
 MT_THUNK_FORTRAN("mpi_comm_get_info", "MPI_COMM_GET_INFO", 2529, 531);
 MT_THUNK_FORTRAN("mpi_comm_get_info_f08", "MPI_COMM_GET_INFO_F08", 2530, 531);
 MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts", "MPI_COMM_GET_INFO_F08TS", 2531, 531);
@@ -4119,7 +4119,7 @@ MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large", "MPI_COMM_GET_INFO_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Comm_get_parent
-MT_THUNK_PMPI(MPI_Comm_get_parent, 2534);
+MT_THUNK_PMPI(MPI_Comm_get_parent, 2534, 532);
 MT_THUNK_FORTRAN("mpi_comm_get_parent", "MPI_COMM_GET_PARENT", 2536, 532);
 MT_THUNK_FORTRAN("mpi_comm_get_parent_f08", "MPI_COMM_GET_PARENT_F08", 2537, 532);
 MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts", "MPI_COMM_GET_PARENT_F08TS", 2538, 532);
@@ -4128,7 +4128,7 @@ MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large", "MPI_COMM_GET_PARENT_F08TS_L
 #endif
 
 #if MT_HAVE_Win_get_name
-MT_THUNK_PMPI(MPI_Win_get_name, 2541);
+MT_THUNK_PMPI(MPI_Win_get_name, 2541, 533);
 MT_THUNK_FORTRAN("mpi_win_get_name", "MPI_WIN_GET_NAME", 2543, 533);
 MT_THUNK_FORTRAN("mpi_win_get_name_f08", "MPI_WIN_GET_NAME_F08", 2544, 533);
 MT_THUNK_FORTRAN("mpi_win_get_name_f08ts", "MPI_WIN_GET_NAME_F08TS", 2545, 533);
@@ -4137,7 +4137,7 @@ MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large", "MPI_WIN_GET_NAME_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Win_get_info
-MT_THUNK_PMPI(MPI_Win_get_info, 2548);
+MT_THUNK_PMPI(MPI_Win_get_info, 2548, 534);
 MT_THUNK_FORTRAN("mpi_win_get_info", "MPI_WIN_GET_INFO", 2550, 534);
 MT_THUNK_FORTRAN("mpi_win_get_info_f08", "MPI_WIN_GET_INFO_F08", 2551, 534);
 MT_THUNK_FORTRAN("mpi_win_get_info_f08ts", "MPI_WIN_GET_INFO_F08TS", 2552, 534);
@@ -4146,7 +4146,7 @@ MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large", "MPI_WIN_GET_INFO_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Win_shared_query
-MT_THUNK_PMPI(MPI_Win_shared_query, 2555);
+MT_THUNK_PMPI(MPI_Win_shared_query, 2555, 535);
 MT_THUNK_FORTRAN("mpi_win_shared_query", "MPI_WIN_SHARED_QUERY", 2557, 535);
 MT_THUNK_FORTRAN("mpi_win_shared_query_f08", "MPI_WIN_SHARED_QUERY_F08", 2558, 535);
 MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts", "MPI_WIN_SHARED_QUERY_F08TS", 2559, 535);
@@ -4154,11 +4154,11 @@ MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large", "MPI_WIN_SHARED_QUERY_F08_LAR
 MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large", "MPI_WIN_SHARED_QUERY_F08TS_LARGE", 2561, 535);
 #endif
 #if MT_HAVE_Win_shared_query_c
-MT_THUNK_PMPI(MPI_Win_shared_query_c, 2556);
+MT_THUNK_PMPI(MPI_Win_shared_query_c, 2556, 535);
 #endif
 
 #if MT_HAVE_Type_get_name
-MT_THUNK_PMPI(MPI_Type_get_name, 2562);
+MT_THUNK_PMPI(MPI_Type_get_name, 2562, 536);
 MT_THUNK_FORTRAN("mpi_type_get_name", "MPI_TYPE_GET_NAME", 2564, 536);
 MT_THUNK_FORTRAN("mpi_type_get_name_f08", "MPI_TYPE_GET_NAME_F08", 2565, 536);
 MT_THUNK_FORTRAN("mpi_type_get_name_f08ts", "MPI_TYPE_GET_NAME_F08TS", 2566, 536);
@@ -4167,7 +4167,7 @@ MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large", "MPI_TYPE_GET_NAME_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Type_set_name
-MT_THUNK_PMPI(MPI_Type_set_name, 2569);
+MT_THUNK_PMPI(MPI_Type_set_name, 2569, 537);
 MT_THUNK_FORTRAN("mpi_type_set_name", "MPI_TYPE_SET_NAME", 2571, 537);
 MT_THUNK_FORTRAN("mpi_type_set_name_f08", "MPI_TYPE_SET_NAME_F08", 2572, 537);
 MT_THUNK_FORTRAN("mpi_type_set_name_f08ts", "MPI_TYPE_SET_NAME_F08TS", 2573, 537);
@@ -4176,7 +4176,7 @@ MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large", "MPI_TYPE_SET_NAME_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Get_processor_name
-MT_THUNK_PMPI(MPI_Get_processor_name, 2576);
+MT_THUNK_PMPI(MPI_Get_processor_name, 2576, 538);
 MT_THUNK_FORTRAN("mpi_get_processor_name", "MPI_GET_PROCESSOR_NAME", 2578, 538);
 MT_THUNK_FORTRAN("mpi_get_processor_name_f08", "MPI_GET_PROCESSOR_NAME_F08", 2579, 538);
 MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts", "MPI_GET_PROCESSOR_NAME_F08TS", 2580, 538);
@@ -4185,7 +4185,7 @@ MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large", "MPI_GET_PROCESSOR_NAME_F
 #endif
 
 #if MT_HAVE_Get_hw_resource_info
-MT_THUNK_PMPI(MPI_Get_hw_resource_info, 2583);
+MT_THUNK_PMPI(MPI_Get_hw_resource_info, 2583, 539);
 MT_THUNK_FORTRAN("mpi_get_hw_resource_info", "MPI_GET_HW_RESOURCE_INFO", 2585, 539);
 MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08", "MPI_GET_HW_RESOURCE_INFO_F08", 2586, 539);
 MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts", "MPI_GET_HW_RESOURCE_INFO_F08TS", 2587, 539);
@@ -4194,7 +4194,7 @@ MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large", "MPI_GET_HW_RESOURCE_IN
 #endif
 
 #if MT_HAVE_Info_get
-MT_THUNK_PMPI(MPI_Info_get, 2590);
+MT_THUNK_PMPI(MPI_Info_get, 2590, 540);
 MT_THUNK_FORTRAN("mpi_info_get", "MPI_INFO_GET", 2592, 540);
 MT_THUNK_FORTRAN("mpi_info_get_f08", "MPI_INFO_GET_F08", 2593, 540);
 MT_THUNK_FORTRAN("mpi_info_get_f08ts", "MPI_INFO_GET_F08TS", 2594, 540);
@@ -4203,7 +4203,7 @@ MT_THUNK_FORTRAN("mpi_info_get_f08ts_large", "MPI_INFO_GET_F08TS_LARGE", 2596, 5
 #endif
 
 #if MT_HAVE_Info_get_nkeys
-MT_THUNK_PMPI(MPI_Info_get_nkeys, 2597);
+MT_THUNK_PMPI(MPI_Info_get_nkeys, 2597, 541);
 MT_THUNK_FORTRAN("mpi_info_get_nkeys", "MPI_INFO_GET_NKEYS", 2599, 541);
 MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08", "MPI_INFO_GET_NKEYS_F08", 2600, 541);
 MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts", "MPI_INFO_GET_NKEYS_F08TS", 2601, 541);
@@ -4212,7 +4212,7 @@ MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large", "MPI_INFO_GET_NKEYS_F08TS_LAR
 #endif
 
 #if MT_HAVE_Info_get_nthkey
-MT_THUNK_PMPI(MPI_Info_get_nthkey, 2604);
+MT_THUNK_PMPI(MPI_Info_get_nthkey, 2604, 542);
 MT_THUNK_FORTRAN("mpi_info_get_nthkey", "MPI_INFO_GET_NTHKEY", 2606, 542);
 MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08", "MPI_INFO_GET_NTHKEY_F08", 2607, 542);
 MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts", "MPI_INFO_GET_NTHKEY_F08TS", 2608, 542);
@@ -4221,7 +4221,7 @@ MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large", "MPI_INFO_GET_NTHKEY_F08TS_L
 #endif
 
 #if MT_HAVE_Info_get_string
-MT_THUNK_PMPI(MPI_Info_get_string, 2611);
+MT_THUNK_PMPI(MPI_Info_get_string, 2611, 543);
 MT_THUNK_FORTRAN("mpi_info_get_string", "MPI_INFO_GET_STRING", 2613, 543);
 MT_THUNK_FORTRAN("mpi_info_get_string_f08", "MPI_INFO_GET_STRING_F08", 2614, 543);
 MT_THUNK_FORTRAN("mpi_info_get_string_f08ts", "MPI_INFO_GET_STRING_F08TS", 2615, 543);
@@ -4230,7 +4230,7 @@ MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large", "MPI_INFO_GET_STRING_F08TS_L
 #endif
 
 #if MT_HAVE_Info_get_valuelen
-MT_THUNK_PMPI(MPI_Info_get_valuelen, 2618);
+MT_THUNK_PMPI(MPI_Info_get_valuelen, 2618, 544);
 MT_THUNK_FORTRAN("mpi_info_get_valuelen", "MPI_INFO_GET_VALUELEN", 2620, 544);
 MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08", "MPI_INFO_GET_VALUELEN_F08", 2621, 544);
 MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts", "MPI_INFO_GET_VALUELEN_F08TS", 2622, 544);
@@ -4239,7 +4239,7 @@ MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large", "MPI_INFO_GET_VALUELEN_F08
 #endif
 
 #if MT_HAVE_Info_create_env
-MT_THUNK_PMPI(MPI_Info_create_env, 2625);
+MT_THUNK_PMPI(MPI_Info_create_env, 2625, 545);
 MT_THUNK_FORTRAN("mpi_info_create_env", "MPI_INFO_CREATE_ENV", 2627, 545);
 MT_THUNK_FORTRAN("mpi_info_create_env_f08", "MPI_INFO_CREATE_ENV_F08", 2628, 545);
 MT_THUNK_FORTRAN("mpi_info_create_env_f08ts", "MPI_INFO_CREATE_ENV_F08TS", 2629, 545);
@@ -4248,7 +4248,7 @@ MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large", "MPI_INFO_CREATE_ENV_F08TS_L
 #endif
 
 #if MT_HAVE_Cart_get
-MT_THUNK_PMPI(MPI_Cart_get, 2632);
+MT_THUNK_PMPI(MPI_Cart_get, 2632, 546);
 MT_THUNK_FORTRAN("mpi_cart_get", "MPI_CART_GET", 2634, 546);
 MT_THUNK_FORTRAN("mpi_cart_get_f08", "MPI_CART_GET_F08", 2635, 546);
 MT_THUNK_FORTRAN("mpi_cart_get_f08ts", "MPI_CART_GET_F08TS", 2636, 546);
@@ -4257,7 +4257,7 @@ MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large", "MPI_CART_GET_F08TS_LARGE", 2638, 5
 #endif
 
 #if MT_HAVE_Cart_map
-MT_THUNK_PMPI(MPI_Cart_map, 2639);
+MT_THUNK_PMPI(MPI_Cart_map, 2639, 547);
 MT_THUNK_FORTRAN("mpi_cart_map", "MPI_CART_MAP", 2641, 547);
 MT_THUNK_FORTRAN("mpi_cart_map_f08", "MPI_CART_MAP_F08", 2642, 547);
 MT_THUNK_FORTRAN("mpi_cart_map_f08ts", "MPI_CART_MAP_F08TS", 2643, 547);
@@ -4266,7 +4266,7 @@ MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large", "MPI_CART_MAP_F08TS_LARGE", 2645, 5
 #endif
 
 #if MT_HAVE_Graph_get
-MT_THUNK_PMPI(MPI_Graph_get, 2646);
+MT_THUNK_PMPI(MPI_Graph_get, 2646, 548);
 MT_THUNK_FORTRAN("mpi_graph_get", "MPI_GRAPH_GET", 2648, 548);
 MT_THUNK_FORTRAN("mpi_graph_get_f08", "MPI_GRAPH_GET_F08", 2649, 548);
 MT_THUNK_FORTRAN("mpi_graph_get_f08ts", "MPI_GRAPH_GET_F08TS", 2650, 548);
@@ -4275,7 +4275,7 @@ MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large", "MPI_GRAPH_GET_F08TS_LARGE", 2652,
 #endif
 
 #if MT_HAVE_Graph_map
-MT_THUNK_PMPI(MPI_Graph_map, 2653);
+MT_THUNK_PMPI(MPI_Graph_map, 2653, 549);
 MT_THUNK_FORTRAN("mpi_graph_map", "MPI_GRAPH_MAP", 2655, 549);
 MT_THUNK_FORTRAN("mpi_graph_map_f08", "MPI_GRAPH_MAP_F08", 2656, 549);
 MT_THUNK_FORTRAN("mpi_graph_map_f08ts", "MPI_GRAPH_MAP_F08TS", 2657, 549);
@@ -4284,7 +4284,7 @@ MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large", "MPI_GRAPH_MAP_F08TS_LARGE", 2659,
 #endif
 
 #if MT_HAVE_Graph_neighbors
-MT_THUNK_PMPI(MPI_Graph_neighbors, 2660);
+MT_THUNK_PMPI(MPI_Graph_neighbors, 2660, 550);
 MT_THUNK_FORTRAN("mpi_graph_neighbors", "MPI_GRAPH_NEIGHBORS", 2662, 550);
 MT_THUNK_FORTRAN("mpi_graph_neighbors_f08", "MPI_GRAPH_NEIGHBORS_F08", 2663, 550);
 MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts", "MPI_GRAPH_NEIGHBORS_F08TS", 2664, 550);
@@ -4293,7 +4293,7 @@ MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large", "MPI_GRAPH_NEIGHBORS_F08TS_L
 #endif
 
 #if MT_HAVE_Dist_graph_neighbors
-MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 2667);
+MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 2667, 551);
 MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", "MPI_DIST_GRAPH_NEIGHBORS", 2669, 551);
 MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08", "MPI_DIST_GRAPH_NEIGHBORS_F08", 2670, 551);
 MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts", "MPI_DIST_GRAPH_NEIGHBORS_F08TS", 2671, 551);
@@ -4302,7 +4302,7 @@ MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large", "MPI_DIST_GRAPH_NEIGHBO
 #endif
 
 #if MT_HAVE_Type_get_contents
-MT_THUNK_PMPI(MPI_Type_get_contents, 2674);
+MT_THUNK_PMPI(MPI_Type_get_contents, 2674, 552);
 MT_THUNK_FORTRAN("mpi_type_get_contents", "MPI_TYPE_GET_CONTENTS", 2676, 552);
 MT_THUNK_FORTRAN("mpi_type_get_contents_f08", "MPI_TYPE_GET_CONTENTS_F08", 2677, 552);
 MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts", "MPI_TYPE_GET_CONTENTS_F08TS", 2678, 552);
@@ -4310,11 +4310,11 @@ MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large", "MPI_TYPE_GET_CONTENTS_F08_L
 MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large", "MPI_TYPE_GET_CONTENTS_F08TS_LARGE", 2680, 552);
 #endif
 #if MT_HAVE_Type_get_contents_c
-MT_THUNK_PMPI(MPI_Type_get_contents_c, 2675);
+MT_THUNK_PMPI(MPI_Type_get_contents_c, 2675, 552);
 #endif
 
 #if MT_HAVE_Type_match_size
-MT_THUNK_PMPI(MPI_Type_match_size, 2681);
+MT_THUNK_PMPI(MPI_Type_match_size, 2681, 553);
 MT_THUNK_FORTRAN("mpi_type_match_size", "MPI_TYPE_MATCH_SIZE", 2683, 553);
 MT_THUNK_FORTRAN("mpi_type_match_size_f08", "MPI_TYPE_MATCH_SIZE_F08", 2684, 553);
 MT_THUNK_FORTRAN("mpi_type_match_size_f08ts", "MPI_TYPE_MATCH_SIZE_F08TS", 2685, 553);
@@ -4323,7 +4323,7 @@ MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large", "MPI_TYPE_MATCH_SIZE_F08TS_L
 #endif
 
 #if MT_HAVE_Type_create_f90_real
-MT_THUNK_PMPI(MPI_Type_create_f90_real, 2688);
+MT_THUNK_PMPI(MPI_Type_create_f90_real, 2688, 554);
 MT_THUNK_FORTRAN("mpi_type_create_f90_real", "MPI_TYPE_CREATE_F90_REAL", 2690, 554);
 MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08", "MPI_TYPE_CREATE_F90_REAL_F08", 2691, 554);
 MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts", "MPI_TYPE_CREATE_F90_REAL_F08TS", 2692, 554);
@@ -4332,7 +4332,7 @@ MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large", "MPI_TYPE_CREATE_F90_RE
 #endif
 
 #if MT_HAVE_Type_create_f90_integer
-MT_THUNK_PMPI(MPI_Type_create_f90_integer, 2695);
+MT_THUNK_PMPI(MPI_Type_create_f90_integer, 2695, 555);
 MT_THUNK_FORTRAN("mpi_type_create_f90_integer", "MPI_TYPE_CREATE_F90_INTEGER", 2697, 555);
 MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08", "MPI_TYPE_CREATE_F90_INTEGER_F08", 2698, 555);
 MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts", "MPI_TYPE_CREATE_F90_INTEGER_F08TS", 2699, 555);
@@ -4341,7 +4341,7 @@ MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large", "MPI_TYPE_CREATE_F90
 #endif
 
 #if MT_HAVE_Type_create_f90_complex
-MT_THUNK_PMPI(MPI_Type_create_f90_complex, 2702);
+MT_THUNK_PMPI(MPI_Type_create_f90_complex, 2702, 556);
 MT_THUNK_FORTRAN("mpi_type_create_f90_complex", "MPI_TYPE_CREATE_F90_COMPLEX", 2704, 556);
 MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08", "MPI_TYPE_CREATE_F90_COMPLEX_F08", 2705, 556);
 MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS", 2706, 556);
@@ -4350,7 +4350,7 @@ MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large", "MPI_TYPE_CREATE_F90
 #endif
 
 #if MT_HAVE_Type_get_value_index
-MT_THUNK_PMPI(MPI_Type_get_value_index, 2709);
+MT_THUNK_PMPI(MPI_Type_get_value_index, 2709, 557);
 MT_THUNK_FORTRAN("mpi_type_get_value_index", "MPI_TYPE_GET_VALUE_INDEX", 2711, 557);
 MT_THUNK_FORTRAN("mpi_type_get_value_index_f08", "MPI_TYPE_GET_VALUE_INDEX_F08", 2712, 557);
 MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts", "MPI_TYPE_GET_VALUE_INDEX_F08TS", 2713, 557);
@@ -4359,7 +4359,7 @@ MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large", "MPI_TYPE_GET_VALUE_IND
 #endif
 
 #if MT_HAVE_Type_hindexed
-MT_THUNK_PMPI(MPI_Type_hindexed, 2716);
+MT_THUNK_PMPI(MPI_Type_hindexed, 2716, 558);
 MT_THUNK_FORTRAN("mpi_type_hindexed", "MPI_TYPE_HINDEXED", 2718, 558);
 MT_THUNK_FORTRAN("mpi_type_hindexed_f08", "MPI_TYPE_HINDEXED_F08", 2719, 558);
 MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts", "MPI_TYPE_HINDEXED_F08TS", 2720, 558);
@@ -4368,7 +4368,7 @@ MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large", "MPI_TYPE_HINDEXED_F08TS_LARGE
 #endif
 
 #if MT_HAVE_Type_hvector
-MT_THUNK_PMPI(MPI_Type_hvector, 2723);
+MT_THUNK_PMPI(MPI_Type_hvector, 2723, 559);
 MT_THUNK_FORTRAN("mpi_type_hvector", "MPI_TYPE_HVECTOR", 2725, 559);
 MT_THUNK_FORTRAN("mpi_type_hvector_f08", "MPI_TYPE_HVECTOR_F08", 2726, 559);
 MT_THUNK_FORTRAN("mpi_type_hvector_f08ts", "MPI_TYPE_HVECTOR_F08TS", 2727, 559);
@@ -4377,7 +4377,7 @@ MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large", "MPI_TYPE_HVECTOR_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_Type_struct
-MT_THUNK_PMPI(MPI_Type_struct, 2730);
+MT_THUNK_PMPI(MPI_Type_struct, 2730, 560);
 MT_THUNK_FORTRAN("mpi_type_struct", "MPI_TYPE_STRUCT", 2732, 560);
 MT_THUNK_FORTRAN("mpi_type_struct_f08", "MPI_TYPE_STRUCT_F08", 2733, 560);
 MT_THUNK_FORTRAN("mpi_type_struct_f08ts", "MPI_TYPE_STRUCT_F08TS", 2734, 560);
@@ -4386,7 +4386,7 @@ MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large", "MPI_TYPE_STRUCT_F08TS_LARGE", 2
 #endif
 
 #if MT_HAVE_File_get_amode
-MT_THUNK_PMPI(MPI_File_get_amode, 2737);
+MT_THUNK_PMPI(MPI_File_get_amode, 2737, 570);
 MT_THUNK_FORTRAN("mpi_file_get_amode", "MPI_FILE_GET_AMODE", 2739, 570);
 MT_THUNK_FORTRAN("mpi_file_get_amode_f08", "MPI_FILE_GET_AMODE_F08", 2740, 570);
 MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts", "MPI_FILE_GET_AMODE_F08TS", 2741, 570);
@@ -4395,7 +4395,7 @@ MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large", "MPI_FILE_GET_AMODE_F08TS_LAR
 #endif
 
 #if MT_HAVE_File_get_atomicity
-MT_THUNK_PMPI(MPI_File_get_atomicity, 2744);
+MT_THUNK_PMPI(MPI_File_get_atomicity, 2744, 571);
 MT_THUNK_FORTRAN("mpi_file_get_atomicity", "MPI_FILE_GET_ATOMICITY", 2746, 571);
 MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08", "MPI_FILE_GET_ATOMICITY_F08", 2747, 571);
 MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts", "MPI_FILE_GET_ATOMICITY_F08TS", 2748, 571);
@@ -4404,7 +4404,7 @@ MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large", "MPI_FILE_GET_ATOMICITY_F
 #endif
 
 #if MT_HAVE_File_get_byte_offset
-MT_THUNK_PMPI(MPI_File_get_byte_offset, 2751);
+MT_THUNK_PMPI(MPI_File_get_byte_offset, 2751, 572);
 MT_THUNK_FORTRAN("mpi_file_get_byte_offset", "MPI_FILE_GET_BYTE_OFFSET", 2753, 572);
 MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08", "MPI_FILE_GET_BYTE_OFFSET_F08", 2754, 572);
 MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts", "MPI_FILE_GET_BYTE_OFFSET_F08TS", 2755, 572);
@@ -4413,7 +4413,7 @@ MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large", "MPI_FILE_GET_BYTE_OFFS
 #endif
 
 #if MT_HAVE_File_get_info
-MT_THUNK_PMPI(MPI_File_get_info, 2758);
+MT_THUNK_PMPI(MPI_File_get_info, 2758, 573);
 MT_THUNK_FORTRAN("mpi_file_get_info", "MPI_FILE_GET_INFO", 2760, 573);
 MT_THUNK_FORTRAN("mpi_file_get_info_f08", "MPI_FILE_GET_INFO_F08", 2761, 573);
 MT_THUNK_FORTRAN("mpi_file_get_info_f08ts", "MPI_FILE_GET_INFO_F08TS", 2762, 573);
@@ -4422,7 +4422,7 @@ MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large", "MPI_FILE_GET_INFO_F08TS_LARGE
 #endif
 
 #if MT_HAVE_File_get_position
-MT_THUNK_PMPI(MPI_File_get_position, 2765);
+MT_THUNK_PMPI(MPI_File_get_position, 2765, 574);
 MT_THUNK_FORTRAN("mpi_file_get_position", "MPI_FILE_GET_POSITION", 2767, 574);
 MT_THUNK_FORTRAN("mpi_file_get_position_f08", "MPI_FILE_GET_POSITION_F08", 2768, 574);
 MT_THUNK_FORTRAN("mpi_file_get_position_f08ts", "MPI_FILE_GET_POSITION_F08TS", 2769, 574);
@@ -4431,7 +4431,7 @@ MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large", "MPI_FILE_GET_POSITION_F08
 #endif
 
 #if MT_HAVE_File_get_size
-MT_THUNK_PMPI(MPI_File_get_size, 2772);
+MT_THUNK_PMPI(MPI_File_get_size, 2772, 575);
 MT_THUNK_FORTRAN("mpi_file_get_size", "MPI_FILE_GET_SIZE", 2774, 575);
 MT_THUNK_FORTRAN("mpi_file_get_size_f08", "MPI_FILE_GET_SIZE_F08", 2775, 575);
 MT_THUNK_FORTRAN("mpi_file_get_size_f08ts", "MPI_FILE_GET_SIZE_F08TS", 2776, 575);
@@ -4440,7 +4440,7 @@ MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large", "MPI_FILE_GET_SIZE_F08TS_LARGE
 #endif
 
 #if MT_HAVE_File_get_type_extent
-MT_THUNK_PMPI(MPI_File_get_type_extent, 2779);
+MT_THUNK_PMPI(MPI_File_get_type_extent, 2779, 576);
 MT_THUNK_FORTRAN("mpi_file_get_type_extent", "MPI_FILE_GET_TYPE_EXTENT", 2781, 576);
 MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08", "MPI_FILE_GET_TYPE_EXTENT_F08", 2782, 576);
 MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts", "MPI_FILE_GET_TYPE_EXTENT_F08TS", 2783, 576);
@@ -4448,11 +4448,11 @@ MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large", "MPI_FILE_GET_TYPE_EXTENT
 MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large", "MPI_FILE_GET_TYPE_EXTENT_F08TS_LARGE", 2785, 576);
 #endif
 #if MT_HAVE_File_get_type_extent_c
-MT_THUNK_PMPI(MPI_File_get_type_extent_c, 2780);
+MT_THUNK_PMPI(MPI_File_get_type_extent_c, 2780, 576);
 #endif
 
 #if MT_HAVE_File_get_view
-MT_THUNK_PMPI(MPI_File_get_view, 2786);
+MT_THUNK_PMPI(MPI_File_get_view, 2786, 577);
 MT_THUNK_FORTRAN("mpi_file_get_view", "MPI_FILE_GET_VIEW", 2788, 577);
 MT_THUNK_FORTRAN("mpi_file_get_view_f08", "MPI_FILE_GET_VIEW_F08", 2789, 577);
 MT_THUNK_FORTRAN("mpi_file_get_view_f08ts", "MPI_FILE_GET_VIEW_F08TS", 2790, 577);
@@ -4461,7 +4461,7 @@ MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large", "MPI_FILE_GET_VIEW_F08TS_LARGE
 #endif
 
 #if MT_HAVE_MPIX_Comm_revoke
-MT_THUNK_PMPI(MPIX_Comm_revoke, 2793);
+MT_THUNK_PMPI(MPIX_Comm_revoke, 2793, 580);
 MT_THUNK_FORTRAN("mpix_comm_revoke", "MPIX_COMM_REVOKE", 2795, 580);
 MT_THUNK_FORTRAN("mpix_comm_revoke_f08", "MPIX_COMM_REVOKE_F08", 2796, 580);
 MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts", "MPIX_COMM_REVOKE_F08TS", 2797, 580);
@@ -4470,7 +4470,7 @@ MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large", "MPIX_COMM_REVOKE_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_MPIX_Comm_is_revoked
-MT_THUNK_PMPI(MPIX_Comm_is_revoked, 2800);
+MT_THUNK_PMPI(MPIX_Comm_is_revoked, 2800, 581);
 MT_THUNK_FORTRAN("mpix_comm_is_revoked", "MPIX_COMM_IS_REVOKED", 2802, 581);
 MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08", "MPIX_COMM_IS_REVOKED_F08", 2803, 581);
 MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts", "MPIX_COMM_IS_REVOKED_F08TS", 2804, 581);
@@ -4479,7 +4479,7 @@ MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large", "MPIX_COMM_IS_REVOKED_F08TS
 #endif
 
 #if MT_HAVE_MPIX_Comm_shrink
-MT_THUNK_PMPI(MPIX_Comm_shrink, 2807);
+MT_THUNK_PMPI(MPIX_Comm_shrink, 2807, 582);
 MT_THUNK_FORTRAN("mpix_comm_shrink", "MPIX_COMM_SHRINK", 2809, 582);
 MT_THUNK_FORTRAN("mpix_comm_shrink_f08", "MPIX_COMM_SHRINK_F08", 2810, 582);
 MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts", "MPIX_COMM_SHRINK_F08TS", 2811, 582);
@@ -4488,7 +4488,7 @@ MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large", "MPIX_COMM_SHRINK_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_MPIX_Comm_agree
-MT_THUNK_PMPI(MPIX_Comm_agree, 2814);
+MT_THUNK_PMPI(MPIX_Comm_agree, 2814, 583);
 MT_THUNK_FORTRAN("mpix_comm_agree", "MPIX_COMM_AGREE", 2816, 583);
 MT_THUNK_FORTRAN("mpix_comm_agree_f08", "MPIX_COMM_AGREE_F08", 2817, 583);
 MT_THUNK_FORTRAN("mpix_comm_agree_f08ts", "MPIX_COMM_AGREE_F08TS", 2818, 583);
@@ -4497,7 +4497,7 @@ MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large", "MPIX_COMM_AGREE_F08TS_LARGE", 2
 #endif
 
 #if MT_HAVE_MPIX_Comm_iagree
-MT_THUNK_PMPI(MPIX_Comm_iagree, 2821);
+MT_THUNK_PMPI(MPIX_Comm_iagree, 2821, 584);
 MT_THUNK_FORTRAN("mpix_comm_iagree", "MPIX_COMM_IAGREE", 2823, 584);
 MT_THUNK_FORTRAN("mpix_comm_iagree_f08", "MPIX_COMM_IAGREE_F08", 2824, 584);
 MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts", "MPIX_COMM_IAGREE_F08TS", 2825, 584);
@@ -4506,7 +4506,7 @@ MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large", "MPIX_COMM_IAGREE_F08TS_LARGE",
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_ack
-MT_THUNK_PMPI(MPIX_Comm_failure_ack, 2828);
+MT_THUNK_PMPI(MPIX_Comm_failure_ack, 2828, 585);
 MT_THUNK_FORTRAN("mpix_comm_failure_ack", "MPIX_COMM_FAILURE_ACK", 2830, 585);
 MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08", "MPIX_COMM_FAILURE_ACK_F08", 2831, 585);
 MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts", "MPIX_COMM_FAILURE_ACK_F08TS", 2832, 585);
@@ -4515,7 +4515,7 @@ MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large", "MPIX_COMM_FAILURE_ACK_F08
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 2835);
+MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 2835, 586);
 MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", "MPIX_COMM_FAILURE_GET_ACKED", 2837, 586);
 MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08", "MPIX_COMM_FAILURE_GET_ACKED_F08", 2838, 586);
 MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts", "MPIX_COMM_FAILURE_GET_ACKED_F08TS", 2839, 586);
@@ -4524,7 +4524,7 @@ MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large", "MPIX_COMM_FAILURE_G
 #endif
 
 #if MT_HAVE_MPIX_Comm_ack_failed
-MT_THUNK_PMPI(MPIX_Comm_ack_failed, 2842);
+MT_THUNK_PMPI(MPIX_Comm_ack_failed, 2842, 587);
 MT_THUNK_FORTRAN("mpix_comm_ack_failed", "MPIX_COMM_ACK_FAILED", 2844, 587);
 MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08", "MPIX_COMM_ACK_FAILED_F08", 2845, 587);
 MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts", "MPIX_COMM_ACK_FAILED_F08TS", 2846, 587);
@@ -4533,7 +4533,7 @@ MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large", "MPIX_COMM_ACK_FAILED_F08TS
 #endif
 
 #if MT_HAVE_MPIX_Comm_get_failed
-MT_THUNK_PMPI(MPIX_Comm_get_failed, 2849);
+MT_THUNK_PMPI(MPIX_Comm_get_failed, 2849, 588);
 MT_THUNK_FORTRAN("mpix_comm_get_failed", "MPIX_COMM_GET_FAILED", 2851, 588);
 MT_THUNK_FORTRAN("mpix_comm_get_failed_f08", "MPIX_COMM_GET_FAILED_F08", 2852, 588);
 MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts", "MPIX_COMM_GET_FAILED_F08TS", 2853, 588);

@@ -3910,9 +3910,9 @@ MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, M
 #if MT_HAVE_Comm_join
 MT_EXPORT int MPI_Comm_join(int fd, MPI_Comm *intercomm)
 {
-    mt_span span = mt_enter_rare(MT_CALL_COMM_JOIN);
+    mt_span span = mt_enter(MT_CALL_COMM_JOIN);
     int rc = mt_pmpi.Comm_join(fd, intercomm);
-    mt_leave_call(&span, rc);
+    mt_leave_comm_from_group(&span, rc, "MPI_Comm_join", intercomm);
     return rc;
 }
 #endif
