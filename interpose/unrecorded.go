@@ -87,15 +87,24 @@ func ofAnMPI(name string) bool {
 	return false
 }
 
+// decoration is what Fortran bindings append to a function's name: the
+// compiler's underscores, and before these which form of it this is.
+var decoration = regexp.MustCompile(`(_f08ts|_f08|_cptr)?(_large)?_*$`)
+
 // leftAlone tells whether a function is not wrapped on purpose. Of Fortran's
 // names only the function counts: mpi_comm_rank_ is MPI_Comm_rank.
 func leftAlone(symbol string) bool {
 	if _, ok := calls.Local[tableName(symbol)]; ok {
 		return true
 	}
-	name := strings.TrimRight(symbol, "_")
-	name = strings.TrimSuffix(strings.TrimSuffix(name, "_f08ts"), "_f08")
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "mpi_"), "_c")
+	fortran, ok := strings.CutPrefix(symbol, "mpi_")
+	if !ok {
+		return false
+	}
+	name := decoration.ReplaceAllString(fortran, "")
+	if strings.HasPrefix(name, "sizeof_") {
+		return true
+	}
 	for local := range calls.Local {
 		if strings.EqualFold(local, name) {
 			return true

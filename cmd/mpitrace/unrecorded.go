@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -22,26 +21,10 @@ func (j *job) unrecorded(jobs []*aggregate.Job) string {
 		}
 	}
 	names, err := interpose.Unrecorded(j.library, files)
-	if err != nil {
+	if err != nil || len(names) == 0 {
 		return ""
 	}
-	var c, fortran []string
-	for _, name := range names {
-		switch {
-		case strings.HasPrefix(name, "MPI_"):
-			c = append(c, name)
-		case j.mpi.Flavour == launch.OpenMPI: // MPICH's binding calls the C functions, which are seen
-			fortran = append(fortran, name)
-		}
-	}
-	var parts []string
-	if len(c) > 0 {
-		parts = append(parts, "the program can also make calls that are not recorded: "+few(c))
-	}
-	if len(fortran) > 0 {
-		parts = append(parts, "it calls MPI from Fortran, which is not recorded under Open MPI yet: "+few(fortran))
-	}
-	return strings.Join(parts, "; ")
+	return "the program can also make calls that are not recorded: " + few(names)
 }
 
 // few names some of many.

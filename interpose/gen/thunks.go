@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/calls"
@@ -11,7 +12,15 @@ import (
 // kinds are the functions that thunks jump to, for each name of a call, in the
 // order of the enum in thunks.h: PMPI's, its large-count twin, and what
 // Fortran bindings append to the name in lower case.
-var kinds = []string{"C", "C large", "", "_f08", "_f08ts", "_f08_large", "_f08ts_large"}
+var kinds = []string{"C", "C large", "", "_f08", "_f08ts", "_f08_large", "_f08ts_large", cPointer}
+
+// cPointer is the form of the functions that make memory: its address is a
+// type(c_ptr) there, and an integer in the form without it.
+const cPointer = "_cptr"
+
+func hasCPointer(c calls.Call) bool {
+	return slices.ContainsFunc(c.Params, func(p calls.Param) bool { return p.Name == "baseptr" })
+}
 
 // writeThunks writes the names of the Fortran bindings, and PMPI's: see
 // fortran.h.
@@ -27,6 +36,9 @@ func writeThunks(b *bytes.Buffer) error {
 			fmt.Fprintf(&names, "    {\"%s\", \"%s\", \"%s\"},\n", symbol, strings.ToLower(symbol), strings.ToUpper(symbol))
 			fmt.Fprintf(&thunks, "\n#if MT_HAVE_%s\nMT_THUNK_PMPI(%s, %d, %d);\n", name, symbol, n*len(kinds), c.ID)
 			for k := 2; k < len(kinds); k++ {
+				if kinds[k] == cPointer && !hasCPointer(c) {
+					continue
+				}
 				fmt.Fprintf(&thunks, "MT_THUNK_FORTRAN(\"%s%s\", \"%s%s\", %d, %d);\n", strings.ToLower(symbol), kinds[k],
 					strings.ToUpper(symbol), strings.ToUpper(kinds[k]), n*len(kinds)+k, c.ID)
 			}

@@ -55,6 +55,7 @@ static const char *const spellings[MT_KINDS + 1][4] = {
     [MT_F08TS] = {"%s_f08ts_", "%s_f08ts__", "%s_f08ts", "%s_F08TS"},
     [MT_F08_LARGE] = {"%s_f08_large_", "%s_f08_large__", "%s_f08_large", "%s_F08_LARGE"},
     [MT_F08TS_LARGE] = {"%s_f08ts_large_", "%s_f08ts_large__", "%s_f08ts_large", "%s_F08TS_LARGE"},
+    [MT_CPTR] = {"%s_cptr_", "%s_cptr__", "%s_cptr", "%s_CPTR"},
     [MT_LAYER] = {"p%s_", "p%s__", "p%s", "P%s"},
 };
 

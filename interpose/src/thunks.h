@@ -6,7 +6,8 @@
 
 // What the thunks jump to: for each call the MPI's own function of each kind.
 // Filled by mt_next_find.
-enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_KINDS };
+enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_CPTR,
+       MT_KINDS };
 
 #define MT_TEXT(x) #x
 #define MT_STRING(x) MT_TEXT(x)

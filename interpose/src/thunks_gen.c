@@ -429,4115 +429,4119 @@ MT_THUNK_FORTRAN("mpi_init_f08ts_large", "MPI_INIT_F08TS_LARGE", 6, 1);
 #endif
 
 #if MT_HAVE_Init_thread
-MT_THUNK_PMPI(MPI_Init_thread, 7, 2);
-MT_THUNK_FORTRAN("mpi_init_thread", "MPI_INIT_THREAD", 9, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08", "MPI_INIT_THREAD_F08", 10, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08ts", "MPI_INIT_THREAD_F08TS", 11, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08_large", "MPI_INIT_THREAD_F08_LARGE", 12, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large", "MPI_INIT_THREAD_F08TS_LARGE", 13, 2);
+MT_THUNK_PMPI(MPI_Init_thread, 8, 2);
+MT_THUNK_FORTRAN("mpi_init_thread", "MPI_INIT_THREAD", 10, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08", "MPI_INIT_THREAD_F08", 11, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08ts", "MPI_INIT_THREAD_F08TS", 12, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08_large", "MPI_INIT_THREAD_F08_LARGE", 13, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large", "MPI_INIT_THREAD_F08TS_LARGE", 14, 2);
 #endif
 
 #if MT_HAVE_Finalize
-MT_THUNK_PMPI(MPI_Finalize, 14, 3);
-MT_THUNK_FORTRAN("mpi_finalize", "MPI_FINALIZE", 16, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08", "MPI_FINALIZE_F08", 17, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08ts", "MPI_FINALIZE_F08TS", 18, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08_large", "MPI_FINALIZE_F08_LARGE", 19, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08ts_large", "MPI_FINALIZE_F08TS_LARGE", 20, 3);
+MT_THUNK_PMPI(MPI_Finalize, 16, 3);
+MT_THUNK_FORTRAN("mpi_finalize", "MPI_FINALIZE", 18, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08", "MPI_FINALIZE_F08", 19, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08ts", "MPI_FINALIZE_F08TS", 20, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08_large", "MPI_FINALIZE_F08_LARGE", 21, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08ts_large", "MPI_FINALIZE_F08TS_LARGE", 22, 3);
 #endif
 
 #if MT_HAVE_Pcontrol
-MT_THUNK_PMPI(MPI_Pcontrol, 21, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol", "MPI_PCONTROL", 23, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08", "MPI_PCONTROL_F08", 24, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08ts", "MPI_PCONTROL_F08TS", 25, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08_large", "MPI_PCONTROL_F08_LARGE", 26, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large", "MPI_PCONTROL_F08TS_LARGE", 27, 4);
+MT_THUNK_PMPI(MPI_Pcontrol, 24, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol", "MPI_PCONTROL", 26, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08", "MPI_PCONTROL_F08", 27, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08ts", "MPI_PCONTROL_F08TS", 28, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08_large", "MPI_PCONTROL_F08_LARGE", 29, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large", "MPI_PCONTROL_F08TS_LARGE", 30, 4);
 #endif
 
 #if MT_HAVE_Send
-MT_THUNK_PMPI(MPI_Send, 28, 10);
-MT_THUNK_FORTRAN("mpi_send", "MPI_SEND", 30, 10);
-MT_THUNK_FORTRAN("mpi_send_f08", "MPI_SEND_F08", 31, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts", "MPI_SEND_F08TS", 32, 10);
-MT_THUNK_FORTRAN("mpi_send_f08_large", "MPI_SEND_F08_LARGE", 33, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts_large", "MPI_SEND_F08TS_LARGE", 34, 10);
+MT_THUNK_PMPI(MPI_Send, 32, 10);
+MT_THUNK_FORTRAN("mpi_send", "MPI_SEND", 34, 10);
+MT_THUNK_FORTRAN("mpi_send_f08", "MPI_SEND_F08", 35, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts", "MPI_SEND_F08TS", 36, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_large", "MPI_SEND_F08_LARGE", 37, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_large", "MPI_SEND_F08TS_LARGE", 38, 10);
 #endif
 #if MT_HAVE_Send_c
-MT_THUNK_PMPI(MPI_Send_c, 29, 10);
+MT_THUNK_PMPI(MPI_Send_c, 33, 10);
 #endif
 
 #if MT_HAVE_Bsend
-MT_THUNK_PMPI(MPI_Bsend, 35, 11);
-MT_THUNK_FORTRAN("mpi_bsend", "MPI_BSEND", 37, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08", "MPI_BSEND_F08", 38, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts", "MPI_BSEND_F08TS", 39, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08_large", "MPI_BSEND_F08_LARGE", 40, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts_large", "MPI_BSEND_F08TS_LARGE", 41, 11);
+MT_THUNK_PMPI(MPI_Bsend, 40, 11);
+MT_THUNK_FORTRAN("mpi_bsend", "MPI_BSEND", 42, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08", "MPI_BSEND_F08", 43, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts", "MPI_BSEND_F08TS", 44, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_large", "MPI_BSEND_F08_LARGE", 45, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_large", "MPI_BSEND_F08TS_LARGE", 46, 11);
 #endif
 #if MT_HAVE_Bsend_c
-MT_THUNK_PMPI(MPI_Bsend_c, 36, 11);
+MT_THUNK_PMPI(MPI_Bsend_c, 41, 11);
 #endif
 
 #if MT_HAVE_Ssend
-MT_THUNK_PMPI(MPI_Ssend, 42, 12);
-MT_THUNK_FORTRAN("mpi_ssend", "MPI_SSEND", 44, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08", "MPI_SSEND_F08", 45, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts", "MPI_SSEND_F08TS", 46, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08_large", "MPI_SSEND_F08_LARGE", 47, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts_large", "MPI_SSEND_F08TS_LARGE", 48, 12);
+MT_THUNK_PMPI(MPI_Ssend, 48, 12);
+MT_THUNK_FORTRAN("mpi_ssend", "MPI_SSEND", 50, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08", "MPI_SSEND_F08", 51, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts", "MPI_SSEND_F08TS", 52, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_large", "MPI_SSEND_F08_LARGE", 53, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_large", "MPI_SSEND_F08TS_LARGE", 54, 12);
 #endif
 #if MT_HAVE_Ssend_c
-MT_THUNK_PMPI(MPI_Ssend_c, 43, 12);
+MT_THUNK_PMPI(MPI_Ssend_c, 49, 12);
 #endif
 
 #if MT_HAVE_Rsend
-MT_THUNK_PMPI(MPI_Rsend, 49, 13);
-MT_THUNK_FORTRAN("mpi_rsend", "MPI_RSEND", 51, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08", "MPI_RSEND_F08", 52, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts", "MPI_RSEND_F08TS", 53, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08_large", "MPI_RSEND_F08_LARGE", 54, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts_large", "MPI_RSEND_F08TS_LARGE", 55, 13);
+MT_THUNK_PMPI(MPI_Rsend, 56, 13);
+MT_THUNK_FORTRAN("mpi_rsend", "MPI_RSEND", 58, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08", "MPI_RSEND_F08", 59, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts", "MPI_RSEND_F08TS", 60, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_large", "MPI_RSEND_F08_LARGE", 61, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_large", "MPI_RSEND_F08TS_LARGE", 62, 13);
 #endif
 #if MT_HAVE_Rsend_c
-MT_THUNK_PMPI(MPI_Rsend_c, 50, 13);
+MT_THUNK_PMPI(MPI_Rsend_c, 57, 13);
 #endif
 
 #if MT_HAVE_Recv
-MT_THUNK_PMPI(MPI_Recv, 56, 14);
-MT_THUNK_FORTRAN("mpi_recv", "MPI_RECV", 58, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08", "MPI_RECV_F08", 59, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts", "MPI_RECV_F08TS", 60, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08_large", "MPI_RECV_F08_LARGE", 61, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts_large", "MPI_RECV_F08TS_LARGE", 62, 14);
+MT_THUNK_PMPI(MPI_Recv, 64, 14);
+MT_THUNK_FORTRAN("mpi_recv", "MPI_RECV", 66, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08", "MPI_RECV_F08", 67, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts", "MPI_RECV_F08TS", 68, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_large", "MPI_RECV_F08_LARGE", 69, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_large", "MPI_RECV_F08TS_LARGE", 70, 14);
 #endif
 #if MT_HAVE_Recv_c
-MT_THUNK_PMPI(MPI_Recv_c, 57, 14);
+MT_THUNK_PMPI(MPI_Recv_c, 65, 14);
 #endif
 
 #if MT_HAVE_Sendrecv
-MT_THUNK_PMPI(MPI_Sendrecv, 63, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv", "MPI_SENDRECV", 65, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08", "MPI_SENDRECV_F08", 66, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts", "MPI_SENDRECV_F08TS", 67, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08_large", "MPI_SENDRECV_F08_LARGE", 68, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large", "MPI_SENDRECV_F08TS_LARGE", 69, 15);
+MT_THUNK_PMPI(MPI_Sendrecv, 72, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv", "MPI_SENDRECV", 74, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08", "MPI_SENDRECV_F08", 75, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts", "MPI_SENDRECV_F08TS", 76, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_large", "MPI_SENDRECV_F08_LARGE", 77, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large", "MPI_SENDRECV_F08TS_LARGE", 78, 15);
 #endif
 #if MT_HAVE_Sendrecv_c
-MT_THUNK_PMPI(MPI_Sendrecv_c, 64, 15);
+MT_THUNK_PMPI(MPI_Sendrecv_c, 73, 15);
 #endif
 
 #if MT_HAVE_Sendrecv_replace
-MT_THUNK_PMPI(MPI_Sendrecv_replace, 70, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace", "MPI_SENDRECV_REPLACE", 72, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08", "MPI_SENDRECV_REPLACE_F08", 73, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts", "MPI_SENDRECV_REPLACE_F08TS", 74, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large", "MPI_SENDRECV_REPLACE_F08_LARGE", 75, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large", "MPI_SENDRECV_REPLACE_F08TS_LARGE", 76, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace, 80, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace", "MPI_SENDRECV_REPLACE", 82, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08", "MPI_SENDRECV_REPLACE_F08", 83, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts", "MPI_SENDRECV_REPLACE_F08TS", 84, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large", "MPI_SENDRECV_REPLACE_F08_LARGE", 85, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large", "MPI_SENDRECV_REPLACE_F08TS_LARGE", 86, 16);
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 71, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 81, 16);
 #endif
 
 #if MT_HAVE_Isend
-MT_THUNK_PMPI(MPI_Isend, 77, 20);
-MT_THUNK_FORTRAN("mpi_isend", "MPI_ISEND", 79, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08", "MPI_ISEND_F08", 80, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts", "MPI_ISEND_F08TS", 81, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08_large", "MPI_ISEND_F08_LARGE", 82, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts_large", "MPI_ISEND_F08TS_LARGE", 83, 20);
+MT_THUNK_PMPI(MPI_Isend, 88, 20);
+MT_THUNK_FORTRAN("mpi_isend", "MPI_ISEND", 90, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08", "MPI_ISEND_F08", 91, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts", "MPI_ISEND_F08TS", 92, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_large", "MPI_ISEND_F08_LARGE", 93, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_large", "MPI_ISEND_F08TS_LARGE", 94, 20);
 #endif
 #if MT_HAVE_Isend_c
-MT_THUNK_PMPI(MPI_Isend_c, 78, 20);
+MT_THUNK_PMPI(MPI_Isend_c, 89, 20);
 #endif
 
 #if MT_HAVE_Ibsend
-MT_THUNK_PMPI(MPI_Ibsend, 84, 21);
-MT_THUNK_FORTRAN("mpi_ibsend", "MPI_IBSEND", 86, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08", "MPI_IBSEND_F08", 87, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts", "MPI_IBSEND_F08TS", 88, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08_large", "MPI_IBSEND_F08_LARGE", 89, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large", "MPI_IBSEND_F08TS_LARGE", 90, 21);
+MT_THUNK_PMPI(MPI_Ibsend, 96, 21);
+MT_THUNK_FORTRAN("mpi_ibsend", "MPI_IBSEND", 98, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08", "MPI_IBSEND_F08", 99, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts", "MPI_IBSEND_F08TS", 100, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_large", "MPI_IBSEND_F08_LARGE", 101, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large", "MPI_IBSEND_F08TS_LARGE", 102, 21);
 #endif
 #if MT_HAVE_Ibsend_c
-MT_THUNK_PMPI(MPI_Ibsend_c, 85, 21);
+MT_THUNK_PMPI(MPI_Ibsend_c, 97, 21);
 #endif
 
 #if MT_HAVE_Issend
-MT_THUNK_PMPI(MPI_Issend, 91, 22);
-MT_THUNK_FORTRAN("mpi_issend", "MPI_ISSEND", 93, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08", "MPI_ISSEND_F08", 94, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts", "MPI_ISSEND_F08TS", 95, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08_large", "MPI_ISSEND_F08_LARGE", 96, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts_large", "MPI_ISSEND_F08TS_LARGE", 97, 22);
+MT_THUNK_PMPI(MPI_Issend, 104, 22);
+MT_THUNK_FORTRAN("mpi_issend", "MPI_ISSEND", 106, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08", "MPI_ISSEND_F08", 107, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts", "MPI_ISSEND_F08TS", 108, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_large", "MPI_ISSEND_F08_LARGE", 109, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_large", "MPI_ISSEND_F08TS_LARGE", 110, 22);
 #endif
 #if MT_HAVE_Issend_c
-MT_THUNK_PMPI(MPI_Issend_c, 92, 22);
+MT_THUNK_PMPI(MPI_Issend_c, 105, 22);
 #endif
 
 #if MT_HAVE_Irsend
-MT_THUNK_PMPI(MPI_Irsend, 98, 23);
-MT_THUNK_FORTRAN("mpi_irsend", "MPI_IRSEND", 100, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08", "MPI_IRSEND_F08", 101, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts", "MPI_IRSEND_F08TS", 102, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08_large", "MPI_IRSEND_F08_LARGE", 103, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts_large", "MPI_IRSEND_F08TS_LARGE", 104, 23);
+MT_THUNK_PMPI(MPI_Irsend, 112, 23);
+MT_THUNK_FORTRAN("mpi_irsend", "MPI_IRSEND", 114, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08", "MPI_IRSEND_F08", 115, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts", "MPI_IRSEND_F08TS", 116, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_large", "MPI_IRSEND_F08_LARGE", 117, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_large", "MPI_IRSEND_F08TS_LARGE", 118, 23);
 #endif
 #if MT_HAVE_Irsend_c
-MT_THUNK_PMPI(MPI_Irsend_c, 99, 23);
+MT_THUNK_PMPI(MPI_Irsend_c, 113, 23);
 #endif
 
 #if MT_HAVE_Irecv
-MT_THUNK_PMPI(MPI_Irecv, 105, 24);
-MT_THUNK_FORTRAN("mpi_irecv", "MPI_IRECV", 107, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08", "MPI_IRECV_F08", 108, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts", "MPI_IRECV_F08TS", 109, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08_large", "MPI_IRECV_F08_LARGE", 110, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts_large", "MPI_IRECV_F08TS_LARGE", 111, 24);
+MT_THUNK_PMPI(MPI_Irecv, 120, 24);
+MT_THUNK_FORTRAN("mpi_irecv", "MPI_IRECV", 122, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08", "MPI_IRECV_F08", 123, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts", "MPI_IRECV_F08TS", 124, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_large", "MPI_IRECV_F08_LARGE", 125, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_large", "MPI_IRECV_F08TS_LARGE", 126, 24);
 #endif
 #if MT_HAVE_Irecv_c
-MT_THUNK_PMPI(MPI_Irecv_c, 106, 24);
+MT_THUNK_PMPI(MPI_Irecv_c, 121, 24);
 #endif
 
 #if MT_HAVE_Isendrecv
-MT_THUNK_PMPI(MPI_Isendrecv, 112, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv", "MPI_ISENDRECV", 114, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08", "MPI_ISENDRECV_F08", 115, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts", "MPI_ISENDRECV_F08TS", 116, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08_large", "MPI_ISENDRECV_F08_LARGE", 117, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large", "MPI_ISENDRECV_F08TS_LARGE", 118, 25);
+MT_THUNK_PMPI(MPI_Isendrecv, 128, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv", "MPI_ISENDRECV", 130, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08", "MPI_ISENDRECV_F08", 131, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts", "MPI_ISENDRECV_F08TS", 132, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_large", "MPI_ISENDRECV_F08_LARGE", 133, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large", "MPI_ISENDRECV_F08TS_LARGE", 134, 25);
 #endif
 #if MT_HAVE_Isendrecv_c
-MT_THUNK_PMPI(MPI_Isendrecv_c, 113, 25);
+MT_THUNK_PMPI(MPI_Isendrecv_c, 129, 25);
 #endif
 
 #if MT_HAVE_Isendrecv_replace
-MT_THUNK_PMPI(MPI_Isendrecv_replace, 119, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace", "MPI_ISENDRECV_REPLACE", 121, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08", "MPI_ISENDRECV_REPLACE_F08", 122, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts", "MPI_ISENDRECV_REPLACE_F08TS", 123, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large", "MPI_ISENDRECV_REPLACE_F08_LARGE", 124, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large", "MPI_ISENDRECV_REPLACE_F08TS_LARGE", 125, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace, 136, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace", "MPI_ISENDRECV_REPLACE", 138, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08", "MPI_ISENDRECV_REPLACE_F08", 139, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts", "MPI_ISENDRECV_REPLACE_F08TS", 140, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large", "MPI_ISENDRECV_REPLACE_F08_LARGE", 141, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large", "MPI_ISENDRECV_REPLACE_F08TS_LARGE", 142, 26);
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 120, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 137, 26);
 #endif
 
 #if MT_HAVE_Send_init
-MT_THUNK_PMPI(MPI_Send_init, 126, 30);
-MT_THUNK_FORTRAN("mpi_send_init", "MPI_SEND_INIT", 128, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08", "MPI_SEND_INIT_F08", 129, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts", "MPI_SEND_INIT_F08TS", 130, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08_large", "MPI_SEND_INIT_F08_LARGE", 131, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts_large", "MPI_SEND_INIT_F08TS_LARGE", 132, 30);
+MT_THUNK_PMPI(MPI_Send_init, 144, 30);
+MT_THUNK_FORTRAN("mpi_send_init", "MPI_SEND_INIT", 146, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08", "MPI_SEND_INIT_F08", 147, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts", "MPI_SEND_INIT_F08TS", 148, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_large", "MPI_SEND_INIT_F08_LARGE", 149, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_large", "MPI_SEND_INIT_F08TS_LARGE", 150, 30);
 #endif
 #if MT_HAVE_Send_init_c
-MT_THUNK_PMPI(MPI_Send_init_c, 127, 30);
+MT_THUNK_PMPI(MPI_Send_init_c, 145, 30);
 #endif
 
 #if MT_HAVE_Bsend_init
-MT_THUNK_PMPI(MPI_Bsend_init, 133, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init", "MPI_BSEND_INIT", 135, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08", "MPI_BSEND_INIT_F08", 136, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts", "MPI_BSEND_INIT_F08TS", 137, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08_large", "MPI_BSEND_INIT_F08_LARGE", 138, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large", "MPI_BSEND_INIT_F08TS_LARGE", 139, 31);
+MT_THUNK_PMPI(MPI_Bsend_init, 152, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init", "MPI_BSEND_INIT", 154, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08", "MPI_BSEND_INIT_F08", 155, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts", "MPI_BSEND_INIT_F08TS", 156, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_large", "MPI_BSEND_INIT_F08_LARGE", 157, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large", "MPI_BSEND_INIT_F08TS_LARGE", 158, 31);
 #endif
 #if MT_HAVE_Bsend_init_c
-MT_THUNK_PMPI(MPI_Bsend_init_c, 134, 31);
+MT_THUNK_PMPI(MPI_Bsend_init_c, 153, 31);
 #endif
 
 #if MT_HAVE_Ssend_init
-MT_THUNK_PMPI(MPI_Ssend_init, 140, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init", "MPI_SSEND_INIT", 142, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08", "MPI_SSEND_INIT_F08", 143, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts", "MPI_SSEND_INIT_F08TS", 144, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08_large", "MPI_SSEND_INIT_F08_LARGE", 145, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large", "MPI_SSEND_INIT_F08TS_LARGE", 146, 32);
+MT_THUNK_PMPI(MPI_Ssend_init, 160, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init", "MPI_SSEND_INIT", 162, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08", "MPI_SSEND_INIT_F08", 163, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts", "MPI_SSEND_INIT_F08TS", 164, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_large", "MPI_SSEND_INIT_F08_LARGE", 165, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large", "MPI_SSEND_INIT_F08TS_LARGE", 166, 32);
 #endif
 #if MT_HAVE_Ssend_init_c
-MT_THUNK_PMPI(MPI_Ssend_init_c, 141, 32);
+MT_THUNK_PMPI(MPI_Ssend_init_c, 161, 32);
 #endif
 
 #if MT_HAVE_Rsend_init
-MT_THUNK_PMPI(MPI_Rsend_init, 147, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init", "MPI_RSEND_INIT", 149, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08", "MPI_RSEND_INIT_F08", 150, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts", "MPI_RSEND_INIT_F08TS", 151, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08_large", "MPI_RSEND_INIT_F08_LARGE", 152, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large", "MPI_RSEND_INIT_F08TS_LARGE", 153, 33);
+MT_THUNK_PMPI(MPI_Rsend_init, 168, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init", "MPI_RSEND_INIT", 170, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08", "MPI_RSEND_INIT_F08", 171, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts", "MPI_RSEND_INIT_F08TS", 172, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_large", "MPI_RSEND_INIT_F08_LARGE", 173, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large", "MPI_RSEND_INIT_F08TS_LARGE", 174, 33);
 #endif
 #if MT_HAVE_Rsend_init_c
-MT_THUNK_PMPI(MPI_Rsend_init_c, 148, 33);
+MT_THUNK_PMPI(MPI_Rsend_init_c, 169, 33);
 #endif
 
 #if MT_HAVE_Recv_init
-MT_THUNK_PMPI(MPI_Recv_init, 154, 34);
-MT_THUNK_FORTRAN("mpi_recv_init", "MPI_RECV_INIT", 156, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08", "MPI_RECV_INIT_F08", 157, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts", "MPI_RECV_INIT_F08TS", 158, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08_large", "MPI_RECV_INIT_F08_LARGE", 159, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large", "MPI_RECV_INIT_F08TS_LARGE", 160, 34);
+MT_THUNK_PMPI(MPI_Recv_init, 176, 34);
+MT_THUNK_FORTRAN("mpi_recv_init", "MPI_RECV_INIT", 178, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08", "MPI_RECV_INIT_F08", 179, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts", "MPI_RECV_INIT_F08TS", 180, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_large", "MPI_RECV_INIT_F08_LARGE", 181, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large", "MPI_RECV_INIT_F08TS_LARGE", 182, 34);
 #endif
 #if MT_HAVE_Recv_init_c
-MT_THUNK_PMPI(MPI_Recv_init_c, 155, 34);
+MT_THUNK_PMPI(MPI_Recv_init_c, 177, 34);
 #endif
 
 #if MT_HAVE_Start
-MT_THUNK_PMPI(MPI_Start, 161, 35);
-MT_THUNK_FORTRAN("mpi_start", "MPI_START", 163, 35);
-MT_THUNK_FORTRAN("mpi_start_f08", "MPI_START_F08", 164, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts", "MPI_START_F08TS", 165, 35);
-MT_THUNK_FORTRAN("mpi_start_f08_large", "MPI_START_F08_LARGE", 166, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts_large", "MPI_START_F08TS_LARGE", 167, 35);
+MT_THUNK_PMPI(MPI_Start, 184, 35);
+MT_THUNK_FORTRAN("mpi_start", "MPI_START", 186, 35);
+MT_THUNK_FORTRAN("mpi_start_f08", "MPI_START_F08", 187, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts", "MPI_START_F08TS", 188, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_large", "MPI_START_F08_LARGE", 189, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_large", "MPI_START_F08TS_LARGE", 190, 35);
 #endif
 
 #if MT_HAVE_Startall
-MT_THUNK_PMPI(MPI_Startall, 168, 36);
-MT_THUNK_FORTRAN("mpi_startall", "MPI_STARTALL", 170, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08", "MPI_STARTALL_F08", 171, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts", "MPI_STARTALL_F08TS", 172, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08_large", "MPI_STARTALL_F08_LARGE", 173, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts_large", "MPI_STARTALL_F08TS_LARGE", 174, 36);
+MT_THUNK_PMPI(MPI_Startall, 192, 36);
+MT_THUNK_FORTRAN("mpi_startall", "MPI_STARTALL", 194, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08", "MPI_STARTALL_F08", 195, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts", "MPI_STARTALL_F08TS", 196, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_large", "MPI_STARTALL_F08_LARGE", 197, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_large", "MPI_STARTALL_F08TS_LARGE", 198, 36);
 #endif
 
 #if MT_HAVE_Probe
-MT_THUNK_PMPI(MPI_Probe, 175, 40);
-MT_THUNK_FORTRAN("mpi_probe", "MPI_PROBE", 177, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08", "MPI_PROBE_F08", 178, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts", "MPI_PROBE_F08TS", 179, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08_large", "MPI_PROBE_F08_LARGE", 180, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts_large", "MPI_PROBE_F08TS_LARGE", 181, 40);
+MT_THUNK_PMPI(MPI_Probe, 200, 40);
+MT_THUNK_FORTRAN("mpi_probe", "MPI_PROBE", 202, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08", "MPI_PROBE_F08", 203, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts", "MPI_PROBE_F08TS", 204, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_large", "MPI_PROBE_F08_LARGE", 205, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_large", "MPI_PROBE_F08TS_LARGE", 206, 40);
 #endif
 
 #if MT_HAVE_Iprobe
-MT_THUNK_PMPI(MPI_Iprobe, 182, 41);
-MT_THUNK_FORTRAN("mpi_iprobe", "MPI_IPROBE", 184, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08", "MPI_IPROBE_F08", 185, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts", "MPI_IPROBE_F08TS", 186, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08_large", "MPI_IPROBE_F08_LARGE", 187, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large", "MPI_IPROBE_F08TS_LARGE", 188, 41);
+MT_THUNK_PMPI(MPI_Iprobe, 208, 41);
+MT_THUNK_FORTRAN("mpi_iprobe", "MPI_IPROBE", 210, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08", "MPI_IPROBE_F08", 211, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts", "MPI_IPROBE_F08TS", 212, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_large", "MPI_IPROBE_F08_LARGE", 213, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large", "MPI_IPROBE_F08TS_LARGE", 214, 41);
 #endif
 
 #if MT_HAVE_Mprobe
-MT_THUNK_PMPI(MPI_Mprobe, 189, 42);
-MT_THUNK_FORTRAN("mpi_mprobe", "MPI_MPROBE", 191, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08", "MPI_MPROBE_F08", 192, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts", "MPI_MPROBE_F08TS", 193, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08_large", "MPI_MPROBE_F08_LARGE", 194, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large", "MPI_MPROBE_F08TS_LARGE", 195, 42);
+MT_THUNK_PMPI(MPI_Mprobe, 216, 42);
+MT_THUNK_FORTRAN("mpi_mprobe", "MPI_MPROBE", 218, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08", "MPI_MPROBE_F08", 219, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts", "MPI_MPROBE_F08TS", 220, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_large", "MPI_MPROBE_F08_LARGE", 221, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large", "MPI_MPROBE_F08TS_LARGE", 222, 42);
 #endif
 
 #if MT_HAVE_Improbe
-MT_THUNK_PMPI(MPI_Improbe, 196, 43);
-MT_THUNK_FORTRAN("mpi_improbe", "MPI_IMPROBE", 198, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08", "MPI_IMPROBE_F08", 199, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts", "MPI_IMPROBE_F08TS", 200, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08_large", "MPI_IMPROBE_F08_LARGE", 201, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts_large", "MPI_IMPROBE_F08TS_LARGE", 202, 43);
+MT_THUNK_PMPI(MPI_Improbe, 224, 43);
+MT_THUNK_FORTRAN("mpi_improbe", "MPI_IMPROBE", 226, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08", "MPI_IMPROBE_F08", 227, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts", "MPI_IMPROBE_F08TS", 228, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_large", "MPI_IMPROBE_F08_LARGE", 229, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_large", "MPI_IMPROBE_F08TS_LARGE", 230, 43);
 #endif
 
 #if MT_HAVE_Mrecv
-MT_THUNK_PMPI(MPI_Mrecv, 203, 44);
-MT_THUNK_FORTRAN("mpi_mrecv", "MPI_MRECV", 205, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08", "MPI_MRECV_F08", 206, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts", "MPI_MRECV_F08TS", 207, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08_large", "MPI_MRECV_F08_LARGE", 208, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large", "MPI_MRECV_F08TS_LARGE", 209, 44);
+MT_THUNK_PMPI(MPI_Mrecv, 232, 44);
+MT_THUNK_FORTRAN("mpi_mrecv", "MPI_MRECV", 234, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08", "MPI_MRECV_F08", 235, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts", "MPI_MRECV_F08TS", 236, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_large", "MPI_MRECV_F08_LARGE", 237, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large", "MPI_MRECV_F08TS_LARGE", 238, 44);
 #endif
 #if MT_HAVE_Mrecv_c
-MT_THUNK_PMPI(MPI_Mrecv_c, 204, 44);
+MT_THUNK_PMPI(MPI_Mrecv_c, 233, 44);
 #endif
 
 #if MT_HAVE_Imrecv
-MT_THUNK_PMPI(MPI_Imrecv, 210, 45);
-MT_THUNK_FORTRAN("mpi_imrecv", "MPI_IMRECV", 212, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08", "MPI_IMRECV_F08", 213, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts", "MPI_IMRECV_F08TS", 214, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08_large", "MPI_IMRECV_F08_LARGE", 215, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large", "MPI_IMRECV_F08TS_LARGE", 216, 45);
+MT_THUNK_PMPI(MPI_Imrecv, 240, 45);
+MT_THUNK_FORTRAN("mpi_imrecv", "MPI_IMRECV", 242, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08", "MPI_IMRECV_F08", 243, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts", "MPI_IMRECV_F08TS", 244, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_large", "MPI_IMRECV_F08_LARGE", 245, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large", "MPI_IMRECV_F08TS_LARGE", 246, 45);
 #endif
 #if MT_HAVE_Imrecv_c
-MT_THUNK_PMPI(MPI_Imrecv_c, 211, 45);
+MT_THUNK_PMPI(MPI_Imrecv_c, 241, 45);
 #endif
 
 #if MT_HAVE_Wait
-MT_THUNK_PMPI(MPI_Wait, 217, 50);
-MT_THUNK_FORTRAN("mpi_wait", "MPI_WAIT", 219, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08", "MPI_WAIT_F08", 220, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts", "MPI_WAIT_F08TS", 221, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08_large", "MPI_WAIT_F08_LARGE", 222, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts_large", "MPI_WAIT_F08TS_LARGE", 223, 50);
+MT_THUNK_PMPI(MPI_Wait, 248, 50);
+MT_THUNK_FORTRAN("mpi_wait", "MPI_WAIT", 250, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08", "MPI_WAIT_F08", 251, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts", "MPI_WAIT_F08TS", 252, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_large", "MPI_WAIT_F08_LARGE", 253, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_large", "MPI_WAIT_F08TS_LARGE", 254, 50);
 #endif
 
 #if MT_HAVE_Waitall
-MT_THUNK_PMPI(MPI_Waitall, 224, 51);
-MT_THUNK_FORTRAN("mpi_waitall", "MPI_WAITALL", 226, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08", "MPI_WAITALL_F08", 227, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts", "MPI_WAITALL_F08TS", 228, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08_large", "MPI_WAITALL_F08_LARGE", 229, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts_large", "MPI_WAITALL_F08TS_LARGE", 230, 51);
+MT_THUNK_PMPI(MPI_Waitall, 256, 51);
+MT_THUNK_FORTRAN("mpi_waitall", "MPI_WAITALL", 258, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08", "MPI_WAITALL_F08", 259, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts", "MPI_WAITALL_F08TS", 260, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_large", "MPI_WAITALL_F08_LARGE", 261, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_large", "MPI_WAITALL_F08TS_LARGE", 262, 51);
 #endif
 
 #if MT_HAVE_Waitany
-MT_THUNK_PMPI(MPI_Waitany, 231, 52);
-MT_THUNK_FORTRAN("mpi_waitany", "MPI_WAITANY", 233, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08", "MPI_WAITANY_F08", 234, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts", "MPI_WAITANY_F08TS", 235, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08_large", "MPI_WAITANY_F08_LARGE", 236, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts_large", "MPI_WAITANY_F08TS_LARGE", 237, 52);
+MT_THUNK_PMPI(MPI_Waitany, 264, 52);
+MT_THUNK_FORTRAN("mpi_waitany", "MPI_WAITANY", 266, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08", "MPI_WAITANY_F08", 267, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts", "MPI_WAITANY_F08TS", 268, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_large", "MPI_WAITANY_F08_LARGE", 269, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_large", "MPI_WAITANY_F08TS_LARGE", 270, 52);
 #endif
 
 #if MT_HAVE_Waitsome
-MT_THUNK_PMPI(MPI_Waitsome, 238, 53);
-MT_THUNK_FORTRAN("mpi_waitsome", "MPI_WAITSOME", 240, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08", "MPI_WAITSOME_F08", 241, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts", "MPI_WAITSOME_F08TS", 242, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08_large", "MPI_WAITSOME_F08_LARGE", 243, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large", "MPI_WAITSOME_F08TS_LARGE", 244, 53);
+MT_THUNK_PMPI(MPI_Waitsome, 272, 53);
+MT_THUNK_FORTRAN("mpi_waitsome", "MPI_WAITSOME", 274, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08", "MPI_WAITSOME_F08", 275, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts", "MPI_WAITSOME_F08TS", 276, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_large", "MPI_WAITSOME_F08_LARGE", 277, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large", "MPI_WAITSOME_F08TS_LARGE", 278, 53);
 #endif
 
 #if MT_HAVE_Test
-MT_THUNK_PMPI(MPI_Test, 245, 54);
-MT_THUNK_FORTRAN("mpi_test", "MPI_TEST", 247, 54);
-MT_THUNK_FORTRAN("mpi_test_f08", "MPI_TEST_F08", 248, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts", "MPI_TEST_F08TS", 249, 54);
-MT_THUNK_FORTRAN("mpi_test_f08_large", "MPI_TEST_F08_LARGE", 250, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts_large", "MPI_TEST_F08TS_LARGE", 251, 54);
+MT_THUNK_PMPI(MPI_Test, 280, 54);
+MT_THUNK_FORTRAN("mpi_test", "MPI_TEST", 282, 54);
+MT_THUNK_FORTRAN("mpi_test_f08", "MPI_TEST_F08", 283, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts", "MPI_TEST_F08TS", 284, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_large", "MPI_TEST_F08_LARGE", 285, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_large", "MPI_TEST_F08TS_LARGE", 286, 54);
 #endif
 
 #if MT_HAVE_Testall
-MT_THUNK_PMPI(MPI_Testall, 252, 55);
-MT_THUNK_FORTRAN("mpi_testall", "MPI_TESTALL", 254, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08", "MPI_TESTALL_F08", 255, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts", "MPI_TESTALL_F08TS", 256, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08_large", "MPI_TESTALL_F08_LARGE", 257, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts_large", "MPI_TESTALL_F08TS_LARGE", 258, 55);
+MT_THUNK_PMPI(MPI_Testall, 288, 55);
+MT_THUNK_FORTRAN("mpi_testall", "MPI_TESTALL", 290, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08", "MPI_TESTALL_F08", 291, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts", "MPI_TESTALL_F08TS", 292, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_large", "MPI_TESTALL_F08_LARGE", 293, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_large", "MPI_TESTALL_F08TS_LARGE", 294, 55);
 #endif
 
 #if MT_HAVE_Testany
-MT_THUNK_PMPI(MPI_Testany, 259, 56);
-MT_THUNK_FORTRAN("mpi_testany", "MPI_TESTANY", 261, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08", "MPI_TESTANY_F08", 262, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts", "MPI_TESTANY_F08TS", 263, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08_large", "MPI_TESTANY_F08_LARGE", 264, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts_large", "MPI_TESTANY_F08TS_LARGE", 265, 56);
+MT_THUNK_PMPI(MPI_Testany, 296, 56);
+MT_THUNK_FORTRAN("mpi_testany", "MPI_TESTANY", 298, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08", "MPI_TESTANY_F08", 299, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts", "MPI_TESTANY_F08TS", 300, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_large", "MPI_TESTANY_F08_LARGE", 301, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_large", "MPI_TESTANY_F08TS_LARGE", 302, 56);
 #endif
 
 #if MT_HAVE_Testsome
-MT_THUNK_PMPI(MPI_Testsome, 266, 57);
-MT_THUNK_FORTRAN("mpi_testsome", "MPI_TESTSOME", 268, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08", "MPI_TESTSOME_F08", 269, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts", "MPI_TESTSOME_F08TS", 270, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08_large", "MPI_TESTSOME_F08_LARGE", 271, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts_large", "MPI_TESTSOME_F08TS_LARGE", 272, 57);
+MT_THUNK_PMPI(MPI_Testsome, 304, 57);
+MT_THUNK_FORTRAN("mpi_testsome", "MPI_TESTSOME", 306, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08", "MPI_TESTSOME_F08", 307, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts", "MPI_TESTSOME_F08TS", 308, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_large", "MPI_TESTSOME_F08_LARGE", 309, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_large", "MPI_TESTSOME_F08TS_LARGE", 310, 57);
 #endif
 
 #if MT_HAVE_Request_free
-MT_THUNK_PMPI(MPI_Request_free, 273, 58);
-MT_THUNK_FORTRAN("mpi_request_free", "MPI_REQUEST_FREE", 275, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08", "MPI_REQUEST_FREE_F08", 276, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts", "MPI_REQUEST_FREE_F08TS", 277, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08_large", "MPI_REQUEST_FREE_F08_LARGE", 278, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts_large", "MPI_REQUEST_FREE_F08TS_LARGE", 279, 58);
+MT_THUNK_PMPI(MPI_Request_free, 312, 58);
+MT_THUNK_FORTRAN("mpi_request_free", "MPI_REQUEST_FREE", 314, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08", "MPI_REQUEST_FREE_F08", 315, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts", "MPI_REQUEST_FREE_F08TS", 316, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_large", "MPI_REQUEST_FREE_F08_LARGE", 317, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_large", "MPI_REQUEST_FREE_F08TS_LARGE", 318, 58);
 #endif
 
 #if MT_HAVE_Request_get_status
-MT_THUNK_PMPI(MPI_Request_get_status, 280, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status", "MPI_REQUEST_GET_STATUS", 282, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08", "MPI_REQUEST_GET_STATUS_F08", 283, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts", "MPI_REQUEST_GET_STATUS_F08TS", 284, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08_large", "MPI_REQUEST_GET_STATUS_F08_LARGE", 285, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large", "MPI_REQUEST_GET_STATUS_F08TS_LARGE", 286, 59);
+MT_THUNK_PMPI(MPI_Request_get_status, 320, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status", "MPI_REQUEST_GET_STATUS", 322, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08", "MPI_REQUEST_GET_STATUS_F08", 323, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts", "MPI_REQUEST_GET_STATUS_F08TS", 324, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_large", "MPI_REQUEST_GET_STATUS_F08_LARGE", 325, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large", "MPI_REQUEST_GET_STATUS_F08TS_LARGE", 326, 59);
 #endif
 
 #if MT_HAVE_Cancel
-MT_THUNK_PMPI(MPI_Cancel, 287, 60);
-MT_THUNK_FORTRAN("mpi_cancel", "MPI_CANCEL", 289, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08", "MPI_CANCEL_F08", 290, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts", "MPI_CANCEL_F08TS", 291, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08_large", "MPI_CANCEL_F08_LARGE", 292, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts_large", "MPI_CANCEL_F08TS_LARGE", 293, 60);
+MT_THUNK_PMPI(MPI_Cancel, 328, 60);
+MT_THUNK_FORTRAN("mpi_cancel", "MPI_CANCEL", 330, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08", "MPI_CANCEL_F08", 331, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts", "MPI_CANCEL_F08TS", 332, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_large", "MPI_CANCEL_F08_LARGE", 333, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_large", "MPI_CANCEL_F08TS_LARGE", 334, 60);
 #endif
 
 #if MT_HAVE_Barrier
-MT_THUNK_PMPI(MPI_Barrier, 294, 70);
-MT_THUNK_FORTRAN("mpi_barrier", "MPI_BARRIER", 296, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08", "MPI_BARRIER_F08", 297, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts", "MPI_BARRIER_F08TS", 298, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08_large", "MPI_BARRIER_F08_LARGE", 299, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts_large", "MPI_BARRIER_F08TS_LARGE", 300, 70);
+MT_THUNK_PMPI(MPI_Barrier, 336, 70);
+MT_THUNK_FORTRAN("mpi_barrier", "MPI_BARRIER", 338, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08", "MPI_BARRIER_F08", 339, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts", "MPI_BARRIER_F08TS", 340, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_large", "MPI_BARRIER_F08_LARGE", 341, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_large", "MPI_BARRIER_F08TS_LARGE", 342, 70);
 #endif
 
 #if MT_HAVE_Bcast
-MT_THUNK_PMPI(MPI_Bcast, 301, 71);
-MT_THUNK_FORTRAN("mpi_bcast", "MPI_BCAST", 303, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08", "MPI_BCAST_F08", 304, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts", "MPI_BCAST_F08TS", 305, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08_large", "MPI_BCAST_F08_LARGE", 306, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts_large", "MPI_BCAST_F08TS_LARGE", 307, 71);
+MT_THUNK_PMPI(MPI_Bcast, 344, 71);
+MT_THUNK_FORTRAN("mpi_bcast", "MPI_BCAST", 346, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08", "MPI_BCAST_F08", 347, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts", "MPI_BCAST_F08TS", 348, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_large", "MPI_BCAST_F08_LARGE", 349, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_large", "MPI_BCAST_F08TS_LARGE", 350, 71);
 #endif
 #if MT_HAVE_Bcast_c
-MT_THUNK_PMPI(MPI_Bcast_c, 302, 71);
+MT_THUNK_PMPI(MPI_Bcast_c, 345, 71);
 #endif
 
 #if MT_HAVE_Gather
-MT_THUNK_PMPI(MPI_Gather, 308, 72);
-MT_THUNK_FORTRAN("mpi_gather", "MPI_GATHER", 310, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08", "MPI_GATHER_F08", 311, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts", "MPI_GATHER_F08TS", 312, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08_large", "MPI_GATHER_F08_LARGE", 313, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts_large", "MPI_GATHER_F08TS_LARGE", 314, 72);
+MT_THUNK_PMPI(MPI_Gather, 352, 72);
+MT_THUNK_FORTRAN("mpi_gather", "MPI_GATHER", 354, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08", "MPI_GATHER_F08", 355, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts", "MPI_GATHER_F08TS", 356, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_large", "MPI_GATHER_F08_LARGE", 357, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_large", "MPI_GATHER_F08TS_LARGE", 358, 72);
 #endif
 #if MT_HAVE_Gather_c
-MT_THUNK_PMPI(MPI_Gather_c, 309, 72);
+MT_THUNK_PMPI(MPI_Gather_c, 353, 72);
 #endif
 
 #if MT_HAVE_Gatherv
-MT_THUNK_PMPI(MPI_Gatherv, 315, 73);
-MT_THUNK_FORTRAN("mpi_gatherv", "MPI_GATHERV", 317, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08", "MPI_GATHERV_F08", 318, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts", "MPI_GATHERV_F08TS", 319, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08_large", "MPI_GATHERV_F08_LARGE", 320, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large", "MPI_GATHERV_F08TS_LARGE", 321, 73);
+MT_THUNK_PMPI(MPI_Gatherv, 360, 73);
+MT_THUNK_FORTRAN("mpi_gatherv", "MPI_GATHERV", 362, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08", "MPI_GATHERV_F08", 363, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts", "MPI_GATHERV_F08TS", 364, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_large", "MPI_GATHERV_F08_LARGE", 365, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large", "MPI_GATHERV_F08TS_LARGE", 366, 73);
 #endif
 #if MT_HAVE_Gatherv_c
-MT_THUNK_PMPI(MPI_Gatherv_c, 316, 73);
+MT_THUNK_PMPI(MPI_Gatherv_c, 361, 73);
 #endif
 
 #if MT_HAVE_Scatter
-MT_THUNK_PMPI(MPI_Scatter, 322, 74);
-MT_THUNK_FORTRAN("mpi_scatter", "MPI_SCATTER", 324, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08", "MPI_SCATTER_F08", 325, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts", "MPI_SCATTER_F08TS", 326, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08_large", "MPI_SCATTER_F08_LARGE", 327, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts_large", "MPI_SCATTER_F08TS_LARGE", 328, 74);
+MT_THUNK_PMPI(MPI_Scatter, 368, 74);
+MT_THUNK_FORTRAN("mpi_scatter", "MPI_SCATTER", 370, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08", "MPI_SCATTER_F08", 371, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts", "MPI_SCATTER_F08TS", 372, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_large", "MPI_SCATTER_F08_LARGE", 373, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_large", "MPI_SCATTER_F08TS_LARGE", 374, 74);
 #endif
 #if MT_HAVE_Scatter_c
-MT_THUNK_PMPI(MPI_Scatter_c, 323, 74);
+MT_THUNK_PMPI(MPI_Scatter_c, 369, 74);
 #endif
 
 #if MT_HAVE_Scatterv
-MT_THUNK_PMPI(MPI_Scatterv, 329, 75);
-MT_THUNK_FORTRAN("mpi_scatterv", "MPI_SCATTERV", 331, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08", "MPI_SCATTERV_F08", 332, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts", "MPI_SCATTERV_F08TS", 333, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08_large", "MPI_SCATTERV_F08_LARGE", 334, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large", "MPI_SCATTERV_F08TS_LARGE", 335, 75);
+MT_THUNK_PMPI(MPI_Scatterv, 376, 75);
+MT_THUNK_FORTRAN("mpi_scatterv", "MPI_SCATTERV", 378, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08", "MPI_SCATTERV_F08", 379, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts", "MPI_SCATTERV_F08TS", 380, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_large", "MPI_SCATTERV_F08_LARGE", 381, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large", "MPI_SCATTERV_F08TS_LARGE", 382, 75);
 #endif
 #if MT_HAVE_Scatterv_c
-MT_THUNK_PMPI(MPI_Scatterv_c, 330, 75);
+MT_THUNK_PMPI(MPI_Scatterv_c, 377, 75);
 #endif
 
 #if MT_HAVE_Allgather
-MT_THUNK_PMPI(MPI_Allgather, 336, 76);
-MT_THUNK_FORTRAN("mpi_allgather", "MPI_ALLGATHER", 338, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08", "MPI_ALLGATHER_F08", 339, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts", "MPI_ALLGATHER_F08TS", 340, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08_large", "MPI_ALLGATHER_F08_LARGE", 341, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts_large", "MPI_ALLGATHER_F08TS_LARGE", 342, 76);
+MT_THUNK_PMPI(MPI_Allgather, 384, 76);
+MT_THUNK_FORTRAN("mpi_allgather", "MPI_ALLGATHER", 386, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08", "MPI_ALLGATHER_F08", 387, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts", "MPI_ALLGATHER_F08TS", 388, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_large", "MPI_ALLGATHER_F08_LARGE", 389, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_large", "MPI_ALLGATHER_F08TS_LARGE", 390, 76);
 #endif
 #if MT_HAVE_Allgather_c
-MT_THUNK_PMPI(MPI_Allgather_c, 337, 76);
+MT_THUNK_PMPI(MPI_Allgather_c, 385, 76);
 #endif
 
 #if MT_HAVE_Allgatherv
-MT_THUNK_PMPI(MPI_Allgatherv, 343, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv", "MPI_ALLGATHERV", 345, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08", "MPI_ALLGATHERV_F08", 346, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts", "MPI_ALLGATHERV_F08TS", 347, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08_large", "MPI_ALLGATHERV_F08_LARGE", 348, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large", "MPI_ALLGATHERV_F08TS_LARGE", 349, 77);
+MT_THUNK_PMPI(MPI_Allgatherv, 392, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv", "MPI_ALLGATHERV", 394, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08", "MPI_ALLGATHERV_F08", 395, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts", "MPI_ALLGATHERV_F08TS", 396, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_large", "MPI_ALLGATHERV_F08_LARGE", 397, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large", "MPI_ALLGATHERV_F08TS_LARGE", 398, 77);
 #endif
 #if MT_HAVE_Allgatherv_c
-MT_THUNK_PMPI(MPI_Allgatherv_c, 344, 77);
+MT_THUNK_PMPI(MPI_Allgatherv_c, 393, 77);
 #endif
 
 #if MT_HAVE_Alltoall
-MT_THUNK_PMPI(MPI_Alltoall, 350, 78);
-MT_THUNK_FORTRAN("mpi_alltoall", "MPI_ALLTOALL", 352, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08", "MPI_ALLTOALL_F08", 353, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts", "MPI_ALLTOALL_F08TS", 354, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08_large", "MPI_ALLTOALL_F08_LARGE", 355, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large", "MPI_ALLTOALL_F08TS_LARGE", 356, 78);
+MT_THUNK_PMPI(MPI_Alltoall, 400, 78);
+MT_THUNK_FORTRAN("mpi_alltoall", "MPI_ALLTOALL", 402, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08", "MPI_ALLTOALL_F08", 403, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts", "MPI_ALLTOALL_F08TS", 404, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_large", "MPI_ALLTOALL_F08_LARGE", 405, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large", "MPI_ALLTOALL_F08TS_LARGE", 406, 78);
 #endif
 #if MT_HAVE_Alltoall_c
-MT_THUNK_PMPI(MPI_Alltoall_c, 351, 78);
+MT_THUNK_PMPI(MPI_Alltoall_c, 401, 78);
 #endif
 
 #if MT_HAVE_Alltoallv
-MT_THUNK_PMPI(MPI_Alltoallv, 357, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv", "MPI_ALLTOALLV", 359, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08", "MPI_ALLTOALLV_F08", 360, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts", "MPI_ALLTOALLV_F08TS", 361, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08_large", "MPI_ALLTOALLV_F08_LARGE", 362, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large", "MPI_ALLTOALLV_F08TS_LARGE", 363, 79);
+MT_THUNK_PMPI(MPI_Alltoallv, 408, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv", "MPI_ALLTOALLV", 410, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08", "MPI_ALLTOALLV_F08", 411, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts", "MPI_ALLTOALLV_F08TS", 412, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_large", "MPI_ALLTOALLV_F08_LARGE", 413, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large", "MPI_ALLTOALLV_F08TS_LARGE", 414, 79);
 #endif
 #if MT_HAVE_Alltoallv_c
-MT_THUNK_PMPI(MPI_Alltoallv_c, 358, 79);
+MT_THUNK_PMPI(MPI_Alltoallv_c, 409, 79);
 #endif
 
 #if MT_HAVE_Alltoallw
-MT_THUNK_PMPI(MPI_Alltoallw, 364, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw", "MPI_ALLTOALLW", 366, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08", "MPI_ALLTOALLW_F08", 367, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts", "MPI_ALLTOALLW_F08TS", 368, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08_large", "MPI_ALLTOALLW_F08_LARGE", 369, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large", "MPI_ALLTOALLW_F08TS_LARGE", 370, 80);
+MT_THUNK_PMPI(MPI_Alltoallw, 416, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw", "MPI_ALLTOALLW", 418, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08", "MPI_ALLTOALLW_F08", 419, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts", "MPI_ALLTOALLW_F08TS", 420, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_large", "MPI_ALLTOALLW_F08_LARGE", 421, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large", "MPI_ALLTOALLW_F08TS_LARGE", 422, 80);
 #endif
 #if MT_HAVE_Alltoallw_c
-MT_THUNK_PMPI(MPI_Alltoallw_c, 365, 80);
+MT_THUNK_PMPI(MPI_Alltoallw_c, 417, 80);
 #endif
 
 #if MT_HAVE_Reduce
-MT_THUNK_PMPI(MPI_Reduce, 371, 81);
-MT_THUNK_FORTRAN("mpi_reduce", "MPI_REDUCE", 373, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08", "MPI_REDUCE_F08", 374, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts", "MPI_REDUCE_F08TS", 375, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08_large", "MPI_REDUCE_F08_LARGE", 376, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts_large", "MPI_REDUCE_F08TS_LARGE", 377, 81);
+MT_THUNK_PMPI(MPI_Reduce, 424, 81);
+MT_THUNK_FORTRAN("mpi_reduce", "MPI_REDUCE", 426, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08", "MPI_REDUCE_F08", 427, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts", "MPI_REDUCE_F08TS", 428, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_large", "MPI_REDUCE_F08_LARGE", 429, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_large", "MPI_REDUCE_F08TS_LARGE", 430, 81);
 #endif
 #if MT_HAVE_Reduce_c
-MT_THUNK_PMPI(MPI_Reduce_c, 372, 81);
+MT_THUNK_PMPI(MPI_Reduce_c, 425, 81);
 #endif
 
 #if MT_HAVE_Allreduce
-MT_THUNK_PMPI(MPI_Allreduce, 378, 82);
-MT_THUNK_FORTRAN("mpi_allreduce", "MPI_ALLREDUCE", 380, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08", "MPI_ALLREDUCE_F08", 381, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts", "MPI_ALLREDUCE_F08TS", 382, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08_large", "MPI_ALLREDUCE_F08_LARGE", 383, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large", "MPI_ALLREDUCE_F08TS_LARGE", 384, 82);
+MT_THUNK_PMPI(MPI_Allreduce, 432, 82);
+MT_THUNK_FORTRAN("mpi_allreduce", "MPI_ALLREDUCE", 434, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08", "MPI_ALLREDUCE_F08", 435, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts", "MPI_ALLREDUCE_F08TS", 436, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_large", "MPI_ALLREDUCE_F08_LARGE", 437, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large", "MPI_ALLREDUCE_F08TS_LARGE", 438, 82);
 #endif
 #if MT_HAVE_Allreduce_c
-MT_THUNK_PMPI(MPI_Allreduce_c, 379, 82);
+MT_THUNK_PMPI(MPI_Allreduce_c, 433, 82);
 #endif
 
 #if MT_HAVE_Reduce_scatter
-MT_THUNK_PMPI(MPI_Reduce_scatter, 385, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter", "MPI_REDUCE_SCATTER", 387, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08", "MPI_REDUCE_SCATTER_F08", 388, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts", "MPI_REDUCE_SCATTER_F08TS", 389, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large", "MPI_REDUCE_SCATTER_F08_LARGE", 390, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large", "MPI_REDUCE_SCATTER_F08TS_LARGE", 391, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter, 440, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter", "MPI_REDUCE_SCATTER", 442, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08", "MPI_REDUCE_SCATTER_F08", 443, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts", "MPI_REDUCE_SCATTER_F08TS", 444, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large", "MPI_REDUCE_SCATTER_F08_LARGE", 445, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large", "MPI_REDUCE_SCATTER_F08TS_LARGE", 446, 83);
 #endif
 #if MT_HAVE_Reduce_scatter_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_c, 386, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter_c, 441, 83);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block
-MT_THUNK_PMPI(MPI_Reduce_scatter_block, 392, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block", "MPI_REDUCE_SCATTER_BLOCK", 394, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08", "MPI_REDUCE_SCATTER_BLOCK_F08", 395, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts", "MPI_REDUCE_SCATTER_BLOCK_F08TS", 396, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large", "MPI_REDUCE_SCATTER_BLOCK_F08_LARGE", 397, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_F08TS_LARGE", 398, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block, 448, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block", "MPI_REDUCE_SCATTER_BLOCK", 450, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08", "MPI_REDUCE_SCATTER_BLOCK_F08", 451, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts", "MPI_REDUCE_SCATTER_BLOCK_F08TS", 452, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large", "MPI_REDUCE_SCATTER_BLOCK_F08_LARGE", 453, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_F08TS_LARGE", 454, 84);
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 393, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 449, 84);
 #endif
 
 #if MT_HAVE_Scan
-MT_THUNK_PMPI(MPI_Scan, 399, 85);
-MT_THUNK_FORTRAN("mpi_scan", "MPI_SCAN", 401, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08", "MPI_SCAN_F08", 402, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts", "MPI_SCAN_F08TS", 403, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08_large", "MPI_SCAN_F08_LARGE", 404, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts_large", "MPI_SCAN_F08TS_LARGE", 405, 85);
+MT_THUNK_PMPI(MPI_Scan, 456, 85);
+MT_THUNK_FORTRAN("mpi_scan", "MPI_SCAN", 458, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08", "MPI_SCAN_F08", 459, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts", "MPI_SCAN_F08TS", 460, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_large", "MPI_SCAN_F08_LARGE", 461, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_large", "MPI_SCAN_F08TS_LARGE", 462, 85);
 #endif
 #if MT_HAVE_Scan_c
-MT_THUNK_PMPI(MPI_Scan_c, 400, 85);
+MT_THUNK_PMPI(MPI_Scan_c, 457, 85);
 #endif
 
 #if MT_HAVE_Exscan
-MT_THUNK_PMPI(MPI_Exscan, 406, 86);
-MT_THUNK_FORTRAN("mpi_exscan", "MPI_EXSCAN", 408, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08", "MPI_EXSCAN_F08", 409, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts", "MPI_EXSCAN_F08TS", 410, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08_large", "MPI_EXSCAN_F08_LARGE", 411, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts_large", "MPI_EXSCAN_F08TS_LARGE", 412, 86);
+MT_THUNK_PMPI(MPI_Exscan, 464, 86);
+MT_THUNK_FORTRAN("mpi_exscan", "MPI_EXSCAN", 466, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08", "MPI_EXSCAN_F08", 467, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts", "MPI_EXSCAN_F08TS", 468, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_large", "MPI_EXSCAN_F08_LARGE", 469, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_large", "MPI_EXSCAN_F08TS_LARGE", 470, 86);
 #endif
 #if MT_HAVE_Exscan_c
-MT_THUNK_PMPI(MPI_Exscan_c, 407, 86);
+MT_THUNK_PMPI(MPI_Exscan_c, 465, 86);
 #endif
 
 #if MT_HAVE_Neighbor_allgather
-MT_THUNK_PMPI(MPI_Neighbor_allgather, 413, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather", "MPI_NEIGHBOR_ALLGATHER", 415, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08", "MPI_NEIGHBOR_ALLGATHER_F08", 416, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts", "MPI_NEIGHBOR_ALLGATHER_F08TS", 417, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large", "MPI_NEIGHBOR_ALLGATHER_F08_LARGE", 418, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_F08TS_LARGE", 419, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather, 472, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather", "MPI_NEIGHBOR_ALLGATHER", 474, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08", "MPI_NEIGHBOR_ALLGATHER_F08", 475, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts", "MPI_NEIGHBOR_ALLGATHER_F08TS", 476, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large", "MPI_NEIGHBOR_ALLGATHER_F08_LARGE", 477, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_F08TS_LARGE", 478, 87);
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 414, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 473, 87);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 420, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", "MPI_NEIGHBOR_ALLGATHERV", 422, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08", "MPI_NEIGHBOR_ALLGATHERV_F08", 423, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts", "MPI_NEIGHBOR_ALLGATHERV_F08TS", 424, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large", "MPI_NEIGHBOR_ALLGATHERV_F08_LARGE", 425, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_F08TS_LARGE", 426, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 480, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", "MPI_NEIGHBOR_ALLGATHERV", 482, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08", "MPI_NEIGHBOR_ALLGATHERV_F08", 483, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts", "MPI_NEIGHBOR_ALLGATHERV_F08TS", 484, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large", "MPI_NEIGHBOR_ALLGATHERV_F08_LARGE", 485, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_F08TS_LARGE", 486, 88);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 421, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 481, 88);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall
-MT_THUNK_PMPI(MPI_Neighbor_alltoall, 427, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall", "MPI_NEIGHBOR_ALLTOALL", 429, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08", "MPI_NEIGHBOR_ALLTOALL_F08", 430, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts", "MPI_NEIGHBOR_ALLTOALL_F08TS", 431, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large", "MPI_NEIGHBOR_ALLTOALL_F08_LARGE", 432, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_F08TS_LARGE", 433, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall, 488, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall", "MPI_NEIGHBOR_ALLTOALL", 490, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08", "MPI_NEIGHBOR_ALLTOALL_F08", 491, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts", "MPI_NEIGHBOR_ALLTOALL_F08TS", 492, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large", "MPI_NEIGHBOR_ALLTOALL_F08_LARGE", 493, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_F08TS_LARGE", 494, 89);
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 428, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 489, 89);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 434, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", "MPI_NEIGHBOR_ALLTOALLV", 436, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08", "MPI_NEIGHBOR_ALLTOALLV_F08", 437, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts", "MPI_NEIGHBOR_ALLTOALLV_F08TS", 438, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large", "MPI_NEIGHBOR_ALLTOALLV_F08_LARGE", 439, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_F08TS_LARGE", 440, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 496, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", "MPI_NEIGHBOR_ALLTOALLV", 498, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08", "MPI_NEIGHBOR_ALLTOALLV_F08", 499, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts", "MPI_NEIGHBOR_ALLTOALLV_F08TS", 500, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large", "MPI_NEIGHBOR_ALLTOALLV_F08_LARGE", 501, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_F08TS_LARGE", 502, 90);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 435, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 497, 90);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 441, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", "MPI_NEIGHBOR_ALLTOALLW", 443, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08", "MPI_NEIGHBOR_ALLTOALLW_F08", 444, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts", "MPI_NEIGHBOR_ALLTOALLW_F08TS", 445, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large", "MPI_NEIGHBOR_ALLTOALLW_F08_LARGE", 446, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_F08TS_LARGE", 447, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 504, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", "MPI_NEIGHBOR_ALLTOALLW", 506, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08", "MPI_NEIGHBOR_ALLTOALLW_F08", 507, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts", "MPI_NEIGHBOR_ALLTOALLW_F08TS", 508, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large", "MPI_NEIGHBOR_ALLTOALLW_F08_LARGE", 509, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_F08TS_LARGE", 510, 91);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 442, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 505, 91);
 #endif
 
 #if MT_HAVE_Ibarrier
-MT_THUNK_PMPI(MPI_Ibarrier, 448, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier", "MPI_IBARRIER", 450, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08", "MPI_IBARRIER_F08", 451, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts", "MPI_IBARRIER_F08TS", 452, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08_large", "MPI_IBARRIER_F08_LARGE", 453, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large", "MPI_IBARRIER_F08TS_LARGE", 454, 100);
+MT_THUNK_PMPI(MPI_Ibarrier, 512, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier", "MPI_IBARRIER", 514, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08", "MPI_IBARRIER_F08", 515, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts", "MPI_IBARRIER_F08TS", 516, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_large", "MPI_IBARRIER_F08_LARGE", 517, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large", "MPI_IBARRIER_F08TS_LARGE", 518, 100);
 #endif
 
 #if MT_HAVE_Ibcast
-MT_THUNK_PMPI(MPI_Ibcast, 455, 101);
-MT_THUNK_FORTRAN("mpi_ibcast", "MPI_IBCAST", 457, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08", "MPI_IBCAST_F08", 458, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts", "MPI_IBCAST_F08TS", 459, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08_large", "MPI_IBCAST_F08_LARGE", 460, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large", "MPI_IBCAST_F08TS_LARGE", 461, 101);
+MT_THUNK_PMPI(MPI_Ibcast, 520, 101);
+MT_THUNK_FORTRAN("mpi_ibcast", "MPI_IBCAST", 522, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08", "MPI_IBCAST_F08", 523, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts", "MPI_IBCAST_F08TS", 524, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_large", "MPI_IBCAST_F08_LARGE", 525, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large", "MPI_IBCAST_F08TS_LARGE", 526, 101);
 #endif
 #if MT_HAVE_Ibcast_c
-MT_THUNK_PMPI(MPI_Ibcast_c, 456, 101);
+MT_THUNK_PMPI(MPI_Ibcast_c, 521, 101);
 #endif
 
 #if MT_HAVE_Igather
-MT_THUNK_PMPI(MPI_Igather, 462, 102);
-MT_THUNK_FORTRAN("mpi_igather", "MPI_IGATHER", 464, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08", "MPI_IGATHER_F08", 465, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts", "MPI_IGATHER_F08TS", 466, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08_large", "MPI_IGATHER_F08_LARGE", 467, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts_large", "MPI_IGATHER_F08TS_LARGE", 468, 102);
+MT_THUNK_PMPI(MPI_Igather, 528, 102);
+MT_THUNK_FORTRAN("mpi_igather", "MPI_IGATHER", 530, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08", "MPI_IGATHER_F08", 531, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts", "MPI_IGATHER_F08TS", 532, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_large", "MPI_IGATHER_F08_LARGE", 533, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_large", "MPI_IGATHER_F08TS_LARGE", 534, 102);
 #endif
 #if MT_HAVE_Igather_c
-MT_THUNK_PMPI(MPI_Igather_c, 463, 102);
+MT_THUNK_PMPI(MPI_Igather_c, 529, 102);
 #endif
 
 #if MT_HAVE_Igatherv
-MT_THUNK_PMPI(MPI_Igatherv, 469, 103);
-MT_THUNK_FORTRAN("mpi_igatherv", "MPI_IGATHERV", 471, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08", "MPI_IGATHERV_F08", 472, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts", "MPI_IGATHERV_F08TS", 473, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08_large", "MPI_IGATHERV_F08_LARGE", 474, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large", "MPI_IGATHERV_F08TS_LARGE", 475, 103);
+MT_THUNK_PMPI(MPI_Igatherv, 536, 103);
+MT_THUNK_FORTRAN("mpi_igatherv", "MPI_IGATHERV", 538, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08", "MPI_IGATHERV_F08", 539, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts", "MPI_IGATHERV_F08TS", 540, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_large", "MPI_IGATHERV_F08_LARGE", 541, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large", "MPI_IGATHERV_F08TS_LARGE", 542, 103);
 #endif
 #if MT_HAVE_Igatherv_c
-MT_THUNK_PMPI(MPI_Igatherv_c, 470, 103);
+MT_THUNK_PMPI(MPI_Igatherv_c, 537, 103);
 #endif
 
 #if MT_HAVE_Iscatter
-MT_THUNK_PMPI(MPI_Iscatter, 476, 104);
-MT_THUNK_FORTRAN("mpi_iscatter", "MPI_ISCATTER", 478, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08", "MPI_ISCATTER_F08", 479, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts", "MPI_ISCATTER_F08TS", 480, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08_large", "MPI_ISCATTER_F08_LARGE", 481, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large", "MPI_ISCATTER_F08TS_LARGE", 482, 104);
+MT_THUNK_PMPI(MPI_Iscatter, 544, 104);
+MT_THUNK_FORTRAN("mpi_iscatter", "MPI_ISCATTER", 546, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08", "MPI_ISCATTER_F08", 547, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts", "MPI_ISCATTER_F08TS", 548, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_large", "MPI_ISCATTER_F08_LARGE", 549, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large", "MPI_ISCATTER_F08TS_LARGE", 550, 104);
 #endif
 #if MT_HAVE_Iscatter_c
-MT_THUNK_PMPI(MPI_Iscatter_c, 477, 104);
+MT_THUNK_PMPI(MPI_Iscatter_c, 545, 104);
 #endif
 
 #if MT_HAVE_Iscatterv
-MT_THUNK_PMPI(MPI_Iscatterv, 483, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv", "MPI_ISCATTERV", 485, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08", "MPI_ISCATTERV_F08", 486, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts", "MPI_ISCATTERV_F08TS", 487, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08_large", "MPI_ISCATTERV_F08_LARGE", 488, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large", "MPI_ISCATTERV_F08TS_LARGE", 489, 105);
+MT_THUNK_PMPI(MPI_Iscatterv, 552, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv", "MPI_ISCATTERV", 554, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08", "MPI_ISCATTERV_F08", 555, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts", "MPI_ISCATTERV_F08TS", 556, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_large", "MPI_ISCATTERV_F08_LARGE", 557, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large", "MPI_ISCATTERV_F08TS_LARGE", 558, 105);
 #endif
 #if MT_HAVE_Iscatterv_c
-MT_THUNK_PMPI(MPI_Iscatterv_c, 484, 105);
+MT_THUNK_PMPI(MPI_Iscatterv_c, 553, 105);
 #endif
 
 #if MT_HAVE_Iallgather
-MT_THUNK_PMPI(MPI_Iallgather, 490, 106);
-MT_THUNK_FORTRAN("mpi_iallgather", "MPI_IALLGATHER", 492, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08", "MPI_IALLGATHER_F08", 493, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts", "MPI_IALLGATHER_F08TS", 494, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08_large", "MPI_IALLGATHER_F08_LARGE", 495, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large", "MPI_IALLGATHER_F08TS_LARGE", 496, 106);
+MT_THUNK_PMPI(MPI_Iallgather, 560, 106);
+MT_THUNK_FORTRAN("mpi_iallgather", "MPI_IALLGATHER", 562, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08", "MPI_IALLGATHER_F08", 563, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts", "MPI_IALLGATHER_F08TS", 564, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_large", "MPI_IALLGATHER_F08_LARGE", 565, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large", "MPI_IALLGATHER_F08TS_LARGE", 566, 106);
 #endif
 #if MT_HAVE_Iallgather_c
-MT_THUNK_PMPI(MPI_Iallgather_c, 491, 106);
+MT_THUNK_PMPI(MPI_Iallgather_c, 561, 106);
 #endif
 
 #if MT_HAVE_Iallgatherv
-MT_THUNK_PMPI(MPI_Iallgatherv, 497, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv", "MPI_IALLGATHERV", 499, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08", "MPI_IALLGATHERV_F08", 500, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts", "MPI_IALLGATHERV_F08TS", 501, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large", "MPI_IALLGATHERV_F08_LARGE", 502, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large", "MPI_IALLGATHERV_F08TS_LARGE", 503, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv, 568, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv", "MPI_IALLGATHERV", 570, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08", "MPI_IALLGATHERV_F08", 571, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts", "MPI_IALLGATHERV_F08TS", 572, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large", "MPI_IALLGATHERV_F08_LARGE", 573, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large", "MPI_IALLGATHERV_F08TS_LARGE", 574, 107);
 #endif
 #if MT_HAVE_Iallgatherv_c
-MT_THUNK_PMPI(MPI_Iallgatherv_c, 498, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv_c, 569, 107);
 #endif
 
 #if MT_HAVE_Ialltoall
-MT_THUNK_PMPI(MPI_Ialltoall, 504, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall", "MPI_IALLTOALL", 506, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08", "MPI_IALLTOALL_F08", 507, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts", "MPI_IALLTOALL_F08TS", 508, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08_large", "MPI_IALLTOALL_F08_LARGE", 509, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large", "MPI_IALLTOALL_F08TS_LARGE", 510, 108);
+MT_THUNK_PMPI(MPI_Ialltoall, 576, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall", "MPI_IALLTOALL", 578, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08", "MPI_IALLTOALL_F08", 579, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts", "MPI_IALLTOALL_F08TS", 580, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_large", "MPI_IALLTOALL_F08_LARGE", 581, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large", "MPI_IALLTOALL_F08TS_LARGE", 582, 108);
 #endif
 #if MT_HAVE_Ialltoall_c
-MT_THUNK_PMPI(MPI_Ialltoall_c, 505, 108);
+MT_THUNK_PMPI(MPI_Ialltoall_c, 577, 108);
 #endif
 
 #if MT_HAVE_Ialltoallv
-MT_THUNK_PMPI(MPI_Ialltoallv, 511, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv", "MPI_IALLTOALLV", 513, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08", "MPI_IALLTOALLV_F08", 514, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts", "MPI_IALLTOALLV_F08TS", 515, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large", "MPI_IALLTOALLV_F08_LARGE", 516, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large", "MPI_IALLTOALLV_F08TS_LARGE", 517, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv, 584, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv", "MPI_IALLTOALLV", 586, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08", "MPI_IALLTOALLV_F08", 587, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts", "MPI_IALLTOALLV_F08TS", 588, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large", "MPI_IALLTOALLV_F08_LARGE", 589, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large", "MPI_IALLTOALLV_F08TS_LARGE", 590, 109);
 #endif
 #if MT_HAVE_Ialltoallv_c
-MT_THUNK_PMPI(MPI_Ialltoallv_c, 512, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv_c, 585, 109);
 #endif
 
 #if MT_HAVE_Ialltoallw
-MT_THUNK_PMPI(MPI_Ialltoallw, 518, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw", "MPI_IALLTOALLW", 520, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08", "MPI_IALLTOALLW_F08", 521, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts", "MPI_IALLTOALLW_F08TS", 522, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large", "MPI_IALLTOALLW_F08_LARGE", 523, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large", "MPI_IALLTOALLW_F08TS_LARGE", 524, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw, 592, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw", "MPI_IALLTOALLW", 594, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08", "MPI_IALLTOALLW_F08", 595, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts", "MPI_IALLTOALLW_F08TS", 596, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large", "MPI_IALLTOALLW_F08_LARGE", 597, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large", "MPI_IALLTOALLW_F08TS_LARGE", 598, 110);
 #endif
 #if MT_HAVE_Ialltoallw_c
-MT_THUNK_PMPI(MPI_Ialltoallw_c, 519, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw_c, 593, 110);
 #endif
 
 #if MT_HAVE_Ireduce
-MT_THUNK_PMPI(MPI_Ireduce, 525, 111);
-MT_THUNK_FORTRAN("mpi_ireduce", "MPI_IREDUCE", 527, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08", "MPI_IREDUCE_F08", 528, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts", "MPI_IREDUCE_F08TS", 529, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08_large", "MPI_IREDUCE_F08_LARGE", 530, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large", "MPI_IREDUCE_F08TS_LARGE", 531, 111);
+MT_THUNK_PMPI(MPI_Ireduce, 600, 111);
+MT_THUNK_FORTRAN("mpi_ireduce", "MPI_IREDUCE", 602, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08", "MPI_IREDUCE_F08", 603, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts", "MPI_IREDUCE_F08TS", 604, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_large", "MPI_IREDUCE_F08_LARGE", 605, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large", "MPI_IREDUCE_F08TS_LARGE", 606, 111);
 #endif
 #if MT_HAVE_Ireduce_c
-MT_THUNK_PMPI(MPI_Ireduce_c, 526, 111);
+MT_THUNK_PMPI(MPI_Ireduce_c, 601, 111);
 #endif
 
 #if MT_HAVE_Iallreduce
-MT_THUNK_PMPI(MPI_Iallreduce, 532, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce", "MPI_IALLREDUCE", 534, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08", "MPI_IALLREDUCE_F08", 535, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts", "MPI_IALLREDUCE_F08TS", 536, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08_large", "MPI_IALLREDUCE_F08_LARGE", 537, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large", "MPI_IALLREDUCE_F08TS_LARGE", 538, 112);
+MT_THUNK_PMPI(MPI_Iallreduce, 608, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce", "MPI_IALLREDUCE", 610, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08", "MPI_IALLREDUCE_F08", 611, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts", "MPI_IALLREDUCE_F08TS", 612, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_large", "MPI_IALLREDUCE_F08_LARGE", 613, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large", "MPI_IALLREDUCE_F08TS_LARGE", 614, 112);
 #endif
 #if MT_HAVE_Iallreduce_c
-MT_THUNK_PMPI(MPI_Iallreduce_c, 533, 112);
+MT_THUNK_PMPI(MPI_Iallreduce_c, 609, 112);
 #endif
 
 #if MT_HAVE_Ireduce_scatter
-MT_THUNK_PMPI(MPI_Ireduce_scatter, 539, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter", "MPI_IREDUCE_SCATTER", 541, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08", "MPI_IREDUCE_SCATTER_F08", 542, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts", "MPI_IREDUCE_SCATTER_F08TS", 543, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large", "MPI_IREDUCE_SCATTER_F08_LARGE", 544, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large", "MPI_IREDUCE_SCATTER_F08TS_LARGE", 545, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter, 616, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter", "MPI_IREDUCE_SCATTER", 618, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08", "MPI_IREDUCE_SCATTER_F08", 619, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts", "MPI_IREDUCE_SCATTER_F08TS", 620, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large", "MPI_IREDUCE_SCATTER_F08_LARGE", 621, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large", "MPI_IREDUCE_SCATTER_F08TS_LARGE", 622, 113);
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 540, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 617, 113);
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 546, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", "MPI_IREDUCE_SCATTER_BLOCK", 548, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08", "MPI_IREDUCE_SCATTER_BLOCK_F08", 549, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts", "MPI_IREDUCE_SCATTER_BLOCK_F08TS", 550, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large", "MPI_IREDUCE_SCATTER_BLOCK_F08_LARGE", 551, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large", "MPI_IREDUCE_SCATTER_BLOCK_F08TS_LARGE", 552, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 624, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", "MPI_IREDUCE_SCATTER_BLOCK", 626, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08", "MPI_IREDUCE_SCATTER_BLOCK_F08", 627, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts", "MPI_IREDUCE_SCATTER_BLOCK_F08TS", 628, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large", "MPI_IREDUCE_SCATTER_BLOCK_F08_LARGE", 629, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large", "MPI_IREDUCE_SCATTER_BLOCK_F08TS_LARGE", 630, 114);
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 547, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 625, 114);
 #endif
 
 #if MT_HAVE_Iscan
-MT_THUNK_PMPI(MPI_Iscan, 553, 115);
-MT_THUNK_FORTRAN("mpi_iscan", "MPI_ISCAN", 555, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08", "MPI_ISCAN_F08", 556, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts", "MPI_ISCAN_F08TS", 557, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08_large", "MPI_ISCAN_F08_LARGE", 558, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts_large", "MPI_ISCAN_F08TS_LARGE", 559, 115);
+MT_THUNK_PMPI(MPI_Iscan, 632, 115);
+MT_THUNK_FORTRAN("mpi_iscan", "MPI_ISCAN", 634, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08", "MPI_ISCAN_F08", 635, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts", "MPI_ISCAN_F08TS", 636, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_large", "MPI_ISCAN_F08_LARGE", 637, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_large", "MPI_ISCAN_F08TS_LARGE", 638, 115);
 #endif
 #if MT_HAVE_Iscan_c
-MT_THUNK_PMPI(MPI_Iscan_c, 554, 115);
+MT_THUNK_PMPI(MPI_Iscan_c, 633, 115);
 #endif
 
 #if MT_HAVE_Iexscan
-MT_THUNK_PMPI(MPI_Iexscan, 560, 116);
-MT_THUNK_FORTRAN("mpi_iexscan", "MPI_IEXSCAN", 562, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08", "MPI_IEXSCAN_F08", 563, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts", "MPI_IEXSCAN_F08TS", 564, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08_large", "MPI_IEXSCAN_F08_LARGE", 565, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large", "MPI_IEXSCAN_F08TS_LARGE", 566, 116);
+MT_THUNK_PMPI(MPI_Iexscan, 640, 116);
+MT_THUNK_FORTRAN("mpi_iexscan", "MPI_IEXSCAN", 642, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08", "MPI_IEXSCAN_F08", 643, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts", "MPI_IEXSCAN_F08TS", 644, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_large", "MPI_IEXSCAN_F08_LARGE", 645, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large", "MPI_IEXSCAN_F08TS_LARGE", 646, 116);
 #endif
 #if MT_HAVE_Iexscan_c
-MT_THUNK_PMPI(MPI_Iexscan_c, 561, 116);
+MT_THUNK_PMPI(MPI_Iexscan_c, 641, 116);
 #endif
 
 #if MT_HAVE_Ineighbor_allgather
-MT_THUNK_PMPI(MPI_Ineighbor_allgather, 567, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather", "MPI_INEIGHBOR_ALLGATHER", 569, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08", "MPI_INEIGHBOR_ALLGATHER_F08", 570, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts", "MPI_INEIGHBOR_ALLGATHER_F08TS", 571, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large", "MPI_INEIGHBOR_ALLGATHER_F08_LARGE", 572, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large", "MPI_INEIGHBOR_ALLGATHER_F08TS_LARGE", 573, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather, 648, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather", "MPI_INEIGHBOR_ALLGATHER", 650, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08", "MPI_INEIGHBOR_ALLGATHER_F08", 651, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts", "MPI_INEIGHBOR_ALLGATHER_F08TS", 652, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large", "MPI_INEIGHBOR_ALLGATHER_F08_LARGE", 653, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large", "MPI_INEIGHBOR_ALLGATHER_F08TS_LARGE", 654, 117);
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 568, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 649, 117);
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 574, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", "MPI_INEIGHBOR_ALLGATHERV", 576, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08", "MPI_INEIGHBOR_ALLGATHERV_F08", 577, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts", "MPI_INEIGHBOR_ALLGATHERV_F08TS", 578, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large", "MPI_INEIGHBOR_ALLGATHERV_F08_LARGE", 579, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large", "MPI_INEIGHBOR_ALLGATHERV_F08TS_LARGE", 580, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 656, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", "MPI_INEIGHBOR_ALLGATHERV", 658, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08", "MPI_INEIGHBOR_ALLGATHERV_F08", 659, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts", "MPI_INEIGHBOR_ALLGATHERV_F08TS", 660, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large", "MPI_INEIGHBOR_ALLGATHERV_F08_LARGE", 661, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large", "MPI_INEIGHBOR_ALLGATHERV_F08TS_LARGE", 662, 118);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 575, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 657, 118);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 581, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", "MPI_INEIGHBOR_ALLTOALL", 583, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08", "MPI_INEIGHBOR_ALLTOALL_F08", 584, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts", "MPI_INEIGHBOR_ALLTOALL_F08TS", 585, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large", "MPI_INEIGHBOR_ALLTOALL_F08_LARGE", 586, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large", "MPI_INEIGHBOR_ALLTOALL_F08TS_LARGE", 587, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 664, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", "MPI_INEIGHBOR_ALLTOALL", 666, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08", "MPI_INEIGHBOR_ALLTOALL_F08", 667, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts", "MPI_INEIGHBOR_ALLTOALL_F08TS", 668, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large", "MPI_INEIGHBOR_ALLTOALL_F08_LARGE", 669, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large", "MPI_INEIGHBOR_ALLTOALL_F08TS_LARGE", 670, 119);
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 582, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 665, 119);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 588, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", "MPI_INEIGHBOR_ALLTOALLV", 590, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08", "MPI_INEIGHBOR_ALLTOALLV_F08", 591, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts", "MPI_INEIGHBOR_ALLTOALLV_F08TS", 592, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large", "MPI_INEIGHBOR_ALLTOALLV_F08_LARGE", 593, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large", "MPI_INEIGHBOR_ALLTOALLV_F08TS_LARGE", 594, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 672, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", "MPI_INEIGHBOR_ALLTOALLV", 674, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08", "MPI_INEIGHBOR_ALLTOALLV_F08", 675, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts", "MPI_INEIGHBOR_ALLTOALLV_F08TS", 676, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large", "MPI_INEIGHBOR_ALLTOALLV_F08_LARGE", 677, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large", "MPI_INEIGHBOR_ALLTOALLV_F08TS_LARGE", 678, 120);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 589, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 673, 120);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 595, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", "MPI_INEIGHBOR_ALLTOALLW", 597, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08", "MPI_INEIGHBOR_ALLTOALLW_F08", 598, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts", "MPI_INEIGHBOR_ALLTOALLW_F08TS", 599, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large", "MPI_INEIGHBOR_ALLTOALLW_F08_LARGE", 600, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large", "MPI_INEIGHBOR_ALLTOALLW_F08TS_LARGE", 601, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 680, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", "MPI_INEIGHBOR_ALLTOALLW", 682, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08", "MPI_INEIGHBOR_ALLTOALLW_F08", 683, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts", "MPI_INEIGHBOR_ALLTOALLW_F08TS", 684, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large", "MPI_INEIGHBOR_ALLTOALLW_F08_LARGE", 685, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large", "MPI_INEIGHBOR_ALLTOALLW_F08TS_LARGE", 686, 121);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 596, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 681, 121);
 #endif
 
 #if MT_HAVE_Barrier_init
-MT_THUNK_PMPI(MPI_Barrier_init, 602, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init", "MPI_BARRIER_INIT", 604, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08", "MPI_BARRIER_INIT_F08", 605, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts", "MPI_BARRIER_INIT_F08TS", 606, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08_large", "MPI_BARRIER_INIT_F08_LARGE", 607, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large", "MPI_BARRIER_INIT_F08TS_LARGE", 608, 130);
+MT_THUNK_PMPI(MPI_Barrier_init, 688, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init", "MPI_BARRIER_INIT", 690, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08", "MPI_BARRIER_INIT_F08", 691, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts", "MPI_BARRIER_INIT_F08TS", 692, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_large", "MPI_BARRIER_INIT_F08_LARGE", 693, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large", "MPI_BARRIER_INIT_F08TS_LARGE", 694, 130);
 #endif
 
 #if MT_HAVE_MPIX_Barrier_init
-MT_THUNK_PMPI(MPIX_Barrier_init, 609, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init", "MPIX_BARRIER_INIT", 611, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08", "MPIX_BARRIER_INIT_F08", 612, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts", "MPIX_BARRIER_INIT_F08TS", 613, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08_large", "MPIX_BARRIER_INIT_F08_LARGE", 614, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large", "MPIX_BARRIER_INIT_F08TS_LARGE", 615, 130);
+MT_THUNK_PMPI(MPIX_Barrier_init, 696, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init", "MPIX_BARRIER_INIT", 698, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08", "MPIX_BARRIER_INIT_F08", 699, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts", "MPIX_BARRIER_INIT_F08TS", 700, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_large", "MPIX_BARRIER_INIT_F08_LARGE", 701, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large", "MPIX_BARRIER_INIT_F08TS_LARGE", 702, 130);
 #endif
 
 #if MT_HAVE_Bcast_init
-MT_THUNK_PMPI(MPI_Bcast_init, 616, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init", "MPI_BCAST_INIT", 618, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08", "MPI_BCAST_INIT_F08", 619, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts", "MPI_BCAST_INIT_F08TS", 620, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08_large", "MPI_BCAST_INIT_F08_LARGE", 621, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large", "MPI_BCAST_INIT_F08TS_LARGE", 622, 131);
+MT_THUNK_PMPI(MPI_Bcast_init, 704, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init", "MPI_BCAST_INIT", 706, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08", "MPI_BCAST_INIT_F08", 707, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts", "MPI_BCAST_INIT_F08TS", 708, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_large", "MPI_BCAST_INIT_F08_LARGE", 709, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large", "MPI_BCAST_INIT_F08TS_LARGE", 710, 131);
 #endif
 
 #if MT_HAVE_MPIX_Bcast_init
-MT_THUNK_PMPI(MPIX_Bcast_init, 623, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init", "MPIX_BCAST_INIT", 625, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08", "MPIX_BCAST_INIT_F08", 626, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts", "MPIX_BCAST_INIT_F08TS", 627, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08_large", "MPIX_BCAST_INIT_F08_LARGE", 628, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large", "MPIX_BCAST_INIT_F08TS_LARGE", 629, 131);
+MT_THUNK_PMPI(MPIX_Bcast_init, 712, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init", "MPIX_BCAST_INIT", 714, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08", "MPIX_BCAST_INIT_F08", 715, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts", "MPIX_BCAST_INIT_F08TS", 716, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_large", "MPIX_BCAST_INIT_F08_LARGE", 717, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large", "MPIX_BCAST_INIT_F08TS_LARGE", 718, 131);
 #endif
 #if MT_HAVE_Bcast_init_c
-MT_THUNK_PMPI(MPI_Bcast_init_c, 617, 131);
+MT_THUNK_PMPI(MPI_Bcast_init_c, 705, 131);
 #endif
 
 #if MT_HAVE_Gather_init
-MT_THUNK_PMPI(MPI_Gather_init, 630, 132);
-MT_THUNK_FORTRAN("mpi_gather_init", "MPI_GATHER_INIT", 632, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08", "MPI_GATHER_INIT_F08", 633, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts", "MPI_GATHER_INIT_F08TS", 634, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08_large", "MPI_GATHER_INIT_F08_LARGE", 635, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large", "MPI_GATHER_INIT_F08TS_LARGE", 636, 132);
+MT_THUNK_PMPI(MPI_Gather_init, 720, 132);
+MT_THUNK_FORTRAN("mpi_gather_init", "MPI_GATHER_INIT", 722, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08", "MPI_GATHER_INIT_F08", 723, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts", "MPI_GATHER_INIT_F08TS", 724, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_large", "MPI_GATHER_INIT_F08_LARGE", 725, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large", "MPI_GATHER_INIT_F08TS_LARGE", 726, 132);
 #endif
 
 #if MT_HAVE_MPIX_Gather_init
-MT_THUNK_PMPI(MPIX_Gather_init, 637, 132);
-MT_THUNK_FORTRAN("mpix_gather_init", "MPIX_GATHER_INIT", 639, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08", "MPIX_GATHER_INIT_F08", 640, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts", "MPIX_GATHER_INIT_F08TS", 641, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08_large", "MPIX_GATHER_INIT_F08_LARGE", 642, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large", "MPIX_GATHER_INIT_F08TS_LARGE", 643, 132);
+MT_THUNK_PMPI(MPIX_Gather_init, 728, 132);
+MT_THUNK_FORTRAN("mpix_gather_init", "MPIX_GATHER_INIT", 730, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08", "MPIX_GATHER_INIT_F08", 731, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts", "MPIX_GATHER_INIT_F08TS", 732, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_large", "MPIX_GATHER_INIT_F08_LARGE", 733, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large", "MPIX_GATHER_INIT_F08TS_LARGE", 734, 132);
 #endif
 #if MT_HAVE_Gather_init_c
-MT_THUNK_PMPI(MPI_Gather_init_c, 631, 132);
+MT_THUNK_PMPI(MPI_Gather_init_c, 721, 132);
 #endif
 
 #if MT_HAVE_Gatherv_init
-MT_THUNK_PMPI(MPI_Gatherv_init, 644, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init", "MPI_GATHERV_INIT", 646, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08", "MPI_GATHERV_INIT_F08", 647, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts", "MPI_GATHERV_INIT_F08TS", 648, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large", "MPI_GATHERV_INIT_F08_LARGE", 649, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large", "MPI_GATHERV_INIT_F08TS_LARGE", 650, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init, 736, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init", "MPI_GATHERV_INIT", 738, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08", "MPI_GATHERV_INIT_F08", 739, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts", "MPI_GATHERV_INIT_F08TS", 740, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large", "MPI_GATHERV_INIT_F08_LARGE", 741, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large", "MPI_GATHERV_INIT_F08TS_LARGE", 742, 133);
 #endif
 
 #if MT_HAVE_MPIX_Gatherv_init
-MT_THUNK_PMPI(MPIX_Gatherv_init, 651, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init", "MPIX_GATHERV_INIT", 653, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08", "MPIX_GATHERV_INIT_F08", 654, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts", "MPIX_GATHERV_INIT_F08TS", 655, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large", "MPIX_GATHERV_INIT_F08_LARGE", 656, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large", "MPIX_GATHERV_INIT_F08TS_LARGE", 657, 133);
+MT_THUNK_PMPI(MPIX_Gatherv_init, 744, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init", "MPIX_GATHERV_INIT", 746, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08", "MPIX_GATHERV_INIT_F08", 747, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts", "MPIX_GATHERV_INIT_F08TS", 748, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large", "MPIX_GATHERV_INIT_F08_LARGE", 749, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large", "MPIX_GATHERV_INIT_F08TS_LARGE", 750, 133);
 #endif
 #if MT_HAVE_Gatherv_init_c
-MT_THUNK_PMPI(MPI_Gatherv_init_c, 645, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init_c, 737, 133);
 #endif
 
 #if MT_HAVE_Scatter_init
-MT_THUNK_PMPI(MPI_Scatter_init, 658, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init", "MPI_SCATTER_INIT", 660, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08", "MPI_SCATTER_INIT_F08", 661, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts", "MPI_SCATTER_INIT_F08TS", 662, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08_large", "MPI_SCATTER_INIT_F08_LARGE", 663, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large", "MPI_SCATTER_INIT_F08TS_LARGE", 664, 134);
+MT_THUNK_PMPI(MPI_Scatter_init, 752, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init", "MPI_SCATTER_INIT", 754, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08", "MPI_SCATTER_INIT_F08", 755, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts", "MPI_SCATTER_INIT_F08TS", 756, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_large", "MPI_SCATTER_INIT_F08_LARGE", 757, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large", "MPI_SCATTER_INIT_F08TS_LARGE", 758, 134);
 #endif
 
 #if MT_HAVE_MPIX_Scatter_init
-MT_THUNK_PMPI(MPIX_Scatter_init, 665, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init", "MPIX_SCATTER_INIT", 667, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08", "MPIX_SCATTER_INIT_F08", 668, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts", "MPIX_SCATTER_INIT_F08TS", 669, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08_large", "MPIX_SCATTER_INIT_F08_LARGE", 670, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large", "MPIX_SCATTER_INIT_F08TS_LARGE", 671, 134);
+MT_THUNK_PMPI(MPIX_Scatter_init, 760, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init", "MPIX_SCATTER_INIT", 762, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08", "MPIX_SCATTER_INIT_F08", 763, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts", "MPIX_SCATTER_INIT_F08TS", 764, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_large", "MPIX_SCATTER_INIT_F08_LARGE", 765, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large", "MPIX_SCATTER_INIT_F08TS_LARGE", 766, 134);
 #endif
 #if MT_HAVE_Scatter_init_c
-MT_THUNK_PMPI(MPI_Scatter_init_c, 659, 134);
+MT_THUNK_PMPI(MPI_Scatter_init_c, 753, 134);
 #endif
 
 #if MT_HAVE_Scatterv_init
-MT_THUNK_PMPI(MPI_Scatterv_init, 672, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init", "MPI_SCATTERV_INIT", 674, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08", "MPI_SCATTERV_INIT_F08", 675, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts", "MPI_SCATTERV_INIT_F08TS", 676, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large", "MPI_SCATTERV_INIT_F08_LARGE", 677, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large", "MPI_SCATTERV_INIT_F08TS_LARGE", 678, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init, 768, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init", "MPI_SCATTERV_INIT", 770, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08", "MPI_SCATTERV_INIT_F08", 771, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts", "MPI_SCATTERV_INIT_F08TS", 772, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large", "MPI_SCATTERV_INIT_F08_LARGE", 773, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large", "MPI_SCATTERV_INIT_F08TS_LARGE", 774, 135);
 #endif
 
 #if MT_HAVE_MPIX_Scatterv_init
-MT_THUNK_PMPI(MPIX_Scatterv_init, 679, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init", "MPIX_SCATTERV_INIT", 681, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08", "MPIX_SCATTERV_INIT_F08", 682, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts", "MPIX_SCATTERV_INIT_F08TS", 683, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large", "MPIX_SCATTERV_INIT_F08_LARGE", 684, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large", "MPIX_SCATTERV_INIT_F08TS_LARGE", 685, 135);
+MT_THUNK_PMPI(MPIX_Scatterv_init, 776, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init", "MPIX_SCATTERV_INIT", 778, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08", "MPIX_SCATTERV_INIT_F08", 779, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts", "MPIX_SCATTERV_INIT_F08TS", 780, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large", "MPIX_SCATTERV_INIT_F08_LARGE", 781, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large", "MPIX_SCATTERV_INIT_F08TS_LARGE", 782, 135);
 #endif
 #if MT_HAVE_Scatterv_init_c
-MT_THUNK_PMPI(MPI_Scatterv_init_c, 673, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init_c, 769, 135);
 #endif
 
 #if MT_HAVE_Allgather_init
-MT_THUNK_PMPI(MPI_Allgather_init, 686, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init", "MPI_ALLGATHER_INIT", 688, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08", "MPI_ALLGATHER_INIT_F08", 689, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts", "MPI_ALLGATHER_INIT_F08TS", 690, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08_large", "MPI_ALLGATHER_INIT_F08_LARGE", 691, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large", "MPI_ALLGATHER_INIT_F08TS_LARGE", 692, 136);
+MT_THUNK_PMPI(MPI_Allgather_init, 784, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init", "MPI_ALLGATHER_INIT", 786, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08", "MPI_ALLGATHER_INIT_F08", 787, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts", "MPI_ALLGATHER_INIT_F08TS", 788, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_large", "MPI_ALLGATHER_INIT_F08_LARGE", 789, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large", "MPI_ALLGATHER_INIT_F08TS_LARGE", 790, 136);
 #endif
 
 #if MT_HAVE_MPIX_Allgather_init
-MT_THUNK_PMPI(MPIX_Allgather_init, 693, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init", "MPIX_ALLGATHER_INIT", 695, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08", "MPIX_ALLGATHER_INIT_F08", 696, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts", "MPIX_ALLGATHER_INIT_F08TS", 697, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08_large", "MPIX_ALLGATHER_INIT_F08_LARGE", 698, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large", "MPIX_ALLGATHER_INIT_F08TS_LARGE", 699, 136);
+MT_THUNK_PMPI(MPIX_Allgather_init, 792, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init", "MPIX_ALLGATHER_INIT", 794, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08", "MPIX_ALLGATHER_INIT_F08", 795, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts", "MPIX_ALLGATHER_INIT_F08TS", 796, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_large", "MPIX_ALLGATHER_INIT_F08_LARGE", 797, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large", "MPIX_ALLGATHER_INIT_F08TS_LARGE", 798, 136);
 #endif
 #if MT_HAVE_Allgather_init_c
-MT_THUNK_PMPI(MPI_Allgather_init_c, 687, 136);
+MT_THUNK_PMPI(MPI_Allgather_init_c, 785, 136);
 #endif
 
 #if MT_HAVE_Allgatherv_init
-MT_THUNK_PMPI(MPI_Allgatherv_init, 700, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init", "MPI_ALLGATHERV_INIT", 702, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08", "MPI_ALLGATHERV_INIT_F08", 703, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts", "MPI_ALLGATHERV_INIT_F08TS", 704, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large", "MPI_ALLGATHERV_INIT_F08_LARGE", 705, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large", "MPI_ALLGATHERV_INIT_F08TS_LARGE", 706, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init, 800, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init", "MPI_ALLGATHERV_INIT", 802, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08", "MPI_ALLGATHERV_INIT_F08", 803, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts", "MPI_ALLGATHERV_INIT_F08TS", 804, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large", "MPI_ALLGATHERV_INIT_F08_LARGE", 805, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large", "MPI_ALLGATHERV_INIT_F08TS_LARGE", 806, 137);
 #endif
 
 #if MT_HAVE_MPIX_Allgatherv_init
-MT_THUNK_PMPI(MPIX_Allgatherv_init, 707, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init", "MPIX_ALLGATHERV_INIT", 709, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08", "MPIX_ALLGATHERV_INIT_F08", 710, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts", "MPIX_ALLGATHERV_INIT_F08TS", 711, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large", "MPIX_ALLGATHERV_INIT_F08_LARGE", 712, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large", "MPIX_ALLGATHERV_INIT_F08TS_LARGE", 713, 137);
+MT_THUNK_PMPI(MPIX_Allgatherv_init, 808, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init", "MPIX_ALLGATHERV_INIT", 810, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08", "MPIX_ALLGATHERV_INIT_F08", 811, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts", "MPIX_ALLGATHERV_INIT_F08TS", 812, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large", "MPIX_ALLGATHERV_INIT_F08_LARGE", 813, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large", "MPIX_ALLGATHERV_INIT_F08TS_LARGE", 814, 137);
 #endif
 #if MT_HAVE_Allgatherv_init_c
-MT_THUNK_PMPI(MPI_Allgatherv_init_c, 701, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init_c, 801, 137);
 #endif
 
 #if MT_HAVE_Alltoall_init
-MT_THUNK_PMPI(MPI_Alltoall_init, 714, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init", "MPI_ALLTOALL_INIT", 716, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08", "MPI_ALLTOALL_INIT_F08", 717, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts", "MPI_ALLTOALL_INIT_F08TS", 718, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large", "MPI_ALLTOALL_INIT_F08_LARGE", 719, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large", "MPI_ALLTOALL_INIT_F08TS_LARGE", 720, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init, 816, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init", "MPI_ALLTOALL_INIT", 818, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08", "MPI_ALLTOALL_INIT_F08", 819, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts", "MPI_ALLTOALL_INIT_F08TS", 820, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large", "MPI_ALLTOALL_INIT_F08_LARGE", 821, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large", "MPI_ALLTOALL_INIT_F08TS_LARGE", 822, 138);
 #endif
 
 #if MT_HAVE_MPIX_Alltoall_init
-MT_THUNK_PMPI(MPIX_Alltoall_init, 721, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init", "MPIX_ALLTOALL_INIT", 723, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08", "MPIX_ALLTOALL_INIT_F08", 724, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts", "MPIX_ALLTOALL_INIT_F08TS", 725, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large", "MPIX_ALLTOALL_INIT_F08_LARGE", 726, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large", "MPIX_ALLTOALL_INIT_F08TS_LARGE", 727, 138);
+MT_THUNK_PMPI(MPIX_Alltoall_init, 824, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init", "MPIX_ALLTOALL_INIT", 826, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08", "MPIX_ALLTOALL_INIT_F08", 827, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts", "MPIX_ALLTOALL_INIT_F08TS", 828, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large", "MPIX_ALLTOALL_INIT_F08_LARGE", 829, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large", "MPIX_ALLTOALL_INIT_F08TS_LARGE", 830, 138);
 #endif
 #if MT_HAVE_Alltoall_init_c
-MT_THUNK_PMPI(MPI_Alltoall_init_c, 715, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init_c, 817, 138);
 #endif
 
 #if MT_HAVE_Alltoallv_init
-MT_THUNK_PMPI(MPI_Alltoallv_init, 728, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init", "MPI_ALLTOALLV_INIT", 730, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08", "MPI_ALLTOALLV_INIT_F08", 731, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts", "MPI_ALLTOALLV_INIT_F08TS", 732, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large", "MPI_ALLTOALLV_INIT_F08_LARGE", 733, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large", "MPI_ALLTOALLV_INIT_F08TS_LARGE", 734, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init, 832, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init", "MPI_ALLTOALLV_INIT", 834, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08", "MPI_ALLTOALLV_INIT_F08", 835, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts", "MPI_ALLTOALLV_INIT_F08TS", 836, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large", "MPI_ALLTOALLV_INIT_F08_LARGE", 837, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large", "MPI_ALLTOALLV_INIT_F08TS_LARGE", 838, 139);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallv_init
-MT_THUNK_PMPI(MPIX_Alltoallv_init, 735, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init", "MPIX_ALLTOALLV_INIT", 737, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08", "MPIX_ALLTOALLV_INIT_F08", 738, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts", "MPIX_ALLTOALLV_INIT_F08TS", 739, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large", "MPIX_ALLTOALLV_INIT_F08_LARGE", 740, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large", "MPIX_ALLTOALLV_INIT_F08TS_LARGE", 741, 139);
+MT_THUNK_PMPI(MPIX_Alltoallv_init, 840, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init", "MPIX_ALLTOALLV_INIT", 842, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08", "MPIX_ALLTOALLV_INIT_F08", 843, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts", "MPIX_ALLTOALLV_INIT_F08TS", 844, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large", "MPIX_ALLTOALLV_INIT_F08_LARGE", 845, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large", "MPIX_ALLTOALLV_INIT_F08TS_LARGE", 846, 139);
 #endif
 #if MT_HAVE_Alltoallv_init_c
-MT_THUNK_PMPI(MPI_Alltoallv_init_c, 729, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init_c, 833, 139);
 #endif
 
 #if MT_HAVE_Alltoallw_init
-MT_THUNK_PMPI(MPI_Alltoallw_init, 742, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init", "MPI_ALLTOALLW_INIT", 744, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08", "MPI_ALLTOALLW_INIT_F08", 745, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts", "MPI_ALLTOALLW_INIT_F08TS", 746, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large", "MPI_ALLTOALLW_INIT_F08_LARGE", 747, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large", "MPI_ALLTOALLW_INIT_F08TS_LARGE", 748, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init, 848, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init", "MPI_ALLTOALLW_INIT", 850, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08", "MPI_ALLTOALLW_INIT_F08", 851, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts", "MPI_ALLTOALLW_INIT_F08TS", 852, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large", "MPI_ALLTOALLW_INIT_F08_LARGE", 853, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large", "MPI_ALLTOALLW_INIT_F08TS_LARGE", 854, 140);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallw_init
-MT_THUNK_PMPI(MPIX_Alltoallw_init, 749, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init", "MPIX_ALLTOALLW_INIT", 751, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08", "MPIX_ALLTOALLW_INIT_F08", 752, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts", "MPIX_ALLTOALLW_INIT_F08TS", 753, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large", "MPIX_ALLTOALLW_INIT_F08_LARGE", 754, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large", "MPIX_ALLTOALLW_INIT_F08TS_LARGE", 755, 140);
+MT_THUNK_PMPI(MPIX_Alltoallw_init, 856, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init", "MPIX_ALLTOALLW_INIT", 858, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08", "MPIX_ALLTOALLW_INIT_F08", 859, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts", "MPIX_ALLTOALLW_INIT_F08TS", 860, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large", "MPIX_ALLTOALLW_INIT_F08_LARGE", 861, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large", "MPIX_ALLTOALLW_INIT_F08TS_LARGE", 862, 140);
 #endif
 #if MT_HAVE_Alltoallw_init_c
-MT_THUNK_PMPI(MPI_Alltoallw_init_c, 743, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init_c, 849, 140);
 #endif
 
 #if MT_HAVE_Reduce_init
-MT_THUNK_PMPI(MPI_Reduce_init, 756, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init", "MPI_REDUCE_INIT", 758, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08", "MPI_REDUCE_INIT_F08", 759, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts", "MPI_REDUCE_INIT_F08TS", 760, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08_large", "MPI_REDUCE_INIT_F08_LARGE", 761, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large", "MPI_REDUCE_INIT_F08TS_LARGE", 762, 141);
+MT_THUNK_PMPI(MPI_Reduce_init, 864, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init", "MPI_REDUCE_INIT", 866, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08", "MPI_REDUCE_INIT_F08", 867, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts", "MPI_REDUCE_INIT_F08TS", 868, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_large", "MPI_REDUCE_INIT_F08_LARGE", 869, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large", "MPI_REDUCE_INIT_F08TS_LARGE", 870, 141);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_init
-MT_THUNK_PMPI(MPIX_Reduce_init, 763, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init", "MPIX_REDUCE_INIT", 765, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08", "MPIX_REDUCE_INIT_F08", 766, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts", "MPIX_REDUCE_INIT_F08TS", 767, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08_large", "MPIX_REDUCE_INIT_F08_LARGE", 768, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large", "MPIX_REDUCE_INIT_F08TS_LARGE", 769, 141);
+MT_THUNK_PMPI(MPIX_Reduce_init, 872, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init", "MPIX_REDUCE_INIT", 874, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08", "MPIX_REDUCE_INIT_F08", 875, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts", "MPIX_REDUCE_INIT_F08TS", 876, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_large", "MPIX_REDUCE_INIT_F08_LARGE", 877, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large", "MPIX_REDUCE_INIT_F08TS_LARGE", 878, 141);
 #endif
 #if MT_HAVE_Reduce_init_c
-MT_THUNK_PMPI(MPI_Reduce_init_c, 757, 141);
+MT_THUNK_PMPI(MPI_Reduce_init_c, 865, 141);
 #endif
 
 #if MT_HAVE_Allreduce_init
-MT_THUNK_PMPI(MPI_Allreduce_init, 770, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init", "MPI_ALLREDUCE_INIT", 772, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08", "MPI_ALLREDUCE_INIT_F08", 773, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts", "MPI_ALLREDUCE_INIT_F08TS", 774, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large", "MPI_ALLREDUCE_INIT_F08_LARGE", 775, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large", "MPI_ALLREDUCE_INIT_F08TS_LARGE", 776, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init, 880, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init", "MPI_ALLREDUCE_INIT", 882, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08", "MPI_ALLREDUCE_INIT_F08", 883, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts", "MPI_ALLREDUCE_INIT_F08TS", 884, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large", "MPI_ALLREDUCE_INIT_F08_LARGE", 885, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large", "MPI_ALLREDUCE_INIT_F08TS_LARGE", 886, 142);
 #endif
 
 #if MT_HAVE_MPIX_Allreduce_init
-MT_THUNK_PMPI(MPIX_Allreduce_init, 777, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init", "MPIX_ALLREDUCE_INIT", 779, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08", "MPIX_ALLREDUCE_INIT_F08", 780, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts", "MPIX_ALLREDUCE_INIT_F08TS", 781, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large", "MPIX_ALLREDUCE_INIT_F08_LARGE", 782, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large", "MPIX_ALLREDUCE_INIT_F08TS_LARGE", 783, 142);
+MT_THUNK_PMPI(MPIX_Allreduce_init, 888, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init", "MPIX_ALLREDUCE_INIT", 890, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08", "MPIX_ALLREDUCE_INIT_F08", 891, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts", "MPIX_ALLREDUCE_INIT_F08TS", 892, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large", "MPIX_ALLREDUCE_INIT_F08_LARGE", 893, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large", "MPIX_ALLREDUCE_INIT_F08TS_LARGE", 894, 142);
 #endif
 #if MT_HAVE_Allreduce_init_c
-MT_THUNK_PMPI(MPI_Allreduce_init_c, 771, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init_c, 881, 142);
 #endif
 
 #if MT_HAVE_Reduce_scatter_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_init, 784, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init", "MPI_REDUCE_SCATTER_INIT", 786, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08", "MPI_REDUCE_SCATTER_INIT_F08", 787, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts", "MPI_REDUCE_SCATTER_INIT_F08TS", 788, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large", "MPI_REDUCE_SCATTER_INIT_F08_LARGE", 789, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large", "MPI_REDUCE_SCATTER_INIT_F08TS_LARGE", 790, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init, 896, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init", "MPI_REDUCE_SCATTER_INIT", 898, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08", "MPI_REDUCE_SCATTER_INIT_F08", 899, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts", "MPI_REDUCE_SCATTER_INIT_F08TS", 900, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large", "MPI_REDUCE_SCATTER_INIT_F08_LARGE", 901, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large", "MPI_REDUCE_SCATTER_INIT_F08TS_LARGE", 902, 143);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 791, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init", "MPIX_REDUCE_SCATTER_INIT", 793, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08", "MPIX_REDUCE_SCATTER_INIT_F08", 794, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts", "MPIX_REDUCE_SCATTER_INIT_F08TS", 795, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large", "MPIX_REDUCE_SCATTER_INIT_F08_LARGE", 796, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large", "MPIX_REDUCE_SCATTER_INIT_F08TS_LARGE", 797, 143);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 904, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init", "MPIX_REDUCE_SCATTER_INIT", 906, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08", "MPIX_REDUCE_SCATTER_INIT_F08", 907, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts", "MPIX_REDUCE_SCATTER_INIT_F08TS", 908, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large", "MPIX_REDUCE_SCATTER_INIT_F08_LARGE", 909, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large", "MPIX_REDUCE_SCATTER_INIT_F08TS_LARGE", 910, 143);
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 785, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 897, 143);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 798, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", "MPI_REDUCE_SCATTER_BLOCK_INIT", 800, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08", 801, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS", 802, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08_LARGE", 803, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 804, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 912, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", "MPI_REDUCE_SCATTER_BLOCK_INIT", 914, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08", 915, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS", 916, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08_LARGE", 917, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 918, 144);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 805, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", "MPIX_REDUCE_SCATTER_BLOCK_INIT", 807, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08", 808, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS", 809, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08_LARGE", 810, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 811, 144);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 920, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", "MPIX_REDUCE_SCATTER_BLOCK_INIT", 922, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08", 923, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS", 924, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08_LARGE", 925, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 926, 144);
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 799, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 913, 144);
 #endif
 
 #if MT_HAVE_Scan_init
-MT_THUNK_PMPI(MPI_Scan_init, 812, 145);
-MT_THUNK_FORTRAN("mpi_scan_init", "MPI_SCAN_INIT", 814, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08", "MPI_SCAN_INIT_F08", 815, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts", "MPI_SCAN_INIT_F08TS", 816, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08_large", "MPI_SCAN_INIT_F08_LARGE", 817, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large", "MPI_SCAN_INIT_F08TS_LARGE", 818, 145);
+MT_THUNK_PMPI(MPI_Scan_init, 928, 145);
+MT_THUNK_FORTRAN("mpi_scan_init", "MPI_SCAN_INIT", 930, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08", "MPI_SCAN_INIT_F08", 931, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts", "MPI_SCAN_INIT_F08TS", 932, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_large", "MPI_SCAN_INIT_F08_LARGE", 933, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large", "MPI_SCAN_INIT_F08TS_LARGE", 934, 145);
 #endif
 
 #if MT_HAVE_MPIX_Scan_init
-MT_THUNK_PMPI(MPIX_Scan_init, 819, 145);
-MT_THUNK_FORTRAN("mpix_scan_init", "MPIX_SCAN_INIT", 821, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08", "MPIX_SCAN_INIT_F08", 822, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts", "MPIX_SCAN_INIT_F08TS", 823, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08_large", "MPIX_SCAN_INIT_F08_LARGE", 824, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large", "MPIX_SCAN_INIT_F08TS_LARGE", 825, 145);
+MT_THUNK_PMPI(MPIX_Scan_init, 936, 145);
+MT_THUNK_FORTRAN("mpix_scan_init", "MPIX_SCAN_INIT", 938, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08", "MPIX_SCAN_INIT_F08", 939, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts", "MPIX_SCAN_INIT_F08TS", 940, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_large", "MPIX_SCAN_INIT_F08_LARGE", 941, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large", "MPIX_SCAN_INIT_F08TS_LARGE", 942, 145);
 #endif
 #if MT_HAVE_Scan_init_c
-MT_THUNK_PMPI(MPI_Scan_init_c, 813, 145);
+MT_THUNK_PMPI(MPI_Scan_init_c, 929, 145);
 #endif
 
 #if MT_HAVE_Exscan_init
-MT_THUNK_PMPI(MPI_Exscan_init, 826, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init", "MPI_EXSCAN_INIT", 828, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08", "MPI_EXSCAN_INIT_F08", 829, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts", "MPI_EXSCAN_INIT_F08TS", 830, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08_large", "MPI_EXSCAN_INIT_F08_LARGE", 831, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large", "MPI_EXSCAN_INIT_F08TS_LARGE", 832, 146);
+MT_THUNK_PMPI(MPI_Exscan_init, 944, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init", "MPI_EXSCAN_INIT", 946, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08", "MPI_EXSCAN_INIT_F08", 947, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts", "MPI_EXSCAN_INIT_F08TS", 948, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_large", "MPI_EXSCAN_INIT_F08_LARGE", 949, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large", "MPI_EXSCAN_INIT_F08TS_LARGE", 950, 146);
 #endif
 
 #if MT_HAVE_MPIX_Exscan_init
-MT_THUNK_PMPI(MPIX_Exscan_init, 833, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init", "MPIX_EXSCAN_INIT", 835, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08", "MPIX_EXSCAN_INIT_F08", 836, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts", "MPIX_EXSCAN_INIT_F08TS", 837, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08_large", "MPIX_EXSCAN_INIT_F08_LARGE", 838, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large", "MPIX_EXSCAN_INIT_F08TS_LARGE", 839, 146);
+MT_THUNK_PMPI(MPIX_Exscan_init, 952, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init", "MPIX_EXSCAN_INIT", 954, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08", "MPIX_EXSCAN_INIT_F08", 955, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts", "MPIX_EXSCAN_INIT_F08TS", 956, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_large", "MPIX_EXSCAN_INIT_F08_LARGE", 957, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large", "MPIX_EXSCAN_INIT_F08TS_LARGE", 958, 146);
 #endif
 #if MT_HAVE_Exscan_init_c
-MT_THUNK_PMPI(MPI_Exscan_init_c, 827, 146);
+MT_THUNK_PMPI(MPI_Exscan_init_c, 945, 146);
 #endif
 
 #if MT_HAVE_Neighbor_allgather_init
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 840, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", "MPI_NEIGHBOR_ALLGATHER_INIT", 842, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08", "MPI_NEIGHBOR_ALLGATHER_INIT_F08", 843, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS", 844, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large", "MPI_NEIGHBOR_ALLGATHER_INIT_F08_LARGE", 845, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 846, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 960, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", "MPI_NEIGHBOR_ALLGATHER_INIT", 962, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08", "MPI_NEIGHBOR_ALLGATHER_INIT_F08", 963, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS", 964, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large", "MPI_NEIGHBOR_ALLGATHER_INIT_F08_LARGE", 965, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 966, 147);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 847, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", "MPIX_NEIGHBOR_ALLGATHER_INIT", 849, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08", 850, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS", 851, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08_LARGE", 852, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 853, 147);
+MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 968, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", "MPIX_NEIGHBOR_ALLGATHER_INIT", 970, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08", 971, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS", 972, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08_LARGE", 973, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 974, 147);
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 841, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 961, 147);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 854, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", "MPI_NEIGHBOR_ALLGATHERV_INIT", 856, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08", 857, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS", 858, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08_LARGE", 859, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 860, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 976, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", "MPI_NEIGHBOR_ALLGATHERV_INIT", 978, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08", 979, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS", 980, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08_LARGE", 981, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 982, 148);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 861, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", "MPIX_NEIGHBOR_ALLGATHERV_INIT", 863, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08", 864, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS", 865, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08_LARGE", 866, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 867, 148);
+MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 984, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", "MPIX_NEIGHBOR_ALLGATHERV_INIT", 986, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08", 987, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS", 988, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08_LARGE", 989, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 990, 148);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 855, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 977, 148);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 868, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", "MPI_NEIGHBOR_ALLTOALL_INIT", 870, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08", "MPI_NEIGHBOR_ALLTOALL_INIT_F08", 871, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS", 872, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large", "MPI_NEIGHBOR_ALLTOALL_INIT_F08_LARGE", 873, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 874, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 992, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", "MPI_NEIGHBOR_ALLTOALL_INIT", 994, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08", "MPI_NEIGHBOR_ALLTOALL_INIT_F08", 995, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS", 996, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large", "MPI_NEIGHBOR_ALLTOALL_INIT_F08_LARGE", 997, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 998, 149);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 875, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", "MPIX_NEIGHBOR_ALLTOALL_INIT", 877, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08", 878, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS", 879, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08_LARGE", 880, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 881, 149);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 1000, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", "MPIX_NEIGHBOR_ALLTOALL_INIT", 1002, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08", 1003, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS", 1004, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08_LARGE", 1005, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 1006, 149);
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 869, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 993, 149);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 882, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", "MPI_NEIGHBOR_ALLTOALLV_INIT", 884, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08", 885, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS", 886, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08_LARGE", 887, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 888, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 1008, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", "MPI_NEIGHBOR_ALLTOALLV_INIT", 1010, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08", 1011, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS", 1012, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08_LARGE", 1013, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 1014, 150);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 889, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", "MPIX_NEIGHBOR_ALLTOALLV_INIT", 891, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08", 892, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS", 893, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08_LARGE", 894, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 895, 150);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 1016, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", "MPIX_NEIGHBOR_ALLTOALLV_INIT", 1018, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08", 1019, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS", 1020, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08_LARGE", 1021, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 1022, 150);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 883, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 1009, 150);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 896, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", "MPI_NEIGHBOR_ALLTOALLW_INIT", 898, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08", 899, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS", 900, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08_LARGE", 901, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 902, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 1024, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", "MPI_NEIGHBOR_ALLTOALLW_INIT", 1026, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08", 1027, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS", 1028, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08_LARGE", 1029, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 1030, 151);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 903, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", "MPIX_NEIGHBOR_ALLTOALLW_INIT", 905, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08", 906, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS", 907, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08_LARGE", 908, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 909, 151);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 1032, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", "MPIX_NEIGHBOR_ALLTOALLW_INIT", 1034, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08", 1035, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS", 1036, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08_LARGE", 1037, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 1038, 151);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 897, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 1025, 151);
 #endif
 
 #if MT_HAVE_Comm_dup
-MT_THUNK_PMPI(MPI_Comm_dup, 910, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup", "MPI_COMM_DUP", 912, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08", "MPI_COMM_DUP_F08", 913, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts", "MPI_COMM_DUP_F08TS", 914, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08_large", "MPI_COMM_DUP_F08_LARGE", 915, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large", "MPI_COMM_DUP_F08TS_LARGE", 916, 160);
+MT_THUNK_PMPI(MPI_Comm_dup, 1040, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup", "MPI_COMM_DUP", 1042, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08", "MPI_COMM_DUP_F08", 1043, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts", "MPI_COMM_DUP_F08TS", 1044, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_large", "MPI_COMM_DUP_F08_LARGE", 1045, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large", "MPI_COMM_DUP_F08TS_LARGE", 1046, 160);
 #endif
 
 #if MT_HAVE_Comm_dup_with_info
-MT_THUNK_PMPI(MPI_Comm_dup_with_info, 917, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info", "MPI_COMM_DUP_WITH_INFO", 919, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08", "MPI_COMM_DUP_WITH_INFO_F08", 920, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts", "MPI_COMM_DUP_WITH_INFO_F08TS", 921, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large", "MPI_COMM_DUP_WITH_INFO_F08_LARGE", 922, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large", "MPI_COMM_DUP_WITH_INFO_F08TS_LARGE", 923, 161);
+MT_THUNK_PMPI(MPI_Comm_dup_with_info, 1048, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info", "MPI_COMM_DUP_WITH_INFO", 1050, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08", "MPI_COMM_DUP_WITH_INFO_F08", 1051, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts", "MPI_COMM_DUP_WITH_INFO_F08TS", 1052, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large", "MPI_COMM_DUP_WITH_INFO_F08_LARGE", 1053, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large", "MPI_COMM_DUP_WITH_INFO_F08TS_LARGE", 1054, 161);
 #endif
 
 #if MT_HAVE_Comm_idup
-MT_THUNK_PMPI(MPI_Comm_idup, 924, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup", "MPI_COMM_IDUP", 926, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08", "MPI_COMM_IDUP_F08", 927, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts", "MPI_COMM_IDUP_F08TS", 928, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08_large", "MPI_COMM_IDUP_F08_LARGE", 929, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large", "MPI_COMM_IDUP_F08TS_LARGE", 930, 162);
+MT_THUNK_PMPI(MPI_Comm_idup, 1056, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup", "MPI_COMM_IDUP", 1058, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08", "MPI_COMM_IDUP_F08", 1059, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts", "MPI_COMM_IDUP_F08TS", 1060, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_large", "MPI_COMM_IDUP_F08_LARGE", 1061, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large", "MPI_COMM_IDUP_F08TS_LARGE", 1062, 162);
 #endif
 
 #if MT_HAVE_Comm_idup_with_info
-MT_THUNK_PMPI(MPI_Comm_idup_with_info, 931, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info", "MPI_COMM_IDUP_WITH_INFO", 933, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08", "MPI_COMM_IDUP_WITH_INFO_F08", 934, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts", "MPI_COMM_IDUP_WITH_INFO_F08TS", 935, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large", "MPI_COMM_IDUP_WITH_INFO_F08_LARGE", 936, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large", "MPI_COMM_IDUP_WITH_INFO_F08TS_LARGE", 937, 163);
+MT_THUNK_PMPI(MPI_Comm_idup_with_info, 1064, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info", "MPI_COMM_IDUP_WITH_INFO", 1066, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08", "MPI_COMM_IDUP_WITH_INFO_F08", 1067, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts", "MPI_COMM_IDUP_WITH_INFO_F08TS", 1068, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large", "MPI_COMM_IDUP_WITH_INFO_F08_LARGE", 1069, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large", "MPI_COMM_IDUP_WITH_INFO_F08TS_LARGE", 1070, 163);
 #endif
 
 #if MT_HAVE_Comm_create
-MT_THUNK_PMPI(MPI_Comm_create, 938, 164);
-MT_THUNK_FORTRAN("mpi_comm_create", "MPI_COMM_CREATE", 940, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08", "MPI_COMM_CREATE_F08", 941, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts", "MPI_COMM_CREATE_F08TS", 942, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08_large", "MPI_COMM_CREATE_F08_LARGE", 943, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large", "MPI_COMM_CREATE_F08TS_LARGE", 944, 164);
+MT_THUNK_PMPI(MPI_Comm_create, 1072, 164);
+MT_THUNK_FORTRAN("mpi_comm_create", "MPI_COMM_CREATE", 1074, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08", "MPI_COMM_CREATE_F08", 1075, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts", "MPI_COMM_CREATE_F08TS", 1076, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_large", "MPI_COMM_CREATE_F08_LARGE", 1077, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large", "MPI_COMM_CREATE_F08TS_LARGE", 1078, 164);
 #endif
 
 #if MT_HAVE_Comm_create_group
-MT_THUNK_PMPI(MPI_Comm_create_group, 945, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group", "MPI_COMM_CREATE_GROUP", 947, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08", "MPI_COMM_CREATE_GROUP_F08", 948, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts", "MPI_COMM_CREATE_GROUP_F08TS", 949, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large", "MPI_COMM_CREATE_GROUP_F08_LARGE", 950, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large", "MPI_COMM_CREATE_GROUP_F08TS_LARGE", 951, 165);
+MT_THUNK_PMPI(MPI_Comm_create_group, 1080, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group", "MPI_COMM_CREATE_GROUP", 1082, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08", "MPI_COMM_CREATE_GROUP_F08", 1083, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts", "MPI_COMM_CREATE_GROUP_F08TS", 1084, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large", "MPI_COMM_CREATE_GROUP_F08_LARGE", 1085, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large", "MPI_COMM_CREATE_GROUP_F08TS_LARGE", 1086, 165);
 #endif
 
 #if MT_HAVE_Comm_split
-MT_THUNK_PMPI(MPI_Comm_split, 952, 166);
-MT_THUNK_FORTRAN("mpi_comm_split", "MPI_COMM_SPLIT", 954, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08", "MPI_COMM_SPLIT_F08", 955, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts", "MPI_COMM_SPLIT_F08TS", 956, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08_large", "MPI_COMM_SPLIT_F08_LARGE", 957, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large", "MPI_COMM_SPLIT_F08TS_LARGE", 958, 166);
+MT_THUNK_PMPI(MPI_Comm_split, 1088, 166);
+MT_THUNK_FORTRAN("mpi_comm_split", "MPI_COMM_SPLIT", 1090, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08", "MPI_COMM_SPLIT_F08", 1091, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts", "MPI_COMM_SPLIT_F08TS", 1092, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_large", "MPI_COMM_SPLIT_F08_LARGE", 1093, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large", "MPI_COMM_SPLIT_F08TS_LARGE", 1094, 166);
 #endif
 
 #if MT_HAVE_Comm_split_type
-MT_THUNK_PMPI(MPI_Comm_split_type, 959, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type", "MPI_COMM_SPLIT_TYPE", 961, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08", "MPI_COMM_SPLIT_TYPE_F08", 962, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts", "MPI_COMM_SPLIT_TYPE_F08TS", 963, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large", "MPI_COMM_SPLIT_TYPE_F08_LARGE", 964, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large", "MPI_COMM_SPLIT_TYPE_F08TS_LARGE", 965, 167);
+MT_THUNK_PMPI(MPI_Comm_split_type, 1096, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type", "MPI_COMM_SPLIT_TYPE", 1098, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08", "MPI_COMM_SPLIT_TYPE_F08", 1099, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts", "MPI_COMM_SPLIT_TYPE_F08TS", 1100, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large", "MPI_COMM_SPLIT_TYPE_F08_LARGE", 1101, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large", "MPI_COMM_SPLIT_TYPE_F08TS_LARGE", 1102, 167);
 #endif
 
 #if MT_HAVE_Intercomm_create
-MT_THUNK_PMPI(MPI_Intercomm_create, 966, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create", "MPI_INTERCOMM_CREATE", 968, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08", "MPI_INTERCOMM_CREATE_F08", 969, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts", "MPI_INTERCOMM_CREATE_F08TS", 970, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large", "MPI_INTERCOMM_CREATE_F08_LARGE", 971, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large", "MPI_INTERCOMM_CREATE_F08TS_LARGE", 972, 168);
+MT_THUNK_PMPI(MPI_Intercomm_create, 1104, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create", "MPI_INTERCOMM_CREATE", 1106, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08", "MPI_INTERCOMM_CREATE_F08", 1107, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts", "MPI_INTERCOMM_CREATE_F08TS", 1108, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large", "MPI_INTERCOMM_CREATE_F08_LARGE", 1109, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large", "MPI_INTERCOMM_CREATE_F08TS_LARGE", 1110, 168);
 #endif
 
 #if MT_HAVE_Intercomm_merge
-MT_THUNK_PMPI(MPI_Intercomm_merge, 973, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge", "MPI_INTERCOMM_MERGE", 975, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08", "MPI_INTERCOMM_MERGE_F08", 976, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts", "MPI_INTERCOMM_MERGE_F08TS", 977, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large", "MPI_INTERCOMM_MERGE_F08_LARGE", 978, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large", "MPI_INTERCOMM_MERGE_F08TS_LARGE", 979, 169);
+MT_THUNK_PMPI(MPI_Intercomm_merge, 1112, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge", "MPI_INTERCOMM_MERGE", 1114, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08", "MPI_INTERCOMM_MERGE_F08", 1115, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts", "MPI_INTERCOMM_MERGE_F08TS", 1116, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large", "MPI_INTERCOMM_MERGE_F08_LARGE", 1117, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large", "MPI_INTERCOMM_MERGE_F08TS_LARGE", 1118, 169);
 #endif
 
 #if MT_HAVE_Cart_create
-MT_THUNK_PMPI(MPI_Cart_create, 980, 170);
-MT_THUNK_FORTRAN("mpi_cart_create", "MPI_CART_CREATE", 982, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08", "MPI_CART_CREATE_F08", 983, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts", "MPI_CART_CREATE_F08TS", 984, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08_large", "MPI_CART_CREATE_F08_LARGE", 985, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large", "MPI_CART_CREATE_F08TS_LARGE", 986, 170);
+MT_THUNK_PMPI(MPI_Cart_create, 1120, 170);
+MT_THUNK_FORTRAN("mpi_cart_create", "MPI_CART_CREATE", 1122, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08", "MPI_CART_CREATE_F08", 1123, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts", "MPI_CART_CREATE_F08TS", 1124, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_large", "MPI_CART_CREATE_F08_LARGE", 1125, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large", "MPI_CART_CREATE_F08TS_LARGE", 1126, 170);
 #endif
 
 #if MT_HAVE_Cart_sub
-MT_THUNK_PMPI(MPI_Cart_sub, 987, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub", "MPI_CART_SUB", 989, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08", "MPI_CART_SUB_F08", 990, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts", "MPI_CART_SUB_F08TS", 991, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08_large", "MPI_CART_SUB_F08_LARGE", 992, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large", "MPI_CART_SUB_F08TS_LARGE", 993, 171);
+MT_THUNK_PMPI(MPI_Cart_sub, 1128, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub", "MPI_CART_SUB", 1130, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08", "MPI_CART_SUB_F08", 1131, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts", "MPI_CART_SUB_F08TS", 1132, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_large", "MPI_CART_SUB_F08_LARGE", 1133, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large", "MPI_CART_SUB_F08TS_LARGE", 1134, 171);
 #endif
 
 #if MT_HAVE_Graph_create
-MT_THUNK_PMPI(MPI_Graph_create, 994, 172);
-MT_THUNK_FORTRAN("mpi_graph_create", "MPI_GRAPH_CREATE", 996, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08", "MPI_GRAPH_CREATE_F08", 997, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts", "MPI_GRAPH_CREATE_F08TS", 998, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08_large", "MPI_GRAPH_CREATE_F08_LARGE", 999, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large", "MPI_GRAPH_CREATE_F08TS_LARGE", 1000, 172);
+MT_THUNK_PMPI(MPI_Graph_create, 1136, 172);
+MT_THUNK_FORTRAN("mpi_graph_create", "MPI_GRAPH_CREATE", 1138, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08", "MPI_GRAPH_CREATE_F08", 1139, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts", "MPI_GRAPH_CREATE_F08TS", 1140, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_large", "MPI_GRAPH_CREATE_F08_LARGE", 1141, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large", "MPI_GRAPH_CREATE_F08TS_LARGE", 1142, 172);
 #endif
 
 #if MT_HAVE_Dist_graph_create
-MT_THUNK_PMPI(MPI_Dist_graph_create, 1001, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create", "MPI_DIST_GRAPH_CREATE", 1003, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08", "MPI_DIST_GRAPH_CREATE_F08", 1004, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts", "MPI_DIST_GRAPH_CREATE_F08TS", 1005, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large", "MPI_DIST_GRAPH_CREATE_F08_LARGE", 1006, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large", "MPI_DIST_GRAPH_CREATE_F08TS_LARGE", 1007, 173);
+MT_THUNK_PMPI(MPI_Dist_graph_create, 1144, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create", "MPI_DIST_GRAPH_CREATE", 1146, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08", "MPI_DIST_GRAPH_CREATE_F08", 1147, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts", "MPI_DIST_GRAPH_CREATE_F08TS", 1148, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large", "MPI_DIST_GRAPH_CREATE_F08_LARGE", 1149, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large", "MPI_DIST_GRAPH_CREATE_F08TS_LARGE", 1150, 173);
 #endif
 
 #if MT_HAVE_Dist_graph_create_adjacent
-MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 1008, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", "MPI_DIST_GRAPH_CREATE_ADJACENT", 1010, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08", 1011, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS", 1012, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08_LARGE", 1013, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS_LARGE", 1014, 174);
+MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 1152, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", "MPI_DIST_GRAPH_CREATE_ADJACENT", 1154, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08", 1155, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS", 1156, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08_LARGE", 1157, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS_LARGE", 1158, 174);
 #endif
 
 #if MT_HAVE_Comm_free
-MT_THUNK_PMPI(MPI_Comm_free, 1015, 175);
-MT_THUNK_FORTRAN("mpi_comm_free", "MPI_COMM_FREE", 1017, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08", "MPI_COMM_FREE_F08", 1018, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts", "MPI_COMM_FREE_F08TS", 1019, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08_large", "MPI_COMM_FREE_F08_LARGE", 1020, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large", "MPI_COMM_FREE_F08TS_LARGE", 1021, 175);
+MT_THUNK_PMPI(MPI_Comm_free, 1160, 175);
+MT_THUNK_FORTRAN("mpi_comm_free", "MPI_COMM_FREE", 1162, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08", "MPI_COMM_FREE_F08", 1163, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts", "MPI_COMM_FREE_F08TS", 1164, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_large", "MPI_COMM_FREE_F08_LARGE", 1165, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large", "MPI_COMM_FREE_F08TS_LARGE", 1166, 175);
 #endif
 
 #if MT_HAVE_Comm_disconnect
-MT_THUNK_PMPI(MPI_Comm_disconnect, 1022, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect", "MPI_COMM_DISCONNECT", 1024, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08", "MPI_COMM_DISCONNECT_F08", 1025, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts", "MPI_COMM_DISCONNECT_F08TS", 1026, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large", "MPI_COMM_DISCONNECT_F08_LARGE", 1027, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large", "MPI_COMM_DISCONNECT_F08TS_LARGE", 1028, 176);
+MT_THUNK_PMPI(MPI_Comm_disconnect, 1168, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect", "MPI_COMM_DISCONNECT", 1170, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08", "MPI_COMM_DISCONNECT_F08", 1171, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts", "MPI_COMM_DISCONNECT_F08TS", 1172, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large", "MPI_COMM_DISCONNECT_F08_LARGE", 1173, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large", "MPI_COMM_DISCONNECT_F08TS_LARGE", 1174, 176);
 #endif
 
 #if MT_HAVE_Comm_set_name
-MT_THUNK_PMPI(MPI_Comm_set_name, 1029, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name", "MPI_COMM_SET_NAME", 1031, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08", "MPI_COMM_SET_NAME_F08", 1032, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts", "MPI_COMM_SET_NAME_F08TS", 1033, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large", "MPI_COMM_SET_NAME_F08_LARGE", 1034, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large", "MPI_COMM_SET_NAME_F08TS_LARGE", 1035, 177);
+MT_THUNK_PMPI(MPI_Comm_set_name, 1176, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name", "MPI_COMM_SET_NAME", 1178, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08", "MPI_COMM_SET_NAME_F08", 1179, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts", "MPI_COMM_SET_NAME_F08TS", 1180, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large", "MPI_COMM_SET_NAME_F08_LARGE", 1181, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large", "MPI_COMM_SET_NAME_F08TS_LARGE", 1182, 177);
 #endif
 
 #if MT_HAVE_Type_free
-MT_THUNK_PMPI(MPI_Type_free, 1036, 180);
-MT_THUNK_FORTRAN("mpi_type_free", "MPI_TYPE_FREE", 1038, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08", "MPI_TYPE_FREE_F08", 1039, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts", "MPI_TYPE_FREE_F08TS", 1040, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08_large", "MPI_TYPE_FREE_F08_LARGE", 1041, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts_large", "MPI_TYPE_FREE_F08TS_LARGE", 1042, 180);
+MT_THUNK_PMPI(MPI_Type_free, 1184, 180);
+MT_THUNK_FORTRAN("mpi_type_free", "MPI_TYPE_FREE", 1186, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08", "MPI_TYPE_FREE_F08", 1187, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts", "MPI_TYPE_FREE_F08TS", 1188, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_large", "MPI_TYPE_FREE_F08_LARGE", 1189, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_large", "MPI_TYPE_FREE_F08TS_LARGE", 1190, 180);
 #endif
 
 #if MT_HAVE_Put
-MT_THUNK_PMPI(MPI_Put, 1043, 200);
-MT_THUNK_FORTRAN("mpi_put", "MPI_PUT", 1045, 200);
-MT_THUNK_FORTRAN("mpi_put_f08", "MPI_PUT_F08", 1046, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts", "MPI_PUT_F08TS", 1047, 200);
-MT_THUNK_FORTRAN("mpi_put_f08_large", "MPI_PUT_F08_LARGE", 1048, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts_large", "MPI_PUT_F08TS_LARGE", 1049, 200);
+MT_THUNK_PMPI(MPI_Put, 1192, 200);
+MT_THUNK_FORTRAN("mpi_put", "MPI_PUT", 1194, 200);
+MT_THUNK_FORTRAN("mpi_put_f08", "MPI_PUT_F08", 1195, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts", "MPI_PUT_F08TS", 1196, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_large", "MPI_PUT_F08_LARGE", 1197, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_large", "MPI_PUT_F08TS_LARGE", 1198, 200);
 #endif
 #if MT_HAVE_Put_c
-MT_THUNK_PMPI(MPI_Put_c, 1044, 200);
+MT_THUNK_PMPI(MPI_Put_c, 1193, 200);
 #endif
 
 #if MT_HAVE_Rput
-MT_THUNK_PMPI(MPI_Rput, 1050, 201);
-MT_THUNK_FORTRAN("mpi_rput", "MPI_RPUT", 1052, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08", "MPI_RPUT_F08", 1053, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts", "MPI_RPUT_F08TS", 1054, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08_large", "MPI_RPUT_F08_LARGE", 1055, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts_large", "MPI_RPUT_F08TS_LARGE", 1056, 201);
+MT_THUNK_PMPI(MPI_Rput, 1200, 201);
+MT_THUNK_FORTRAN("mpi_rput", "MPI_RPUT", 1202, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08", "MPI_RPUT_F08", 1203, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts", "MPI_RPUT_F08TS", 1204, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_large", "MPI_RPUT_F08_LARGE", 1205, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_large", "MPI_RPUT_F08TS_LARGE", 1206, 201);
 #endif
 #if MT_HAVE_Rput_c
-MT_THUNK_PMPI(MPI_Rput_c, 1051, 201);
+MT_THUNK_PMPI(MPI_Rput_c, 1201, 201);
 #endif
 
 #if MT_HAVE_Accumulate
-MT_THUNK_PMPI(MPI_Accumulate, 1057, 202);
-MT_THUNK_FORTRAN("mpi_accumulate", "MPI_ACCUMULATE", 1059, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08", "MPI_ACCUMULATE_F08", 1060, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts", "MPI_ACCUMULATE_F08TS", 1061, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08_large", "MPI_ACCUMULATE_F08_LARGE", 1062, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large", "MPI_ACCUMULATE_F08TS_LARGE", 1063, 202);
+MT_THUNK_PMPI(MPI_Accumulate, 1208, 202);
+MT_THUNK_FORTRAN("mpi_accumulate", "MPI_ACCUMULATE", 1210, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08", "MPI_ACCUMULATE_F08", 1211, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts", "MPI_ACCUMULATE_F08TS", 1212, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_large", "MPI_ACCUMULATE_F08_LARGE", 1213, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large", "MPI_ACCUMULATE_F08TS_LARGE", 1214, 202);
 #endif
 #if MT_HAVE_Accumulate_c
-MT_THUNK_PMPI(MPI_Accumulate_c, 1058, 202);
+MT_THUNK_PMPI(MPI_Accumulate_c, 1209, 202);
 #endif
 
 #if MT_HAVE_Raccumulate
-MT_THUNK_PMPI(MPI_Raccumulate, 1064, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate", "MPI_RACCUMULATE", 1066, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08", "MPI_RACCUMULATE_F08", 1067, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts", "MPI_RACCUMULATE_F08TS", 1068, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08_large", "MPI_RACCUMULATE_F08_LARGE", 1069, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large", "MPI_RACCUMULATE_F08TS_LARGE", 1070, 203);
+MT_THUNK_PMPI(MPI_Raccumulate, 1216, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate", "MPI_RACCUMULATE", 1218, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08", "MPI_RACCUMULATE_F08", 1219, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts", "MPI_RACCUMULATE_F08TS", 1220, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_large", "MPI_RACCUMULATE_F08_LARGE", 1221, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large", "MPI_RACCUMULATE_F08TS_LARGE", 1222, 203);
 #endif
 #if MT_HAVE_Raccumulate_c
-MT_THUNK_PMPI(MPI_Raccumulate_c, 1065, 203);
+MT_THUNK_PMPI(MPI_Raccumulate_c, 1217, 203);
 #endif
 
 #if MT_HAVE_Get
-MT_THUNK_PMPI(MPI_Get, 1071, 204);
-MT_THUNK_FORTRAN("mpi_get", "MPI_GET", 1073, 204);
-MT_THUNK_FORTRAN("mpi_get_f08", "MPI_GET_F08", 1074, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts", "MPI_GET_F08TS", 1075, 204);
-MT_THUNK_FORTRAN("mpi_get_f08_large", "MPI_GET_F08_LARGE", 1076, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts_large", "MPI_GET_F08TS_LARGE", 1077, 204);
+MT_THUNK_PMPI(MPI_Get, 1224, 204);
+MT_THUNK_FORTRAN("mpi_get", "MPI_GET", 1226, 204);
+MT_THUNK_FORTRAN("mpi_get_f08", "MPI_GET_F08", 1227, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts", "MPI_GET_F08TS", 1228, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_large", "MPI_GET_F08_LARGE", 1229, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_large", "MPI_GET_F08TS_LARGE", 1230, 204);
 #endif
 #if MT_HAVE_Get_c
-MT_THUNK_PMPI(MPI_Get_c, 1072, 204);
+MT_THUNK_PMPI(MPI_Get_c, 1225, 204);
 #endif
 
 #if MT_HAVE_Rget
-MT_THUNK_PMPI(MPI_Rget, 1078, 205);
-MT_THUNK_FORTRAN("mpi_rget", "MPI_RGET", 1080, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08", "MPI_RGET_F08", 1081, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts", "MPI_RGET_F08TS", 1082, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08_large", "MPI_RGET_F08_LARGE", 1083, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts_large", "MPI_RGET_F08TS_LARGE", 1084, 205);
+MT_THUNK_PMPI(MPI_Rget, 1232, 205);
+MT_THUNK_FORTRAN("mpi_rget", "MPI_RGET", 1234, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08", "MPI_RGET_F08", 1235, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts", "MPI_RGET_F08TS", 1236, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_large", "MPI_RGET_F08_LARGE", 1237, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_large", "MPI_RGET_F08TS_LARGE", 1238, 205);
 #endif
 #if MT_HAVE_Rget_c
-MT_THUNK_PMPI(MPI_Rget_c, 1079, 205);
+MT_THUNK_PMPI(MPI_Rget_c, 1233, 205);
 #endif
 
 #if MT_HAVE_Get_accumulate
-MT_THUNK_PMPI(MPI_Get_accumulate, 1085, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate", "MPI_GET_ACCUMULATE", 1087, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08", "MPI_GET_ACCUMULATE_F08", 1088, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts", "MPI_GET_ACCUMULATE_F08TS", 1089, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large", "MPI_GET_ACCUMULATE_F08_LARGE", 1090, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large", "MPI_GET_ACCUMULATE_F08TS_LARGE", 1091, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate, 1240, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate", "MPI_GET_ACCUMULATE", 1242, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08", "MPI_GET_ACCUMULATE_F08", 1243, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts", "MPI_GET_ACCUMULATE_F08TS", 1244, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large", "MPI_GET_ACCUMULATE_F08_LARGE", 1245, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large", "MPI_GET_ACCUMULATE_F08TS_LARGE", 1246, 206);
 #endif
 #if MT_HAVE_Get_accumulate_c
-MT_THUNK_PMPI(MPI_Get_accumulate_c, 1086, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate_c, 1241, 206);
 #endif
 
 #if MT_HAVE_Rget_accumulate
-MT_THUNK_PMPI(MPI_Rget_accumulate, 1092, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate", "MPI_RGET_ACCUMULATE", 1094, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08", "MPI_RGET_ACCUMULATE_F08", 1095, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts", "MPI_RGET_ACCUMULATE_F08TS", 1096, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large", "MPI_RGET_ACCUMULATE_F08_LARGE", 1097, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large", "MPI_RGET_ACCUMULATE_F08TS_LARGE", 1098, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate, 1248, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate", "MPI_RGET_ACCUMULATE", 1250, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08", "MPI_RGET_ACCUMULATE_F08", 1251, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts", "MPI_RGET_ACCUMULATE_F08TS", 1252, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large", "MPI_RGET_ACCUMULATE_F08_LARGE", 1253, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large", "MPI_RGET_ACCUMULATE_F08TS_LARGE", 1254, 207);
 #endif
 #if MT_HAVE_Rget_accumulate_c
-MT_THUNK_PMPI(MPI_Rget_accumulate_c, 1093, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate_c, 1249, 207);
 #endif
 
 #if MT_HAVE_Fetch_and_op
-MT_THUNK_PMPI(MPI_Fetch_and_op, 1099, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op", "MPI_FETCH_AND_OP", 1101, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08", "MPI_FETCH_AND_OP_F08", 1102, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts", "MPI_FETCH_AND_OP_F08TS", 1103, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large", "MPI_FETCH_AND_OP_F08_LARGE", 1104, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large", "MPI_FETCH_AND_OP_F08TS_LARGE", 1105, 208);
+MT_THUNK_PMPI(MPI_Fetch_and_op, 1256, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op", "MPI_FETCH_AND_OP", 1258, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08", "MPI_FETCH_AND_OP_F08", 1259, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts", "MPI_FETCH_AND_OP_F08TS", 1260, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large", "MPI_FETCH_AND_OP_F08_LARGE", 1261, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large", "MPI_FETCH_AND_OP_F08TS_LARGE", 1262, 208);
 #endif
 
 #if MT_HAVE_Compare_and_swap
-MT_THUNK_PMPI(MPI_Compare_and_swap, 1106, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap", "MPI_COMPARE_AND_SWAP", 1108, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08", "MPI_COMPARE_AND_SWAP_F08", 1109, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts", "MPI_COMPARE_AND_SWAP_F08TS", 1110, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large", "MPI_COMPARE_AND_SWAP_F08_LARGE", 1111, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large", "MPI_COMPARE_AND_SWAP_F08TS_LARGE", 1112, 209);
+MT_THUNK_PMPI(MPI_Compare_and_swap, 1264, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap", "MPI_COMPARE_AND_SWAP", 1266, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08", "MPI_COMPARE_AND_SWAP_F08", 1267, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts", "MPI_COMPARE_AND_SWAP_F08TS", 1268, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large", "MPI_COMPARE_AND_SWAP_F08_LARGE", 1269, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large", "MPI_COMPARE_AND_SWAP_F08TS_LARGE", 1270, 209);
 #endif
 
 #if MT_HAVE_Win_fence
-MT_THUNK_PMPI(MPI_Win_fence, 1113, 215);
-MT_THUNK_FORTRAN("mpi_win_fence", "MPI_WIN_FENCE", 1115, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08", "MPI_WIN_FENCE_F08", 1116, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts", "MPI_WIN_FENCE_F08TS", 1117, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08_large", "MPI_WIN_FENCE_F08_LARGE", 1118, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large", "MPI_WIN_FENCE_F08TS_LARGE", 1119, 215);
+MT_THUNK_PMPI(MPI_Win_fence, 1272, 215);
+MT_THUNK_FORTRAN("mpi_win_fence", "MPI_WIN_FENCE", 1274, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08", "MPI_WIN_FENCE_F08", 1275, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts", "MPI_WIN_FENCE_F08TS", 1276, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_large", "MPI_WIN_FENCE_F08_LARGE", 1277, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large", "MPI_WIN_FENCE_F08TS_LARGE", 1278, 215);
 #endif
 
 #if MT_HAVE_Win_start
-MT_THUNK_PMPI(MPI_Win_start, 1120, 216);
-MT_THUNK_FORTRAN("mpi_win_start", "MPI_WIN_START", 1122, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08", "MPI_WIN_START_F08", 1123, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts", "MPI_WIN_START_F08TS", 1124, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08_large", "MPI_WIN_START_F08_LARGE", 1125, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts_large", "MPI_WIN_START_F08TS_LARGE", 1126, 216);
+MT_THUNK_PMPI(MPI_Win_start, 1280, 216);
+MT_THUNK_FORTRAN("mpi_win_start", "MPI_WIN_START", 1282, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08", "MPI_WIN_START_F08", 1283, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts", "MPI_WIN_START_F08TS", 1284, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_large", "MPI_WIN_START_F08_LARGE", 1285, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_large", "MPI_WIN_START_F08TS_LARGE", 1286, 216);
 #endif
 
 #if MT_HAVE_Win_post
-MT_THUNK_PMPI(MPI_Win_post, 1127, 217);
-MT_THUNK_FORTRAN("mpi_win_post", "MPI_WIN_POST", 1129, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08", "MPI_WIN_POST_F08", 1130, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts", "MPI_WIN_POST_F08TS", 1131, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08_large", "MPI_WIN_POST_F08_LARGE", 1132, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts_large", "MPI_WIN_POST_F08TS_LARGE", 1133, 217);
+MT_THUNK_PMPI(MPI_Win_post, 1288, 217);
+MT_THUNK_FORTRAN("mpi_win_post", "MPI_WIN_POST", 1290, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08", "MPI_WIN_POST_F08", 1291, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts", "MPI_WIN_POST_F08TS", 1292, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_large", "MPI_WIN_POST_F08_LARGE", 1293, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_large", "MPI_WIN_POST_F08TS_LARGE", 1294, 217);
 #endif
 
 #if MT_HAVE_Win_complete
-MT_THUNK_PMPI(MPI_Win_complete, 1134, 218);
-MT_THUNK_FORTRAN("mpi_win_complete", "MPI_WIN_COMPLETE", 1136, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08", "MPI_WIN_COMPLETE_F08", 1137, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts", "MPI_WIN_COMPLETE_F08TS", 1138, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08_large", "MPI_WIN_COMPLETE_F08_LARGE", 1139, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large", "MPI_WIN_COMPLETE_F08TS_LARGE", 1140, 218);
+MT_THUNK_PMPI(MPI_Win_complete, 1296, 218);
+MT_THUNK_FORTRAN("mpi_win_complete", "MPI_WIN_COMPLETE", 1298, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08", "MPI_WIN_COMPLETE_F08", 1299, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts", "MPI_WIN_COMPLETE_F08TS", 1300, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_large", "MPI_WIN_COMPLETE_F08_LARGE", 1301, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large", "MPI_WIN_COMPLETE_F08TS_LARGE", 1302, 218);
 #endif
 
 #if MT_HAVE_Win_wait
-MT_THUNK_PMPI(MPI_Win_wait, 1141, 219);
-MT_THUNK_FORTRAN("mpi_win_wait", "MPI_WIN_WAIT", 1143, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08", "MPI_WIN_WAIT_F08", 1144, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts", "MPI_WIN_WAIT_F08TS", 1145, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08_large", "MPI_WIN_WAIT_F08_LARGE", 1146, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large", "MPI_WIN_WAIT_F08TS_LARGE", 1147, 219);
+MT_THUNK_PMPI(MPI_Win_wait, 1304, 219);
+MT_THUNK_FORTRAN("mpi_win_wait", "MPI_WIN_WAIT", 1306, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08", "MPI_WIN_WAIT_F08", 1307, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts", "MPI_WIN_WAIT_F08TS", 1308, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_large", "MPI_WIN_WAIT_F08_LARGE", 1309, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large", "MPI_WIN_WAIT_F08TS_LARGE", 1310, 219);
 #endif
 
 #if MT_HAVE_Win_test
-MT_THUNK_PMPI(MPI_Win_test, 1148, 220);
-MT_THUNK_FORTRAN("mpi_win_test", "MPI_WIN_TEST", 1150, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08", "MPI_WIN_TEST_F08", 1151, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts", "MPI_WIN_TEST_F08TS", 1152, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08_large", "MPI_WIN_TEST_F08_LARGE", 1153, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts_large", "MPI_WIN_TEST_F08TS_LARGE", 1154, 220);
+MT_THUNK_PMPI(MPI_Win_test, 1312, 220);
+MT_THUNK_FORTRAN("mpi_win_test", "MPI_WIN_TEST", 1314, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08", "MPI_WIN_TEST_F08", 1315, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts", "MPI_WIN_TEST_F08TS", 1316, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_large", "MPI_WIN_TEST_F08_LARGE", 1317, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_large", "MPI_WIN_TEST_F08TS_LARGE", 1318, 220);
 #endif
 
 #if MT_HAVE_Win_lock_all
-MT_THUNK_PMPI(MPI_Win_lock_all, 1155, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all", "MPI_WIN_LOCK_ALL", 1157, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08", "MPI_WIN_LOCK_ALL_F08", 1158, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts", "MPI_WIN_LOCK_ALL_F08TS", 1159, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large", "MPI_WIN_LOCK_ALL_F08_LARGE", 1160, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large", "MPI_WIN_LOCK_ALL_F08TS_LARGE", 1161, 221);
+MT_THUNK_PMPI(MPI_Win_lock_all, 1320, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all", "MPI_WIN_LOCK_ALL", 1322, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08", "MPI_WIN_LOCK_ALL_F08", 1323, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts", "MPI_WIN_LOCK_ALL_F08TS", 1324, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large", "MPI_WIN_LOCK_ALL_F08_LARGE", 1325, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large", "MPI_WIN_LOCK_ALL_F08TS_LARGE", 1326, 221);
 #endif
 
 #if MT_HAVE_Win_unlock_all
-MT_THUNK_PMPI(MPI_Win_unlock_all, 1162, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all", "MPI_WIN_UNLOCK_ALL", 1164, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08", "MPI_WIN_UNLOCK_ALL_F08", 1165, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts", "MPI_WIN_UNLOCK_ALL_F08TS", 1166, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large", "MPI_WIN_UNLOCK_ALL_F08_LARGE", 1167, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large", "MPI_WIN_UNLOCK_ALL_F08TS_LARGE", 1168, 222);
+MT_THUNK_PMPI(MPI_Win_unlock_all, 1328, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all", "MPI_WIN_UNLOCK_ALL", 1330, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08", "MPI_WIN_UNLOCK_ALL_F08", 1331, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts", "MPI_WIN_UNLOCK_ALL_F08TS", 1332, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large", "MPI_WIN_UNLOCK_ALL_F08_LARGE", 1333, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large", "MPI_WIN_UNLOCK_ALL_F08TS_LARGE", 1334, 222);
 #endif
 
 #if MT_HAVE_Win_flush_all
-MT_THUNK_PMPI(MPI_Win_flush_all, 1169, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all", "MPI_WIN_FLUSH_ALL", 1171, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08", "MPI_WIN_FLUSH_ALL_F08", 1172, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts", "MPI_WIN_FLUSH_ALL_F08TS", 1173, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large", "MPI_WIN_FLUSH_ALL_F08_LARGE", 1174, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large", "MPI_WIN_FLUSH_ALL_F08TS_LARGE", 1175, 223);
+MT_THUNK_PMPI(MPI_Win_flush_all, 1336, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all", "MPI_WIN_FLUSH_ALL", 1338, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08", "MPI_WIN_FLUSH_ALL_F08", 1339, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts", "MPI_WIN_FLUSH_ALL_F08TS", 1340, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large", "MPI_WIN_FLUSH_ALL_F08_LARGE", 1341, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large", "MPI_WIN_FLUSH_ALL_F08TS_LARGE", 1342, 223);
 #endif
 
 #if MT_HAVE_Win_flush_local_all
-MT_THUNK_PMPI(MPI_Win_flush_local_all, 1176, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all", "MPI_WIN_FLUSH_LOCAL_ALL", 1178, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08", "MPI_WIN_FLUSH_LOCAL_ALL_F08", 1179, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS", 1180, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large", "MPI_WIN_FLUSH_LOCAL_ALL_F08_LARGE", 1181, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS_LARGE", 1182, 224);
+MT_THUNK_PMPI(MPI_Win_flush_local_all, 1344, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all", "MPI_WIN_FLUSH_LOCAL_ALL", 1346, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08", "MPI_WIN_FLUSH_LOCAL_ALL_F08", 1347, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS", 1348, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large", "MPI_WIN_FLUSH_LOCAL_ALL_F08_LARGE", 1349, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS_LARGE", 1350, 224);
 #endif
 
 #if MT_HAVE_Win_sync
-MT_THUNK_PMPI(MPI_Win_sync, 1183, 225);
-MT_THUNK_FORTRAN("mpi_win_sync", "MPI_WIN_SYNC", 1185, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08", "MPI_WIN_SYNC_F08", 1186, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts", "MPI_WIN_SYNC_F08TS", 1187, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08_large", "MPI_WIN_SYNC_F08_LARGE", 1188, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large", "MPI_WIN_SYNC_F08TS_LARGE", 1189, 225);
+MT_THUNK_PMPI(MPI_Win_sync, 1352, 225);
+MT_THUNK_FORTRAN("mpi_win_sync", "MPI_WIN_SYNC", 1354, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08", "MPI_WIN_SYNC_F08", 1355, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts", "MPI_WIN_SYNC_F08TS", 1356, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_large", "MPI_WIN_SYNC_F08_LARGE", 1357, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large", "MPI_WIN_SYNC_F08TS_LARGE", 1358, 225);
 #endif
 
 #if MT_HAVE_Win_lock
-MT_THUNK_PMPI(MPI_Win_lock, 1190, 226);
-MT_THUNK_FORTRAN("mpi_win_lock", "MPI_WIN_LOCK", 1192, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08", "MPI_WIN_LOCK_F08", 1193, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts", "MPI_WIN_LOCK_F08TS", 1194, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08_large", "MPI_WIN_LOCK_F08_LARGE", 1195, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large", "MPI_WIN_LOCK_F08TS_LARGE", 1196, 226);
+MT_THUNK_PMPI(MPI_Win_lock, 1360, 226);
+MT_THUNK_FORTRAN("mpi_win_lock", "MPI_WIN_LOCK", 1362, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08", "MPI_WIN_LOCK_F08", 1363, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts", "MPI_WIN_LOCK_F08TS", 1364, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_large", "MPI_WIN_LOCK_F08_LARGE", 1365, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large", "MPI_WIN_LOCK_F08TS_LARGE", 1366, 226);
 #endif
 
 #if MT_HAVE_Win_unlock
-MT_THUNK_PMPI(MPI_Win_unlock, 1197, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock", "MPI_WIN_UNLOCK", 1199, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08", "MPI_WIN_UNLOCK_F08", 1200, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts", "MPI_WIN_UNLOCK_F08TS", 1201, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08_large", "MPI_WIN_UNLOCK_F08_LARGE", 1202, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large", "MPI_WIN_UNLOCK_F08TS_LARGE", 1203, 227);
+MT_THUNK_PMPI(MPI_Win_unlock, 1368, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock", "MPI_WIN_UNLOCK", 1370, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08", "MPI_WIN_UNLOCK_F08", 1371, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts", "MPI_WIN_UNLOCK_F08TS", 1372, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_large", "MPI_WIN_UNLOCK_F08_LARGE", 1373, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large", "MPI_WIN_UNLOCK_F08TS_LARGE", 1374, 227);
 #endif
 
 #if MT_HAVE_Win_flush
-MT_THUNK_PMPI(MPI_Win_flush, 1204, 228);
-MT_THUNK_FORTRAN("mpi_win_flush", "MPI_WIN_FLUSH", 1206, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08", "MPI_WIN_FLUSH_F08", 1207, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts", "MPI_WIN_FLUSH_F08TS", 1208, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08_large", "MPI_WIN_FLUSH_F08_LARGE", 1209, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large", "MPI_WIN_FLUSH_F08TS_LARGE", 1210, 228);
+MT_THUNK_PMPI(MPI_Win_flush, 1376, 228);
+MT_THUNK_FORTRAN("mpi_win_flush", "MPI_WIN_FLUSH", 1378, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08", "MPI_WIN_FLUSH_F08", 1379, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts", "MPI_WIN_FLUSH_F08TS", 1380, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_large", "MPI_WIN_FLUSH_F08_LARGE", 1381, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large", "MPI_WIN_FLUSH_F08TS_LARGE", 1382, 228);
 #endif
 
 #if MT_HAVE_Win_flush_local
-MT_THUNK_PMPI(MPI_Win_flush_local, 1211, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local", "MPI_WIN_FLUSH_LOCAL", 1213, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08", "MPI_WIN_FLUSH_LOCAL_F08", 1214, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts", "MPI_WIN_FLUSH_LOCAL_F08TS", 1215, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large", "MPI_WIN_FLUSH_LOCAL_F08_LARGE", 1216, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large", "MPI_WIN_FLUSH_LOCAL_F08TS_LARGE", 1217, 229);
+MT_THUNK_PMPI(MPI_Win_flush_local, 1384, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local", "MPI_WIN_FLUSH_LOCAL", 1386, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08", "MPI_WIN_FLUSH_LOCAL_F08", 1387, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts", "MPI_WIN_FLUSH_LOCAL_F08TS", 1388, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large", "MPI_WIN_FLUSH_LOCAL_F08_LARGE", 1389, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large", "MPI_WIN_FLUSH_LOCAL_F08TS_LARGE", 1390, 229);
 #endif
 
 #if MT_HAVE_Win_create
-MT_THUNK_PMPI(MPI_Win_create, 1218, 235);
-MT_THUNK_FORTRAN("mpi_win_create", "MPI_WIN_CREATE", 1220, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08", "MPI_WIN_CREATE_F08", 1221, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts", "MPI_WIN_CREATE_F08TS", 1222, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08_large", "MPI_WIN_CREATE_F08_LARGE", 1223, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts_large", "MPI_WIN_CREATE_F08TS_LARGE", 1224, 235);
+MT_THUNK_PMPI(MPI_Win_create, 1392, 235);
+MT_THUNK_FORTRAN("mpi_win_create", "MPI_WIN_CREATE", 1394, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08", "MPI_WIN_CREATE_F08", 1395, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts", "MPI_WIN_CREATE_F08TS", 1396, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_large", "MPI_WIN_CREATE_F08_LARGE", 1397, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_large", "MPI_WIN_CREATE_F08TS_LARGE", 1398, 235);
 #endif
 #if MT_HAVE_Win_create_c
-MT_THUNK_PMPI(MPI_Win_create_c, 1219, 235);
+MT_THUNK_PMPI(MPI_Win_create_c, 1393, 235);
 #endif
 
 #if MT_HAVE_Win_allocate
-MT_THUNK_PMPI(MPI_Win_allocate, 1225, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate", "MPI_WIN_ALLOCATE", 1227, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08", "MPI_WIN_ALLOCATE_F08", 1228, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts", "MPI_WIN_ALLOCATE_F08TS", 1229, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08_large", "MPI_WIN_ALLOCATE_F08_LARGE", 1230, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large", "MPI_WIN_ALLOCATE_F08TS_LARGE", 1231, 236);
+MT_THUNK_PMPI(MPI_Win_allocate, 1400, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate", "MPI_WIN_ALLOCATE", 1402, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08", "MPI_WIN_ALLOCATE_F08", 1403, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts", "MPI_WIN_ALLOCATE_F08TS", 1404, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_large", "MPI_WIN_ALLOCATE_F08_LARGE", 1405, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large", "MPI_WIN_ALLOCATE_F08TS_LARGE", 1406, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr", "MPI_WIN_ALLOCATE_CPTR", 1407, 236);
 #endif
 #if MT_HAVE_Win_allocate_c
-MT_THUNK_PMPI(MPI_Win_allocate_c, 1226, 236);
+MT_THUNK_PMPI(MPI_Win_allocate_c, 1401, 236);
 #endif
 
 #if MT_HAVE_Win_allocate_shared
-MT_THUNK_PMPI(MPI_Win_allocate_shared, 1232, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared", "MPI_WIN_ALLOCATE_SHARED", 1234, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08", "MPI_WIN_ALLOCATE_SHARED_F08", 1235, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts", "MPI_WIN_ALLOCATE_SHARED_F08TS", 1236, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large", "MPI_WIN_ALLOCATE_SHARED_F08_LARGE", 1237, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large", "MPI_WIN_ALLOCATE_SHARED_F08TS_LARGE", 1238, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared, 1408, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared", "MPI_WIN_ALLOCATE_SHARED", 1410, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08", "MPI_WIN_ALLOCATE_SHARED_F08", 1411, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts", "MPI_WIN_ALLOCATE_SHARED_F08TS", 1412, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large", "MPI_WIN_ALLOCATE_SHARED_F08_LARGE", 1413, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large", "MPI_WIN_ALLOCATE_SHARED_F08TS_LARGE", 1414, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", "MPI_WIN_ALLOCATE_SHARED_CPTR", 1415, 237);
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 1233, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 1409, 237);
 #endif
 
 #if MT_HAVE_Win_create_dynamic
-MT_THUNK_PMPI(MPI_Win_create_dynamic, 1239, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic", "MPI_WIN_CREATE_DYNAMIC", 1241, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08", "MPI_WIN_CREATE_DYNAMIC_F08", 1242, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts", "MPI_WIN_CREATE_DYNAMIC_F08TS", 1243, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large", "MPI_WIN_CREATE_DYNAMIC_F08_LARGE", 1244, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large", "MPI_WIN_CREATE_DYNAMIC_F08TS_LARGE", 1245, 238);
+MT_THUNK_PMPI(MPI_Win_create_dynamic, 1416, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic", "MPI_WIN_CREATE_DYNAMIC", 1418, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08", "MPI_WIN_CREATE_DYNAMIC_F08", 1419, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts", "MPI_WIN_CREATE_DYNAMIC_F08TS", 1420, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large", "MPI_WIN_CREATE_DYNAMIC_F08_LARGE", 1421, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large", "MPI_WIN_CREATE_DYNAMIC_F08TS_LARGE", 1422, 238);
 #endif
 
 #if MT_HAVE_Win_free
-MT_THUNK_PMPI(MPI_Win_free, 1246, 239);
-MT_THUNK_FORTRAN("mpi_win_free", "MPI_WIN_FREE", 1248, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08", "MPI_WIN_FREE_F08", 1249, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts", "MPI_WIN_FREE_F08TS", 1250, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08_large", "MPI_WIN_FREE_F08_LARGE", 1251, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts_large", "MPI_WIN_FREE_F08TS_LARGE", 1252, 239);
+MT_THUNK_PMPI(MPI_Win_free, 1424, 239);
+MT_THUNK_FORTRAN("mpi_win_free", "MPI_WIN_FREE", 1426, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08", "MPI_WIN_FREE_F08", 1427, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts", "MPI_WIN_FREE_F08TS", 1428, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_large", "MPI_WIN_FREE_F08_LARGE", 1429, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_large", "MPI_WIN_FREE_F08TS_LARGE", 1430, 239);
 #endif
 
 #if MT_HAVE_Win_attach
-MT_THUNK_PMPI(MPI_Win_attach, 1253, 240);
-MT_THUNK_FORTRAN("mpi_win_attach", "MPI_WIN_ATTACH", 1255, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08", "MPI_WIN_ATTACH_F08", 1256, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts", "MPI_WIN_ATTACH_F08TS", 1257, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08_large", "MPI_WIN_ATTACH_F08_LARGE", 1258, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large", "MPI_WIN_ATTACH_F08TS_LARGE", 1259, 240);
+MT_THUNK_PMPI(MPI_Win_attach, 1432, 240);
+MT_THUNK_FORTRAN("mpi_win_attach", "MPI_WIN_ATTACH", 1434, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08", "MPI_WIN_ATTACH_F08", 1435, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts", "MPI_WIN_ATTACH_F08TS", 1436, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_large", "MPI_WIN_ATTACH_F08_LARGE", 1437, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large", "MPI_WIN_ATTACH_F08TS_LARGE", 1438, 240);
 #endif
 
 #if MT_HAVE_Win_detach
-MT_THUNK_PMPI(MPI_Win_detach, 1260, 241);
-MT_THUNK_FORTRAN("mpi_win_detach", "MPI_WIN_DETACH", 1262, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08", "MPI_WIN_DETACH_F08", 1263, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts", "MPI_WIN_DETACH_F08TS", 1264, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08_large", "MPI_WIN_DETACH_F08_LARGE", 1265, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large", "MPI_WIN_DETACH_F08TS_LARGE", 1266, 241);
+MT_THUNK_PMPI(MPI_Win_detach, 1440, 241);
+MT_THUNK_FORTRAN("mpi_win_detach", "MPI_WIN_DETACH", 1442, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08", "MPI_WIN_DETACH_F08", 1443, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts", "MPI_WIN_DETACH_F08TS", 1444, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_large", "MPI_WIN_DETACH_F08_LARGE", 1445, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large", "MPI_WIN_DETACH_F08TS_LARGE", 1446, 241);
 #endif
 
 #if MT_HAVE_Win_set_name
-MT_THUNK_PMPI(MPI_Win_set_name, 1267, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name", "MPI_WIN_SET_NAME", 1269, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08", "MPI_WIN_SET_NAME_F08", 1270, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts", "MPI_WIN_SET_NAME_F08TS", 1271, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08_large", "MPI_WIN_SET_NAME_F08_LARGE", 1272, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large", "MPI_WIN_SET_NAME_F08TS_LARGE", 1273, 242);
+MT_THUNK_PMPI(MPI_Win_set_name, 1448, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name", "MPI_WIN_SET_NAME", 1450, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08", "MPI_WIN_SET_NAME_F08", 1451, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts", "MPI_WIN_SET_NAME_F08TS", 1452, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_large", "MPI_WIN_SET_NAME_F08_LARGE", 1453, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large", "MPI_WIN_SET_NAME_F08TS_LARGE", 1454, 242);
 #endif
 
 #if MT_HAVE_Win_set_info
-MT_THUNK_PMPI(MPI_Win_set_info, 1274, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info", "MPI_WIN_SET_INFO", 1276, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08", "MPI_WIN_SET_INFO_F08", 1277, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts", "MPI_WIN_SET_INFO_F08TS", 1278, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08_large", "MPI_WIN_SET_INFO_F08_LARGE", 1279, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large", "MPI_WIN_SET_INFO_F08TS_LARGE", 1280, 243);
+MT_THUNK_PMPI(MPI_Win_set_info, 1456, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info", "MPI_WIN_SET_INFO", 1458, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08", "MPI_WIN_SET_INFO_F08", 1459, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts", "MPI_WIN_SET_INFO_F08TS", 1460, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_large", "MPI_WIN_SET_INFO_F08_LARGE", 1461, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large", "MPI_WIN_SET_INFO_F08TS_LARGE", 1462, 243);
 #endif
 
 #if MT_HAVE_File_close
-MT_THUNK_PMPI(MPI_File_close, 1281, 250);
-MT_THUNK_FORTRAN("mpi_file_close", "MPI_FILE_CLOSE", 1283, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08", "MPI_FILE_CLOSE_F08", 1284, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts", "MPI_FILE_CLOSE_F08TS", 1285, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08_large", "MPI_FILE_CLOSE_F08_LARGE", 1286, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts_large", "MPI_FILE_CLOSE_F08TS_LARGE", 1287, 250);
+MT_THUNK_PMPI(MPI_File_close, 1464, 250);
+MT_THUNK_FORTRAN("mpi_file_close", "MPI_FILE_CLOSE", 1466, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08", "MPI_FILE_CLOSE_F08", 1467, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts", "MPI_FILE_CLOSE_F08TS", 1468, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_large", "MPI_FILE_CLOSE_F08_LARGE", 1469, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_large", "MPI_FILE_CLOSE_F08TS_LARGE", 1470, 250);
 #endif
 
 #if MT_HAVE_File_delete
-MT_THUNK_PMPI(MPI_File_delete, 1288, 251);
-MT_THUNK_FORTRAN("mpi_file_delete", "MPI_FILE_DELETE", 1290, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08", "MPI_FILE_DELETE_F08", 1291, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts", "MPI_FILE_DELETE_F08TS", 1292, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08_large", "MPI_FILE_DELETE_F08_LARGE", 1293, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large", "MPI_FILE_DELETE_F08TS_LARGE", 1294, 251);
+MT_THUNK_PMPI(MPI_File_delete, 1472, 251);
+MT_THUNK_FORTRAN("mpi_file_delete", "MPI_FILE_DELETE", 1474, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08", "MPI_FILE_DELETE_F08", 1475, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts", "MPI_FILE_DELETE_F08TS", 1476, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_large", "MPI_FILE_DELETE_F08_LARGE", 1477, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large", "MPI_FILE_DELETE_F08TS_LARGE", 1478, 251);
 #endif
 
 #if MT_HAVE_File_get_position_shared
-MT_THUNK_PMPI(MPI_File_get_position_shared, 1295, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared", "MPI_FILE_GET_POSITION_SHARED", 1297, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08", "MPI_FILE_GET_POSITION_SHARED_F08", 1298, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts", "MPI_FILE_GET_POSITION_SHARED_F08TS", 1299, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large", "MPI_FILE_GET_POSITION_SHARED_F08_LARGE", 1300, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large", "MPI_FILE_GET_POSITION_SHARED_F08TS_LARGE", 1301, 252);
+MT_THUNK_PMPI(MPI_File_get_position_shared, 1480, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared", "MPI_FILE_GET_POSITION_SHARED", 1482, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08", "MPI_FILE_GET_POSITION_SHARED_F08", 1483, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts", "MPI_FILE_GET_POSITION_SHARED_F08TS", 1484, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large", "MPI_FILE_GET_POSITION_SHARED_F08_LARGE", 1485, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large", "MPI_FILE_GET_POSITION_SHARED_F08TS_LARGE", 1486, 252);
 #endif
 
 #if MT_HAVE_File_iread
-MT_THUNK_PMPI(MPI_File_iread, 1302, 253);
-MT_THUNK_FORTRAN("mpi_file_iread", "MPI_FILE_IREAD", 1304, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08", "MPI_FILE_IREAD_F08", 1305, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts", "MPI_FILE_IREAD_F08TS", 1306, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08_large", "MPI_FILE_IREAD_F08_LARGE", 1307, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large", "MPI_FILE_IREAD_F08TS_LARGE", 1308, 253);
+MT_THUNK_PMPI(MPI_File_iread, 1488, 253);
+MT_THUNK_FORTRAN("mpi_file_iread", "MPI_FILE_IREAD", 1490, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08", "MPI_FILE_IREAD_F08", 1491, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts", "MPI_FILE_IREAD_F08TS", 1492, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_large", "MPI_FILE_IREAD_F08_LARGE", 1493, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large", "MPI_FILE_IREAD_F08TS_LARGE", 1494, 253);
 #endif
 #if MT_HAVE_File_iread_c
-MT_THUNK_PMPI(MPI_File_iread_c, 1303, 253);
+MT_THUNK_PMPI(MPI_File_iread_c, 1489, 253);
 #endif
 
 #if MT_HAVE_File_iread_all
-MT_THUNK_PMPI(MPI_File_iread_all, 1309, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all", "MPI_FILE_IREAD_ALL", 1311, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08", "MPI_FILE_IREAD_ALL_F08", 1312, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts", "MPI_FILE_IREAD_ALL_F08TS", 1313, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large", "MPI_FILE_IREAD_ALL_F08_LARGE", 1314, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large", "MPI_FILE_IREAD_ALL_F08TS_LARGE", 1315, 254);
+MT_THUNK_PMPI(MPI_File_iread_all, 1496, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all", "MPI_FILE_IREAD_ALL", 1498, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08", "MPI_FILE_IREAD_ALL_F08", 1499, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts", "MPI_FILE_IREAD_ALL_F08TS", 1500, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large", "MPI_FILE_IREAD_ALL_F08_LARGE", 1501, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large", "MPI_FILE_IREAD_ALL_F08TS_LARGE", 1502, 254);
 #endif
 #if MT_HAVE_File_iread_all_c
-MT_THUNK_PMPI(MPI_File_iread_all_c, 1310, 254);
+MT_THUNK_PMPI(MPI_File_iread_all_c, 1497, 254);
 #endif
 
 #if MT_HAVE_File_iread_at
-MT_THUNK_PMPI(MPI_File_iread_at, 1316, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at", "MPI_FILE_IREAD_AT", 1318, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08", "MPI_FILE_IREAD_AT_F08", 1319, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts", "MPI_FILE_IREAD_AT_F08TS", 1320, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large", "MPI_FILE_IREAD_AT_F08_LARGE", 1321, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large", "MPI_FILE_IREAD_AT_F08TS_LARGE", 1322, 255);
+MT_THUNK_PMPI(MPI_File_iread_at, 1504, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at", "MPI_FILE_IREAD_AT", 1506, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08", "MPI_FILE_IREAD_AT_F08", 1507, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts", "MPI_FILE_IREAD_AT_F08TS", 1508, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large", "MPI_FILE_IREAD_AT_F08_LARGE", 1509, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large", "MPI_FILE_IREAD_AT_F08TS_LARGE", 1510, 255);
 #endif
 #if MT_HAVE_File_iread_at_c
-MT_THUNK_PMPI(MPI_File_iread_at_c, 1317, 255);
+MT_THUNK_PMPI(MPI_File_iread_at_c, 1505, 255);
 #endif
 
 #if MT_HAVE_File_iread_at_all
-MT_THUNK_PMPI(MPI_File_iread_at_all, 1323, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all", "MPI_FILE_IREAD_AT_ALL", 1325, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08", "MPI_FILE_IREAD_AT_ALL_F08", 1326, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts", "MPI_FILE_IREAD_AT_ALL_F08TS", 1327, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large", "MPI_FILE_IREAD_AT_ALL_F08_LARGE", 1328, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large", "MPI_FILE_IREAD_AT_ALL_F08TS_LARGE", 1329, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all, 1512, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all", "MPI_FILE_IREAD_AT_ALL", 1514, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08", "MPI_FILE_IREAD_AT_ALL_F08", 1515, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts", "MPI_FILE_IREAD_AT_ALL_F08TS", 1516, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large", "MPI_FILE_IREAD_AT_ALL_F08_LARGE", 1517, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large", "MPI_FILE_IREAD_AT_ALL_F08TS_LARGE", 1518, 256);
 #endif
 #if MT_HAVE_File_iread_at_all_c
-MT_THUNK_PMPI(MPI_File_iread_at_all_c, 1324, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all_c, 1513, 256);
 #endif
 
 #if MT_HAVE_File_iread_shared
-MT_THUNK_PMPI(MPI_File_iread_shared, 1330, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared", "MPI_FILE_IREAD_SHARED", 1332, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08", "MPI_FILE_IREAD_SHARED_F08", 1333, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts", "MPI_FILE_IREAD_SHARED_F08TS", 1334, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large", "MPI_FILE_IREAD_SHARED_F08_LARGE", 1335, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large", "MPI_FILE_IREAD_SHARED_F08TS_LARGE", 1336, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared, 1520, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared", "MPI_FILE_IREAD_SHARED", 1522, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08", "MPI_FILE_IREAD_SHARED_F08", 1523, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts", "MPI_FILE_IREAD_SHARED_F08TS", 1524, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large", "MPI_FILE_IREAD_SHARED_F08_LARGE", 1525, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large", "MPI_FILE_IREAD_SHARED_F08TS_LARGE", 1526, 257);
 #endif
 #if MT_HAVE_File_iread_shared_c
-MT_THUNK_PMPI(MPI_File_iread_shared_c, 1331, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared_c, 1521, 257);
 #endif
 
 #if MT_HAVE_File_iwrite
-MT_THUNK_PMPI(MPI_File_iwrite, 1337, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite", "MPI_FILE_IWRITE", 1339, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08", "MPI_FILE_IWRITE_F08", 1340, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts", "MPI_FILE_IWRITE_F08TS", 1341, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large", "MPI_FILE_IWRITE_F08_LARGE", 1342, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large", "MPI_FILE_IWRITE_F08TS_LARGE", 1343, 258);
+MT_THUNK_PMPI(MPI_File_iwrite, 1528, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite", "MPI_FILE_IWRITE", 1530, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08", "MPI_FILE_IWRITE_F08", 1531, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts", "MPI_FILE_IWRITE_F08TS", 1532, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large", "MPI_FILE_IWRITE_F08_LARGE", 1533, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large", "MPI_FILE_IWRITE_F08TS_LARGE", 1534, 258);
 #endif
 #if MT_HAVE_File_iwrite_c
-MT_THUNK_PMPI(MPI_File_iwrite_c, 1338, 258);
+MT_THUNK_PMPI(MPI_File_iwrite_c, 1529, 258);
 #endif
 
 #if MT_HAVE_File_iwrite_all
-MT_THUNK_PMPI(MPI_File_iwrite_all, 1344, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all", "MPI_FILE_IWRITE_ALL", 1346, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08", "MPI_FILE_IWRITE_ALL_F08", 1347, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts", "MPI_FILE_IWRITE_ALL_F08TS", 1348, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large", "MPI_FILE_IWRITE_ALL_F08_LARGE", 1349, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large", "MPI_FILE_IWRITE_ALL_F08TS_LARGE", 1350, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all, 1536, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all", "MPI_FILE_IWRITE_ALL", 1538, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08", "MPI_FILE_IWRITE_ALL_F08", 1539, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts", "MPI_FILE_IWRITE_ALL_F08TS", 1540, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large", "MPI_FILE_IWRITE_ALL_F08_LARGE", 1541, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large", "MPI_FILE_IWRITE_ALL_F08TS_LARGE", 1542, 259);
 #endif
 #if MT_HAVE_File_iwrite_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_all_c, 1345, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all_c, 1537, 259);
 #endif
 
 #if MT_HAVE_File_iwrite_at
-MT_THUNK_PMPI(MPI_File_iwrite_at, 1351, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at", "MPI_FILE_IWRITE_AT", 1353, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08", "MPI_FILE_IWRITE_AT_F08", 1354, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts", "MPI_FILE_IWRITE_AT_F08TS", 1355, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large", "MPI_FILE_IWRITE_AT_F08_LARGE", 1356, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large", "MPI_FILE_IWRITE_AT_F08TS_LARGE", 1357, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at, 1544, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at", "MPI_FILE_IWRITE_AT", 1546, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08", "MPI_FILE_IWRITE_AT_F08", 1547, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts", "MPI_FILE_IWRITE_AT_F08TS", 1548, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large", "MPI_FILE_IWRITE_AT_F08_LARGE", 1549, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large", "MPI_FILE_IWRITE_AT_F08TS_LARGE", 1550, 260);
 #endif
 #if MT_HAVE_File_iwrite_at_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_c, 1352, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at_c, 1545, 260);
 #endif
 
 #if MT_HAVE_File_iwrite_at_all
-MT_THUNK_PMPI(MPI_File_iwrite_at_all, 1358, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", "MPI_FILE_IWRITE_AT_ALL", 1360, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08", "MPI_FILE_IWRITE_AT_ALL_F08", 1361, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts", "MPI_FILE_IWRITE_AT_ALL_F08TS", 1362, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large", "MPI_FILE_IWRITE_AT_ALL_F08_LARGE", 1363, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large", "MPI_FILE_IWRITE_AT_ALL_F08TS_LARGE", 1364, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all, 1552, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", "MPI_FILE_IWRITE_AT_ALL", 1554, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08", "MPI_FILE_IWRITE_AT_ALL_F08", 1555, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts", "MPI_FILE_IWRITE_AT_ALL_F08TS", 1556, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large", "MPI_FILE_IWRITE_AT_ALL_F08_LARGE", 1557, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large", "MPI_FILE_IWRITE_AT_ALL_F08TS_LARGE", 1558, 261);
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 1359, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 1553, 261);
 #endif
 
 #if MT_HAVE_File_iwrite_shared
-MT_THUNK_PMPI(MPI_File_iwrite_shared, 1365, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared", "MPI_FILE_IWRITE_SHARED", 1367, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08", "MPI_FILE_IWRITE_SHARED_F08", 1368, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts", "MPI_FILE_IWRITE_SHARED_F08TS", 1369, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large", "MPI_FILE_IWRITE_SHARED_F08_LARGE", 1370, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large", "MPI_FILE_IWRITE_SHARED_F08TS_LARGE", 1371, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared, 1560, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared", "MPI_FILE_IWRITE_SHARED", 1562, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08", "MPI_FILE_IWRITE_SHARED_F08", 1563, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts", "MPI_FILE_IWRITE_SHARED_F08TS", 1564, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large", "MPI_FILE_IWRITE_SHARED_F08_LARGE", 1565, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large", "MPI_FILE_IWRITE_SHARED_F08TS_LARGE", 1566, 262);
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 1366, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 1561, 262);
 #endif
 
 #if MT_HAVE_File_open
-MT_THUNK_PMPI(MPI_File_open, 1372, 263);
-MT_THUNK_FORTRAN("mpi_file_open", "MPI_FILE_OPEN", 1374, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08", "MPI_FILE_OPEN_F08", 1375, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts", "MPI_FILE_OPEN_F08TS", 1376, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08_large", "MPI_FILE_OPEN_F08_LARGE", 1377, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts_large", "MPI_FILE_OPEN_F08TS_LARGE", 1378, 263);
+MT_THUNK_PMPI(MPI_File_open, 1568, 263);
+MT_THUNK_FORTRAN("mpi_file_open", "MPI_FILE_OPEN", 1570, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08", "MPI_FILE_OPEN_F08", 1571, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts", "MPI_FILE_OPEN_F08TS", 1572, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_large", "MPI_FILE_OPEN_F08_LARGE", 1573, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_large", "MPI_FILE_OPEN_F08TS_LARGE", 1574, 263);
 #endif
 
 #if MT_HAVE_File_preallocate
-MT_THUNK_PMPI(MPI_File_preallocate, 1379, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate", "MPI_FILE_PREALLOCATE", 1381, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08", "MPI_FILE_PREALLOCATE_F08", 1382, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts", "MPI_FILE_PREALLOCATE_F08TS", 1383, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large", "MPI_FILE_PREALLOCATE_F08_LARGE", 1384, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large", "MPI_FILE_PREALLOCATE_F08TS_LARGE", 1385, 264);
+MT_THUNK_PMPI(MPI_File_preallocate, 1576, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate", "MPI_FILE_PREALLOCATE", 1578, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08", "MPI_FILE_PREALLOCATE_F08", 1579, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts", "MPI_FILE_PREALLOCATE_F08TS", 1580, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large", "MPI_FILE_PREALLOCATE_F08_LARGE", 1581, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large", "MPI_FILE_PREALLOCATE_F08TS_LARGE", 1582, 264);
 #endif
 
 #if MT_HAVE_File_read
-MT_THUNK_PMPI(MPI_File_read, 1386, 265);
-MT_THUNK_FORTRAN("mpi_file_read", "MPI_FILE_READ", 1388, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08", "MPI_FILE_READ_F08", 1389, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts", "MPI_FILE_READ_F08TS", 1390, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08_large", "MPI_FILE_READ_F08_LARGE", 1391, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts_large", "MPI_FILE_READ_F08TS_LARGE", 1392, 265);
+MT_THUNK_PMPI(MPI_File_read, 1584, 265);
+MT_THUNK_FORTRAN("mpi_file_read", "MPI_FILE_READ", 1586, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08", "MPI_FILE_READ_F08", 1587, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts", "MPI_FILE_READ_F08TS", 1588, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_large", "MPI_FILE_READ_F08_LARGE", 1589, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_large", "MPI_FILE_READ_F08TS_LARGE", 1590, 265);
 #endif
 #if MT_HAVE_File_read_c
-MT_THUNK_PMPI(MPI_File_read_c, 1387, 265);
+MT_THUNK_PMPI(MPI_File_read_c, 1585, 265);
 #endif
 
 #if MT_HAVE_File_read_all
-MT_THUNK_PMPI(MPI_File_read_all, 1393, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all", "MPI_FILE_READ_ALL", 1395, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08", "MPI_FILE_READ_ALL_F08", 1396, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts", "MPI_FILE_READ_ALL_F08TS", 1397, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08_large", "MPI_FILE_READ_ALL_F08_LARGE", 1398, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large", "MPI_FILE_READ_ALL_F08TS_LARGE", 1399, 266);
+MT_THUNK_PMPI(MPI_File_read_all, 1592, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all", "MPI_FILE_READ_ALL", 1594, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08", "MPI_FILE_READ_ALL_F08", 1595, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts", "MPI_FILE_READ_ALL_F08TS", 1596, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_large", "MPI_FILE_READ_ALL_F08_LARGE", 1597, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large", "MPI_FILE_READ_ALL_F08TS_LARGE", 1598, 266);
 #endif
 #if MT_HAVE_File_read_all_c
-MT_THUNK_PMPI(MPI_File_read_all_c, 1394, 266);
+MT_THUNK_PMPI(MPI_File_read_all_c, 1593, 266);
 #endif
 
 #if MT_HAVE_File_read_all_begin
-MT_THUNK_PMPI(MPI_File_read_all_begin, 1400, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin", "MPI_FILE_READ_ALL_BEGIN", 1402, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08", "MPI_FILE_READ_ALL_BEGIN_F08", 1403, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts", "MPI_FILE_READ_ALL_BEGIN_F08TS", 1404, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large", "MPI_FILE_READ_ALL_BEGIN_F08_LARGE", 1405, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large", "MPI_FILE_READ_ALL_BEGIN_F08TS_LARGE", 1406, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin, 1600, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin", "MPI_FILE_READ_ALL_BEGIN", 1602, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08", "MPI_FILE_READ_ALL_BEGIN_F08", 1603, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts", "MPI_FILE_READ_ALL_BEGIN_F08TS", 1604, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large", "MPI_FILE_READ_ALL_BEGIN_F08_LARGE", 1605, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large", "MPI_FILE_READ_ALL_BEGIN_F08TS_LARGE", 1606, 267);
 #endif
 #if MT_HAVE_File_read_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_all_begin_c, 1401, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin_c, 1601, 267);
 #endif
 
 #if MT_HAVE_File_read_all_end
-MT_THUNK_PMPI(MPI_File_read_all_end, 1407, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end", "MPI_FILE_READ_ALL_END", 1409, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08", "MPI_FILE_READ_ALL_END_F08", 1410, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts", "MPI_FILE_READ_ALL_END_F08TS", 1411, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large", "MPI_FILE_READ_ALL_END_F08_LARGE", 1412, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large", "MPI_FILE_READ_ALL_END_F08TS_LARGE", 1413, 268);
+MT_THUNK_PMPI(MPI_File_read_all_end, 1608, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end", "MPI_FILE_READ_ALL_END", 1610, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08", "MPI_FILE_READ_ALL_END_F08", 1611, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts", "MPI_FILE_READ_ALL_END_F08TS", 1612, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large", "MPI_FILE_READ_ALL_END_F08_LARGE", 1613, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large", "MPI_FILE_READ_ALL_END_F08TS_LARGE", 1614, 268);
 #endif
 
 #if MT_HAVE_File_read_at
-MT_THUNK_PMPI(MPI_File_read_at, 1414, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at", "MPI_FILE_READ_AT", 1416, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08", "MPI_FILE_READ_AT_F08", 1417, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts", "MPI_FILE_READ_AT_F08TS", 1418, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08_large", "MPI_FILE_READ_AT_F08_LARGE", 1419, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large", "MPI_FILE_READ_AT_F08TS_LARGE", 1420, 269);
+MT_THUNK_PMPI(MPI_File_read_at, 1616, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at", "MPI_FILE_READ_AT", 1618, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08", "MPI_FILE_READ_AT_F08", 1619, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts", "MPI_FILE_READ_AT_F08TS", 1620, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_large", "MPI_FILE_READ_AT_F08_LARGE", 1621, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large", "MPI_FILE_READ_AT_F08TS_LARGE", 1622, 269);
 #endif
 #if MT_HAVE_File_read_at_c
-MT_THUNK_PMPI(MPI_File_read_at_c, 1415, 269);
+MT_THUNK_PMPI(MPI_File_read_at_c, 1617, 269);
 #endif
 
 #if MT_HAVE_File_read_at_all
-MT_THUNK_PMPI(MPI_File_read_at_all, 1421, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all", "MPI_FILE_READ_AT_ALL", 1423, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08", "MPI_FILE_READ_AT_ALL_F08", 1424, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts", "MPI_FILE_READ_AT_ALL_F08TS", 1425, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large", "MPI_FILE_READ_AT_ALL_F08_LARGE", 1426, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large", "MPI_FILE_READ_AT_ALL_F08TS_LARGE", 1427, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all, 1624, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all", "MPI_FILE_READ_AT_ALL", 1626, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08", "MPI_FILE_READ_AT_ALL_F08", 1627, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts", "MPI_FILE_READ_AT_ALL_F08TS", 1628, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large", "MPI_FILE_READ_AT_ALL_F08_LARGE", 1629, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large", "MPI_FILE_READ_AT_ALL_F08TS_LARGE", 1630, 270);
 #endif
 #if MT_HAVE_File_read_at_all_c
-MT_THUNK_PMPI(MPI_File_read_at_all_c, 1422, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all_c, 1625, 270);
 #endif
 
 #if MT_HAVE_File_read_at_all_begin
-MT_THUNK_PMPI(MPI_File_read_at_all_begin, 1428, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", "MPI_FILE_READ_AT_ALL_BEGIN", 1430, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08", "MPI_FILE_READ_AT_ALL_BEGIN_F08", 1431, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS", 1432, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08_LARGE", 1433, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS_LARGE", 1434, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin, 1632, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", "MPI_FILE_READ_AT_ALL_BEGIN", 1634, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08", "MPI_FILE_READ_AT_ALL_BEGIN_F08", 1635, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS", 1636, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08_LARGE", 1637, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS_LARGE", 1638, 271);
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 1429, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 1633, 271);
 #endif
 
 #if MT_HAVE_File_read_at_all_end
-MT_THUNK_PMPI(MPI_File_read_at_all_end, 1435, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end", "MPI_FILE_READ_AT_ALL_END", 1437, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08", "MPI_FILE_READ_AT_ALL_END_F08", 1438, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts", "MPI_FILE_READ_AT_ALL_END_F08TS", 1439, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large", "MPI_FILE_READ_AT_ALL_END_F08_LARGE", 1440, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large", "MPI_FILE_READ_AT_ALL_END_F08TS_LARGE", 1441, 272);
+MT_THUNK_PMPI(MPI_File_read_at_all_end, 1640, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end", "MPI_FILE_READ_AT_ALL_END", 1642, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08", "MPI_FILE_READ_AT_ALL_END_F08", 1643, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts", "MPI_FILE_READ_AT_ALL_END_F08TS", 1644, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large", "MPI_FILE_READ_AT_ALL_END_F08_LARGE", 1645, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large", "MPI_FILE_READ_AT_ALL_END_F08TS_LARGE", 1646, 272);
 #endif
 
 #if MT_HAVE_File_read_ordered
-MT_THUNK_PMPI(MPI_File_read_ordered, 1442, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered", "MPI_FILE_READ_ORDERED", 1444, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08", "MPI_FILE_READ_ORDERED_F08", 1445, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts", "MPI_FILE_READ_ORDERED_F08TS", 1446, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large", "MPI_FILE_READ_ORDERED_F08_LARGE", 1447, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large", "MPI_FILE_READ_ORDERED_F08TS_LARGE", 1448, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered, 1648, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered", "MPI_FILE_READ_ORDERED", 1650, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08", "MPI_FILE_READ_ORDERED_F08", 1651, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts", "MPI_FILE_READ_ORDERED_F08TS", 1652, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large", "MPI_FILE_READ_ORDERED_F08_LARGE", 1653, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large", "MPI_FILE_READ_ORDERED_F08TS_LARGE", 1654, 273);
 #endif
 #if MT_HAVE_File_read_ordered_c
-MT_THUNK_PMPI(MPI_File_read_ordered_c, 1443, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered_c, 1649, 273);
 #endif
 
 #if MT_HAVE_File_read_ordered_begin
-MT_THUNK_PMPI(MPI_File_read_ordered_begin, 1449, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", "MPI_FILE_READ_ORDERED_BEGIN", 1451, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08", "MPI_FILE_READ_ORDERED_BEGIN_F08", 1452, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts", "MPI_FILE_READ_ORDERED_BEGIN_F08TS", 1453, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large", "MPI_FILE_READ_ORDERED_BEGIN_F08_LARGE", 1454, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large", "MPI_FILE_READ_ORDERED_BEGIN_F08TS_LARGE", 1455, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin, 1656, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", "MPI_FILE_READ_ORDERED_BEGIN", 1658, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08", "MPI_FILE_READ_ORDERED_BEGIN_F08", 1659, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts", "MPI_FILE_READ_ORDERED_BEGIN_F08TS", 1660, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large", "MPI_FILE_READ_ORDERED_BEGIN_F08_LARGE", 1661, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large", "MPI_FILE_READ_ORDERED_BEGIN_F08TS_LARGE", 1662, 274);
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 1450, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 1657, 274);
 #endif
 
 #if MT_HAVE_File_read_ordered_end
-MT_THUNK_PMPI(MPI_File_read_ordered_end, 1456, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end", "MPI_FILE_READ_ORDERED_END", 1458, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08", "MPI_FILE_READ_ORDERED_END_F08", 1459, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts", "MPI_FILE_READ_ORDERED_END_F08TS", 1460, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large", "MPI_FILE_READ_ORDERED_END_F08_LARGE", 1461, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large", "MPI_FILE_READ_ORDERED_END_F08TS_LARGE", 1462, 275);
+MT_THUNK_PMPI(MPI_File_read_ordered_end, 1664, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end", "MPI_FILE_READ_ORDERED_END", 1666, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08", "MPI_FILE_READ_ORDERED_END_F08", 1667, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts", "MPI_FILE_READ_ORDERED_END_F08TS", 1668, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large", "MPI_FILE_READ_ORDERED_END_F08_LARGE", 1669, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large", "MPI_FILE_READ_ORDERED_END_F08TS_LARGE", 1670, 275);
 #endif
 
 #if MT_HAVE_File_read_shared
-MT_THUNK_PMPI(MPI_File_read_shared, 1463, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared", "MPI_FILE_READ_SHARED", 1465, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08", "MPI_FILE_READ_SHARED_F08", 1466, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts", "MPI_FILE_READ_SHARED_F08TS", 1467, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large", "MPI_FILE_READ_SHARED_F08_LARGE", 1468, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large", "MPI_FILE_READ_SHARED_F08TS_LARGE", 1469, 276);
+MT_THUNK_PMPI(MPI_File_read_shared, 1672, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared", "MPI_FILE_READ_SHARED", 1674, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08", "MPI_FILE_READ_SHARED_F08", 1675, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts", "MPI_FILE_READ_SHARED_F08TS", 1676, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large", "MPI_FILE_READ_SHARED_F08_LARGE", 1677, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large", "MPI_FILE_READ_SHARED_F08TS_LARGE", 1678, 276);
 #endif
 #if MT_HAVE_File_read_shared_c
-MT_THUNK_PMPI(MPI_File_read_shared_c, 1464, 276);
+MT_THUNK_PMPI(MPI_File_read_shared_c, 1673, 276);
 #endif
 
 #if MT_HAVE_File_seek
-MT_THUNK_PMPI(MPI_File_seek, 1470, 277);
-MT_THUNK_FORTRAN("mpi_file_seek", "MPI_FILE_SEEK", 1472, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08", "MPI_FILE_SEEK_F08", 1473, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts", "MPI_FILE_SEEK_F08TS", 1474, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08_large", "MPI_FILE_SEEK_F08_LARGE", 1475, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large", "MPI_FILE_SEEK_F08TS_LARGE", 1476, 277);
+MT_THUNK_PMPI(MPI_File_seek, 1680, 277);
+MT_THUNK_FORTRAN("mpi_file_seek", "MPI_FILE_SEEK", 1682, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08", "MPI_FILE_SEEK_F08", 1683, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts", "MPI_FILE_SEEK_F08TS", 1684, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_large", "MPI_FILE_SEEK_F08_LARGE", 1685, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large", "MPI_FILE_SEEK_F08TS_LARGE", 1686, 277);
 #endif
 
 #if MT_HAVE_File_seek_shared
-MT_THUNK_PMPI(MPI_File_seek_shared, 1477, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared", "MPI_FILE_SEEK_SHARED", 1479, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08", "MPI_FILE_SEEK_SHARED_F08", 1480, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts", "MPI_FILE_SEEK_SHARED_F08TS", 1481, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large", "MPI_FILE_SEEK_SHARED_F08_LARGE", 1482, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large", "MPI_FILE_SEEK_SHARED_F08TS_LARGE", 1483, 278);
+MT_THUNK_PMPI(MPI_File_seek_shared, 1688, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared", "MPI_FILE_SEEK_SHARED", 1690, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08", "MPI_FILE_SEEK_SHARED_F08", 1691, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts", "MPI_FILE_SEEK_SHARED_F08TS", 1692, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large", "MPI_FILE_SEEK_SHARED_F08_LARGE", 1693, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large", "MPI_FILE_SEEK_SHARED_F08TS_LARGE", 1694, 278);
 #endif
 
 #if MT_HAVE_File_set_atomicity
-MT_THUNK_PMPI(MPI_File_set_atomicity, 1484, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity", "MPI_FILE_SET_ATOMICITY", 1486, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08", "MPI_FILE_SET_ATOMICITY_F08", 1487, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts", "MPI_FILE_SET_ATOMICITY_F08TS", 1488, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large", "MPI_FILE_SET_ATOMICITY_F08_LARGE", 1489, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large", "MPI_FILE_SET_ATOMICITY_F08TS_LARGE", 1490, 279);
+MT_THUNK_PMPI(MPI_File_set_atomicity, 1696, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity", "MPI_FILE_SET_ATOMICITY", 1698, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08", "MPI_FILE_SET_ATOMICITY_F08", 1699, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts", "MPI_FILE_SET_ATOMICITY_F08TS", 1700, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large", "MPI_FILE_SET_ATOMICITY_F08_LARGE", 1701, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large", "MPI_FILE_SET_ATOMICITY_F08TS_LARGE", 1702, 279);
 #endif
 
 #if MT_HAVE_File_set_info
-MT_THUNK_PMPI(MPI_File_set_info, 1491, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info", "MPI_FILE_SET_INFO", 1493, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08", "MPI_FILE_SET_INFO_F08", 1494, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts", "MPI_FILE_SET_INFO_F08TS", 1495, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08_large", "MPI_FILE_SET_INFO_F08_LARGE", 1496, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large", "MPI_FILE_SET_INFO_F08TS_LARGE", 1497, 280);
+MT_THUNK_PMPI(MPI_File_set_info, 1704, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info", "MPI_FILE_SET_INFO", 1706, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08", "MPI_FILE_SET_INFO_F08", 1707, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts", "MPI_FILE_SET_INFO_F08TS", 1708, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_large", "MPI_FILE_SET_INFO_F08_LARGE", 1709, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large", "MPI_FILE_SET_INFO_F08TS_LARGE", 1710, 280);
 #endif
 
 #if MT_HAVE_File_set_size
-MT_THUNK_PMPI(MPI_File_set_size, 1498, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size", "MPI_FILE_SET_SIZE", 1500, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08", "MPI_FILE_SET_SIZE_F08", 1501, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts", "MPI_FILE_SET_SIZE_F08TS", 1502, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08_large", "MPI_FILE_SET_SIZE_F08_LARGE", 1503, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large", "MPI_FILE_SET_SIZE_F08TS_LARGE", 1504, 281);
+MT_THUNK_PMPI(MPI_File_set_size, 1712, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size", "MPI_FILE_SET_SIZE", 1714, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08", "MPI_FILE_SET_SIZE_F08", 1715, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts", "MPI_FILE_SET_SIZE_F08TS", 1716, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_large", "MPI_FILE_SET_SIZE_F08_LARGE", 1717, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large", "MPI_FILE_SET_SIZE_F08TS_LARGE", 1718, 281);
 #endif
 
 #if MT_HAVE_File_set_view
-MT_THUNK_PMPI(MPI_File_set_view, 1505, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view", "MPI_FILE_SET_VIEW", 1507, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08", "MPI_FILE_SET_VIEW_F08", 1508, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts", "MPI_FILE_SET_VIEW_F08TS", 1509, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08_large", "MPI_FILE_SET_VIEW_F08_LARGE", 1510, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large", "MPI_FILE_SET_VIEW_F08TS_LARGE", 1511, 282);
+MT_THUNK_PMPI(MPI_File_set_view, 1720, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view", "MPI_FILE_SET_VIEW", 1722, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08", "MPI_FILE_SET_VIEW_F08", 1723, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts", "MPI_FILE_SET_VIEW_F08TS", 1724, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_large", "MPI_FILE_SET_VIEW_F08_LARGE", 1725, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large", "MPI_FILE_SET_VIEW_F08TS_LARGE", 1726, 282);
 #endif
 
 #if MT_HAVE_File_sync
-MT_THUNK_PMPI(MPI_File_sync, 1512, 283);
-MT_THUNK_FORTRAN("mpi_file_sync", "MPI_FILE_SYNC", 1514, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08", "MPI_FILE_SYNC_F08", 1515, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts", "MPI_FILE_SYNC_F08TS", 1516, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08_large", "MPI_FILE_SYNC_F08_LARGE", 1517, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large", "MPI_FILE_SYNC_F08TS_LARGE", 1518, 283);
+MT_THUNK_PMPI(MPI_File_sync, 1728, 283);
+MT_THUNK_FORTRAN("mpi_file_sync", "MPI_FILE_SYNC", 1730, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08", "MPI_FILE_SYNC_F08", 1731, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts", "MPI_FILE_SYNC_F08TS", 1732, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_large", "MPI_FILE_SYNC_F08_LARGE", 1733, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large", "MPI_FILE_SYNC_F08TS_LARGE", 1734, 283);
 #endif
 
 #if MT_HAVE_File_write
-MT_THUNK_PMPI(MPI_File_write, 1519, 284);
-MT_THUNK_FORTRAN("mpi_file_write", "MPI_FILE_WRITE", 1521, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08", "MPI_FILE_WRITE_F08", 1522, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts", "MPI_FILE_WRITE_F08TS", 1523, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08_large", "MPI_FILE_WRITE_F08_LARGE", 1524, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts_large", "MPI_FILE_WRITE_F08TS_LARGE", 1525, 284);
+MT_THUNK_PMPI(MPI_File_write, 1736, 284);
+MT_THUNK_FORTRAN("mpi_file_write", "MPI_FILE_WRITE", 1738, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08", "MPI_FILE_WRITE_F08", 1739, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts", "MPI_FILE_WRITE_F08TS", 1740, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_large", "MPI_FILE_WRITE_F08_LARGE", 1741, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_large", "MPI_FILE_WRITE_F08TS_LARGE", 1742, 284);
 #endif
 #if MT_HAVE_File_write_c
-MT_THUNK_PMPI(MPI_File_write_c, 1520, 284);
+MT_THUNK_PMPI(MPI_File_write_c, 1737, 284);
 #endif
 
 #if MT_HAVE_File_write_all
-MT_THUNK_PMPI(MPI_File_write_all, 1526, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all", "MPI_FILE_WRITE_ALL", 1528, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08", "MPI_FILE_WRITE_ALL_F08", 1529, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts", "MPI_FILE_WRITE_ALL_F08TS", 1530, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08_large", "MPI_FILE_WRITE_ALL_F08_LARGE", 1531, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large", "MPI_FILE_WRITE_ALL_F08TS_LARGE", 1532, 285);
+MT_THUNK_PMPI(MPI_File_write_all, 1744, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all", "MPI_FILE_WRITE_ALL", 1746, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08", "MPI_FILE_WRITE_ALL_F08", 1747, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts", "MPI_FILE_WRITE_ALL_F08TS", 1748, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_large", "MPI_FILE_WRITE_ALL_F08_LARGE", 1749, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large", "MPI_FILE_WRITE_ALL_F08TS_LARGE", 1750, 285);
 #endif
 #if MT_HAVE_File_write_all_c
-MT_THUNK_PMPI(MPI_File_write_all_c, 1527, 285);
+MT_THUNK_PMPI(MPI_File_write_all_c, 1745, 285);
 #endif
 
 #if MT_HAVE_File_write_all_begin
-MT_THUNK_PMPI(MPI_File_write_all_begin, 1533, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin", "MPI_FILE_WRITE_ALL_BEGIN", 1535, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08", "MPI_FILE_WRITE_ALL_BEGIN_F08", 1536, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts", "MPI_FILE_WRITE_ALL_BEGIN_F08TS", 1537, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large", "MPI_FILE_WRITE_ALL_BEGIN_F08_LARGE", 1538, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large", "MPI_FILE_WRITE_ALL_BEGIN_F08TS_LARGE", 1539, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin, 1752, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin", "MPI_FILE_WRITE_ALL_BEGIN", 1754, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08", "MPI_FILE_WRITE_ALL_BEGIN_F08", 1755, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts", "MPI_FILE_WRITE_ALL_BEGIN_F08TS", 1756, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large", "MPI_FILE_WRITE_ALL_BEGIN_F08_LARGE", 1757, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large", "MPI_FILE_WRITE_ALL_BEGIN_F08TS_LARGE", 1758, 286);
 #endif
 #if MT_HAVE_File_write_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_all_begin_c, 1534, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin_c, 1753, 286);
 #endif
 
 #if MT_HAVE_File_write_all_end
-MT_THUNK_PMPI(MPI_File_write_all_end, 1540, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end", "MPI_FILE_WRITE_ALL_END", 1542, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08", "MPI_FILE_WRITE_ALL_END_F08", 1543, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts", "MPI_FILE_WRITE_ALL_END_F08TS", 1544, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large", "MPI_FILE_WRITE_ALL_END_F08_LARGE", 1545, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large", "MPI_FILE_WRITE_ALL_END_F08TS_LARGE", 1546, 287);
+MT_THUNK_PMPI(MPI_File_write_all_end, 1760, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end", "MPI_FILE_WRITE_ALL_END", 1762, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08", "MPI_FILE_WRITE_ALL_END_F08", 1763, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts", "MPI_FILE_WRITE_ALL_END_F08TS", 1764, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large", "MPI_FILE_WRITE_ALL_END_F08_LARGE", 1765, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large", "MPI_FILE_WRITE_ALL_END_F08TS_LARGE", 1766, 287);
 #endif
 
 #if MT_HAVE_File_write_at
-MT_THUNK_PMPI(MPI_File_write_at, 1547, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at", "MPI_FILE_WRITE_AT", 1549, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08", "MPI_FILE_WRITE_AT_F08", 1550, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts", "MPI_FILE_WRITE_AT_F08TS", 1551, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08_large", "MPI_FILE_WRITE_AT_F08_LARGE", 1552, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large", "MPI_FILE_WRITE_AT_F08TS_LARGE", 1553, 288);
+MT_THUNK_PMPI(MPI_File_write_at, 1768, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at", "MPI_FILE_WRITE_AT", 1770, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08", "MPI_FILE_WRITE_AT_F08", 1771, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts", "MPI_FILE_WRITE_AT_F08TS", 1772, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_large", "MPI_FILE_WRITE_AT_F08_LARGE", 1773, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large", "MPI_FILE_WRITE_AT_F08TS_LARGE", 1774, 288);
 #endif
 #if MT_HAVE_File_write_at_c
-MT_THUNK_PMPI(MPI_File_write_at_c, 1548, 288);
+MT_THUNK_PMPI(MPI_File_write_at_c, 1769, 288);
 #endif
 
 #if MT_HAVE_File_write_at_all
-MT_THUNK_PMPI(MPI_File_write_at_all, 1554, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all", "MPI_FILE_WRITE_AT_ALL", 1556, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08", "MPI_FILE_WRITE_AT_ALL_F08", 1557, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts", "MPI_FILE_WRITE_AT_ALL_F08TS", 1558, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large", "MPI_FILE_WRITE_AT_ALL_F08_LARGE", 1559, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large", "MPI_FILE_WRITE_AT_ALL_F08TS_LARGE", 1560, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all, 1776, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all", "MPI_FILE_WRITE_AT_ALL", 1778, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08", "MPI_FILE_WRITE_AT_ALL_F08", 1779, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts", "MPI_FILE_WRITE_AT_ALL_F08TS", 1780, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large", "MPI_FILE_WRITE_AT_ALL_F08_LARGE", 1781, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large", "MPI_FILE_WRITE_AT_ALL_F08TS_LARGE", 1782, 289);
 #endif
 #if MT_HAVE_File_write_at_all_c
-MT_THUNK_PMPI(MPI_File_write_at_all_c, 1555, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all_c, 1777, 289);
 #endif
 
 #if MT_HAVE_File_write_at_all_begin
-MT_THUNK_PMPI(MPI_File_write_at_all_begin, 1561, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", "MPI_FILE_WRITE_AT_ALL_BEGIN", 1563, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08", 1564, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS", 1565, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08_LARGE", 1566, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS_LARGE", 1567, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin, 1784, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", "MPI_FILE_WRITE_AT_ALL_BEGIN", 1786, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08", 1787, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS", 1788, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08_LARGE", 1789, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS_LARGE", 1790, 290);
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 1562, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 1785, 290);
 #endif
 
 #if MT_HAVE_File_write_at_all_end
-MT_THUNK_PMPI(MPI_File_write_at_all_end, 1568, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end", "MPI_FILE_WRITE_AT_ALL_END", 1570, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08", "MPI_FILE_WRITE_AT_ALL_END_F08", 1571, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts", "MPI_FILE_WRITE_AT_ALL_END_F08TS", 1572, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large", "MPI_FILE_WRITE_AT_ALL_END_F08_LARGE", 1573, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large", "MPI_FILE_WRITE_AT_ALL_END_F08TS_LARGE", 1574, 291);
+MT_THUNK_PMPI(MPI_File_write_at_all_end, 1792, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end", "MPI_FILE_WRITE_AT_ALL_END", 1794, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08", "MPI_FILE_WRITE_AT_ALL_END_F08", 1795, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts", "MPI_FILE_WRITE_AT_ALL_END_F08TS", 1796, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large", "MPI_FILE_WRITE_AT_ALL_END_F08_LARGE", 1797, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large", "MPI_FILE_WRITE_AT_ALL_END_F08TS_LARGE", 1798, 291);
 #endif
 
 #if MT_HAVE_File_write_ordered
-MT_THUNK_PMPI(MPI_File_write_ordered, 1575, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered", "MPI_FILE_WRITE_ORDERED", 1577, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08", "MPI_FILE_WRITE_ORDERED_F08", 1578, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts", "MPI_FILE_WRITE_ORDERED_F08TS", 1579, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large", "MPI_FILE_WRITE_ORDERED_F08_LARGE", 1580, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large", "MPI_FILE_WRITE_ORDERED_F08TS_LARGE", 1581, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered, 1800, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered", "MPI_FILE_WRITE_ORDERED", 1802, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08", "MPI_FILE_WRITE_ORDERED_F08", 1803, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts", "MPI_FILE_WRITE_ORDERED_F08TS", 1804, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large", "MPI_FILE_WRITE_ORDERED_F08_LARGE", 1805, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large", "MPI_FILE_WRITE_ORDERED_F08TS_LARGE", 1806, 292);
 #endif
 #if MT_HAVE_File_write_ordered_c
-MT_THUNK_PMPI(MPI_File_write_ordered_c, 1576, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered_c, 1801, 292);
 #endif
 
 #if MT_HAVE_File_write_ordered_begin
-MT_THUNK_PMPI(MPI_File_write_ordered_begin, 1582, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", "MPI_FILE_WRITE_ORDERED_BEGIN", 1584, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08", "MPI_FILE_WRITE_ORDERED_BEGIN_F08", 1585, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS", 1586, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08_LARGE", 1587, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS_LARGE", 1588, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin, 1808, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", "MPI_FILE_WRITE_ORDERED_BEGIN", 1810, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08", "MPI_FILE_WRITE_ORDERED_BEGIN_F08", 1811, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS", 1812, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08_LARGE", 1813, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS_LARGE", 1814, 293);
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 1583, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 1809, 293);
 #endif
 
 #if MT_HAVE_File_write_ordered_end
-MT_THUNK_PMPI(MPI_File_write_ordered_end, 1589, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end", "MPI_FILE_WRITE_ORDERED_END", 1591, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08", "MPI_FILE_WRITE_ORDERED_END_F08", 1592, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts", "MPI_FILE_WRITE_ORDERED_END_F08TS", 1593, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large", "MPI_FILE_WRITE_ORDERED_END_F08_LARGE", 1594, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large", "MPI_FILE_WRITE_ORDERED_END_F08TS_LARGE", 1595, 294);
+MT_THUNK_PMPI(MPI_File_write_ordered_end, 1816, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end", "MPI_FILE_WRITE_ORDERED_END", 1818, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08", "MPI_FILE_WRITE_ORDERED_END_F08", 1819, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts", "MPI_FILE_WRITE_ORDERED_END_F08TS", 1820, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large", "MPI_FILE_WRITE_ORDERED_END_F08_LARGE", 1821, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large", "MPI_FILE_WRITE_ORDERED_END_F08TS_LARGE", 1822, 294);
 #endif
 
 #if MT_HAVE_File_write_shared
-MT_THUNK_PMPI(MPI_File_write_shared, 1596, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared", "MPI_FILE_WRITE_SHARED", 1598, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08", "MPI_FILE_WRITE_SHARED_F08", 1599, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts", "MPI_FILE_WRITE_SHARED_F08TS", 1600, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large", "MPI_FILE_WRITE_SHARED_F08_LARGE", 1601, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large", "MPI_FILE_WRITE_SHARED_F08TS_LARGE", 1602, 295);
+MT_THUNK_PMPI(MPI_File_write_shared, 1824, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared", "MPI_FILE_WRITE_SHARED", 1826, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08", "MPI_FILE_WRITE_SHARED_F08", 1827, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts", "MPI_FILE_WRITE_SHARED_F08TS", 1828, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large", "MPI_FILE_WRITE_SHARED_F08_LARGE", 1829, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large", "MPI_FILE_WRITE_SHARED_F08TS_LARGE", 1830, 295);
 #endif
 #if MT_HAVE_File_write_shared_c
-MT_THUNK_PMPI(MPI_File_write_shared_c, 1597, 295);
+MT_THUNK_PMPI(MPI_File_write_shared_c, 1825, 295);
 #endif
 
 #if MT_HAVE_Alloc_mem
-MT_THUNK_PMPI(MPI_Alloc_mem, 1603, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem", "MPI_ALLOC_MEM", 1605, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08", "MPI_ALLOC_MEM_F08", 1606, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts", "MPI_ALLOC_MEM_F08TS", 1607, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large", "MPI_ALLOC_MEM_F08_LARGE", 1608, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large", "MPI_ALLOC_MEM_F08TS_LARGE", 1609, 320);
+MT_THUNK_PMPI(MPI_Alloc_mem, 1832, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem", "MPI_ALLOC_MEM", 1834, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08", "MPI_ALLOC_MEM_F08", 1835, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts", "MPI_ALLOC_MEM_F08TS", 1836, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large", "MPI_ALLOC_MEM_F08_LARGE", 1837, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large", "MPI_ALLOC_MEM_F08TS_LARGE", 1838, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", "MPI_ALLOC_MEM_CPTR", 1839, 320);
 #endif
 
 #if MT_HAVE_Free_mem
-MT_THUNK_PMPI(MPI_Free_mem, 1610, 321);
-MT_THUNK_FORTRAN("mpi_free_mem", "MPI_FREE_MEM", 1612, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08", "MPI_FREE_MEM_F08", 1613, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts", "MPI_FREE_MEM_F08TS", 1614, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08_large", "MPI_FREE_MEM_F08_LARGE", 1615, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large", "MPI_FREE_MEM_F08TS_LARGE", 1616, 321);
+MT_THUNK_PMPI(MPI_Free_mem, 1840, 321);
+MT_THUNK_FORTRAN("mpi_free_mem", "MPI_FREE_MEM", 1842, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08", "MPI_FREE_MEM_F08", 1843, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts", "MPI_FREE_MEM_F08TS", 1844, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_large", "MPI_FREE_MEM_F08_LARGE", 1845, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large", "MPI_FREE_MEM_F08TS_LARGE", 1846, 321);
 #endif
 
 #if MT_HAVE_Buffer_attach
-MT_THUNK_PMPI(MPI_Buffer_attach, 1617, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach", "MPI_BUFFER_ATTACH", 1619, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08", "MPI_BUFFER_ATTACH_F08", 1620, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts", "MPI_BUFFER_ATTACH_F08TS", 1621, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large", "MPI_BUFFER_ATTACH_F08_LARGE", 1622, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large", "MPI_BUFFER_ATTACH_F08TS_LARGE", 1623, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach, 1848, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach", "MPI_BUFFER_ATTACH", 1850, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08", "MPI_BUFFER_ATTACH_F08", 1851, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts", "MPI_BUFFER_ATTACH_F08TS", 1852, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large", "MPI_BUFFER_ATTACH_F08_LARGE", 1853, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large", "MPI_BUFFER_ATTACH_F08TS_LARGE", 1854, 322);
 #endif
 #if MT_HAVE_Buffer_attach_c
-MT_THUNK_PMPI(MPI_Buffer_attach_c, 1618, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach_c, 1849, 322);
 #endif
 
 #if MT_HAVE_Buffer_detach
-MT_THUNK_PMPI(MPI_Buffer_detach, 1624, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach", "MPI_BUFFER_DETACH", 1626, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08", "MPI_BUFFER_DETACH_F08", 1627, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts", "MPI_BUFFER_DETACH_F08TS", 1628, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large", "MPI_BUFFER_DETACH_F08_LARGE", 1629, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large", "MPI_BUFFER_DETACH_F08TS_LARGE", 1630, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach, 1856, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach", "MPI_BUFFER_DETACH", 1858, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08", "MPI_BUFFER_DETACH_F08", 1859, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts", "MPI_BUFFER_DETACH_F08TS", 1860, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large", "MPI_BUFFER_DETACH_F08_LARGE", 1861, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large", "MPI_BUFFER_DETACH_F08TS_LARGE", 1862, 323);
 #endif
 #if MT_HAVE_Buffer_detach_c
-MT_THUNK_PMPI(MPI_Buffer_detach_c, 1625, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach_c, 1857, 323);
 #endif
 
 #if MT_HAVE_Type_commit
-MT_THUNK_PMPI(MPI_Type_commit, 1631, 324);
-MT_THUNK_FORTRAN("mpi_type_commit", "MPI_TYPE_COMMIT", 1633, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08", "MPI_TYPE_COMMIT_F08", 1634, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts", "MPI_TYPE_COMMIT_F08TS", 1635, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08_large", "MPI_TYPE_COMMIT_F08_LARGE", 1636, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large", "MPI_TYPE_COMMIT_F08TS_LARGE", 1637, 324);
+MT_THUNK_PMPI(MPI_Type_commit, 1864, 324);
+MT_THUNK_FORTRAN("mpi_type_commit", "MPI_TYPE_COMMIT", 1866, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08", "MPI_TYPE_COMMIT_F08", 1867, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts", "MPI_TYPE_COMMIT_F08TS", 1868, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_large", "MPI_TYPE_COMMIT_F08_LARGE", 1869, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large", "MPI_TYPE_COMMIT_F08TS_LARGE", 1870, 324);
 #endif
 
 #if MT_HAVE_Type_contiguous
-MT_THUNK_PMPI(MPI_Type_contiguous, 1638, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous", "MPI_TYPE_CONTIGUOUS", 1640, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08", "MPI_TYPE_CONTIGUOUS_F08", 1641, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts", "MPI_TYPE_CONTIGUOUS_F08TS", 1642, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large", "MPI_TYPE_CONTIGUOUS_F08_LARGE", 1643, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large", "MPI_TYPE_CONTIGUOUS_F08TS_LARGE", 1644, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous, 1872, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous", "MPI_TYPE_CONTIGUOUS", 1874, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08", "MPI_TYPE_CONTIGUOUS_F08", 1875, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts", "MPI_TYPE_CONTIGUOUS_F08TS", 1876, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large", "MPI_TYPE_CONTIGUOUS_F08_LARGE", 1877, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large", "MPI_TYPE_CONTIGUOUS_F08TS_LARGE", 1878, 325);
 #endif
 #if MT_HAVE_Type_contiguous_c
-MT_THUNK_PMPI(MPI_Type_contiguous_c, 1639, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous_c, 1873, 325);
 #endif
 
 #if MT_HAVE_Type_vector
-MT_THUNK_PMPI(MPI_Type_vector, 1645, 326);
-MT_THUNK_FORTRAN("mpi_type_vector", "MPI_TYPE_VECTOR", 1647, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08", "MPI_TYPE_VECTOR_F08", 1648, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts", "MPI_TYPE_VECTOR_F08TS", 1649, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08_large", "MPI_TYPE_VECTOR_F08_LARGE", 1650, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large", "MPI_TYPE_VECTOR_F08TS_LARGE", 1651, 326);
+MT_THUNK_PMPI(MPI_Type_vector, 1880, 326);
+MT_THUNK_FORTRAN("mpi_type_vector", "MPI_TYPE_VECTOR", 1882, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08", "MPI_TYPE_VECTOR_F08", 1883, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts", "MPI_TYPE_VECTOR_F08TS", 1884, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_large", "MPI_TYPE_VECTOR_F08_LARGE", 1885, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large", "MPI_TYPE_VECTOR_F08TS_LARGE", 1886, 326);
 #endif
 #if MT_HAVE_Type_vector_c
-MT_THUNK_PMPI(MPI_Type_vector_c, 1646, 326);
+MT_THUNK_PMPI(MPI_Type_vector_c, 1881, 326);
 #endif
 
 #if MT_HAVE_Type_indexed
-MT_THUNK_PMPI(MPI_Type_indexed, 1652, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed", "MPI_TYPE_INDEXED", 1654, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08", "MPI_TYPE_INDEXED_F08", 1655, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts", "MPI_TYPE_INDEXED_F08TS", 1656, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08_large", "MPI_TYPE_INDEXED_F08_LARGE", 1657, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large", "MPI_TYPE_INDEXED_F08TS_LARGE", 1658, 327);
+MT_THUNK_PMPI(MPI_Type_indexed, 1888, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed", "MPI_TYPE_INDEXED", 1890, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08", "MPI_TYPE_INDEXED_F08", 1891, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts", "MPI_TYPE_INDEXED_F08TS", 1892, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_large", "MPI_TYPE_INDEXED_F08_LARGE", 1893, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large", "MPI_TYPE_INDEXED_F08TS_LARGE", 1894, 327);
 #endif
 #if MT_HAVE_Type_indexed_c
-MT_THUNK_PMPI(MPI_Type_indexed_c, 1653, 327);
+MT_THUNK_PMPI(MPI_Type_indexed_c, 1889, 327);
 #endif
 
 #if MT_HAVE_Type_create_hvector
-MT_THUNK_PMPI(MPI_Type_create_hvector, 1659, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector", "MPI_TYPE_CREATE_HVECTOR", 1661, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08", "MPI_TYPE_CREATE_HVECTOR_F08", 1662, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts", "MPI_TYPE_CREATE_HVECTOR_F08TS", 1663, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large", "MPI_TYPE_CREATE_HVECTOR_F08_LARGE", 1664, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large", "MPI_TYPE_CREATE_HVECTOR_F08TS_LARGE", 1665, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector, 1896, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector", "MPI_TYPE_CREATE_HVECTOR", 1898, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08", "MPI_TYPE_CREATE_HVECTOR_F08", 1899, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts", "MPI_TYPE_CREATE_HVECTOR_F08TS", 1900, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large", "MPI_TYPE_CREATE_HVECTOR_F08_LARGE", 1901, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large", "MPI_TYPE_CREATE_HVECTOR_F08TS_LARGE", 1902, 328);
 #endif
 #if MT_HAVE_Type_create_hvector_c
-MT_THUNK_PMPI(MPI_Type_create_hvector_c, 1660, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector_c, 1897, 328);
 #endif
 
 #if MT_HAVE_Type_create_hindexed
-MT_THUNK_PMPI(MPI_Type_create_hindexed, 1666, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed", "MPI_TYPE_CREATE_HINDEXED", 1668, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08", "MPI_TYPE_CREATE_HINDEXED_F08", 1669, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts", "MPI_TYPE_CREATE_HINDEXED_F08TS", 1670, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large", "MPI_TYPE_CREATE_HINDEXED_F08_LARGE", 1671, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_F08TS_LARGE", 1672, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed, 1904, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed", "MPI_TYPE_CREATE_HINDEXED", 1906, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08", "MPI_TYPE_CREATE_HINDEXED_F08", 1907, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts", "MPI_TYPE_CREATE_HINDEXED_F08TS", 1908, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large", "MPI_TYPE_CREATE_HINDEXED_F08_LARGE", 1909, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_F08TS_LARGE", 1910, 329);
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 1667, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 1905, 329);
 #endif
 
 #if MT_HAVE_Type_create_hindexed_block
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 1673, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", "MPI_TYPE_CREATE_HINDEXED_BLOCK", 1675, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08", 1676, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS", 1677, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08_LARGE", 1678, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS_LARGE", 1679, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 1912, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", "MPI_TYPE_CREATE_HINDEXED_BLOCK", 1914, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08", 1915, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS", 1916, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08_LARGE", 1917, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS_LARGE", 1918, 330);
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 1674, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 1913, 330);
 #endif
 
 #if MT_HAVE_Type_create_indexed_block
-MT_THUNK_PMPI(MPI_Type_create_indexed_block, 1680, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block", "MPI_TYPE_CREATE_INDEXED_BLOCK", 1682, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08", 1683, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS", 1684, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08_LARGE", 1685, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS_LARGE", 1686, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block, 1920, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block", "MPI_TYPE_CREATE_INDEXED_BLOCK", 1922, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08", 1923, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS", 1924, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08_LARGE", 1925, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS_LARGE", 1926, 331);
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 1681, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 1921, 331);
 #endif
 
 #if MT_HAVE_Type_create_struct
-MT_THUNK_PMPI(MPI_Type_create_struct, 1687, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct", "MPI_TYPE_CREATE_STRUCT", 1689, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08", "MPI_TYPE_CREATE_STRUCT_F08", 1690, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts", "MPI_TYPE_CREATE_STRUCT_F08TS", 1691, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large", "MPI_TYPE_CREATE_STRUCT_F08_LARGE", 1692, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large", "MPI_TYPE_CREATE_STRUCT_F08TS_LARGE", 1693, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct, 1928, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct", "MPI_TYPE_CREATE_STRUCT", 1930, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08", "MPI_TYPE_CREATE_STRUCT_F08", 1931, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts", "MPI_TYPE_CREATE_STRUCT_F08TS", 1932, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large", "MPI_TYPE_CREATE_STRUCT_F08_LARGE", 1933, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large", "MPI_TYPE_CREATE_STRUCT_F08TS_LARGE", 1934, 332);
 #endif
 #if MT_HAVE_Type_create_struct_c
-MT_THUNK_PMPI(MPI_Type_create_struct_c, 1688, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct_c, 1929, 332);
 #endif
 
 #if MT_HAVE_Type_create_subarray
-MT_THUNK_PMPI(MPI_Type_create_subarray, 1694, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray", "MPI_TYPE_CREATE_SUBARRAY", 1696, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08", "MPI_TYPE_CREATE_SUBARRAY_F08", 1697, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts", "MPI_TYPE_CREATE_SUBARRAY_F08TS", 1698, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large", "MPI_TYPE_CREATE_SUBARRAY_F08_LARGE", 1699, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large", "MPI_TYPE_CREATE_SUBARRAY_F08TS_LARGE", 1700, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray, 1936, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray", "MPI_TYPE_CREATE_SUBARRAY", 1938, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08", "MPI_TYPE_CREATE_SUBARRAY_F08", 1939, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts", "MPI_TYPE_CREATE_SUBARRAY_F08TS", 1940, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large", "MPI_TYPE_CREATE_SUBARRAY_F08_LARGE", 1941, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large", "MPI_TYPE_CREATE_SUBARRAY_F08TS_LARGE", 1942, 333);
 #endif
 #if MT_HAVE_Type_create_subarray_c
-MT_THUNK_PMPI(MPI_Type_create_subarray_c, 1695, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray_c, 1937, 333);
 #endif
 
 #if MT_HAVE_Type_create_darray
-MT_THUNK_PMPI(MPI_Type_create_darray, 1701, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray", "MPI_TYPE_CREATE_DARRAY", 1703, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08", "MPI_TYPE_CREATE_DARRAY_F08", 1704, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts", "MPI_TYPE_CREATE_DARRAY_F08TS", 1705, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large", "MPI_TYPE_CREATE_DARRAY_F08_LARGE", 1706, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large", "MPI_TYPE_CREATE_DARRAY_F08TS_LARGE", 1707, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray, 1944, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray", "MPI_TYPE_CREATE_DARRAY", 1946, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08", "MPI_TYPE_CREATE_DARRAY_F08", 1947, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts", "MPI_TYPE_CREATE_DARRAY_F08TS", 1948, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large", "MPI_TYPE_CREATE_DARRAY_F08_LARGE", 1949, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large", "MPI_TYPE_CREATE_DARRAY_F08TS_LARGE", 1950, 334);
 #endif
 #if MT_HAVE_Type_create_darray_c
-MT_THUNK_PMPI(MPI_Type_create_darray_c, 1702, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray_c, 1945, 334);
 #endif
 
 #if MT_HAVE_Type_create_resized
-MT_THUNK_PMPI(MPI_Type_create_resized, 1708, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized", "MPI_TYPE_CREATE_RESIZED", 1710, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08", "MPI_TYPE_CREATE_RESIZED_F08", 1711, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts", "MPI_TYPE_CREATE_RESIZED_F08TS", 1712, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large", "MPI_TYPE_CREATE_RESIZED_F08_LARGE", 1713, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large", "MPI_TYPE_CREATE_RESIZED_F08TS_LARGE", 1714, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized, 1952, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized", "MPI_TYPE_CREATE_RESIZED", 1954, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08", "MPI_TYPE_CREATE_RESIZED_F08", 1955, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts", "MPI_TYPE_CREATE_RESIZED_F08TS", 1956, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large", "MPI_TYPE_CREATE_RESIZED_F08_LARGE", 1957, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large", "MPI_TYPE_CREATE_RESIZED_F08TS_LARGE", 1958, 335);
 #endif
 #if MT_HAVE_Type_create_resized_c
-MT_THUNK_PMPI(MPI_Type_create_resized_c, 1709, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized_c, 1953, 335);
 #endif
 
 #if MT_HAVE_Type_dup
-MT_THUNK_PMPI(MPI_Type_dup, 1715, 336);
-MT_THUNK_FORTRAN("mpi_type_dup", "MPI_TYPE_DUP", 1717, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08", "MPI_TYPE_DUP_F08", 1718, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts", "MPI_TYPE_DUP_F08TS", 1719, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08_large", "MPI_TYPE_DUP_F08_LARGE", 1720, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large", "MPI_TYPE_DUP_F08TS_LARGE", 1721, 336);
+MT_THUNK_PMPI(MPI_Type_dup, 1960, 336);
+MT_THUNK_FORTRAN("mpi_type_dup", "MPI_TYPE_DUP", 1962, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08", "MPI_TYPE_DUP_F08", 1963, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts", "MPI_TYPE_DUP_F08TS", 1964, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_large", "MPI_TYPE_DUP_F08_LARGE", 1965, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large", "MPI_TYPE_DUP_F08TS_LARGE", 1966, 336);
 #endif
 
 #if MT_HAVE_Pack
-MT_THUNK_PMPI(MPI_Pack, 1722, 337);
-MT_THUNK_FORTRAN("mpi_pack", "MPI_PACK", 1724, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08", "MPI_PACK_F08", 1725, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts", "MPI_PACK_F08TS", 1726, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08_large", "MPI_PACK_F08_LARGE", 1727, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts_large", "MPI_PACK_F08TS_LARGE", 1728, 337);
+MT_THUNK_PMPI(MPI_Pack, 1968, 337);
+MT_THUNK_FORTRAN("mpi_pack", "MPI_PACK", 1970, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08", "MPI_PACK_F08", 1971, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts", "MPI_PACK_F08TS", 1972, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_large", "MPI_PACK_F08_LARGE", 1973, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_large", "MPI_PACK_F08TS_LARGE", 1974, 337);
 #endif
 #if MT_HAVE_Pack_c
-MT_THUNK_PMPI(MPI_Pack_c, 1723, 337);
+MT_THUNK_PMPI(MPI_Pack_c, 1969, 337);
 #endif
 
 #if MT_HAVE_Unpack
-MT_THUNK_PMPI(MPI_Unpack, 1729, 338);
-MT_THUNK_FORTRAN("mpi_unpack", "MPI_UNPACK", 1731, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08", "MPI_UNPACK_F08", 1732, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts", "MPI_UNPACK_F08TS", 1733, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08_large", "MPI_UNPACK_F08_LARGE", 1734, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts_large", "MPI_UNPACK_F08TS_LARGE", 1735, 338);
+MT_THUNK_PMPI(MPI_Unpack, 1976, 338);
+MT_THUNK_FORTRAN("mpi_unpack", "MPI_UNPACK", 1978, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08", "MPI_UNPACK_F08", 1979, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts", "MPI_UNPACK_F08TS", 1980, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_large", "MPI_UNPACK_F08_LARGE", 1981, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_large", "MPI_UNPACK_F08TS_LARGE", 1982, 338);
 #endif
 #if MT_HAVE_Unpack_c
-MT_THUNK_PMPI(MPI_Unpack_c, 1730, 338);
+MT_THUNK_PMPI(MPI_Unpack_c, 1977, 338);
 #endif
 
 #if MT_HAVE_Pack_external
-MT_THUNK_PMPI(MPI_Pack_external, 1736, 339);
-MT_THUNK_FORTRAN("mpi_pack_external", "MPI_PACK_EXTERNAL", 1738, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08", "MPI_PACK_EXTERNAL_F08", 1739, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts", "MPI_PACK_EXTERNAL_F08TS", 1740, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08_large", "MPI_PACK_EXTERNAL_F08_LARGE", 1741, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large", "MPI_PACK_EXTERNAL_F08TS_LARGE", 1742, 339);
+MT_THUNK_PMPI(MPI_Pack_external, 1984, 339);
+MT_THUNK_FORTRAN("mpi_pack_external", "MPI_PACK_EXTERNAL", 1986, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08", "MPI_PACK_EXTERNAL_F08", 1987, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts", "MPI_PACK_EXTERNAL_F08TS", 1988, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_large", "MPI_PACK_EXTERNAL_F08_LARGE", 1989, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large", "MPI_PACK_EXTERNAL_F08TS_LARGE", 1990, 339);
 #endif
 #if MT_HAVE_Pack_external_c
-MT_THUNK_PMPI(MPI_Pack_external_c, 1737, 339);
+MT_THUNK_PMPI(MPI_Pack_external_c, 1985, 339);
 #endif
 
 #if MT_HAVE_Unpack_external
-MT_THUNK_PMPI(MPI_Unpack_external, 1743, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external", "MPI_UNPACK_EXTERNAL", 1745, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08", "MPI_UNPACK_EXTERNAL_F08", 1746, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts", "MPI_UNPACK_EXTERNAL_F08TS", 1747, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08_large", "MPI_UNPACK_EXTERNAL_F08_LARGE", 1748, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large", "MPI_UNPACK_EXTERNAL_F08TS_LARGE", 1749, 340);
+MT_THUNK_PMPI(MPI_Unpack_external, 1992, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external", "MPI_UNPACK_EXTERNAL", 1994, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08", "MPI_UNPACK_EXTERNAL_F08", 1995, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts", "MPI_UNPACK_EXTERNAL_F08TS", 1996, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_large", "MPI_UNPACK_EXTERNAL_F08_LARGE", 1997, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large", "MPI_UNPACK_EXTERNAL_F08TS_LARGE", 1998, 340);
 #endif
 #if MT_HAVE_Unpack_external_c
-MT_THUNK_PMPI(MPI_Unpack_external_c, 1744, 340);
+MT_THUNK_PMPI(MPI_Unpack_external_c, 1993, 340);
 #endif
 
 #if MT_HAVE_Info_create
-MT_THUNK_PMPI(MPI_Info_create, 1750, 341);
-MT_THUNK_FORTRAN("mpi_info_create", "MPI_INFO_CREATE", 1752, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08", "MPI_INFO_CREATE_F08", 1753, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts", "MPI_INFO_CREATE_F08TS", 1754, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08_large", "MPI_INFO_CREATE_F08_LARGE", 1755, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts_large", "MPI_INFO_CREATE_F08TS_LARGE", 1756, 341);
+MT_THUNK_PMPI(MPI_Info_create, 2000, 341);
+MT_THUNK_FORTRAN("mpi_info_create", "MPI_INFO_CREATE", 2002, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08", "MPI_INFO_CREATE_F08", 2003, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts", "MPI_INFO_CREATE_F08TS", 2004, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_large", "MPI_INFO_CREATE_F08_LARGE", 2005, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_large", "MPI_INFO_CREATE_F08TS_LARGE", 2006, 341);
 #endif
 
 #if MT_HAVE_Info_dup
-MT_THUNK_PMPI(MPI_Info_dup, 1757, 342);
-MT_THUNK_FORTRAN("mpi_info_dup", "MPI_INFO_DUP", 1759, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08", "MPI_INFO_DUP_F08", 1760, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts", "MPI_INFO_DUP_F08TS", 1761, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08_large", "MPI_INFO_DUP_F08_LARGE", 1762, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large", "MPI_INFO_DUP_F08TS_LARGE", 1763, 342);
+MT_THUNK_PMPI(MPI_Info_dup, 2008, 342);
+MT_THUNK_FORTRAN("mpi_info_dup", "MPI_INFO_DUP", 2010, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08", "MPI_INFO_DUP_F08", 2011, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts", "MPI_INFO_DUP_F08TS", 2012, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_large", "MPI_INFO_DUP_F08_LARGE", 2013, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large", "MPI_INFO_DUP_F08TS_LARGE", 2014, 342);
 #endif
 
 #if MT_HAVE_Info_free
-MT_THUNK_PMPI(MPI_Info_free, 1764, 343);
-MT_THUNK_FORTRAN("mpi_info_free", "MPI_INFO_FREE", 1766, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08", "MPI_INFO_FREE_F08", 1767, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts", "MPI_INFO_FREE_F08TS", 1768, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08_large", "MPI_INFO_FREE_F08_LARGE", 1769, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts_large", "MPI_INFO_FREE_F08TS_LARGE", 1770, 343);
+MT_THUNK_PMPI(MPI_Info_free, 2016, 343);
+MT_THUNK_FORTRAN("mpi_info_free", "MPI_INFO_FREE", 2018, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08", "MPI_INFO_FREE_F08", 2019, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts", "MPI_INFO_FREE_F08TS", 2020, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_large", "MPI_INFO_FREE_F08_LARGE", 2021, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_large", "MPI_INFO_FREE_F08TS_LARGE", 2022, 343);
 #endif
 
 #if MT_HAVE_Info_set
-MT_THUNK_PMPI(MPI_Info_set, 1771, 344);
-MT_THUNK_FORTRAN("mpi_info_set", "MPI_INFO_SET", 1773, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08", "MPI_INFO_SET_F08", 1774, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts", "MPI_INFO_SET_F08TS", 1775, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08_large", "MPI_INFO_SET_F08_LARGE", 1776, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts_large", "MPI_INFO_SET_F08TS_LARGE", 1777, 344);
+MT_THUNK_PMPI(MPI_Info_set, 2024, 344);
+MT_THUNK_FORTRAN("mpi_info_set", "MPI_INFO_SET", 2026, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08", "MPI_INFO_SET_F08", 2027, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts", "MPI_INFO_SET_F08TS", 2028, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_large", "MPI_INFO_SET_F08_LARGE", 2029, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_large", "MPI_INFO_SET_F08TS_LARGE", 2030, 344);
 #endif
 
 #if MT_HAVE_Info_delete
-MT_THUNK_PMPI(MPI_Info_delete, 1778, 345);
-MT_THUNK_FORTRAN("mpi_info_delete", "MPI_INFO_DELETE", 1780, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08", "MPI_INFO_DELETE_F08", 1781, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts", "MPI_INFO_DELETE_F08TS", 1782, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08_large", "MPI_INFO_DELETE_F08_LARGE", 1783, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large", "MPI_INFO_DELETE_F08TS_LARGE", 1784, 345);
+MT_THUNK_PMPI(MPI_Info_delete, 2032, 345);
+MT_THUNK_FORTRAN("mpi_info_delete", "MPI_INFO_DELETE", 2034, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08", "MPI_INFO_DELETE_F08", 2035, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts", "MPI_INFO_DELETE_F08TS", 2036, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_large", "MPI_INFO_DELETE_F08_LARGE", 2037, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large", "MPI_INFO_DELETE_F08TS_LARGE", 2038, 345);
 #endif
 
 #if MT_HAVE_Open_port
-MT_THUNK_PMPI(MPI_Open_port, 1785, 346);
-MT_THUNK_FORTRAN("mpi_open_port", "MPI_OPEN_PORT", 1787, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08", "MPI_OPEN_PORT_F08", 1788, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts", "MPI_OPEN_PORT_F08TS", 1789, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08_large", "MPI_OPEN_PORT_F08_LARGE", 1790, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts_large", "MPI_OPEN_PORT_F08TS_LARGE", 1791, 346);
+MT_THUNK_PMPI(MPI_Open_port, 2040, 346);
+MT_THUNK_FORTRAN("mpi_open_port", "MPI_OPEN_PORT", 2042, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08", "MPI_OPEN_PORT_F08", 2043, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts", "MPI_OPEN_PORT_F08TS", 2044, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_large", "MPI_OPEN_PORT_F08_LARGE", 2045, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_large", "MPI_OPEN_PORT_F08TS_LARGE", 2046, 346);
 #endif
 
 #if MT_HAVE_Close_port
-MT_THUNK_PMPI(MPI_Close_port, 1792, 347);
-MT_THUNK_FORTRAN("mpi_close_port", "MPI_CLOSE_PORT", 1794, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08", "MPI_CLOSE_PORT_F08", 1795, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts", "MPI_CLOSE_PORT_F08TS", 1796, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08_large", "MPI_CLOSE_PORT_F08_LARGE", 1797, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts_large", "MPI_CLOSE_PORT_F08TS_LARGE", 1798, 347);
+MT_THUNK_PMPI(MPI_Close_port, 2048, 347);
+MT_THUNK_FORTRAN("mpi_close_port", "MPI_CLOSE_PORT", 2050, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08", "MPI_CLOSE_PORT_F08", 2051, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts", "MPI_CLOSE_PORT_F08TS", 2052, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_large", "MPI_CLOSE_PORT_F08_LARGE", 2053, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_large", "MPI_CLOSE_PORT_F08TS_LARGE", 2054, 347);
 #endif
 
 #if MT_HAVE_Publish_name
-MT_THUNK_PMPI(MPI_Publish_name, 1799, 348);
-MT_THUNK_FORTRAN("mpi_publish_name", "MPI_PUBLISH_NAME", 1801, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08", "MPI_PUBLISH_NAME_F08", 1802, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts", "MPI_PUBLISH_NAME_F08TS", 1803, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08_large", "MPI_PUBLISH_NAME_F08_LARGE", 1804, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large", "MPI_PUBLISH_NAME_F08TS_LARGE", 1805, 348);
+MT_THUNK_PMPI(MPI_Publish_name, 2056, 348);
+MT_THUNK_FORTRAN("mpi_publish_name", "MPI_PUBLISH_NAME", 2058, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08", "MPI_PUBLISH_NAME_F08", 2059, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts", "MPI_PUBLISH_NAME_F08TS", 2060, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_large", "MPI_PUBLISH_NAME_F08_LARGE", 2061, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large", "MPI_PUBLISH_NAME_F08TS_LARGE", 2062, 348);
 #endif
 
 #if MT_HAVE_Unpublish_name
-MT_THUNK_PMPI(MPI_Unpublish_name, 1806, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name", "MPI_UNPUBLISH_NAME", 1808, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08", "MPI_UNPUBLISH_NAME_F08", 1809, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts", "MPI_UNPUBLISH_NAME_F08TS", 1810, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large", "MPI_UNPUBLISH_NAME_F08_LARGE", 1811, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large", "MPI_UNPUBLISH_NAME_F08TS_LARGE", 1812, 349);
+MT_THUNK_PMPI(MPI_Unpublish_name, 2064, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name", "MPI_UNPUBLISH_NAME", 2066, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08", "MPI_UNPUBLISH_NAME_F08", 2067, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts", "MPI_UNPUBLISH_NAME_F08TS", 2068, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large", "MPI_UNPUBLISH_NAME_F08_LARGE", 2069, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large", "MPI_UNPUBLISH_NAME_F08TS_LARGE", 2070, 349);
 #endif
 
 #if MT_HAVE_Lookup_name
-MT_THUNK_PMPI(MPI_Lookup_name, 1813, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name", "MPI_LOOKUP_NAME", 1815, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08", "MPI_LOOKUP_NAME_F08", 1816, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts", "MPI_LOOKUP_NAME_F08TS", 1817, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08_large", "MPI_LOOKUP_NAME_F08_LARGE", 1818, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large", "MPI_LOOKUP_NAME_F08TS_LARGE", 1819, 350);
+MT_THUNK_PMPI(MPI_Lookup_name, 2072, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name", "MPI_LOOKUP_NAME", 2074, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08", "MPI_LOOKUP_NAME_F08", 2075, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts", "MPI_LOOKUP_NAME_F08TS", 2076, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_large", "MPI_LOOKUP_NAME_F08_LARGE", 2077, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large", "MPI_LOOKUP_NAME_F08TS_LARGE", 2078, 350);
 #endif
 
 #if MT_HAVE_Comm_set_info
-MT_THUNK_PMPI(MPI_Comm_set_info, 1820, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info", "MPI_COMM_SET_INFO", 1822, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08", "MPI_COMM_SET_INFO_F08", 1823, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts", "MPI_COMM_SET_INFO_F08TS", 1824, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large", "MPI_COMM_SET_INFO_F08_LARGE", 1825, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large", "MPI_COMM_SET_INFO_F08TS_LARGE", 1826, 351);
+MT_THUNK_PMPI(MPI_Comm_set_info, 2080, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info", "MPI_COMM_SET_INFO", 2082, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08", "MPI_COMM_SET_INFO_F08", 2083, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts", "MPI_COMM_SET_INFO_F08TS", 2084, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large", "MPI_COMM_SET_INFO_F08_LARGE", 2085, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large", "MPI_COMM_SET_INFO_F08TS_LARGE", 2086, 351);
 #endif
 
 #if MT_HAVE_Comm_set_attr
-MT_THUNK_PMPI(MPI_Comm_set_attr, 1827, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr", "MPI_COMM_SET_ATTR", 1829, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08", "MPI_COMM_SET_ATTR_F08", 1830, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts", "MPI_COMM_SET_ATTR_F08TS", 1831, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large", "MPI_COMM_SET_ATTR_F08_LARGE", 1832, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large", "MPI_COMM_SET_ATTR_F08TS_LARGE", 1833, 352);
+MT_THUNK_PMPI(MPI_Comm_set_attr, 2088, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr", "MPI_COMM_SET_ATTR", 2090, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08", "MPI_COMM_SET_ATTR_F08", 2091, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts", "MPI_COMM_SET_ATTR_F08TS", 2092, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large", "MPI_COMM_SET_ATTR_F08_LARGE", 2093, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large", "MPI_COMM_SET_ATTR_F08TS_LARGE", 2094, 352);
 #endif
 
 #if MT_HAVE_Comm_delete_attr
-MT_THUNK_PMPI(MPI_Comm_delete_attr, 1834, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr", "MPI_COMM_DELETE_ATTR", 1836, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08", "MPI_COMM_DELETE_ATTR_F08", 1837, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts", "MPI_COMM_DELETE_ATTR_F08TS", 1838, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large", "MPI_COMM_DELETE_ATTR_F08_LARGE", 1839, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large", "MPI_COMM_DELETE_ATTR_F08TS_LARGE", 1840, 353);
+MT_THUNK_PMPI(MPI_Comm_delete_attr, 2096, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr", "MPI_COMM_DELETE_ATTR", 2098, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08", "MPI_COMM_DELETE_ATTR_F08", 2099, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts", "MPI_COMM_DELETE_ATTR_F08TS", 2100, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large", "MPI_COMM_DELETE_ATTR_F08_LARGE", 2101, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large", "MPI_COMM_DELETE_ATTR_F08TS_LARGE", 2102, 353);
 #endif
 
 #if MT_HAVE_Reduce_local
-MT_THUNK_PMPI(MPI_Reduce_local, 1841, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local", "MPI_REDUCE_LOCAL", 1843, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08", "MPI_REDUCE_LOCAL_F08", 1844, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts", "MPI_REDUCE_LOCAL_F08TS", 1845, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08_large", "MPI_REDUCE_LOCAL_F08_LARGE", 1846, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large", "MPI_REDUCE_LOCAL_F08TS_LARGE", 1847, 354);
+MT_THUNK_PMPI(MPI_Reduce_local, 2104, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local", "MPI_REDUCE_LOCAL", 2106, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08", "MPI_REDUCE_LOCAL_F08", 2107, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts", "MPI_REDUCE_LOCAL_F08TS", 2108, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_large", "MPI_REDUCE_LOCAL_F08_LARGE", 2109, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large", "MPI_REDUCE_LOCAL_F08TS_LARGE", 2110, 354);
 #endif
 #if MT_HAVE_Reduce_local_c
-MT_THUNK_PMPI(MPI_Reduce_local_c, 1842, 354);
+MT_THUNK_PMPI(MPI_Reduce_local_c, 2105, 354);
 #endif
 
 #if MT_HAVE_Psend_init
-MT_THUNK_PMPI(MPI_Psend_init, 1848, 400);
-MT_THUNK_FORTRAN("mpi_psend_init", "MPI_PSEND_INIT", 1850, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08", "MPI_PSEND_INIT_F08", 1851, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts", "MPI_PSEND_INIT_F08TS", 1852, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08_large", "MPI_PSEND_INIT_F08_LARGE", 1853, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large", "MPI_PSEND_INIT_F08TS_LARGE", 1854, 400);
+MT_THUNK_PMPI(MPI_Psend_init, 2112, 400);
+MT_THUNK_FORTRAN("mpi_psend_init", "MPI_PSEND_INIT", 2114, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08", "MPI_PSEND_INIT_F08", 2115, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts", "MPI_PSEND_INIT_F08TS", 2116, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_large", "MPI_PSEND_INIT_F08_LARGE", 2117, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large", "MPI_PSEND_INIT_F08TS_LARGE", 2118, 400);
 #endif
 
 #if MT_HAVE_Precv_init
-MT_THUNK_PMPI(MPI_Precv_init, 1855, 401);
-MT_THUNK_FORTRAN("mpi_precv_init", "MPI_PRECV_INIT", 1857, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08", "MPI_PRECV_INIT_F08", 1858, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts", "MPI_PRECV_INIT_F08TS", 1859, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08_large", "MPI_PRECV_INIT_F08_LARGE", 1860, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large", "MPI_PRECV_INIT_F08TS_LARGE", 1861, 401);
+MT_THUNK_PMPI(MPI_Precv_init, 2120, 401);
+MT_THUNK_FORTRAN("mpi_precv_init", "MPI_PRECV_INIT", 2122, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08", "MPI_PRECV_INIT_F08", 2123, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts", "MPI_PRECV_INIT_F08TS", 2124, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_large", "MPI_PRECV_INIT_F08_LARGE", 2125, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large", "MPI_PRECV_INIT_F08TS_LARGE", 2126, 401);
 #endif
 
 #if MT_HAVE_Pready
-MT_THUNK_PMPI(MPI_Pready, 1862, 402);
-MT_THUNK_FORTRAN("mpi_pready", "MPI_PREADY", 1864, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08", "MPI_PREADY_F08", 1865, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts", "MPI_PREADY_F08TS", 1866, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08_large", "MPI_PREADY_F08_LARGE", 1867, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts_large", "MPI_PREADY_F08TS_LARGE", 1868, 402);
+MT_THUNK_PMPI(MPI_Pready, 2128, 402);
+MT_THUNK_FORTRAN("mpi_pready", "MPI_PREADY", 2130, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08", "MPI_PREADY_F08", 2131, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts", "MPI_PREADY_F08TS", 2132, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_large", "MPI_PREADY_F08_LARGE", 2133, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_large", "MPI_PREADY_F08TS_LARGE", 2134, 402);
 #endif
 
 #if MT_HAVE_Pready_range
-MT_THUNK_PMPI(MPI_Pready_range, 1869, 403);
-MT_THUNK_FORTRAN("mpi_pready_range", "MPI_PREADY_RANGE", 1871, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08", "MPI_PREADY_RANGE_F08", 1872, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts", "MPI_PREADY_RANGE_F08TS", 1873, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08_large", "MPI_PREADY_RANGE_F08_LARGE", 1874, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large", "MPI_PREADY_RANGE_F08TS_LARGE", 1875, 403);
+MT_THUNK_PMPI(MPI_Pready_range, 2136, 403);
+MT_THUNK_FORTRAN("mpi_pready_range", "MPI_PREADY_RANGE", 2138, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08", "MPI_PREADY_RANGE_F08", 2139, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts", "MPI_PREADY_RANGE_F08TS", 2140, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_large", "MPI_PREADY_RANGE_F08_LARGE", 2141, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large", "MPI_PREADY_RANGE_F08TS_LARGE", 2142, 403);
 #endif
 
 #if MT_HAVE_Pready_list
-MT_THUNK_PMPI(MPI_Pready_list, 1876, 404);
-MT_THUNK_FORTRAN("mpi_pready_list", "MPI_PREADY_LIST", 1878, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08", "MPI_PREADY_LIST_F08", 1879, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts", "MPI_PREADY_LIST_F08TS", 1880, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08_large", "MPI_PREADY_LIST_F08_LARGE", 1881, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large", "MPI_PREADY_LIST_F08TS_LARGE", 1882, 404);
+MT_THUNK_PMPI(MPI_Pready_list, 2144, 404);
+MT_THUNK_FORTRAN("mpi_pready_list", "MPI_PREADY_LIST", 2146, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08", "MPI_PREADY_LIST_F08", 2147, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts", "MPI_PREADY_LIST_F08TS", 2148, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_large", "MPI_PREADY_LIST_F08_LARGE", 2149, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large", "MPI_PREADY_LIST_F08TS_LARGE", 2150, 404);
 #endif
 
 #if MT_HAVE_Parrived
-MT_THUNK_PMPI(MPI_Parrived, 1883, 405);
-MT_THUNK_FORTRAN("mpi_parrived", "MPI_PARRIVED", 1885, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08", "MPI_PARRIVED_F08", 1886, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts", "MPI_PARRIVED_F08TS", 1887, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08_large", "MPI_PARRIVED_F08_LARGE", 1888, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts_large", "MPI_PARRIVED_F08TS_LARGE", 1889, 405);
+MT_THUNK_PMPI(MPI_Parrived, 2152, 405);
+MT_THUNK_FORTRAN("mpi_parrived", "MPI_PARRIVED", 2154, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08", "MPI_PARRIVED_F08", 2155, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts", "MPI_PARRIVED_F08TS", 2156, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_large", "MPI_PARRIVED_F08_LARGE", 2157, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_large", "MPI_PARRIVED_F08TS_LARGE", 2158, 405);
 #endif
 
 #if MT_HAVE_Comm_spawn
-MT_THUNK_PMPI(MPI_Comm_spawn, 1890, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn", "MPI_COMM_SPAWN", 1892, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08", "MPI_COMM_SPAWN_F08", 1893, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts", "MPI_COMM_SPAWN_F08TS", 1894, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large", "MPI_COMM_SPAWN_F08_LARGE", 1895, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large", "MPI_COMM_SPAWN_F08TS_LARGE", 1896, 410);
+MT_THUNK_PMPI(MPI_Comm_spawn, 2160, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn", "MPI_COMM_SPAWN", 2162, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08", "MPI_COMM_SPAWN_F08", 2163, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts", "MPI_COMM_SPAWN_F08TS", 2164, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large", "MPI_COMM_SPAWN_F08_LARGE", 2165, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large", "MPI_COMM_SPAWN_F08TS_LARGE", 2166, 410);
 #endif
 
 #if MT_HAVE_Comm_spawn_multiple
-MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 1897, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", "MPI_COMM_SPAWN_MULTIPLE", 1899, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08", "MPI_COMM_SPAWN_MULTIPLE_F08", 1900, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts", "MPI_COMM_SPAWN_MULTIPLE_F08TS", 1901, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large", "MPI_COMM_SPAWN_MULTIPLE_F08_LARGE", 1902, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large", "MPI_COMM_SPAWN_MULTIPLE_F08TS_LARGE", 1903, 411);
+MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 2168, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", "MPI_COMM_SPAWN_MULTIPLE", 2170, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08", "MPI_COMM_SPAWN_MULTIPLE_F08", 2171, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts", "MPI_COMM_SPAWN_MULTIPLE_F08TS", 2172, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large", "MPI_COMM_SPAWN_MULTIPLE_F08_LARGE", 2173, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large", "MPI_COMM_SPAWN_MULTIPLE_F08TS_LARGE", 2174, 411);
 #endif
 
 #if MT_HAVE_Comm_accept
-MT_THUNK_PMPI(MPI_Comm_accept, 1904, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept", "MPI_COMM_ACCEPT", 1906, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08", "MPI_COMM_ACCEPT_F08", 1907, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts", "MPI_COMM_ACCEPT_F08TS", 1908, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08_large", "MPI_COMM_ACCEPT_F08_LARGE", 1909, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large", "MPI_COMM_ACCEPT_F08TS_LARGE", 1910, 412);
+MT_THUNK_PMPI(MPI_Comm_accept, 2176, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept", "MPI_COMM_ACCEPT", 2178, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08", "MPI_COMM_ACCEPT_F08", 2179, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts", "MPI_COMM_ACCEPT_F08TS", 2180, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_large", "MPI_COMM_ACCEPT_F08_LARGE", 2181, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large", "MPI_COMM_ACCEPT_F08TS_LARGE", 2182, 412);
 #endif
 
 #if MT_HAVE_Comm_connect
-MT_THUNK_PMPI(MPI_Comm_connect, 1911, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect", "MPI_COMM_CONNECT", 1913, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08", "MPI_COMM_CONNECT_F08", 1914, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts", "MPI_COMM_CONNECT_F08TS", 1915, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08_large", "MPI_COMM_CONNECT_F08_LARGE", 1916, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large", "MPI_COMM_CONNECT_F08TS_LARGE", 1917, 413);
+MT_THUNK_PMPI(MPI_Comm_connect, 2184, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect", "MPI_COMM_CONNECT", 2186, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08", "MPI_COMM_CONNECT_F08", 2187, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts", "MPI_COMM_CONNECT_F08TS", 2188, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_large", "MPI_COMM_CONNECT_F08_LARGE", 2189, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large", "MPI_COMM_CONNECT_F08TS_LARGE", 2190, 413);
 #endif
 
 #if MT_HAVE_Comm_join
-MT_THUNK_PMPI(MPI_Comm_join, 1918, 414);
-MT_THUNK_FORTRAN("mpi_comm_join", "MPI_COMM_JOIN", 1920, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08", "MPI_COMM_JOIN_F08", 1921, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts", "MPI_COMM_JOIN_F08TS", 1922, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08_large", "MPI_COMM_JOIN_F08_LARGE", 1923, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large", "MPI_COMM_JOIN_F08TS_LARGE", 1924, 414);
+MT_THUNK_PMPI(MPI_Comm_join, 2192, 414);
+MT_THUNK_FORTRAN("mpi_comm_join", "MPI_COMM_JOIN", 2194, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08", "MPI_COMM_JOIN_F08", 2195, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts", "MPI_COMM_JOIN_F08TS", 2196, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_large", "MPI_COMM_JOIN_F08_LARGE", 2197, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large", "MPI_COMM_JOIN_F08TS_LARGE", 2198, 414);
 #endif
 
 #if MT_HAVE_Session_init
-MT_THUNK_PMPI(MPI_Session_init, 1925, 420);
-MT_THUNK_FORTRAN("mpi_session_init", "MPI_SESSION_INIT", 1927, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08", "MPI_SESSION_INIT_F08", 1928, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts", "MPI_SESSION_INIT_F08TS", 1929, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08_large", "MPI_SESSION_INIT_F08_LARGE", 1930, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts_large", "MPI_SESSION_INIT_F08TS_LARGE", 1931, 420);
+MT_THUNK_PMPI(MPI_Session_init, 2200, 420);
+MT_THUNK_FORTRAN("mpi_session_init", "MPI_SESSION_INIT", 2202, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08", "MPI_SESSION_INIT_F08", 2203, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts", "MPI_SESSION_INIT_F08TS", 2204, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_large", "MPI_SESSION_INIT_F08_LARGE", 2205, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_large", "MPI_SESSION_INIT_F08TS_LARGE", 2206, 420);
 #endif
 
 #if MT_HAVE_Session_finalize
-MT_THUNK_PMPI(MPI_Session_finalize, 1932, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize", "MPI_SESSION_FINALIZE", 1934, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08", "MPI_SESSION_FINALIZE_F08", 1935, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts", "MPI_SESSION_FINALIZE_F08TS", 1936, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08_large", "MPI_SESSION_FINALIZE_F08_LARGE", 1937, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large", "MPI_SESSION_FINALIZE_F08TS_LARGE", 1938, 421);
+MT_THUNK_PMPI(MPI_Session_finalize, 2208, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize", "MPI_SESSION_FINALIZE", 2210, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08", "MPI_SESSION_FINALIZE_F08", 2211, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts", "MPI_SESSION_FINALIZE_F08TS", 2212, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_large", "MPI_SESSION_FINALIZE_F08_LARGE", 2213, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large", "MPI_SESSION_FINALIZE_F08TS_LARGE", 2214, 421);
 #endif
 
 #if MT_HAVE_Session_get_info
-MT_THUNK_PMPI(MPI_Session_get_info, 1939, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info", "MPI_SESSION_GET_INFO", 1941, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08", "MPI_SESSION_GET_INFO_F08", 1942, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts", "MPI_SESSION_GET_INFO_F08TS", 1943, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08_large", "MPI_SESSION_GET_INFO_F08_LARGE", 1944, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large", "MPI_SESSION_GET_INFO_F08TS_LARGE", 1945, 422);
+MT_THUNK_PMPI(MPI_Session_get_info, 2216, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info", "MPI_SESSION_GET_INFO", 2218, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08", "MPI_SESSION_GET_INFO_F08", 2219, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts", "MPI_SESSION_GET_INFO_F08TS", 2220, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_large", "MPI_SESSION_GET_INFO_F08_LARGE", 2221, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large", "MPI_SESSION_GET_INFO_F08TS_LARGE", 2222, 422);
 #endif
 
 #if MT_HAVE_Session_set_info
-MT_THUNK_PMPI(MPI_Session_set_info, 1946, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info", "MPI_SESSION_SET_INFO", 1948, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08", "MPI_SESSION_SET_INFO_F08", 1949, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts", "MPI_SESSION_SET_INFO_F08TS", 1950, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08_large", "MPI_SESSION_SET_INFO_F08_LARGE", 1951, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large", "MPI_SESSION_SET_INFO_F08TS_LARGE", 1952, 423);
+MT_THUNK_PMPI(MPI_Session_set_info, 2224, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info", "MPI_SESSION_SET_INFO", 2226, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08", "MPI_SESSION_SET_INFO_F08", 2227, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts", "MPI_SESSION_SET_INFO_F08TS", 2228, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_large", "MPI_SESSION_SET_INFO_F08_LARGE", 2229, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large", "MPI_SESSION_SET_INFO_F08TS_LARGE", 2230, 423);
 #endif
 
 #if MT_HAVE_Session_get_num_psets
-MT_THUNK_PMPI(MPI_Session_get_num_psets, 1953, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets", "MPI_SESSION_GET_NUM_PSETS", 1955, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08", "MPI_SESSION_GET_NUM_PSETS_F08", 1956, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts", "MPI_SESSION_GET_NUM_PSETS_F08TS", 1957, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large", "MPI_SESSION_GET_NUM_PSETS_F08_LARGE", 1958, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large", "MPI_SESSION_GET_NUM_PSETS_F08TS_LARGE", 1959, 424);
+MT_THUNK_PMPI(MPI_Session_get_num_psets, 2232, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets", "MPI_SESSION_GET_NUM_PSETS", 2234, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08", "MPI_SESSION_GET_NUM_PSETS_F08", 2235, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts", "MPI_SESSION_GET_NUM_PSETS_F08TS", 2236, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large", "MPI_SESSION_GET_NUM_PSETS_F08_LARGE", 2237, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large", "MPI_SESSION_GET_NUM_PSETS_F08TS_LARGE", 2238, 424);
 #endif
 
 #if MT_HAVE_Session_get_nth_pset
-MT_THUNK_PMPI(MPI_Session_get_nth_pset, 1960, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset", "MPI_SESSION_GET_NTH_PSET", 1962, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08", "MPI_SESSION_GET_NTH_PSET_F08", 1963, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts", "MPI_SESSION_GET_NTH_PSET_F08TS", 1964, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large", "MPI_SESSION_GET_NTH_PSET_F08_LARGE", 1965, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large", "MPI_SESSION_GET_NTH_PSET_F08TS_LARGE", 1966, 425);
+MT_THUNK_PMPI(MPI_Session_get_nth_pset, 2240, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset", "MPI_SESSION_GET_NTH_PSET", 2242, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08", "MPI_SESSION_GET_NTH_PSET_F08", 2243, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts", "MPI_SESSION_GET_NTH_PSET_F08TS", 2244, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large", "MPI_SESSION_GET_NTH_PSET_F08_LARGE", 2245, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large", "MPI_SESSION_GET_NTH_PSET_F08TS_LARGE", 2246, 425);
 #endif
 
 #if MT_HAVE_Session_get_pset_info
-MT_THUNK_PMPI(MPI_Session_get_pset_info, 1967, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info", "MPI_SESSION_GET_PSET_INFO", 1969, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08", "MPI_SESSION_GET_PSET_INFO_F08", 1970, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts", "MPI_SESSION_GET_PSET_INFO_F08TS", 1971, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large", "MPI_SESSION_GET_PSET_INFO_F08_LARGE", 1972, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large", "MPI_SESSION_GET_PSET_INFO_F08TS_LARGE", 1973, 426);
+MT_THUNK_PMPI(MPI_Session_get_pset_info, 2248, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info", "MPI_SESSION_GET_PSET_INFO", 2250, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08", "MPI_SESSION_GET_PSET_INFO_F08", 2251, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts", "MPI_SESSION_GET_PSET_INFO_F08TS", 2252, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large", "MPI_SESSION_GET_PSET_INFO_F08_LARGE", 2253, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large", "MPI_SESSION_GET_PSET_INFO_F08TS_LARGE", 2254, 426);
 #endif
 
 #if MT_HAVE_Session_create_errhandler
-MT_THUNK_PMPI(MPI_Session_create_errhandler, 1974, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler", "MPI_SESSION_CREATE_ERRHANDLER", 1976, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08", "MPI_SESSION_CREATE_ERRHANDLER_F08", 1977, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts", "MPI_SESSION_CREATE_ERRHANDLER_F08TS", 1978, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large", "MPI_SESSION_CREATE_ERRHANDLER_F08_LARGE", 1979, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large", "MPI_SESSION_CREATE_ERRHANDLER_F08TS_LARGE", 1980, 427);
+MT_THUNK_PMPI(MPI_Session_create_errhandler, 2256, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler", "MPI_SESSION_CREATE_ERRHANDLER", 2258, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08", "MPI_SESSION_CREATE_ERRHANDLER_F08", 2259, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts", "MPI_SESSION_CREATE_ERRHANDLER_F08TS", 2260, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large", "MPI_SESSION_CREATE_ERRHANDLER_F08_LARGE", 2261, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large", "MPI_SESSION_CREATE_ERRHANDLER_F08TS_LARGE", 2262, 427);
 #endif
 
 #if MT_HAVE_Session_get_errhandler
-MT_THUNK_PMPI(MPI_Session_get_errhandler, 1981, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler", "MPI_SESSION_GET_ERRHANDLER", 1983, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08", "MPI_SESSION_GET_ERRHANDLER_F08", 1984, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts", "MPI_SESSION_GET_ERRHANDLER_F08TS", 1985, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large", "MPI_SESSION_GET_ERRHANDLER_F08_LARGE", 1986, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large", "MPI_SESSION_GET_ERRHANDLER_F08TS_LARGE", 1987, 428);
+MT_THUNK_PMPI(MPI_Session_get_errhandler, 2264, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler", "MPI_SESSION_GET_ERRHANDLER", 2266, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08", "MPI_SESSION_GET_ERRHANDLER_F08", 2267, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts", "MPI_SESSION_GET_ERRHANDLER_F08TS", 2268, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large", "MPI_SESSION_GET_ERRHANDLER_F08_LARGE", 2269, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large", "MPI_SESSION_GET_ERRHANDLER_F08TS_LARGE", 2270, 428);
 #endif
 
 #if MT_HAVE_Session_set_errhandler
-MT_THUNK_PMPI(MPI_Session_set_errhandler, 1988, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler", "MPI_SESSION_SET_ERRHANDLER", 1990, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08", "MPI_SESSION_SET_ERRHANDLER_F08", 1991, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts", "MPI_SESSION_SET_ERRHANDLER_F08TS", 1992, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large", "MPI_SESSION_SET_ERRHANDLER_F08_LARGE", 1993, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large", "MPI_SESSION_SET_ERRHANDLER_F08TS_LARGE", 1994, 429);
+MT_THUNK_PMPI(MPI_Session_set_errhandler, 2272, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler", "MPI_SESSION_SET_ERRHANDLER", 2274, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08", "MPI_SESSION_SET_ERRHANDLER_F08", 2275, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts", "MPI_SESSION_SET_ERRHANDLER_F08TS", 2276, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large", "MPI_SESSION_SET_ERRHANDLER_F08_LARGE", 2277, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large", "MPI_SESSION_SET_ERRHANDLER_F08TS_LARGE", 2278, 429);
 #endif
 
 #if MT_HAVE_Session_call_errhandler
-MT_THUNK_PMPI(MPI_Session_call_errhandler, 1995, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler", "MPI_SESSION_CALL_ERRHANDLER", 1997, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08", "MPI_SESSION_CALL_ERRHANDLER_F08", 1998, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts", "MPI_SESSION_CALL_ERRHANDLER_F08TS", 1999, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large", "MPI_SESSION_CALL_ERRHANDLER_F08_LARGE", 2000, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large", "MPI_SESSION_CALL_ERRHANDLER_F08TS_LARGE", 2001, 430);
+MT_THUNK_PMPI(MPI_Session_call_errhandler, 2280, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler", "MPI_SESSION_CALL_ERRHANDLER", 2282, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08", "MPI_SESSION_CALL_ERRHANDLER_F08", 2283, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts", "MPI_SESSION_CALL_ERRHANDLER_F08TS", 2284, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large", "MPI_SESSION_CALL_ERRHANDLER_F08_LARGE", 2285, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large", "MPI_SESSION_CALL_ERRHANDLER_F08TS_LARGE", 2286, 430);
 #endif
 
 #if MT_HAVE_Group_from_session_pset
-MT_THUNK_PMPI(MPI_Group_from_session_pset, 2002, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset", "MPI_GROUP_FROM_SESSION_PSET", 2004, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08", "MPI_GROUP_FROM_SESSION_PSET_F08", 2005, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts", "MPI_GROUP_FROM_SESSION_PSET_F08TS", 2006, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large", "MPI_GROUP_FROM_SESSION_PSET_F08_LARGE", 2007, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large", "MPI_GROUP_FROM_SESSION_PSET_F08TS_LARGE", 2008, 431);
+MT_THUNK_PMPI(MPI_Group_from_session_pset, 2288, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset", "MPI_GROUP_FROM_SESSION_PSET", 2290, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08", "MPI_GROUP_FROM_SESSION_PSET_F08", 2291, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts", "MPI_GROUP_FROM_SESSION_PSET_F08TS", 2292, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large", "MPI_GROUP_FROM_SESSION_PSET_F08_LARGE", 2293, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large", "MPI_GROUP_FROM_SESSION_PSET_F08TS_LARGE", 2294, 431);
 #endif
 
 #if MT_HAVE_Comm_create_from_group
-MT_THUNK_PMPI(MPI_Comm_create_from_group, 2009, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group", "MPI_COMM_CREATE_FROM_GROUP", 2011, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08", "MPI_COMM_CREATE_FROM_GROUP_F08", 2012, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts", "MPI_COMM_CREATE_FROM_GROUP_F08TS", 2013, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large", "MPI_COMM_CREATE_FROM_GROUP_F08_LARGE", 2014, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large", "MPI_COMM_CREATE_FROM_GROUP_F08TS_LARGE", 2015, 432);
+MT_THUNK_PMPI(MPI_Comm_create_from_group, 2296, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group", "MPI_COMM_CREATE_FROM_GROUP", 2298, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08", "MPI_COMM_CREATE_FROM_GROUP_F08", 2299, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts", "MPI_COMM_CREATE_FROM_GROUP_F08TS", 2300, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large", "MPI_COMM_CREATE_FROM_GROUP_F08_LARGE", 2301, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large", "MPI_COMM_CREATE_FROM_GROUP_F08TS_LARGE", 2302, 432);
 #endif
 
 #if MT_HAVE_Intercomm_create_from_groups
-MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 2016, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", "MPI_INTERCOMM_CREATE_FROM_GROUPS", 2018, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08", 2019, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS", 2020, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08_LARGE", 2021, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS_LARGE", 2022, 433);
+MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 2304, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", "MPI_INTERCOMM_CREATE_FROM_GROUPS", 2306, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08", 2307, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS", 2308, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08_LARGE", 2309, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS_LARGE", 2310, 433);
 #endif
 
 #if MT_HAVE_Buffer_flush
-MT_THUNK_PMPI(MPI_Buffer_flush, 2023, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush", "MPI_BUFFER_FLUSH", 2025, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08", "MPI_BUFFER_FLUSH_F08", 2026, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts", "MPI_BUFFER_FLUSH_F08TS", 2027, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large", "MPI_BUFFER_FLUSH_F08_LARGE", 2028, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large", "MPI_BUFFER_FLUSH_F08TS_LARGE", 2029, 440);
+MT_THUNK_PMPI(MPI_Buffer_flush, 2312, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush", "MPI_BUFFER_FLUSH", 2314, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08", "MPI_BUFFER_FLUSH_F08", 2315, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts", "MPI_BUFFER_FLUSH_F08TS", 2316, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large", "MPI_BUFFER_FLUSH_F08_LARGE", 2317, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large", "MPI_BUFFER_FLUSH_F08TS_LARGE", 2318, 440);
 #endif
 
 #if MT_HAVE_Buffer_iflush
-MT_THUNK_PMPI(MPI_Buffer_iflush, 2030, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush", "MPI_BUFFER_IFLUSH", 2032, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08", "MPI_BUFFER_IFLUSH_F08", 2033, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts", "MPI_BUFFER_IFLUSH_F08TS", 2034, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large", "MPI_BUFFER_IFLUSH_F08_LARGE", 2035, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large", "MPI_BUFFER_IFLUSH_F08TS_LARGE", 2036, 441);
+MT_THUNK_PMPI(MPI_Buffer_iflush, 2320, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush", "MPI_BUFFER_IFLUSH", 2322, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08", "MPI_BUFFER_IFLUSH_F08", 2323, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts", "MPI_BUFFER_IFLUSH_F08TS", 2324, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large", "MPI_BUFFER_IFLUSH_F08_LARGE", 2325, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large", "MPI_BUFFER_IFLUSH_F08TS_LARGE", 2326, 441);
 #endif
 
 #if MT_HAVE_Comm_attach_buffer
-MT_THUNK_PMPI(MPI_Comm_attach_buffer, 2037, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer", "MPI_COMM_ATTACH_BUFFER", 2039, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08", "MPI_COMM_ATTACH_BUFFER_F08", 2040, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts", "MPI_COMM_ATTACH_BUFFER_F08TS", 2041, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large", "MPI_COMM_ATTACH_BUFFER_F08_LARGE", 2042, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large", "MPI_COMM_ATTACH_BUFFER_F08TS_LARGE", 2043, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer, 2328, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer", "MPI_COMM_ATTACH_BUFFER", 2330, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08", "MPI_COMM_ATTACH_BUFFER_F08", 2331, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts", "MPI_COMM_ATTACH_BUFFER_F08TS", 2332, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large", "MPI_COMM_ATTACH_BUFFER_F08_LARGE", 2333, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large", "MPI_COMM_ATTACH_BUFFER_F08TS_LARGE", 2334, 442);
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 2038, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 2329, 442);
 #endif
 
 #if MT_HAVE_Comm_detach_buffer
-MT_THUNK_PMPI(MPI_Comm_detach_buffer, 2044, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer", "MPI_COMM_DETACH_BUFFER", 2046, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08", "MPI_COMM_DETACH_BUFFER_F08", 2047, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts", "MPI_COMM_DETACH_BUFFER_F08TS", 2048, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large", "MPI_COMM_DETACH_BUFFER_F08_LARGE", 2049, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large", "MPI_COMM_DETACH_BUFFER_F08TS_LARGE", 2050, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer, 2336, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer", "MPI_COMM_DETACH_BUFFER", 2338, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08", "MPI_COMM_DETACH_BUFFER_F08", 2339, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts", "MPI_COMM_DETACH_BUFFER_F08TS", 2340, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large", "MPI_COMM_DETACH_BUFFER_F08_LARGE", 2341, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large", "MPI_COMM_DETACH_BUFFER_F08TS_LARGE", 2342, 443);
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 2045, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 2337, 443);
 #endif
 
 #if MT_HAVE_Comm_flush_buffer
-MT_THUNK_PMPI(MPI_Comm_flush_buffer, 2051, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer", "MPI_COMM_FLUSH_BUFFER", 2053, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08", "MPI_COMM_FLUSH_BUFFER_F08", 2054, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts", "MPI_COMM_FLUSH_BUFFER_F08TS", 2055, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large", "MPI_COMM_FLUSH_BUFFER_F08_LARGE", 2056, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large", "MPI_COMM_FLUSH_BUFFER_F08TS_LARGE", 2057, 444);
+MT_THUNK_PMPI(MPI_Comm_flush_buffer, 2344, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer", "MPI_COMM_FLUSH_BUFFER", 2346, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08", "MPI_COMM_FLUSH_BUFFER_F08", 2347, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts", "MPI_COMM_FLUSH_BUFFER_F08TS", 2348, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large", "MPI_COMM_FLUSH_BUFFER_F08_LARGE", 2349, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large", "MPI_COMM_FLUSH_BUFFER_F08TS_LARGE", 2350, 444);
 #endif
 
 #if MT_HAVE_Comm_iflush_buffer
-MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 2058, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", "MPI_COMM_IFLUSH_BUFFER", 2060, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08", "MPI_COMM_IFLUSH_BUFFER_F08", 2061, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts", "MPI_COMM_IFLUSH_BUFFER_F08TS", 2062, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large", "MPI_COMM_IFLUSH_BUFFER_F08_LARGE", 2063, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large", "MPI_COMM_IFLUSH_BUFFER_F08TS_LARGE", 2064, 445);
+MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 2352, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", "MPI_COMM_IFLUSH_BUFFER", 2354, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08", "MPI_COMM_IFLUSH_BUFFER_F08", 2355, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts", "MPI_COMM_IFLUSH_BUFFER_F08TS", 2356, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large", "MPI_COMM_IFLUSH_BUFFER_F08_LARGE", 2357, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large", "MPI_COMM_IFLUSH_BUFFER_F08TS_LARGE", 2358, 445);
 #endif
 
 #if MT_HAVE_Session_attach_buffer
-MT_THUNK_PMPI(MPI_Session_attach_buffer, 2065, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer", "MPI_SESSION_ATTACH_BUFFER", 2067, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08", "MPI_SESSION_ATTACH_BUFFER_F08", 2068, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts", "MPI_SESSION_ATTACH_BUFFER_F08TS", 2069, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large", "MPI_SESSION_ATTACH_BUFFER_F08_LARGE", 2070, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large", "MPI_SESSION_ATTACH_BUFFER_F08TS_LARGE", 2071, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer, 2360, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer", "MPI_SESSION_ATTACH_BUFFER", 2362, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08", "MPI_SESSION_ATTACH_BUFFER_F08", 2363, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts", "MPI_SESSION_ATTACH_BUFFER_F08TS", 2364, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large", "MPI_SESSION_ATTACH_BUFFER_F08_LARGE", 2365, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large", "MPI_SESSION_ATTACH_BUFFER_F08TS_LARGE", 2366, 446);
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 2066, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 2361, 446);
 #endif
 
 #if MT_HAVE_Session_detach_buffer
-MT_THUNK_PMPI(MPI_Session_detach_buffer, 2072, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer", "MPI_SESSION_DETACH_BUFFER", 2074, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08", "MPI_SESSION_DETACH_BUFFER_F08", 2075, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts", "MPI_SESSION_DETACH_BUFFER_F08TS", 2076, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large", "MPI_SESSION_DETACH_BUFFER_F08_LARGE", 2077, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large", "MPI_SESSION_DETACH_BUFFER_F08TS_LARGE", 2078, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer, 2368, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer", "MPI_SESSION_DETACH_BUFFER", 2370, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08", "MPI_SESSION_DETACH_BUFFER_F08", 2371, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts", "MPI_SESSION_DETACH_BUFFER_F08TS", 2372, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large", "MPI_SESSION_DETACH_BUFFER_F08_LARGE", 2373, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large", "MPI_SESSION_DETACH_BUFFER_F08TS_LARGE", 2374, 447);
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 2073, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 2369, 447);
 #endif
 
 #if MT_HAVE_Session_flush_buffer
-MT_THUNK_PMPI(MPI_Session_flush_buffer, 2079, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer", "MPI_SESSION_FLUSH_BUFFER", 2081, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08", "MPI_SESSION_FLUSH_BUFFER_F08", 2082, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts", "MPI_SESSION_FLUSH_BUFFER_F08TS", 2083, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large", "MPI_SESSION_FLUSH_BUFFER_F08_LARGE", 2084, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large", "MPI_SESSION_FLUSH_BUFFER_F08TS_LARGE", 2085, 448);
+MT_THUNK_PMPI(MPI_Session_flush_buffer, 2376, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer", "MPI_SESSION_FLUSH_BUFFER", 2378, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08", "MPI_SESSION_FLUSH_BUFFER_F08", 2379, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts", "MPI_SESSION_FLUSH_BUFFER_F08TS", 2380, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large", "MPI_SESSION_FLUSH_BUFFER_F08_LARGE", 2381, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large", "MPI_SESSION_FLUSH_BUFFER_F08TS_LARGE", 2382, 448);
 #endif
 
 #if MT_HAVE_Session_iflush_buffer
-MT_THUNK_PMPI(MPI_Session_iflush_buffer, 2086, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer", "MPI_SESSION_IFLUSH_BUFFER", 2088, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08", "MPI_SESSION_IFLUSH_BUFFER_F08", 2089, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts", "MPI_SESSION_IFLUSH_BUFFER_F08TS", 2090, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large", "MPI_SESSION_IFLUSH_BUFFER_F08_LARGE", 2091, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large", "MPI_SESSION_IFLUSH_BUFFER_F08TS_LARGE", 2092, 449);
+MT_THUNK_PMPI(MPI_Session_iflush_buffer, 2384, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer", "MPI_SESSION_IFLUSH_BUFFER", 2386, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08", "MPI_SESSION_IFLUSH_BUFFER_F08", 2387, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts", "MPI_SESSION_IFLUSH_BUFFER_F08TS", 2388, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large", "MPI_SESSION_IFLUSH_BUFFER_F08_LARGE", 2389, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large", "MPI_SESSION_IFLUSH_BUFFER_F08TS_LARGE", 2390, 449);
 #endif
 
 #if MT_HAVE_Request_get_status_all
-MT_THUNK_PMPI(MPI_Request_get_status_all, 2093, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all", "MPI_REQUEST_GET_STATUS_ALL", 2095, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08", "MPI_REQUEST_GET_STATUS_ALL_F08", 2096, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts", "MPI_REQUEST_GET_STATUS_ALL_F08TS", 2097, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large", "MPI_REQUEST_GET_STATUS_ALL_F08_LARGE", 2098, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large", "MPI_REQUEST_GET_STATUS_ALL_F08TS_LARGE", 2099, 450);
+MT_THUNK_PMPI(MPI_Request_get_status_all, 2392, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all", "MPI_REQUEST_GET_STATUS_ALL", 2394, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08", "MPI_REQUEST_GET_STATUS_ALL_F08", 2395, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts", "MPI_REQUEST_GET_STATUS_ALL_F08TS", 2396, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large", "MPI_REQUEST_GET_STATUS_ALL_F08_LARGE", 2397, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large", "MPI_REQUEST_GET_STATUS_ALL_F08TS_LARGE", 2398, 450);
 #endif
 
 #if MT_HAVE_Request_get_status_any
-MT_THUNK_PMPI(MPI_Request_get_status_any, 2100, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any", "MPI_REQUEST_GET_STATUS_ANY", 2102, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08", "MPI_REQUEST_GET_STATUS_ANY_F08", 2103, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts", "MPI_REQUEST_GET_STATUS_ANY_F08TS", 2104, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large", "MPI_REQUEST_GET_STATUS_ANY_F08_LARGE", 2105, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large", "MPI_REQUEST_GET_STATUS_ANY_F08TS_LARGE", 2106, 451);
+MT_THUNK_PMPI(MPI_Request_get_status_any, 2400, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any", "MPI_REQUEST_GET_STATUS_ANY", 2402, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08", "MPI_REQUEST_GET_STATUS_ANY_F08", 2403, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts", "MPI_REQUEST_GET_STATUS_ANY_F08TS", 2404, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large", "MPI_REQUEST_GET_STATUS_ANY_F08_LARGE", 2405, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large", "MPI_REQUEST_GET_STATUS_ANY_F08TS_LARGE", 2406, 451);
 #endif
 
 #if MT_HAVE_Request_get_status_some
-MT_THUNK_PMPI(MPI_Request_get_status_some, 2107, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some", "MPI_REQUEST_GET_STATUS_SOME", 2109, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08", "MPI_REQUEST_GET_STATUS_SOME_F08", 2110, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts", "MPI_REQUEST_GET_STATUS_SOME_F08TS", 2111, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large", "MPI_REQUEST_GET_STATUS_SOME_F08_LARGE", 2112, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large", "MPI_REQUEST_GET_STATUS_SOME_F08TS_LARGE", 2113, 452);
+MT_THUNK_PMPI(MPI_Request_get_status_some, 2408, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some", "MPI_REQUEST_GET_STATUS_SOME", 2410, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08", "MPI_REQUEST_GET_STATUS_SOME_F08", 2411, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts", "MPI_REQUEST_GET_STATUS_SOME_F08TS", 2412, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large", "MPI_REQUEST_GET_STATUS_SOME_F08_LARGE", 2413, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large", "MPI_REQUEST_GET_STATUS_SOME_F08TS_LARGE", 2414, 452);
 #endif
 
 #if MT_HAVE_Comm_group
-MT_THUNK_PMPI(MPI_Comm_group, 2114, 460);
-MT_THUNK_FORTRAN("mpi_comm_group", "MPI_COMM_GROUP", 2116, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08", "MPI_COMM_GROUP_F08", 2117, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts", "MPI_COMM_GROUP_F08TS", 2118, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08_large", "MPI_COMM_GROUP_F08_LARGE", 2119, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large", "MPI_COMM_GROUP_F08TS_LARGE", 2120, 460);
+MT_THUNK_PMPI(MPI_Comm_group, 2416, 460);
+MT_THUNK_FORTRAN("mpi_comm_group", "MPI_COMM_GROUP", 2418, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08", "MPI_COMM_GROUP_F08", 2419, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts", "MPI_COMM_GROUP_F08TS", 2420, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_large", "MPI_COMM_GROUP_F08_LARGE", 2421, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large", "MPI_COMM_GROUP_F08TS_LARGE", 2422, 460);
 #endif
 
 #if MT_HAVE_Comm_remote_group
-MT_THUNK_PMPI(MPI_Comm_remote_group, 2121, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group", "MPI_COMM_REMOTE_GROUP", 2123, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08", "MPI_COMM_REMOTE_GROUP_F08", 2124, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts", "MPI_COMM_REMOTE_GROUP_F08TS", 2125, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large", "MPI_COMM_REMOTE_GROUP_F08_LARGE", 2126, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large", "MPI_COMM_REMOTE_GROUP_F08TS_LARGE", 2127, 461);
+MT_THUNK_PMPI(MPI_Comm_remote_group, 2424, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group", "MPI_COMM_REMOTE_GROUP", 2426, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08", "MPI_COMM_REMOTE_GROUP_F08", 2427, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts", "MPI_COMM_REMOTE_GROUP_F08TS", 2428, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large", "MPI_COMM_REMOTE_GROUP_F08_LARGE", 2429, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large", "MPI_COMM_REMOTE_GROUP_F08TS_LARGE", 2430, 461);
 #endif
 
 #if MT_HAVE_Win_get_group
-MT_THUNK_PMPI(MPI_Win_get_group, 2128, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group", "MPI_WIN_GET_GROUP", 2130, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08", "MPI_WIN_GET_GROUP_F08", 2131, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts", "MPI_WIN_GET_GROUP_F08TS", 2132, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08_large", "MPI_WIN_GET_GROUP_F08_LARGE", 2133, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large", "MPI_WIN_GET_GROUP_F08TS_LARGE", 2134, 462);
+MT_THUNK_PMPI(MPI_Win_get_group, 2432, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group", "MPI_WIN_GET_GROUP", 2434, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08", "MPI_WIN_GET_GROUP_F08", 2435, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts", "MPI_WIN_GET_GROUP_F08TS", 2436, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_large", "MPI_WIN_GET_GROUP_F08_LARGE", 2437, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large", "MPI_WIN_GET_GROUP_F08TS_LARGE", 2438, 462);
 #endif
 
 #if MT_HAVE_File_get_group
-MT_THUNK_PMPI(MPI_File_get_group, 2135, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group", "MPI_FILE_GET_GROUP", 2137, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08", "MPI_FILE_GET_GROUP_F08", 2138, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts", "MPI_FILE_GET_GROUP_F08TS", 2139, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08_large", "MPI_FILE_GET_GROUP_F08_LARGE", 2140, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large", "MPI_FILE_GET_GROUP_F08TS_LARGE", 2141, 463);
+MT_THUNK_PMPI(MPI_File_get_group, 2440, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group", "MPI_FILE_GET_GROUP", 2442, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08", "MPI_FILE_GET_GROUP_F08", 2443, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts", "MPI_FILE_GET_GROUP_F08TS", 2444, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_large", "MPI_FILE_GET_GROUP_F08_LARGE", 2445, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large", "MPI_FILE_GET_GROUP_F08TS_LARGE", 2446, 463);
 #endif
 
 #if MT_HAVE_Group_compare
-MT_THUNK_PMPI(MPI_Group_compare, 2142, 464);
-MT_THUNK_FORTRAN("mpi_group_compare", "MPI_GROUP_COMPARE", 2144, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08", "MPI_GROUP_COMPARE_F08", 2145, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts", "MPI_GROUP_COMPARE_F08TS", 2146, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08_large", "MPI_GROUP_COMPARE_F08_LARGE", 2147, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large", "MPI_GROUP_COMPARE_F08TS_LARGE", 2148, 464);
+MT_THUNK_PMPI(MPI_Group_compare, 2448, 464);
+MT_THUNK_FORTRAN("mpi_group_compare", "MPI_GROUP_COMPARE", 2450, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08", "MPI_GROUP_COMPARE_F08", 2451, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts", "MPI_GROUP_COMPARE_F08TS", 2452, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_large", "MPI_GROUP_COMPARE_F08_LARGE", 2453, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large", "MPI_GROUP_COMPARE_F08TS_LARGE", 2454, 464);
 #endif
 
 #if MT_HAVE_Group_difference
-MT_THUNK_PMPI(MPI_Group_difference, 2149, 465);
-MT_THUNK_FORTRAN("mpi_group_difference", "MPI_GROUP_DIFFERENCE", 2151, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08", "MPI_GROUP_DIFFERENCE_F08", 2152, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts", "MPI_GROUP_DIFFERENCE_F08TS", 2153, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08_large", "MPI_GROUP_DIFFERENCE_F08_LARGE", 2154, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large", "MPI_GROUP_DIFFERENCE_F08TS_LARGE", 2155, 465);
+MT_THUNK_PMPI(MPI_Group_difference, 2456, 465);
+MT_THUNK_FORTRAN("mpi_group_difference", "MPI_GROUP_DIFFERENCE", 2458, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08", "MPI_GROUP_DIFFERENCE_F08", 2459, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts", "MPI_GROUP_DIFFERENCE_F08TS", 2460, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_large", "MPI_GROUP_DIFFERENCE_F08_LARGE", 2461, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large", "MPI_GROUP_DIFFERENCE_F08TS_LARGE", 2462, 465);
 #endif
 
 #if MT_HAVE_Group_excl
-MT_THUNK_PMPI(MPI_Group_excl, 2156, 466);
-MT_THUNK_FORTRAN("mpi_group_excl", "MPI_GROUP_EXCL", 2158, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08", "MPI_GROUP_EXCL_F08", 2159, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts", "MPI_GROUP_EXCL_F08TS", 2160, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08_large", "MPI_GROUP_EXCL_F08_LARGE", 2161, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large", "MPI_GROUP_EXCL_F08TS_LARGE", 2162, 466);
+MT_THUNK_PMPI(MPI_Group_excl, 2464, 466);
+MT_THUNK_FORTRAN("mpi_group_excl", "MPI_GROUP_EXCL", 2466, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08", "MPI_GROUP_EXCL_F08", 2467, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts", "MPI_GROUP_EXCL_F08TS", 2468, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_large", "MPI_GROUP_EXCL_F08_LARGE", 2469, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large", "MPI_GROUP_EXCL_F08TS_LARGE", 2470, 466);
 #endif
 
 #if MT_HAVE_Group_free
-MT_THUNK_PMPI(MPI_Group_free, 2163, 467);
-MT_THUNK_FORTRAN("mpi_group_free", "MPI_GROUP_FREE", 2165, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08", "MPI_GROUP_FREE_F08", 2166, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts", "MPI_GROUP_FREE_F08TS", 2167, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08_large", "MPI_GROUP_FREE_F08_LARGE", 2168, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts_large", "MPI_GROUP_FREE_F08TS_LARGE", 2169, 467);
+MT_THUNK_PMPI(MPI_Group_free, 2472, 467);
+MT_THUNK_FORTRAN("mpi_group_free", "MPI_GROUP_FREE", 2474, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08", "MPI_GROUP_FREE_F08", 2475, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts", "MPI_GROUP_FREE_F08TS", 2476, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_large", "MPI_GROUP_FREE_F08_LARGE", 2477, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_large", "MPI_GROUP_FREE_F08TS_LARGE", 2478, 467);
 #endif
 
 #if MT_HAVE_Group_incl
-MT_THUNK_PMPI(MPI_Group_incl, 2170, 468);
-MT_THUNK_FORTRAN("mpi_group_incl", "MPI_GROUP_INCL", 2172, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08", "MPI_GROUP_INCL_F08", 2173, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts", "MPI_GROUP_INCL_F08TS", 2174, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08_large", "MPI_GROUP_INCL_F08_LARGE", 2175, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large", "MPI_GROUP_INCL_F08TS_LARGE", 2176, 468);
+MT_THUNK_PMPI(MPI_Group_incl, 2480, 468);
+MT_THUNK_FORTRAN("mpi_group_incl", "MPI_GROUP_INCL", 2482, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08", "MPI_GROUP_INCL_F08", 2483, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts", "MPI_GROUP_INCL_F08TS", 2484, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_large", "MPI_GROUP_INCL_F08_LARGE", 2485, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large", "MPI_GROUP_INCL_F08TS_LARGE", 2486, 468);
 #endif
 
 #if MT_HAVE_Group_intersection
-MT_THUNK_PMPI(MPI_Group_intersection, 2177, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection", "MPI_GROUP_INTERSECTION", 2179, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08", "MPI_GROUP_INTERSECTION_F08", 2180, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts", "MPI_GROUP_INTERSECTION_F08TS", 2181, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08_large", "MPI_GROUP_INTERSECTION_F08_LARGE", 2182, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large", "MPI_GROUP_INTERSECTION_F08TS_LARGE", 2183, 469);
+MT_THUNK_PMPI(MPI_Group_intersection, 2488, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection", "MPI_GROUP_INTERSECTION", 2490, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08", "MPI_GROUP_INTERSECTION_F08", 2491, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts", "MPI_GROUP_INTERSECTION_F08TS", 2492, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_large", "MPI_GROUP_INTERSECTION_F08_LARGE", 2493, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large", "MPI_GROUP_INTERSECTION_F08TS_LARGE", 2494, 469);
 #endif
 
 #if MT_HAVE_Group_range_excl
-MT_THUNK_PMPI(MPI_Group_range_excl, 2184, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl", "MPI_GROUP_RANGE_EXCL", 2186, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08", "MPI_GROUP_RANGE_EXCL_F08", 2187, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts", "MPI_GROUP_RANGE_EXCL_F08TS", 2188, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large", "MPI_GROUP_RANGE_EXCL_F08_LARGE", 2189, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large", "MPI_GROUP_RANGE_EXCL_F08TS_LARGE", 2190, 470);
+MT_THUNK_PMPI(MPI_Group_range_excl, 2496, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl", "MPI_GROUP_RANGE_EXCL", 2498, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08", "MPI_GROUP_RANGE_EXCL_F08", 2499, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts", "MPI_GROUP_RANGE_EXCL_F08TS", 2500, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large", "MPI_GROUP_RANGE_EXCL_F08_LARGE", 2501, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large", "MPI_GROUP_RANGE_EXCL_F08TS_LARGE", 2502, 470);
 #endif
 
 #if MT_HAVE_Group_range_incl
-MT_THUNK_PMPI(MPI_Group_range_incl, 2191, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl", "MPI_GROUP_RANGE_INCL", 2193, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08", "MPI_GROUP_RANGE_INCL_F08", 2194, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts", "MPI_GROUP_RANGE_INCL_F08TS", 2195, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large", "MPI_GROUP_RANGE_INCL_F08_LARGE", 2196, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large", "MPI_GROUP_RANGE_INCL_F08TS_LARGE", 2197, 471);
+MT_THUNK_PMPI(MPI_Group_range_incl, 2504, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl", "MPI_GROUP_RANGE_INCL", 2506, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08", "MPI_GROUP_RANGE_INCL_F08", 2507, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts", "MPI_GROUP_RANGE_INCL_F08TS", 2508, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large", "MPI_GROUP_RANGE_INCL_F08_LARGE", 2509, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large", "MPI_GROUP_RANGE_INCL_F08TS_LARGE", 2510, 471);
 #endif
 
 #if MT_HAVE_Group_union
-MT_THUNK_PMPI(MPI_Group_union, 2198, 472);
-MT_THUNK_FORTRAN("mpi_group_union", "MPI_GROUP_UNION", 2200, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08", "MPI_GROUP_UNION_F08", 2201, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts", "MPI_GROUP_UNION_F08TS", 2202, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08_large", "MPI_GROUP_UNION_F08_LARGE", 2203, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts_large", "MPI_GROUP_UNION_F08TS_LARGE", 2204, 472);
+MT_THUNK_PMPI(MPI_Group_union, 2512, 472);
+MT_THUNK_FORTRAN("mpi_group_union", "MPI_GROUP_UNION", 2514, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08", "MPI_GROUP_UNION_F08", 2515, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts", "MPI_GROUP_UNION_F08TS", 2516, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_large", "MPI_GROUP_UNION_F08_LARGE", 2517, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_large", "MPI_GROUP_UNION_F08TS_LARGE", 2518, 472);
 #endif
 
 #if MT_HAVE_Comm_create_keyval
-MT_THUNK_PMPI(MPI_Comm_create_keyval, 2205, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval", "MPI_COMM_CREATE_KEYVAL", 2207, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08", "MPI_COMM_CREATE_KEYVAL_F08", 2208, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts", "MPI_COMM_CREATE_KEYVAL_F08TS", 2209, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large", "MPI_COMM_CREATE_KEYVAL_F08_LARGE", 2210, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large", "MPI_COMM_CREATE_KEYVAL_F08TS_LARGE", 2211, 480);
+MT_THUNK_PMPI(MPI_Comm_create_keyval, 2520, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval", "MPI_COMM_CREATE_KEYVAL", 2522, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08", "MPI_COMM_CREATE_KEYVAL_F08", 2523, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts", "MPI_COMM_CREATE_KEYVAL_F08TS", 2524, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large", "MPI_COMM_CREATE_KEYVAL_F08_LARGE", 2525, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large", "MPI_COMM_CREATE_KEYVAL_F08TS_LARGE", 2526, 480);
 #endif
 
 #if MT_HAVE_Comm_free_keyval
-MT_THUNK_PMPI(MPI_Comm_free_keyval, 2212, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval", "MPI_COMM_FREE_KEYVAL", 2214, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08", "MPI_COMM_FREE_KEYVAL_F08", 2215, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts", "MPI_COMM_FREE_KEYVAL_F08TS", 2216, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large", "MPI_COMM_FREE_KEYVAL_F08_LARGE", 2217, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large", "MPI_COMM_FREE_KEYVAL_F08TS_LARGE", 2218, 481);
+MT_THUNK_PMPI(MPI_Comm_free_keyval, 2528, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval", "MPI_COMM_FREE_KEYVAL", 2530, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08", "MPI_COMM_FREE_KEYVAL_F08", 2531, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts", "MPI_COMM_FREE_KEYVAL_F08TS", 2532, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large", "MPI_COMM_FREE_KEYVAL_F08_LARGE", 2533, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large", "MPI_COMM_FREE_KEYVAL_F08TS_LARGE", 2534, 481);
 #endif
 
 #if MT_HAVE_Win_create_keyval
-MT_THUNK_PMPI(MPI_Win_create_keyval, 2219, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval", "MPI_WIN_CREATE_KEYVAL", 2221, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08", "MPI_WIN_CREATE_KEYVAL_F08", 2222, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts", "MPI_WIN_CREATE_KEYVAL_F08TS", 2223, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large", "MPI_WIN_CREATE_KEYVAL_F08_LARGE", 2224, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large", "MPI_WIN_CREATE_KEYVAL_F08TS_LARGE", 2225, 482);
+MT_THUNK_PMPI(MPI_Win_create_keyval, 2536, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval", "MPI_WIN_CREATE_KEYVAL", 2538, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08", "MPI_WIN_CREATE_KEYVAL_F08", 2539, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts", "MPI_WIN_CREATE_KEYVAL_F08TS", 2540, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large", "MPI_WIN_CREATE_KEYVAL_F08_LARGE", 2541, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large", "MPI_WIN_CREATE_KEYVAL_F08TS_LARGE", 2542, 482);
 #endif
 
 #if MT_HAVE_Win_free_keyval
-MT_THUNK_PMPI(MPI_Win_free_keyval, 2226, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval", "MPI_WIN_FREE_KEYVAL", 2228, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08", "MPI_WIN_FREE_KEYVAL_F08", 2229, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts", "MPI_WIN_FREE_KEYVAL_F08TS", 2230, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large", "MPI_WIN_FREE_KEYVAL_F08_LARGE", 2231, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large", "MPI_WIN_FREE_KEYVAL_F08TS_LARGE", 2232, 483);
+MT_THUNK_PMPI(MPI_Win_free_keyval, 2544, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval", "MPI_WIN_FREE_KEYVAL", 2546, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08", "MPI_WIN_FREE_KEYVAL_F08", 2547, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts", "MPI_WIN_FREE_KEYVAL_F08TS", 2548, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large", "MPI_WIN_FREE_KEYVAL_F08_LARGE", 2549, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large", "MPI_WIN_FREE_KEYVAL_F08TS_LARGE", 2550, 483);
 #endif
 
 #if MT_HAVE_Win_set_attr
-MT_THUNK_PMPI(MPI_Win_set_attr, 2233, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr", "MPI_WIN_SET_ATTR", 2235, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08", "MPI_WIN_SET_ATTR_F08", 2236, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts", "MPI_WIN_SET_ATTR_F08TS", 2237, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large", "MPI_WIN_SET_ATTR_F08_LARGE", 2238, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large", "MPI_WIN_SET_ATTR_F08TS_LARGE", 2239, 484);
+MT_THUNK_PMPI(MPI_Win_set_attr, 2552, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr", "MPI_WIN_SET_ATTR", 2554, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08", "MPI_WIN_SET_ATTR_F08", 2555, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts", "MPI_WIN_SET_ATTR_F08TS", 2556, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large", "MPI_WIN_SET_ATTR_F08_LARGE", 2557, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large", "MPI_WIN_SET_ATTR_F08TS_LARGE", 2558, 484);
 #endif
 
 #if MT_HAVE_Win_delete_attr
-MT_THUNK_PMPI(MPI_Win_delete_attr, 2240, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr", "MPI_WIN_DELETE_ATTR", 2242, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08", "MPI_WIN_DELETE_ATTR_F08", 2243, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts", "MPI_WIN_DELETE_ATTR_F08TS", 2244, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large", "MPI_WIN_DELETE_ATTR_F08_LARGE", 2245, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large", "MPI_WIN_DELETE_ATTR_F08TS_LARGE", 2246, 485);
+MT_THUNK_PMPI(MPI_Win_delete_attr, 2560, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr", "MPI_WIN_DELETE_ATTR", 2562, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08", "MPI_WIN_DELETE_ATTR_F08", 2563, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts", "MPI_WIN_DELETE_ATTR_F08TS", 2564, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large", "MPI_WIN_DELETE_ATTR_F08_LARGE", 2565, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large", "MPI_WIN_DELETE_ATTR_F08TS_LARGE", 2566, 485);
 #endif
 
 #if MT_HAVE_Type_create_keyval
-MT_THUNK_PMPI(MPI_Type_create_keyval, 2247, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval", "MPI_TYPE_CREATE_KEYVAL", 2249, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08", "MPI_TYPE_CREATE_KEYVAL_F08", 2250, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts", "MPI_TYPE_CREATE_KEYVAL_F08TS", 2251, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large", "MPI_TYPE_CREATE_KEYVAL_F08_LARGE", 2252, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large", "MPI_TYPE_CREATE_KEYVAL_F08TS_LARGE", 2253, 486);
+MT_THUNK_PMPI(MPI_Type_create_keyval, 2568, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval", "MPI_TYPE_CREATE_KEYVAL", 2570, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08", "MPI_TYPE_CREATE_KEYVAL_F08", 2571, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts", "MPI_TYPE_CREATE_KEYVAL_F08TS", 2572, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large", "MPI_TYPE_CREATE_KEYVAL_F08_LARGE", 2573, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large", "MPI_TYPE_CREATE_KEYVAL_F08TS_LARGE", 2574, 486);
 #endif
 
 #if MT_HAVE_Type_free_keyval
-MT_THUNK_PMPI(MPI_Type_free_keyval, 2254, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval", "MPI_TYPE_FREE_KEYVAL", 2256, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08", "MPI_TYPE_FREE_KEYVAL_F08", 2257, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts", "MPI_TYPE_FREE_KEYVAL_F08TS", 2258, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large", "MPI_TYPE_FREE_KEYVAL_F08_LARGE", 2259, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large", "MPI_TYPE_FREE_KEYVAL_F08TS_LARGE", 2260, 487);
+MT_THUNK_PMPI(MPI_Type_free_keyval, 2576, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval", "MPI_TYPE_FREE_KEYVAL", 2578, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08", "MPI_TYPE_FREE_KEYVAL_F08", 2579, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts", "MPI_TYPE_FREE_KEYVAL_F08TS", 2580, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large", "MPI_TYPE_FREE_KEYVAL_F08_LARGE", 2581, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large", "MPI_TYPE_FREE_KEYVAL_F08TS_LARGE", 2582, 487);
 #endif
 
 #if MT_HAVE_Type_set_attr
-MT_THUNK_PMPI(MPI_Type_set_attr, 2261, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr", "MPI_TYPE_SET_ATTR", 2263, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08", "MPI_TYPE_SET_ATTR_F08", 2264, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts", "MPI_TYPE_SET_ATTR_F08TS", 2265, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large", "MPI_TYPE_SET_ATTR_F08_LARGE", 2266, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large", "MPI_TYPE_SET_ATTR_F08TS_LARGE", 2267, 488);
+MT_THUNK_PMPI(MPI_Type_set_attr, 2584, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr", "MPI_TYPE_SET_ATTR", 2586, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08", "MPI_TYPE_SET_ATTR_F08", 2587, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts", "MPI_TYPE_SET_ATTR_F08TS", 2588, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large", "MPI_TYPE_SET_ATTR_F08_LARGE", 2589, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large", "MPI_TYPE_SET_ATTR_F08TS_LARGE", 2590, 488);
 #endif
 
 #if MT_HAVE_Type_delete_attr
-MT_THUNK_PMPI(MPI_Type_delete_attr, 2268, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr", "MPI_TYPE_DELETE_ATTR", 2270, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08", "MPI_TYPE_DELETE_ATTR_F08", 2271, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts", "MPI_TYPE_DELETE_ATTR_F08TS", 2272, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large", "MPI_TYPE_DELETE_ATTR_F08_LARGE", 2273, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large", "MPI_TYPE_DELETE_ATTR_F08TS_LARGE", 2274, 489);
+MT_THUNK_PMPI(MPI_Type_delete_attr, 2592, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr", "MPI_TYPE_DELETE_ATTR", 2594, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08", "MPI_TYPE_DELETE_ATTR_F08", 2595, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts", "MPI_TYPE_DELETE_ATTR_F08TS", 2596, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large", "MPI_TYPE_DELETE_ATTR_F08_LARGE", 2597, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large", "MPI_TYPE_DELETE_ATTR_F08TS_LARGE", 2598, 489);
 #endif
 
 #if MT_HAVE_Keyval_create
-MT_THUNK_PMPI(MPI_Keyval_create, 2275, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create", "MPI_KEYVAL_CREATE", 2277, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08", "MPI_KEYVAL_CREATE_F08", 2278, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts", "MPI_KEYVAL_CREATE_F08TS", 2279, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08_large", "MPI_KEYVAL_CREATE_F08_LARGE", 2280, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large", "MPI_KEYVAL_CREATE_F08TS_LARGE", 2281, 490);
+MT_THUNK_PMPI(MPI_Keyval_create, 2600, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create", "MPI_KEYVAL_CREATE", 2602, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08", "MPI_KEYVAL_CREATE_F08", 2603, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts", "MPI_KEYVAL_CREATE_F08TS", 2604, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_large", "MPI_KEYVAL_CREATE_F08_LARGE", 2605, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large", "MPI_KEYVAL_CREATE_F08TS_LARGE", 2606, 490);
 #endif
 
 #if MT_HAVE_Keyval_free
-MT_THUNK_PMPI(MPI_Keyval_free, 2282, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free", "MPI_KEYVAL_FREE", 2284, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08", "MPI_KEYVAL_FREE_F08", 2285, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts", "MPI_KEYVAL_FREE_F08TS", 2286, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08_large", "MPI_KEYVAL_FREE_F08_LARGE", 2287, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large", "MPI_KEYVAL_FREE_F08TS_LARGE", 2288, 491);
+MT_THUNK_PMPI(MPI_Keyval_free, 2608, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free", "MPI_KEYVAL_FREE", 2610, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08", "MPI_KEYVAL_FREE_F08", 2611, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts", "MPI_KEYVAL_FREE_F08TS", 2612, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_large", "MPI_KEYVAL_FREE_F08_LARGE", 2613, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large", "MPI_KEYVAL_FREE_F08TS_LARGE", 2614, 491);
 #endif
 
 #if MT_HAVE_Attr_put
-MT_THUNK_PMPI(MPI_Attr_put, 2289, 492);
-MT_THUNK_FORTRAN("mpi_attr_put", "MPI_ATTR_PUT", 2291, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08", "MPI_ATTR_PUT_F08", 2292, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts", "MPI_ATTR_PUT_F08TS", 2293, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08_large", "MPI_ATTR_PUT_F08_LARGE", 2294, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large", "MPI_ATTR_PUT_F08TS_LARGE", 2295, 492);
+MT_THUNK_PMPI(MPI_Attr_put, 2616, 492);
+MT_THUNK_FORTRAN("mpi_attr_put", "MPI_ATTR_PUT", 2618, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08", "MPI_ATTR_PUT_F08", 2619, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts", "MPI_ATTR_PUT_F08TS", 2620, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_large", "MPI_ATTR_PUT_F08_LARGE", 2621, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large", "MPI_ATTR_PUT_F08TS_LARGE", 2622, 492);
 #endif
 
 #if MT_HAVE_Attr_delete
-MT_THUNK_PMPI(MPI_Attr_delete, 2296, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete", "MPI_ATTR_DELETE", 2298, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08", "MPI_ATTR_DELETE_F08", 2299, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts", "MPI_ATTR_DELETE_F08TS", 2300, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08_large", "MPI_ATTR_DELETE_F08_LARGE", 2301, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large", "MPI_ATTR_DELETE_F08TS_LARGE", 2302, 493);
+MT_THUNK_PMPI(MPI_Attr_delete, 2624, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete", "MPI_ATTR_DELETE", 2626, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08", "MPI_ATTR_DELETE_F08", 2627, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts", "MPI_ATTR_DELETE_F08TS", 2628, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_large", "MPI_ATTR_DELETE_F08_LARGE", 2629, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large", "MPI_ATTR_DELETE_F08TS_LARGE", 2630, 493);
 #endif
 
 #if MT_HAVE_Comm_create_errhandler
-MT_THUNK_PMPI(MPI_Comm_create_errhandler, 2303, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler", "MPI_COMM_CREATE_ERRHANDLER", 2305, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08", "MPI_COMM_CREATE_ERRHANDLER_F08", 2306, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts", "MPI_COMM_CREATE_ERRHANDLER_F08TS", 2307, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large", "MPI_COMM_CREATE_ERRHANDLER_F08_LARGE", 2308, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large", "MPI_COMM_CREATE_ERRHANDLER_F08TS_LARGE", 2309, 500);
+MT_THUNK_PMPI(MPI_Comm_create_errhandler, 2632, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler", "MPI_COMM_CREATE_ERRHANDLER", 2634, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08", "MPI_COMM_CREATE_ERRHANDLER_F08", 2635, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts", "MPI_COMM_CREATE_ERRHANDLER_F08TS", 2636, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large", "MPI_COMM_CREATE_ERRHANDLER_F08_LARGE", 2637, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large", "MPI_COMM_CREATE_ERRHANDLER_F08TS_LARGE", 2638, 500);
 #endif
 
 #if MT_HAVE_Comm_get_errhandler
-MT_THUNK_PMPI(MPI_Comm_get_errhandler, 2310, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler", "MPI_COMM_GET_ERRHANDLER", 2312, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08", "MPI_COMM_GET_ERRHANDLER_F08", 2313, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts", "MPI_COMM_GET_ERRHANDLER_F08TS", 2314, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large", "MPI_COMM_GET_ERRHANDLER_F08_LARGE", 2315, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large", "MPI_COMM_GET_ERRHANDLER_F08TS_LARGE", 2316, 501);
+MT_THUNK_PMPI(MPI_Comm_get_errhandler, 2640, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler", "MPI_COMM_GET_ERRHANDLER", 2642, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08", "MPI_COMM_GET_ERRHANDLER_F08", 2643, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts", "MPI_COMM_GET_ERRHANDLER_F08TS", 2644, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large", "MPI_COMM_GET_ERRHANDLER_F08_LARGE", 2645, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large", "MPI_COMM_GET_ERRHANDLER_F08TS_LARGE", 2646, 501);
 #endif
 
 #if MT_HAVE_Comm_set_errhandler
-MT_THUNK_PMPI(MPI_Comm_set_errhandler, 2317, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler", "MPI_COMM_SET_ERRHANDLER", 2319, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08", "MPI_COMM_SET_ERRHANDLER_F08", 2320, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts", "MPI_COMM_SET_ERRHANDLER_F08TS", 2321, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large", "MPI_COMM_SET_ERRHANDLER_F08_LARGE", 2322, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large", "MPI_COMM_SET_ERRHANDLER_F08TS_LARGE", 2323, 502);
+MT_THUNK_PMPI(MPI_Comm_set_errhandler, 2648, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler", "MPI_COMM_SET_ERRHANDLER", 2650, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08", "MPI_COMM_SET_ERRHANDLER_F08", 2651, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts", "MPI_COMM_SET_ERRHANDLER_F08TS", 2652, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large", "MPI_COMM_SET_ERRHANDLER_F08_LARGE", 2653, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large", "MPI_COMM_SET_ERRHANDLER_F08TS_LARGE", 2654, 502);
 #endif
 
 #if MT_HAVE_Comm_call_errhandler
-MT_THUNK_PMPI(MPI_Comm_call_errhandler, 2324, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler", "MPI_COMM_CALL_ERRHANDLER", 2326, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08", "MPI_COMM_CALL_ERRHANDLER_F08", 2327, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts", "MPI_COMM_CALL_ERRHANDLER_F08TS", 2328, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large", "MPI_COMM_CALL_ERRHANDLER_F08_LARGE", 2329, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large", "MPI_COMM_CALL_ERRHANDLER_F08TS_LARGE", 2330, 503);
+MT_THUNK_PMPI(MPI_Comm_call_errhandler, 2656, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler", "MPI_COMM_CALL_ERRHANDLER", 2658, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08", "MPI_COMM_CALL_ERRHANDLER_F08", 2659, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts", "MPI_COMM_CALL_ERRHANDLER_F08TS", 2660, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large", "MPI_COMM_CALL_ERRHANDLER_F08_LARGE", 2661, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large", "MPI_COMM_CALL_ERRHANDLER_F08TS_LARGE", 2662, 503);
 #endif
 
 #if MT_HAVE_Win_create_errhandler
-MT_THUNK_PMPI(MPI_Win_create_errhandler, 2331, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler", "MPI_WIN_CREATE_ERRHANDLER", 2333, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08", "MPI_WIN_CREATE_ERRHANDLER_F08", 2334, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts", "MPI_WIN_CREATE_ERRHANDLER_F08TS", 2335, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large", "MPI_WIN_CREATE_ERRHANDLER_F08_LARGE", 2336, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large", "MPI_WIN_CREATE_ERRHANDLER_F08TS_LARGE", 2337, 504);
+MT_THUNK_PMPI(MPI_Win_create_errhandler, 2664, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler", "MPI_WIN_CREATE_ERRHANDLER", 2666, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08", "MPI_WIN_CREATE_ERRHANDLER_F08", 2667, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts", "MPI_WIN_CREATE_ERRHANDLER_F08TS", 2668, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large", "MPI_WIN_CREATE_ERRHANDLER_F08_LARGE", 2669, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large", "MPI_WIN_CREATE_ERRHANDLER_F08TS_LARGE", 2670, 504);
 #endif
 
 #if MT_HAVE_Win_get_errhandler
-MT_THUNK_PMPI(MPI_Win_get_errhandler, 2338, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler", "MPI_WIN_GET_ERRHANDLER", 2340, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08", "MPI_WIN_GET_ERRHANDLER_F08", 2341, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts", "MPI_WIN_GET_ERRHANDLER_F08TS", 2342, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large", "MPI_WIN_GET_ERRHANDLER_F08_LARGE", 2343, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large", "MPI_WIN_GET_ERRHANDLER_F08TS_LARGE", 2344, 505);
+MT_THUNK_PMPI(MPI_Win_get_errhandler, 2672, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler", "MPI_WIN_GET_ERRHANDLER", 2674, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08", "MPI_WIN_GET_ERRHANDLER_F08", 2675, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts", "MPI_WIN_GET_ERRHANDLER_F08TS", 2676, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large", "MPI_WIN_GET_ERRHANDLER_F08_LARGE", 2677, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large", "MPI_WIN_GET_ERRHANDLER_F08TS_LARGE", 2678, 505);
 #endif
 
 #if MT_HAVE_Win_set_errhandler
-MT_THUNK_PMPI(MPI_Win_set_errhandler, 2345, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler", "MPI_WIN_SET_ERRHANDLER", 2347, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08", "MPI_WIN_SET_ERRHANDLER_F08", 2348, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts", "MPI_WIN_SET_ERRHANDLER_F08TS", 2349, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large", "MPI_WIN_SET_ERRHANDLER_F08_LARGE", 2350, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large", "MPI_WIN_SET_ERRHANDLER_F08TS_LARGE", 2351, 506);
+MT_THUNK_PMPI(MPI_Win_set_errhandler, 2680, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler", "MPI_WIN_SET_ERRHANDLER", 2682, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08", "MPI_WIN_SET_ERRHANDLER_F08", 2683, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts", "MPI_WIN_SET_ERRHANDLER_F08TS", 2684, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large", "MPI_WIN_SET_ERRHANDLER_F08_LARGE", 2685, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large", "MPI_WIN_SET_ERRHANDLER_F08TS_LARGE", 2686, 506);
 #endif
 
 #if MT_HAVE_Win_call_errhandler
-MT_THUNK_PMPI(MPI_Win_call_errhandler, 2352, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler", "MPI_WIN_CALL_ERRHANDLER", 2354, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08", "MPI_WIN_CALL_ERRHANDLER_F08", 2355, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts", "MPI_WIN_CALL_ERRHANDLER_F08TS", 2356, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large", "MPI_WIN_CALL_ERRHANDLER_F08_LARGE", 2357, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large", "MPI_WIN_CALL_ERRHANDLER_F08TS_LARGE", 2358, 507);
+MT_THUNK_PMPI(MPI_Win_call_errhandler, 2688, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler", "MPI_WIN_CALL_ERRHANDLER", 2690, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08", "MPI_WIN_CALL_ERRHANDLER_F08", 2691, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts", "MPI_WIN_CALL_ERRHANDLER_F08TS", 2692, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large", "MPI_WIN_CALL_ERRHANDLER_F08_LARGE", 2693, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large", "MPI_WIN_CALL_ERRHANDLER_F08TS_LARGE", 2694, 507);
 #endif
 
 #if MT_HAVE_File_create_errhandler
-MT_THUNK_PMPI(MPI_File_create_errhandler, 2359, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler", "MPI_FILE_CREATE_ERRHANDLER", 2361, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08", "MPI_FILE_CREATE_ERRHANDLER_F08", 2362, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts", "MPI_FILE_CREATE_ERRHANDLER_F08TS", 2363, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large", "MPI_FILE_CREATE_ERRHANDLER_F08_LARGE", 2364, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large", "MPI_FILE_CREATE_ERRHANDLER_F08TS_LARGE", 2365, 508);
+MT_THUNK_PMPI(MPI_File_create_errhandler, 2696, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler", "MPI_FILE_CREATE_ERRHANDLER", 2698, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08", "MPI_FILE_CREATE_ERRHANDLER_F08", 2699, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts", "MPI_FILE_CREATE_ERRHANDLER_F08TS", 2700, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large", "MPI_FILE_CREATE_ERRHANDLER_F08_LARGE", 2701, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large", "MPI_FILE_CREATE_ERRHANDLER_F08TS_LARGE", 2702, 508);
 #endif
 
 #if MT_HAVE_File_get_errhandler
-MT_THUNK_PMPI(MPI_File_get_errhandler, 2366, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler", "MPI_FILE_GET_ERRHANDLER", 2368, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08", "MPI_FILE_GET_ERRHANDLER_F08", 2369, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts", "MPI_FILE_GET_ERRHANDLER_F08TS", 2370, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large", "MPI_FILE_GET_ERRHANDLER_F08_LARGE", 2371, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large", "MPI_FILE_GET_ERRHANDLER_F08TS_LARGE", 2372, 509);
+MT_THUNK_PMPI(MPI_File_get_errhandler, 2704, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler", "MPI_FILE_GET_ERRHANDLER", 2706, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08", "MPI_FILE_GET_ERRHANDLER_F08", 2707, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts", "MPI_FILE_GET_ERRHANDLER_F08TS", 2708, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large", "MPI_FILE_GET_ERRHANDLER_F08_LARGE", 2709, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large", "MPI_FILE_GET_ERRHANDLER_F08TS_LARGE", 2710, 509);
 #endif
 
 #if MT_HAVE_File_set_errhandler
-MT_THUNK_PMPI(MPI_File_set_errhandler, 2373, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler", "MPI_FILE_SET_ERRHANDLER", 2375, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08", "MPI_FILE_SET_ERRHANDLER_F08", 2376, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts", "MPI_FILE_SET_ERRHANDLER_F08TS", 2377, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large", "MPI_FILE_SET_ERRHANDLER_F08_LARGE", 2378, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large", "MPI_FILE_SET_ERRHANDLER_F08TS_LARGE", 2379, 510);
+MT_THUNK_PMPI(MPI_File_set_errhandler, 2712, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler", "MPI_FILE_SET_ERRHANDLER", 2714, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08", "MPI_FILE_SET_ERRHANDLER_F08", 2715, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts", "MPI_FILE_SET_ERRHANDLER_F08TS", 2716, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large", "MPI_FILE_SET_ERRHANDLER_F08_LARGE", 2717, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large", "MPI_FILE_SET_ERRHANDLER_F08TS_LARGE", 2718, 510);
 #endif
 
 #if MT_HAVE_File_call_errhandler
-MT_THUNK_PMPI(MPI_File_call_errhandler, 2380, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler", "MPI_FILE_CALL_ERRHANDLER", 2382, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08", "MPI_FILE_CALL_ERRHANDLER_F08", 2383, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts", "MPI_FILE_CALL_ERRHANDLER_F08TS", 2384, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large", "MPI_FILE_CALL_ERRHANDLER_F08_LARGE", 2385, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large", "MPI_FILE_CALL_ERRHANDLER_F08TS_LARGE", 2386, 511);
+MT_THUNK_PMPI(MPI_File_call_errhandler, 2720, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler", "MPI_FILE_CALL_ERRHANDLER", 2722, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08", "MPI_FILE_CALL_ERRHANDLER_F08", 2723, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts", "MPI_FILE_CALL_ERRHANDLER_F08TS", 2724, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large", "MPI_FILE_CALL_ERRHANDLER_F08_LARGE", 2725, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large", "MPI_FILE_CALL_ERRHANDLER_F08TS_LARGE", 2726, 511);
 #endif
 
 #if MT_HAVE_Errhandler_free
-MT_THUNK_PMPI(MPI_Errhandler_free, 2387, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free", "MPI_ERRHANDLER_FREE", 2389, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08", "MPI_ERRHANDLER_FREE_F08", 2390, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts", "MPI_ERRHANDLER_FREE_F08TS", 2391, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large", "MPI_ERRHANDLER_FREE_F08_LARGE", 2392, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large", "MPI_ERRHANDLER_FREE_F08TS_LARGE", 2393, 512);
+MT_THUNK_PMPI(MPI_Errhandler_free, 2728, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free", "MPI_ERRHANDLER_FREE", 2730, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08", "MPI_ERRHANDLER_FREE_F08", 2731, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts", "MPI_ERRHANDLER_FREE_F08TS", 2732, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large", "MPI_ERRHANDLER_FREE_F08_LARGE", 2733, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large", "MPI_ERRHANDLER_FREE_F08TS_LARGE", 2734, 512);
 #endif
 
 #if MT_HAVE_Errhandler_create
-MT_THUNK_PMPI(MPI_Errhandler_create, 2394, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create", "MPI_ERRHANDLER_CREATE", 2396, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08", "MPI_ERRHANDLER_CREATE_F08", 2397, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts", "MPI_ERRHANDLER_CREATE_F08TS", 2398, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large", "MPI_ERRHANDLER_CREATE_F08_LARGE", 2399, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large", "MPI_ERRHANDLER_CREATE_F08TS_LARGE", 2400, 513);
+MT_THUNK_PMPI(MPI_Errhandler_create, 2736, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create", "MPI_ERRHANDLER_CREATE", 2738, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08", "MPI_ERRHANDLER_CREATE_F08", 2739, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts", "MPI_ERRHANDLER_CREATE_F08TS", 2740, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large", "MPI_ERRHANDLER_CREATE_F08_LARGE", 2741, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large", "MPI_ERRHANDLER_CREATE_F08TS_LARGE", 2742, 513);
 #endif
 
 #if MT_HAVE_Errhandler_get
-MT_THUNK_PMPI(MPI_Errhandler_get, 2401, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get", "MPI_ERRHANDLER_GET", 2403, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08", "MPI_ERRHANDLER_GET_F08", 2404, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts", "MPI_ERRHANDLER_GET_F08TS", 2405, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large", "MPI_ERRHANDLER_GET_F08_LARGE", 2406, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large", "MPI_ERRHANDLER_GET_F08TS_LARGE", 2407, 514);
+MT_THUNK_PMPI(MPI_Errhandler_get, 2744, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get", "MPI_ERRHANDLER_GET", 2746, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08", "MPI_ERRHANDLER_GET_F08", 2747, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts", "MPI_ERRHANDLER_GET_F08TS", 2748, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large", "MPI_ERRHANDLER_GET_F08_LARGE", 2749, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large", "MPI_ERRHANDLER_GET_F08TS_LARGE", 2750, 514);
 #endif
 
 #if MT_HAVE_Errhandler_set
-MT_THUNK_PMPI(MPI_Errhandler_set, 2408, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set", "MPI_ERRHANDLER_SET", 2410, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08", "MPI_ERRHANDLER_SET_F08", 2411, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts", "MPI_ERRHANDLER_SET_F08TS", 2412, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large", "MPI_ERRHANDLER_SET_F08_LARGE", 2413, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large", "MPI_ERRHANDLER_SET_F08TS_LARGE", 2414, 515);
+MT_THUNK_PMPI(MPI_Errhandler_set, 2752, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set", "MPI_ERRHANDLER_SET", 2754, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08", "MPI_ERRHANDLER_SET_F08", 2755, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts", "MPI_ERRHANDLER_SET_F08TS", 2756, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large", "MPI_ERRHANDLER_SET_F08_LARGE", 2757, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large", "MPI_ERRHANDLER_SET_F08TS_LARGE", 2758, 515);
 #endif
 
 #if MT_HAVE_Add_error_class
-MT_THUNK_PMPI(MPI_Add_error_class, 2415, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class", "MPI_ADD_ERROR_CLASS", 2417, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08", "MPI_ADD_ERROR_CLASS_F08", 2418, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts", "MPI_ADD_ERROR_CLASS_F08TS", 2419, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08_large", "MPI_ADD_ERROR_CLASS_F08_LARGE", 2420, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large", "MPI_ADD_ERROR_CLASS_F08TS_LARGE", 2421, 516);
+MT_THUNK_PMPI(MPI_Add_error_class, 2760, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class", "MPI_ADD_ERROR_CLASS", 2762, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08", "MPI_ADD_ERROR_CLASS_F08", 2763, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts", "MPI_ADD_ERROR_CLASS_F08TS", 2764, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_large", "MPI_ADD_ERROR_CLASS_F08_LARGE", 2765, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large", "MPI_ADD_ERROR_CLASS_F08TS_LARGE", 2766, 516);
 #endif
 
 #if MT_HAVE_Add_error_code
-MT_THUNK_PMPI(MPI_Add_error_code, 2422, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code", "MPI_ADD_ERROR_CODE", 2424, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08", "MPI_ADD_ERROR_CODE_F08", 2425, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts", "MPI_ADD_ERROR_CODE_F08TS", 2426, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08_large", "MPI_ADD_ERROR_CODE_F08_LARGE", 2427, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large", "MPI_ADD_ERROR_CODE_F08TS_LARGE", 2428, 517);
+MT_THUNK_PMPI(MPI_Add_error_code, 2768, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code", "MPI_ADD_ERROR_CODE", 2770, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08", "MPI_ADD_ERROR_CODE_F08", 2771, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts", "MPI_ADD_ERROR_CODE_F08TS", 2772, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_large", "MPI_ADD_ERROR_CODE_F08_LARGE", 2773, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large", "MPI_ADD_ERROR_CODE_F08TS_LARGE", 2774, 517);
 #endif
 
 #if MT_HAVE_Add_error_string
-MT_THUNK_PMPI(MPI_Add_error_string, 2429, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string", "MPI_ADD_ERROR_STRING", 2431, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08", "MPI_ADD_ERROR_STRING_F08", 2432, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts", "MPI_ADD_ERROR_STRING_F08TS", 2433, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08_large", "MPI_ADD_ERROR_STRING_F08_LARGE", 2434, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large", "MPI_ADD_ERROR_STRING_F08TS_LARGE", 2435, 518);
+MT_THUNK_PMPI(MPI_Add_error_string, 2776, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string", "MPI_ADD_ERROR_STRING", 2778, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08", "MPI_ADD_ERROR_STRING_F08", 2779, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts", "MPI_ADD_ERROR_STRING_F08TS", 2780, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_large", "MPI_ADD_ERROR_STRING_F08_LARGE", 2781, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large", "MPI_ADD_ERROR_STRING_F08TS_LARGE", 2782, 518);
 #endif
 
 #if MT_HAVE_Remove_error_class
-MT_THUNK_PMPI(MPI_Remove_error_class, 2436, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class", "MPI_REMOVE_ERROR_CLASS", 2438, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08", "MPI_REMOVE_ERROR_CLASS_F08", 2439, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts", "MPI_REMOVE_ERROR_CLASS_F08TS", 2440, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large", "MPI_REMOVE_ERROR_CLASS_F08_LARGE", 2441, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large", "MPI_REMOVE_ERROR_CLASS_F08TS_LARGE", 2442, 519);
+MT_THUNK_PMPI(MPI_Remove_error_class, 2784, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class", "MPI_REMOVE_ERROR_CLASS", 2786, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08", "MPI_REMOVE_ERROR_CLASS_F08", 2787, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts", "MPI_REMOVE_ERROR_CLASS_F08TS", 2788, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large", "MPI_REMOVE_ERROR_CLASS_F08_LARGE", 2789, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large", "MPI_REMOVE_ERROR_CLASS_F08TS_LARGE", 2790, 519);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_class
-MT_THUNK_PMPI(MPIX_Delete_error_class, 2443, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class", "MPIX_DELETE_ERROR_CLASS", 2445, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08", "MPIX_DELETE_ERROR_CLASS_F08", 2446, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts", "MPIX_DELETE_ERROR_CLASS_F08TS", 2447, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large", "MPIX_DELETE_ERROR_CLASS_F08_LARGE", 2448, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large", "MPIX_DELETE_ERROR_CLASS_F08TS_LARGE", 2449, 519);
+MT_THUNK_PMPI(MPIX_Delete_error_class, 2792, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class", "MPIX_DELETE_ERROR_CLASS", 2794, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08", "MPIX_DELETE_ERROR_CLASS_F08", 2795, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts", "MPIX_DELETE_ERROR_CLASS_F08TS", 2796, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large", "MPIX_DELETE_ERROR_CLASS_F08_LARGE", 2797, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large", "MPIX_DELETE_ERROR_CLASS_F08TS_LARGE", 2798, 519);
 #endif
 
 #if MT_HAVE_Remove_error_code
-MT_THUNK_PMPI(MPI_Remove_error_code, 2450, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code", "MPI_REMOVE_ERROR_CODE", 2452, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08", "MPI_REMOVE_ERROR_CODE_F08", 2453, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts", "MPI_REMOVE_ERROR_CODE_F08TS", 2454, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large", "MPI_REMOVE_ERROR_CODE_F08_LARGE", 2455, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large", "MPI_REMOVE_ERROR_CODE_F08TS_LARGE", 2456, 520);
+MT_THUNK_PMPI(MPI_Remove_error_code, 2800, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code", "MPI_REMOVE_ERROR_CODE", 2802, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08", "MPI_REMOVE_ERROR_CODE_F08", 2803, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts", "MPI_REMOVE_ERROR_CODE_F08TS", 2804, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large", "MPI_REMOVE_ERROR_CODE_F08_LARGE", 2805, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large", "MPI_REMOVE_ERROR_CODE_F08TS_LARGE", 2806, 520);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_code
-MT_THUNK_PMPI(MPIX_Delete_error_code, 2457, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code", "MPIX_DELETE_ERROR_CODE", 2459, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08", "MPIX_DELETE_ERROR_CODE_F08", 2460, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts", "MPIX_DELETE_ERROR_CODE_F08TS", 2461, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large", "MPIX_DELETE_ERROR_CODE_F08_LARGE", 2462, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large", "MPIX_DELETE_ERROR_CODE_F08TS_LARGE", 2463, 520);
+MT_THUNK_PMPI(MPIX_Delete_error_code, 2808, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code", "MPIX_DELETE_ERROR_CODE", 2810, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08", "MPIX_DELETE_ERROR_CODE_F08", 2811, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts", "MPIX_DELETE_ERROR_CODE_F08TS", 2812, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large", "MPIX_DELETE_ERROR_CODE_F08_LARGE", 2813, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large", "MPIX_DELETE_ERROR_CODE_F08TS_LARGE", 2814, 520);
 #endif
 
 #if MT_HAVE_Remove_error_string
-MT_THUNK_PMPI(MPI_Remove_error_string, 2464, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string", "MPI_REMOVE_ERROR_STRING", 2466, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08", "MPI_REMOVE_ERROR_STRING_F08", 2467, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts", "MPI_REMOVE_ERROR_STRING_F08TS", 2468, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large", "MPI_REMOVE_ERROR_STRING_F08_LARGE", 2469, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large", "MPI_REMOVE_ERROR_STRING_F08TS_LARGE", 2470, 521);
+MT_THUNK_PMPI(MPI_Remove_error_string, 2816, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string", "MPI_REMOVE_ERROR_STRING", 2818, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08", "MPI_REMOVE_ERROR_STRING_F08", 2819, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts", "MPI_REMOVE_ERROR_STRING_F08TS", 2820, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large", "MPI_REMOVE_ERROR_STRING_F08_LARGE", 2821, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large", "MPI_REMOVE_ERROR_STRING_F08TS_LARGE", 2822, 521);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_string
-MT_THUNK_PMPI(MPIX_Delete_error_string, 2471, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string", "MPIX_DELETE_ERROR_STRING", 2473, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08", "MPIX_DELETE_ERROR_STRING_F08", 2474, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts", "MPIX_DELETE_ERROR_STRING_F08TS", 2475, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large", "MPIX_DELETE_ERROR_STRING_F08_LARGE", 2476, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large", "MPIX_DELETE_ERROR_STRING_F08TS_LARGE", 2477, 521);
+MT_THUNK_PMPI(MPIX_Delete_error_string, 2824, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string", "MPIX_DELETE_ERROR_STRING", 2826, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08", "MPIX_DELETE_ERROR_STRING_F08", 2827, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts", "MPIX_DELETE_ERROR_STRING_F08TS", 2828, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large", "MPIX_DELETE_ERROR_STRING_F08_LARGE", 2829, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large", "MPIX_DELETE_ERROR_STRING_F08TS_LARGE", 2830, 521);
 #endif
 
 #if MT_HAVE_Op_create
-MT_THUNK_PMPI(MPI_Op_create, 2478, 522);
-MT_THUNK_FORTRAN("mpi_op_create", "MPI_OP_CREATE", 2480, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08", "MPI_OP_CREATE_F08", 2481, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts", "MPI_OP_CREATE_F08TS", 2482, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08_large", "MPI_OP_CREATE_F08_LARGE", 2483, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts_large", "MPI_OP_CREATE_F08TS_LARGE", 2484, 522);
+MT_THUNK_PMPI(MPI_Op_create, 2832, 522);
+MT_THUNK_FORTRAN("mpi_op_create", "MPI_OP_CREATE", 2834, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08", "MPI_OP_CREATE_F08", 2835, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts", "MPI_OP_CREATE_F08TS", 2836, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_large", "MPI_OP_CREATE_F08_LARGE", 2837, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_large", "MPI_OP_CREATE_F08TS_LARGE", 2838, 522);
 #endif
 #if MT_HAVE_Op_create_c
-MT_THUNK_PMPI(MPI_Op_create_c, 2479, 522);
+MT_THUNK_PMPI(MPI_Op_create_c, 2833, 522);
 #endif
 
 #if MT_HAVE_Op_free
-MT_THUNK_PMPI(MPI_Op_free, 2485, 523);
-MT_THUNK_FORTRAN("mpi_op_free", "MPI_OP_FREE", 2487, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08", "MPI_OP_FREE_F08", 2488, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts", "MPI_OP_FREE_F08TS", 2489, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08_large", "MPI_OP_FREE_F08_LARGE", 2490, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts_large", "MPI_OP_FREE_F08TS_LARGE", 2491, 523);
+MT_THUNK_PMPI(MPI_Op_free, 2840, 523);
+MT_THUNK_FORTRAN("mpi_op_free", "MPI_OP_FREE", 2842, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08", "MPI_OP_FREE_F08", 2843, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts", "MPI_OP_FREE_F08TS", 2844, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_large", "MPI_OP_FREE_F08_LARGE", 2845, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_large", "MPI_OP_FREE_F08TS_LARGE", 2846, 523);
 #endif
 
 #if MT_HAVE_Op_commutative
-MT_THUNK_PMPI(MPI_Op_commutative, 2492, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative", "MPI_OP_COMMUTATIVE", 2494, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08", "MPI_OP_COMMUTATIVE_F08", 2495, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts", "MPI_OP_COMMUTATIVE_F08TS", 2496, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08_large", "MPI_OP_COMMUTATIVE_F08_LARGE", 2497, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large", "MPI_OP_COMMUTATIVE_F08TS_LARGE", 2498, 524);
+MT_THUNK_PMPI(MPI_Op_commutative, 2848, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative", "MPI_OP_COMMUTATIVE", 2850, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08", "MPI_OP_COMMUTATIVE_F08", 2851, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts", "MPI_OP_COMMUTATIVE_F08TS", 2852, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_large", "MPI_OP_COMMUTATIVE_F08_LARGE", 2853, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large", "MPI_OP_COMMUTATIVE_F08TS_LARGE", 2854, 524);
 #endif
 
 #if MT_HAVE_Register_datarep
-MT_THUNK_PMPI(MPI_Register_datarep, 2499, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep", "MPI_REGISTER_DATAREP", 2501, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08", "MPI_REGISTER_DATAREP_F08", 2502, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts", "MPI_REGISTER_DATAREP_F08TS", 2503, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08_large", "MPI_REGISTER_DATAREP_F08_LARGE", 2504, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large", "MPI_REGISTER_DATAREP_F08TS_LARGE", 2505, 525);
+MT_THUNK_PMPI(MPI_Register_datarep, 2856, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep", "MPI_REGISTER_DATAREP", 2858, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08", "MPI_REGISTER_DATAREP_F08", 2859, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts", "MPI_REGISTER_DATAREP_F08TS", 2860, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_large", "MPI_REGISTER_DATAREP_F08_LARGE", 2861, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large", "MPI_REGISTER_DATAREP_F08TS_LARGE", 2862, 525);
 #endif
 #if MT_HAVE_Register_datarep_c
-MT_THUNK_PMPI(MPI_Register_datarep_c, 2500, 525);
+MT_THUNK_PMPI(MPI_Register_datarep_c, 2857, 525);
 #endif
 
 #if MT_HAVE_Grequest_start
-MT_THUNK_PMPI(MPI_Grequest_start, 2506, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start", "MPI_GREQUEST_START", 2508, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08", "MPI_GREQUEST_START_F08", 2509, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts", "MPI_GREQUEST_START_F08TS", 2510, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08_large", "MPI_GREQUEST_START_F08_LARGE", 2511, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large", "MPI_GREQUEST_START_F08TS_LARGE", 2512, 526);
+MT_THUNK_PMPI(MPI_Grequest_start, 2864, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start", "MPI_GREQUEST_START", 2866, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08", "MPI_GREQUEST_START_F08", 2867, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts", "MPI_GREQUEST_START_F08TS", 2868, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_large", "MPI_GREQUEST_START_F08_LARGE", 2869, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large", "MPI_GREQUEST_START_F08TS_LARGE", 2870, 526);
 #endif
 
 #if MT_HAVE_Grequest_complete
-MT_THUNK_PMPI(MPI_Grequest_complete, 2513, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete", "MPI_GREQUEST_COMPLETE", 2515, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08", "MPI_GREQUEST_COMPLETE_F08", 2516, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts", "MPI_GREQUEST_COMPLETE_F08TS", 2517, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large", "MPI_GREQUEST_COMPLETE_F08_LARGE", 2518, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large", "MPI_GREQUEST_COMPLETE_F08TS_LARGE", 2519, 527);
+MT_THUNK_PMPI(MPI_Grequest_complete, 2872, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete", "MPI_GREQUEST_COMPLETE", 2874, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08", "MPI_GREQUEST_COMPLETE_F08", 2875, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts", "MPI_GREQUEST_COMPLETE_F08TS", 2876, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large", "MPI_GREQUEST_COMPLETE_F08_LARGE", 2877, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large", "MPI_GREQUEST_COMPLETE_F08TS_LARGE", 2878, 527);
 #endif
 
 #if MT_HAVE_Comm_get_name
-MT_THUNK_PMPI(MPI_Comm_get_name, 2520, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name", "MPI_COMM_GET_NAME", 2522, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08", "MPI_COMM_GET_NAME_F08", 2523, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts", "MPI_COMM_GET_NAME_F08TS", 2524, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large", "MPI_COMM_GET_NAME_F08_LARGE", 2525, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large", "MPI_COMM_GET_NAME_F08TS_LARGE", 2526, 530);
+MT_THUNK_PMPI(MPI_Comm_get_name, 2880, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name", "MPI_COMM_GET_NAME", 2882, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08", "MPI_COMM_GET_NAME_F08", 2883, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts", "MPI_COMM_GET_NAME_F08TS", 2884, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large", "MPI_COMM_GET_NAME_F08_LARGE", 2885, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large", "MPI_COMM_GET_NAME_F08TS_LARGE", 2886, 530);
 #endif
 
 #if MT_HAVE_Comm_get_info
-MT_THUNK_PMPI(MPI_Comm_get_info, 2527, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info", "MPI_COMM_GET_INFO", 2529, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08", "MPI_COMM_GET_INFO_F08", 2530, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts", "MPI_COMM_GET_INFO_F08TS", 2531, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large", "MPI_COMM_GET_INFO_F08_LARGE", 2532, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large", "MPI_COMM_GET_INFO_F08TS_LARGE", 2533, 531);
+MT_THUNK_PMPI(MPI_Comm_get_info, 2888, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info", "MPI_COMM_GET_INFO", 2890, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08", "MPI_COMM_GET_INFO_F08", 2891, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts", "MPI_COMM_GET_INFO_F08TS", 2892, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large", "MPI_COMM_GET_INFO_F08_LARGE", 2893, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large", "MPI_COMM_GET_INFO_F08TS_LARGE", 2894, 531);
 #endif
 
 #if MT_HAVE_Comm_get_parent
-MT_THUNK_PMPI(MPI_Comm_get_parent, 2534, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent", "MPI_COMM_GET_PARENT", 2536, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08", "MPI_COMM_GET_PARENT_F08", 2537, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts", "MPI_COMM_GET_PARENT_F08TS", 2538, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large", "MPI_COMM_GET_PARENT_F08_LARGE", 2539, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large", "MPI_COMM_GET_PARENT_F08TS_LARGE", 2540, 532);
+MT_THUNK_PMPI(MPI_Comm_get_parent, 2896, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent", "MPI_COMM_GET_PARENT", 2898, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08", "MPI_COMM_GET_PARENT_F08", 2899, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts", "MPI_COMM_GET_PARENT_F08TS", 2900, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large", "MPI_COMM_GET_PARENT_F08_LARGE", 2901, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large", "MPI_COMM_GET_PARENT_F08TS_LARGE", 2902, 532);
 #endif
 
 #if MT_HAVE_Win_get_name
-MT_THUNK_PMPI(MPI_Win_get_name, 2541, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name", "MPI_WIN_GET_NAME", 2543, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08", "MPI_WIN_GET_NAME_F08", 2544, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts", "MPI_WIN_GET_NAME_F08TS", 2545, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08_large", "MPI_WIN_GET_NAME_F08_LARGE", 2546, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large", "MPI_WIN_GET_NAME_F08TS_LARGE", 2547, 533);
+MT_THUNK_PMPI(MPI_Win_get_name, 2904, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name", "MPI_WIN_GET_NAME", 2906, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08", "MPI_WIN_GET_NAME_F08", 2907, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts", "MPI_WIN_GET_NAME_F08TS", 2908, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_large", "MPI_WIN_GET_NAME_F08_LARGE", 2909, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large", "MPI_WIN_GET_NAME_F08TS_LARGE", 2910, 533);
 #endif
 
 #if MT_HAVE_Win_get_info
-MT_THUNK_PMPI(MPI_Win_get_info, 2548, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info", "MPI_WIN_GET_INFO", 2550, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08", "MPI_WIN_GET_INFO_F08", 2551, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts", "MPI_WIN_GET_INFO_F08TS", 2552, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08_large", "MPI_WIN_GET_INFO_F08_LARGE", 2553, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large", "MPI_WIN_GET_INFO_F08TS_LARGE", 2554, 534);
+MT_THUNK_PMPI(MPI_Win_get_info, 2912, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info", "MPI_WIN_GET_INFO", 2914, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08", "MPI_WIN_GET_INFO_F08", 2915, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts", "MPI_WIN_GET_INFO_F08TS", 2916, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_large", "MPI_WIN_GET_INFO_F08_LARGE", 2917, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large", "MPI_WIN_GET_INFO_F08TS_LARGE", 2918, 534);
 #endif
 
 #if MT_HAVE_Win_shared_query
-MT_THUNK_PMPI(MPI_Win_shared_query, 2555, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query", "MPI_WIN_SHARED_QUERY", 2557, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08", "MPI_WIN_SHARED_QUERY_F08", 2558, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts", "MPI_WIN_SHARED_QUERY_F08TS", 2559, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large", "MPI_WIN_SHARED_QUERY_F08_LARGE", 2560, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large", "MPI_WIN_SHARED_QUERY_F08TS_LARGE", 2561, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query, 2920, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query", "MPI_WIN_SHARED_QUERY", 2922, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08", "MPI_WIN_SHARED_QUERY_F08", 2923, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts", "MPI_WIN_SHARED_QUERY_F08TS", 2924, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large", "MPI_WIN_SHARED_QUERY_F08_LARGE", 2925, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large", "MPI_WIN_SHARED_QUERY_F08TS_LARGE", 2926, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", "MPI_WIN_SHARED_QUERY_CPTR", 2927, 535);
 #endif
 #if MT_HAVE_Win_shared_query_c
-MT_THUNK_PMPI(MPI_Win_shared_query_c, 2556, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query_c, 2921, 535);
 #endif
 
 #if MT_HAVE_Type_get_name
-MT_THUNK_PMPI(MPI_Type_get_name, 2562, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name", "MPI_TYPE_GET_NAME", 2564, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08", "MPI_TYPE_GET_NAME_F08", 2565, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts", "MPI_TYPE_GET_NAME_F08TS", 2566, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08_large", "MPI_TYPE_GET_NAME_F08_LARGE", 2567, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large", "MPI_TYPE_GET_NAME_F08TS_LARGE", 2568, 536);
+MT_THUNK_PMPI(MPI_Type_get_name, 2928, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name", "MPI_TYPE_GET_NAME", 2930, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08", "MPI_TYPE_GET_NAME_F08", 2931, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts", "MPI_TYPE_GET_NAME_F08TS", 2932, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_large", "MPI_TYPE_GET_NAME_F08_LARGE", 2933, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large", "MPI_TYPE_GET_NAME_F08TS_LARGE", 2934, 536);
 #endif
 
 #if MT_HAVE_Type_set_name
-MT_THUNK_PMPI(MPI_Type_set_name, 2569, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name", "MPI_TYPE_SET_NAME", 2571, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08", "MPI_TYPE_SET_NAME_F08", 2572, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts", "MPI_TYPE_SET_NAME_F08TS", 2573, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08_large", "MPI_TYPE_SET_NAME_F08_LARGE", 2574, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large", "MPI_TYPE_SET_NAME_F08TS_LARGE", 2575, 537);
+MT_THUNK_PMPI(MPI_Type_set_name, 2936, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name", "MPI_TYPE_SET_NAME", 2938, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08", "MPI_TYPE_SET_NAME_F08", 2939, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts", "MPI_TYPE_SET_NAME_F08TS", 2940, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_large", "MPI_TYPE_SET_NAME_F08_LARGE", 2941, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large", "MPI_TYPE_SET_NAME_F08TS_LARGE", 2942, 537);
 #endif
 
 #if MT_HAVE_Get_processor_name
-MT_THUNK_PMPI(MPI_Get_processor_name, 2576, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name", "MPI_GET_PROCESSOR_NAME", 2578, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08", "MPI_GET_PROCESSOR_NAME_F08", 2579, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts", "MPI_GET_PROCESSOR_NAME_F08TS", 2580, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large", "MPI_GET_PROCESSOR_NAME_F08_LARGE", 2581, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large", "MPI_GET_PROCESSOR_NAME_F08TS_LARGE", 2582, 538);
+MT_THUNK_PMPI(MPI_Get_processor_name, 2944, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name", "MPI_GET_PROCESSOR_NAME", 2946, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08", "MPI_GET_PROCESSOR_NAME_F08", 2947, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts", "MPI_GET_PROCESSOR_NAME_F08TS", 2948, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large", "MPI_GET_PROCESSOR_NAME_F08_LARGE", 2949, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large", "MPI_GET_PROCESSOR_NAME_F08TS_LARGE", 2950, 538);
 #endif
 
 #if MT_HAVE_Get_hw_resource_info
-MT_THUNK_PMPI(MPI_Get_hw_resource_info, 2583, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info", "MPI_GET_HW_RESOURCE_INFO", 2585, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08", "MPI_GET_HW_RESOURCE_INFO_F08", 2586, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts", "MPI_GET_HW_RESOURCE_INFO_F08TS", 2587, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large", "MPI_GET_HW_RESOURCE_INFO_F08_LARGE", 2588, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large", "MPI_GET_HW_RESOURCE_INFO_F08TS_LARGE", 2589, 539);
+MT_THUNK_PMPI(MPI_Get_hw_resource_info, 2952, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info", "MPI_GET_HW_RESOURCE_INFO", 2954, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08", "MPI_GET_HW_RESOURCE_INFO_F08", 2955, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts", "MPI_GET_HW_RESOURCE_INFO_F08TS", 2956, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large", "MPI_GET_HW_RESOURCE_INFO_F08_LARGE", 2957, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large", "MPI_GET_HW_RESOURCE_INFO_F08TS_LARGE", 2958, 539);
 #endif
 
 #if MT_HAVE_Info_get
-MT_THUNK_PMPI(MPI_Info_get, 2590, 540);
-MT_THUNK_FORTRAN("mpi_info_get", "MPI_INFO_GET", 2592, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08", "MPI_INFO_GET_F08", 2593, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts", "MPI_INFO_GET_F08TS", 2594, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08_large", "MPI_INFO_GET_F08_LARGE", 2595, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts_large", "MPI_INFO_GET_F08TS_LARGE", 2596, 540);
+MT_THUNK_PMPI(MPI_Info_get, 2960, 540);
+MT_THUNK_FORTRAN("mpi_info_get", "MPI_INFO_GET", 2962, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08", "MPI_INFO_GET_F08", 2963, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts", "MPI_INFO_GET_F08TS", 2964, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_large", "MPI_INFO_GET_F08_LARGE", 2965, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_large", "MPI_INFO_GET_F08TS_LARGE", 2966, 540);
 #endif
 
 #if MT_HAVE_Info_get_nkeys
-MT_THUNK_PMPI(MPI_Info_get_nkeys, 2597, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys", "MPI_INFO_GET_NKEYS", 2599, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08", "MPI_INFO_GET_NKEYS_F08", 2600, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts", "MPI_INFO_GET_NKEYS_F08TS", 2601, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large", "MPI_INFO_GET_NKEYS_F08_LARGE", 2602, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large", "MPI_INFO_GET_NKEYS_F08TS_LARGE", 2603, 541);
+MT_THUNK_PMPI(MPI_Info_get_nkeys, 2968, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys", "MPI_INFO_GET_NKEYS", 2970, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08", "MPI_INFO_GET_NKEYS_F08", 2971, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts", "MPI_INFO_GET_NKEYS_F08TS", 2972, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large", "MPI_INFO_GET_NKEYS_F08_LARGE", 2973, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large", "MPI_INFO_GET_NKEYS_F08TS_LARGE", 2974, 541);
 #endif
 
 #if MT_HAVE_Info_get_nthkey
-MT_THUNK_PMPI(MPI_Info_get_nthkey, 2604, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey", "MPI_INFO_GET_NTHKEY", 2606, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08", "MPI_INFO_GET_NTHKEY_F08", 2607, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts", "MPI_INFO_GET_NTHKEY_F08TS", 2608, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large", "MPI_INFO_GET_NTHKEY_F08_LARGE", 2609, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large", "MPI_INFO_GET_NTHKEY_F08TS_LARGE", 2610, 542);
+MT_THUNK_PMPI(MPI_Info_get_nthkey, 2976, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey", "MPI_INFO_GET_NTHKEY", 2978, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08", "MPI_INFO_GET_NTHKEY_F08", 2979, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts", "MPI_INFO_GET_NTHKEY_F08TS", 2980, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large", "MPI_INFO_GET_NTHKEY_F08_LARGE", 2981, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large", "MPI_INFO_GET_NTHKEY_F08TS_LARGE", 2982, 542);
 #endif
 
 #if MT_HAVE_Info_get_string
-MT_THUNK_PMPI(MPI_Info_get_string, 2611, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string", "MPI_INFO_GET_STRING", 2613, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08", "MPI_INFO_GET_STRING_F08", 2614, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts", "MPI_INFO_GET_STRING_F08TS", 2615, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08_large", "MPI_INFO_GET_STRING_F08_LARGE", 2616, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large", "MPI_INFO_GET_STRING_F08TS_LARGE", 2617, 543);
+MT_THUNK_PMPI(MPI_Info_get_string, 2984, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string", "MPI_INFO_GET_STRING", 2986, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08", "MPI_INFO_GET_STRING_F08", 2987, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts", "MPI_INFO_GET_STRING_F08TS", 2988, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_large", "MPI_INFO_GET_STRING_F08_LARGE", 2989, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large", "MPI_INFO_GET_STRING_F08TS_LARGE", 2990, 543);
 #endif
 
 #if MT_HAVE_Info_get_valuelen
-MT_THUNK_PMPI(MPI_Info_get_valuelen, 2618, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen", "MPI_INFO_GET_VALUELEN", 2620, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08", "MPI_INFO_GET_VALUELEN_F08", 2621, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts", "MPI_INFO_GET_VALUELEN_F08TS", 2622, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large", "MPI_INFO_GET_VALUELEN_F08_LARGE", 2623, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large", "MPI_INFO_GET_VALUELEN_F08TS_LARGE", 2624, 544);
+MT_THUNK_PMPI(MPI_Info_get_valuelen, 2992, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen", "MPI_INFO_GET_VALUELEN", 2994, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08", "MPI_INFO_GET_VALUELEN_F08", 2995, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts", "MPI_INFO_GET_VALUELEN_F08TS", 2996, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large", "MPI_INFO_GET_VALUELEN_F08_LARGE", 2997, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large", "MPI_INFO_GET_VALUELEN_F08TS_LARGE", 2998, 544);
 #endif
 
 #if MT_HAVE_Info_create_env
-MT_THUNK_PMPI(MPI_Info_create_env, 2625, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env", "MPI_INFO_CREATE_ENV", 2627, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08", "MPI_INFO_CREATE_ENV_F08", 2628, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts", "MPI_INFO_CREATE_ENV_F08TS", 2629, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08_large", "MPI_INFO_CREATE_ENV_F08_LARGE", 2630, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large", "MPI_INFO_CREATE_ENV_F08TS_LARGE", 2631, 545);
+MT_THUNK_PMPI(MPI_Info_create_env, 3000, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env", "MPI_INFO_CREATE_ENV", 3002, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08", "MPI_INFO_CREATE_ENV_F08", 3003, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts", "MPI_INFO_CREATE_ENV_F08TS", 3004, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_large", "MPI_INFO_CREATE_ENV_F08_LARGE", 3005, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large", "MPI_INFO_CREATE_ENV_F08TS_LARGE", 3006, 545);
 #endif
 
 #if MT_HAVE_Cart_get
-MT_THUNK_PMPI(MPI_Cart_get, 2632, 546);
-MT_THUNK_FORTRAN("mpi_cart_get", "MPI_CART_GET", 2634, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08", "MPI_CART_GET_F08", 2635, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts", "MPI_CART_GET_F08TS", 2636, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08_large", "MPI_CART_GET_F08_LARGE", 2637, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large", "MPI_CART_GET_F08TS_LARGE", 2638, 546);
+MT_THUNK_PMPI(MPI_Cart_get, 3008, 546);
+MT_THUNK_FORTRAN("mpi_cart_get", "MPI_CART_GET", 3010, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08", "MPI_CART_GET_F08", 3011, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts", "MPI_CART_GET_F08TS", 3012, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_large", "MPI_CART_GET_F08_LARGE", 3013, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large", "MPI_CART_GET_F08TS_LARGE", 3014, 546);
 #endif
 
 #if MT_HAVE_Cart_map
-MT_THUNK_PMPI(MPI_Cart_map, 2639, 547);
-MT_THUNK_FORTRAN("mpi_cart_map", "MPI_CART_MAP", 2641, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08", "MPI_CART_MAP_F08", 2642, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts", "MPI_CART_MAP_F08TS", 2643, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08_large", "MPI_CART_MAP_F08_LARGE", 2644, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large", "MPI_CART_MAP_F08TS_LARGE", 2645, 547);
+MT_THUNK_PMPI(MPI_Cart_map, 3016, 547);
+MT_THUNK_FORTRAN("mpi_cart_map", "MPI_CART_MAP", 3018, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08", "MPI_CART_MAP_F08", 3019, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts", "MPI_CART_MAP_F08TS", 3020, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_large", "MPI_CART_MAP_F08_LARGE", 3021, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large", "MPI_CART_MAP_F08TS_LARGE", 3022, 547);
 #endif
 
 #if MT_HAVE_Graph_get
-MT_THUNK_PMPI(MPI_Graph_get, 2646, 548);
-MT_THUNK_FORTRAN("mpi_graph_get", "MPI_GRAPH_GET", 2648, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08", "MPI_GRAPH_GET_F08", 2649, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts", "MPI_GRAPH_GET_F08TS", 2650, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08_large", "MPI_GRAPH_GET_F08_LARGE", 2651, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large", "MPI_GRAPH_GET_F08TS_LARGE", 2652, 548);
+MT_THUNK_PMPI(MPI_Graph_get, 3024, 548);
+MT_THUNK_FORTRAN("mpi_graph_get", "MPI_GRAPH_GET", 3026, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08", "MPI_GRAPH_GET_F08", 3027, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts", "MPI_GRAPH_GET_F08TS", 3028, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_large", "MPI_GRAPH_GET_F08_LARGE", 3029, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large", "MPI_GRAPH_GET_F08TS_LARGE", 3030, 548);
 #endif
 
 #if MT_HAVE_Graph_map
-MT_THUNK_PMPI(MPI_Graph_map, 2653, 549);
-MT_THUNK_FORTRAN("mpi_graph_map", "MPI_GRAPH_MAP", 2655, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08", "MPI_GRAPH_MAP_F08", 2656, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts", "MPI_GRAPH_MAP_F08TS", 2657, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08_large", "MPI_GRAPH_MAP_F08_LARGE", 2658, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large", "MPI_GRAPH_MAP_F08TS_LARGE", 2659, 549);
+MT_THUNK_PMPI(MPI_Graph_map, 3032, 549);
+MT_THUNK_FORTRAN("mpi_graph_map", "MPI_GRAPH_MAP", 3034, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08", "MPI_GRAPH_MAP_F08", 3035, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts", "MPI_GRAPH_MAP_F08TS", 3036, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_large", "MPI_GRAPH_MAP_F08_LARGE", 3037, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large", "MPI_GRAPH_MAP_F08TS_LARGE", 3038, 549);
 #endif
 
 #if MT_HAVE_Graph_neighbors
-MT_THUNK_PMPI(MPI_Graph_neighbors, 2660, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors", "MPI_GRAPH_NEIGHBORS", 2662, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08", "MPI_GRAPH_NEIGHBORS_F08", 2663, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts", "MPI_GRAPH_NEIGHBORS_F08TS", 2664, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large", "MPI_GRAPH_NEIGHBORS_F08_LARGE", 2665, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large", "MPI_GRAPH_NEIGHBORS_F08TS_LARGE", 2666, 550);
+MT_THUNK_PMPI(MPI_Graph_neighbors, 3040, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors", "MPI_GRAPH_NEIGHBORS", 3042, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08", "MPI_GRAPH_NEIGHBORS_F08", 3043, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts", "MPI_GRAPH_NEIGHBORS_F08TS", 3044, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large", "MPI_GRAPH_NEIGHBORS_F08_LARGE", 3045, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large", "MPI_GRAPH_NEIGHBORS_F08TS_LARGE", 3046, 550);
 #endif
 
 #if MT_HAVE_Dist_graph_neighbors
-MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 2667, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", "MPI_DIST_GRAPH_NEIGHBORS", 2669, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08", "MPI_DIST_GRAPH_NEIGHBORS_F08", 2670, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts", "MPI_DIST_GRAPH_NEIGHBORS_F08TS", 2671, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large", "MPI_DIST_GRAPH_NEIGHBORS_F08_LARGE", 2672, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large", "MPI_DIST_GRAPH_NEIGHBORS_F08TS_LARGE", 2673, 551);
+MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 3048, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", "MPI_DIST_GRAPH_NEIGHBORS", 3050, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08", "MPI_DIST_GRAPH_NEIGHBORS_F08", 3051, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts", "MPI_DIST_GRAPH_NEIGHBORS_F08TS", 3052, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large", "MPI_DIST_GRAPH_NEIGHBORS_F08_LARGE", 3053, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large", "MPI_DIST_GRAPH_NEIGHBORS_F08TS_LARGE", 3054, 551);
 #endif
 
 #if MT_HAVE_Type_get_contents
-MT_THUNK_PMPI(MPI_Type_get_contents, 2674, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents", "MPI_TYPE_GET_CONTENTS", 2676, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08", "MPI_TYPE_GET_CONTENTS_F08", 2677, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts", "MPI_TYPE_GET_CONTENTS_F08TS", 2678, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large", "MPI_TYPE_GET_CONTENTS_F08_LARGE", 2679, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large", "MPI_TYPE_GET_CONTENTS_F08TS_LARGE", 2680, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents, 3056, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents", "MPI_TYPE_GET_CONTENTS", 3058, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08", "MPI_TYPE_GET_CONTENTS_F08", 3059, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts", "MPI_TYPE_GET_CONTENTS_F08TS", 3060, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large", "MPI_TYPE_GET_CONTENTS_F08_LARGE", 3061, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large", "MPI_TYPE_GET_CONTENTS_F08TS_LARGE", 3062, 552);
 #endif
 #if MT_HAVE_Type_get_contents_c
-MT_THUNK_PMPI(MPI_Type_get_contents_c, 2675, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents_c, 3057, 552);
 #endif
 
 #if MT_HAVE_Type_match_size
-MT_THUNK_PMPI(MPI_Type_match_size, 2681, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size", "MPI_TYPE_MATCH_SIZE", 2683, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08", "MPI_TYPE_MATCH_SIZE_F08", 2684, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts", "MPI_TYPE_MATCH_SIZE_F08TS", 2685, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08_large", "MPI_TYPE_MATCH_SIZE_F08_LARGE", 2686, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large", "MPI_TYPE_MATCH_SIZE_F08TS_LARGE", 2687, 553);
+MT_THUNK_PMPI(MPI_Type_match_size, 3064, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size", "MPI_TYPE_MATCH_SIZE", 3066, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08", "MPI_TYPE_MATCH_SIZE_F08", 3067, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts", "MPI_TYPE_MATCH_SIZE_F08TS", 3068, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_large", "MPI_TYPE_MATCH_SIZE_F08_LARGE", 3069, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large", "MPI_TYPE_MATCH_SIZE_F08TS_LARGE", 3070, 553);
 #endif
 
 #if MT_HAVE_Type_create_f90_real
-MT_THUNK_PMPI(MPI_Type_create_f90_real, 2688, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real", "MPI_TYPE_CREATE_F90_REAL", 2690, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08", "MPI_TYPE_CREATE_F90_REAL_F08", 2691, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts", "MPI_TYPE_CREATE_F90_REAL_F08TS", 2692, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large", "MPI_TYPE_CREATE_F90_REAL_F08_LARGE", 2693, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large", "MPI_TYPE_CREATE_F90_REAL_F08TS_LARGE", 2694, 554);
+MT_THUNK_PMPI(MPI_Type_create_f90_real, 3072, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real", "MPI_TYPE_CREATE_F90_REAL", 3074, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08", "MPI_TYPE_CREATE_F90_REAL_F08", 3075, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts", "MPI_TYPE_CREATE_F90_REAL_F08TS", 3076, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large", "MPI_TYPE_CREATE_F90_REAL_F08_LARGE", 3077, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large", "MPI_TYPE_CREATE_F90_REAL_F08TS_LARGE", 3078, 554);
 #endif
 
 #if MT_HAVE_Type_create_f90_integer
-MT_THUNK_PMPI(MPI_Type_create_f90_integer, 2695, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer", "MPI_TYPE_CREATE_F90_INTEGER", 2697, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08", "MPI_TYPE_CREATE_F90_INTEGER_F08", 2698, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts", "MPI_TYPE_CREATE_F90_INTEGER_F08TS", 2699, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large", "MPI_TYPE_CREATE_F90_INTEGER_F08_LARGE", 2700, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large", "MPI_TYPE_CREATE_F90_INTEGER_F08TS_LARGE", 2701, 555);
+MT_THUNK_PMPI(MPI_Type_create_f90_integer, 3080, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer", "MPI_TYPE_CREATE_F90_INTEGER", 3082, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08", "MPI_TYPE_CREATE_F90_INTEGER_F08", 3083, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts", "MPI_TYPE_CREATE_F90_INTEGER_F08TS", 3084, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large", "MPI_TYPE_CREATE_F90_INTEGER_F08_LARGE", 3085, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large", "MPI_TYPE_CREATE_F90_INTEGER_F08TS_LARGE", 3086, 555);
 #endif
 
 #if MT_HAVE_Type_create_f90_complex
-MT_THUNK_PMPI(MPI_Type_create_f90_complex, 2702, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex", "MPI_TYPE_CREATE_F90_COMPLEX", 2704, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08", "MPI_TYPE_CREATE_F90_COMPLEX_F08", 2705, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS", 2706, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large", "MPI_TYPE_CREATE_F90_COMPLEX_F08_LARGE", 2707, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS_LARGE", 2708, 556);
+MT_THUNK_PMPI(MPI_Type_create_f90_complex, 3088, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex", "MPI_TYPE_CREATE_F90_COMPLEX", 3090, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08", "MPI_TYPE_CREATE_F90_COMPLEX_F08", 3091, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS", 3092, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large", "MPI_TYPE_CREATE_F90_COMPLEX_F08_LARGE", 3093, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS_LARGE", 3094, 556);
 #endif
 
 #if MT_HAVE_Type_get_value_index
-MT_THUNK_PMPI(MPI_Type_get_value_index, 2709, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index", "MPI_TYPE_GET_VALUE_INDEX", 2711, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08", "MPI_TYPE_GET_VALUE_INDEX_F08", 2712, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts", "MPI_TYPE_GET_VALUE_INDEX_F08TS", 2713, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large", "MPI_TYPE_GET_VALUE_INDEX_F08_LARGE", 2714, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large", "MPI_TYPE_GET_VALUE_INDEX_F08TS_LARGE", 2715, 557);
+MT_THUNK_PMPI(MPI_Type_get_value_index, 3096, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index", "MPI_TYPE_GET_VALUE_INDEX", 3098, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08", "MPI_TYPE_GET_VALUE_INDEX_F08", 3099, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts", "MPI_TYPE_GET_VALUE_INDEX_F08TS", 3100, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large", "MPI_TYPE_GET_VALUE_INDEX_F08_LARGE", 3101, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large", "MPI_TYPE_GET_VALUE_INDEX_F08TS_LARGE", 3102, 557);
 #endif
 
 #if MT_HAVE_Type_hindexed
-MT_THUNK_PMPI(MPI_Type_hindexed, 2716, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed", "MPI_TYPE_HINDEXED", 2718, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08", "MPI_TYPE_HINDEXED_F08", 2719, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts", "MPI_TYPE_HINDEXED_F08TS", 2720, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large", "MPI_TYPE_HINDEXED_F08_LARGE", 2721, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large", "MPI_TYPE_HINDEXED_F08TS_LARGE", 2722, 558);
+MT_THUNK_PMPI(MPI_Type_hindexed, 3104, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed", "MPI_TYPE_HINDEXED", 3106, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08", "MPI_TYPE_HINDEXED_F08", 3107, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts", "MPI_TYPE_HINDEXED_F08TS", 3108, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large", "MPI_TYPE_HINDEXED_F08_LARGE", 3109, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large", "MPI_TYPE_HINDEXED_F08TS_LARGE", 3110, 558);
 #endif
 
 #if MT_HAVE_Type_hvector
-MT_THUNK_PMPI(MPI_Type_hvector, 2723, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector", "MPI_TYPE_HVECTOR", 2725, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08", "MPI_TYPE_HVECTOR_F08", 2726, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts", "MPI_TYPE_HVECTOR_F08TS", 2727, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08_large", "MPI_TYPE_HVECTOR_F08_LARGE", 2728, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large", "MPI_TYPE_HVECTOR_F08TS_LARGE", 2729, 559);
+MT_THUNK_PMPI(MPI_Type_hvector, 3112, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector", "MPI_TYPE_HVECTOR", 3114, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08", "MPI_TYPE_HVECTOR_F08", 3115, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts", "MPI_TYPE_HVECTOR_F08TS", 3116, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_large", "MPI_TYPE_HVECTOR_F08_LARGE", 3117, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large", "MPI_TYPE_HVECTOR_F08TS_LARGE", 3118, 559);
 #endif
 
 #if MT_HAVE_Type_struct
-MT_THUNK_PMPI(MPI_Type_struct, 2730, 560);
-MT_THUNK_FORTRAN("mpi_type_struct", "MPI_TYPE_STRUCT", 2732, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08", "MPI_TYPE_STRUCT_F08", 2733, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts", "MPI_TYPE_STRUCT_F08TS", 2734, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08_large", "MPI_TYPE_STRUCT_F08_LARGE", 2735, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large", "MPI_TYPE_STRUCT_F08TS_LARGE", 2736, 560);
+MT_THUNK_PMPI(MPI_Type_struct, 3120, 560);
+MT_THUNK_FORTRAN("mpi_type_struct", "MPI_TYPE_STRUCT", 3122, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08", "MPI_TYPE_STRUCT_F08", 3123, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts", "MPI_TYPE_STRUCT_F08TS", 3124, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_large", "MPI_TYPE_STRUCT_F08_LARGE", 3125, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large", "MPI_TYPE_STRUCT_F08TS_LARGE", 3126, 560);
 #endif
 
 #if MT_HAVE_File_get_amode
-MT_THUNK_PMPI(MPI_File_get_amode, 2737, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode", "MPI_FILE_GET_AMODE", 2739, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08", "MPI_FILE_GET_AMODE_F08", 2740, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts", "MPI_FILE_GET_AMODE_F08TS", 2741, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large", "MPI_FILE_GET_AMODE_F08_LARGE", 2742, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large", "MPI_FILE_GET_AMODE_F08TS_LARGE", 2743, 570);
+MT_THUNK_PMPI(MPI_File_get_amode, 3128, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode", "MPI_FILE_GET_AMODE", 3130, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08", "MPI_FILE_GET_AMODE_F08", 3131, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts", "MPI_FILE_GET_AMODE_F08TS", 3132, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large", "MPI_FILE_GET_AMODE_F08_LARGE", 3133, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large", "MPI_FILE_GET_AMODE_F08TS_LARGE", 3134, 570);
 #endif
 
 #if MT_HAVE_File_get_atomicity
-MT_THUNK_PMPI(MPI_File_get_atomicity, 2744, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity", "MPI_FILE_GET_ATOMICITY", 2746, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08", "MPI_FILE_GET_ATOMICITY_F08", 2747, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts", "MPI_FILE_GET_ATOMICITY_F08TS", 2748, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large", "MPI_FILE_GET_ATOMICITY_F08_LARGE", 2749, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large", "MPI_FILE_GET_ATOMICITY_F08TS_LARGE", 2750, 571);
+MT_THUNK_PMPI(MPI_File_get_atomicity, 3136, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity", "MPI_FILE_GET_ATOMICITY", 3138, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08", "MPI_FILE_GET_ATOMICITY_F08", 3139, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts", "MPI_FILE_GET_ATOMICITY_F08TS", 3140, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large", "MPI_FILE_GET_ATOMICITY_F08_LARGE", 3141, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large", "MPI_FILE_GET_ATOMICITY_F08TS_LARGE", 3142, 571);
 #endif
 
 #if MT_HAVE_File_get_byte_offset
-MT_THUNK_PMPI(MPI_File_get_byte_offset, 2751, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset", "MPI_FILE_GET_BYTE_OFFSET", 2753, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08", "MPI_FILE_GET_BYTE_OFFSET_F08", 2754, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts", "MPI_FILE_GET_BYTE_OFFSET_F08TS", 2755, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large", "MPI_FILE_GET_BYTE_OFFSET_F08_LARGE", 2756, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large", "MPI_FILE_GET_BYTE_OFFSET_F08TS_LARGE", 2757, 572);
+MT_THUNK_PMPI(MPI_File_get_byte_offset, 3144, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset", "MPI_FILE_GET_BYTE_OFFSET", 3146, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08", "MPI_FILE_GET_BYTE_OFFSET_F08", 3147, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts", "MPI_FILE_GET_BYTE_OFFSET_F08TS", 3148, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large", "MPI_FILE_GET_BYTE_OFFSET_F08_LARGE", 3149, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large", "MPI_FILE_GET_BYTE_OFFSET_F08TS_LARGE", 3150, 572);
 #endif
 
 #if MT_HAVE_File_get_info
-MT_THUNK_PMPI(MPI_File_get_info, 2758, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info", "MPI_FILE_GET_INFO", 2760, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08", "MPI_FILE_GET_INFO_F08", 2761, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts", "MPI_FILE_GET_INFO_F08TS", 2762, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08_large", "MPI_FILE_GET_INFO_F08_LARGE", 2763, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large", "MPI_FILE_GET_INFO_F08TS_LARGE", 2764, 573);
+MT_THUNK_PMPI(MPI_File_get_info, 3152, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info", "MPI_FILE_GET_INFO", 3154, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08", "MPI_FILE_GET_INFO_F08", 3155, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts", "MPI_FILE_GET_INFO_F08TS", 3156, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_large", "MPI_FILE_GET_INFO_F08_LARGE", 3157, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large", "MPI_FILE_GET_INFO_F08TS_LARGE", 3158, 573);
 #endif
 
 #if MT_HAVE_File_get_position
-MT_THUNK_PMPI(MPI_File_get_position, 2765, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position", "MPI_FILE_GET_POSITION", 2767, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08", "MPI_FILE_GET_POSITION_F08", 2768, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts", "MPI_FILE_GET_POSITION_F08TS", 2769, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08_large", "MPI_FILE_GET_POSITION_F08_LARGE", 2770, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large", "MPI_FILE_GET_POSITION_F08TS_LARGE", 2771, 574);
+MT_THUNK_PMPI(MPI_File_get_position, 3160, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position", "MPI_FILE_GET_POSITION", 3162, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08", "MPI_FILE_GET_POSITION_F08", 3163, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts", "MPI_FILE_GET_POSITION_F08TS", 3164, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_large", "MPI_FILE_GET_POSITION_F08_LARGE", 3165, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large", "MPI_FILE_GET_POSITION_F08TS_LARGE", 3166, 574);
 #endif
 
 #if MT_HAVE_File_get_size
-MT_THUNK_PMPI(MPI_File_get_size, 2772, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size", "MPI_FILE_GET_SIZE", 2774, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08", "MPI_FILE_GET_SIZE_F08", 2775, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts", "MPI_FILE_GET_SIZE_F08TS", 2776, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08_large", "MPI_FILE_GET_SIZE_F08_LARGE", 2777, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large", "MPI_FILE_GET_SIZE_F08TS_LARGE", 2778, 575);
+MT_THUNK_PMPI(MPI_File_get_size, 3168, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size", "MPI_FILE_GET_SIZE", 3170, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08", "MPI_FILE_GET_SIZE_F08", 3171, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts", "MPI_FILE_GET_SIZE_F08TS", 3172, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_large", "MPI_FILE_GET_SIZE_F08_LARGE", 3173, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large", "MPI_FILE_GET_SIZE_F08TS_LARGE", 3174, 575);
 #endif
 
 #if MT_HAVE_File_get_type_extent
-MT_THUNK_PMPI(MPI_File_get_type_extent, 2779, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent", "MPI_FILE_GET_TYPE_EXTENT", 2781, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08", "MPI_FILE_GET_TYPE_EXTENT_F08", 2782, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts", "MPI_FILE_GET_TYPE_EXTENT_F08TS", 2783, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large", "MPI_FILE_GET_TYPE_EXTENT_F08_LARGE", 2784, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large", "MPI_FILE_GET_TYPE_EXTENT_F08TS_LARGE", 2785, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent, 3176, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent", "MPI_FILE_GET_TYPE_EXTENT", 3178, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08", "MPI_FILE_GET_TYPE_EXTENT_F08", 3179, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts", "MPI_FILE_GET_TYPE_EXTENT_F08TS", 3180, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large", "MPI_FILE_GET_TYPE_EXTENT_F08_LARGE", 3181, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large", "MPI_FILE_GET_TYPE_EXTENT_F08TS_LARGE", 3182, 576);
 #endif
 #if MT_HAVE_File_get_type_extent_c
-MT_THUNK_PMPI(MPI_File_get_type_extent_c, 2780, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent_c, 3177, 576);
 #endif
 
 #if MT_HAVE_File_get_view
-MT_THUNK_PMPI(MPI_File_get_view, 2786, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view", "MPI_FILE_GET_VIEW", 2788, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08", "MPI_FILE_GET_VIEW_F08", 2789, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts", "MPI_FILE_GET_VIEW_F08TS", 2790, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08_large", "MPI_FILE_GET_VIEW_F08_LARGE", 2791, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large", "MPI_FILE_GET_VIEW_F08TS_LARGE", 2792, 577);
+MT_THUNK_PMPI(MPI_File_get_view, 3184, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view", "MPI_FILE_GET_VIEW", 3186, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08", "MPI_FILE_GET_VIEW_F08", 3187, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts", "MPI_FILE_GET_VIEW_F08TS", 3188, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_large", "MPI_FILE_GET_VIEW_F08_LARGE", 3189, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large", "MPI_FILE_GET_VIEW_F08TS_LARGE", 3190, 577);
 #endif
 
 #if MT_HAVE_MPIX_Comm_revoke
-MT_THUNK_PMPI(MPIX_Comm_revoke, 2793, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke", "MPIX_COMM_REVOKE", 2795, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08", "MPIX_COMM_REVOKE_F08", 2796, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts", "MPIX_COMM_REVOKE_F08TS", 2797, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large", "MPIX_COMM_REVOKE_F08_LARGE", 2798, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large", "MPIX_COMM_REVOKE_F08TS_LARGE", 2799, 580);
+MT_THUNK_PMPI(MPIX_Comm_revoke, 3192, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke", "MPIX_COMM_REVOKE", 3194, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08", "MPIX_COMM_REVOKE_F08", 3195, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts", "MPIX_COMM_REVOKE_F08TS", 3196, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large", "MPIX_COMM_REVOKE_F08_LARGE", 3197, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large", "MPIX_COMM_REVOKE_F08TS_LARGE", 3198, 580);
 #endif
 
 #if MT_HAVE_MPIX_Comm_is_revoked
-MT_THUNK_PMPI(MPIX_Comm_is_revoked, 2800, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked", "MPIX_COMM_IS_REVOKED", 2802, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08", "MPIX_COMM_IS_REVOKED_F08", 2803, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts", "MPIX_COMM_IS_REVOKED_F08TS", 2804, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large", "MPIX_COMM_IS_REVOKED_F08_LARGE", 2805, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large", "MPIX_COMM_IS_REVOKED_F08TS_LARGE", 2806, 581);
+MT_THUNK_PMPI(MPIX_Comm_is_revoked, 3200, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked", "MPIX_COMM_IS_REVOKED", 3202, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08", "MPIX_COMM_IS_REVOKED_F08", 3203, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts", "MPIX_COMM_IS_REVOKED_F08TS", 3204, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large", "MPIX_COMM_IS_REVOKED_F08_LARGE", 3205, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large", "MPIX_COMM_IS_REVOKED_F08TS_LARGE", 3206, 581);
 #endif
 
 #if MT_HAVE_MPIX_Comm_shrink
-MT_THUNK_PMPI(MPIX_Comm_shrink, 2807, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink", "MPIX_COMM_SHRINK", 2809, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08", "MPIX_COMM_SHRINK_F08", 2810, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts", "MPIX_COMM_SHRINK_F08TS", 2811, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large", "MPIX_COMM_SHRINK_F08_LARGE", 2812, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large", "MPIX_COMM_SHRINK_F08TS_LARGE", 2813, 582);
+MT_THUNK_PMPI(MPIX_Comm_shrink, 3208, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink", "MPIX_COMM_SHRINK", 3210, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08", "MPIX_COMM_SHRINK_F08", 3211, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts", "MPIX_COMM_SHRINK_F08TS", 3212, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large", "MPIX_COMM_SHRINK_F08_LARGE", 3213, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large", "MPIX_COMM_SHRINK_F08TS_LARGE", 3214, 582);
 #endif
 
 #if MT_HAVE_MPIX_Comm_agree
-MT_THUNK_PMPI(MPIX_Comm_agree, 2814, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree", "MPIX_COMM_AGREE", 2816, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08", "MPIX_COMM_AGREE_F08", 2817, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts", "MPIX_COMM_AGREE_F08TS", 2818, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08_large", "MPIX_COMM_AGREE_F08_LARGE", 2819, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large", "MPIX_COMM_AGREE_F08TS_LARGE", 2820, 583);
+MT_THUNK_PMPI(MPIX_Comm_agree, 3216, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree", "MPIX_COMM_AGREE", 3218, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08", "MPIX_COMM_AGREE_F08", 3219, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts", "MPIX_COMM_AGREE_F08TS", 3220, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_large", "MPIX_COMM_AGREE_F08_LARGE", 3221, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large", "MPIX_COMM_AGREE_F08TS_LARGE", 3222, 583);
 #endif
 
 #if MT_HAVE_MPIX_Comm_iagree
-MT_THUNK_PMPI(MPIX_Comm_iagree, 2821, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree", "MPIX_COMM_IAGREE", 2823, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08", "MPIX_COMM_IAGREE_F08", 2824, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts", "MPIX_COMM_IAGREE_F08TS", 2825, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large", "MPIX_COMM_IAGREE_F08_LARGE", 2826, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large", "MPIX_COMM_IAGREE_F08TS_LARGE", 2827, 584);
+MT_THUNK_PMPI(MPIX_Comm_iagree, 3224, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree", "MPIX_COMM_IAGREE", 3226, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08", "MPIX_COMM_IAGREE_F08", 3227, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts", "MPIX_COMM_IAGREE_F08TS", 3228, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large", "MPIX_COMM_IAGREE_F08_LARGE", 3229, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large", "MPIX_COMM_IAGREE_F08TS_LARGE", 3230, 584);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_ack
-MT_THUNK_PMPI(MPIX_Comm_failure_ack, 2828, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack", "MPIX_COMM_FAILURE_ACK", 2830, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08", "MPIX_COMM_FAILURE_ACK_F08", 2831, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts", "MPIX_COMM_FAILURE_ACK_F08TS", 2832, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large", "MPIX_COMM_FAILURE_ACK_F08_LARGE", 2833, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large", "MPIX_COMM_FAILURE_ACK_F08TS_LARGE", 2834, 585);
+MT_THUNK_PMPI(MPIX_Comm_failure_ack, 3232, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack", "MPIX_COMM_FAILURE_ACK", 3234, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08", "MPIX_COMM_FAILURE_ACK_F08", 3235, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts", "MPIX_COMM_FAILURE_ACK_F08TS", 3236, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large", "MPIX_COMM_FAILURE_ACK_F08_LARGE", 3237, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large", "MPIX_COMM_FAILURE_ACK_F08TS_LARGE", 3238, 585);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 2835, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", "MPIX_COMM_FAILURE_GET_ACKED", 2837, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08", "MPIX_COMM_FAILURE_GET_ACKED_F08", 2838, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts", "MPIX_COMM_FAILURE_GET_ACKED_F08TS", 2839, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large", "MPIX_COMM_FAILURE_GET_ACKED_F08_LARGE", 2840, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large", "MPIX_COMM_FAILURE_GET_ACKED_F08TS_LARGE", 2841, 586);
+MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 3240, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", "MPIX_COMM_FAILURE_GET_ACKED", 3242, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08", "MPIX_COMM_FAILURE_GET_ACKED_F08", 3243, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts", "MPIX_COMM_FAILURE_GET_ACKED_F08TS", 3244, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large", "MPIX_COMM_FAILURE_GET_ACKED_F08_LARGE", 3245, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large", "MPIX_COMM_FAILURE_GET_ACKED_F08TS_LARGE", 3246, 586);
 #endif
 
 #if MT_HAVE_MPIX_Comm_ack_failed
-MT_THUNK_PMPI(MPIX_Comm_ack_failed, 2842, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed", "MPIX_COMM_ACK_FAILED", 2844, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08", "MPIX_COMM_ACK_FAILED_F08", 2845, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts", "MPIX_COMM_ACK_FAILED_F08TS", 2846, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large", "MPIX_COMM_ACK_FAILED_F08_LARGE", 2847, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large", "MPIX_COMM_ACK_FAILED_F08TS_LARGE", 2848, 587);
+MT_THUNK_PMPI(MPIX_Comm_ack_failed, 3248, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed", "MPIX_COMM_ACK_FAILED", 3250, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08", "MPIX_COMM_ACK_FAILED_F08", 3251, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts", "MPIX_COMM_ACK_FAILED_F08TS", 3252, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large", "MPIX_COMM_ACK_FAILED_F08_LARGE", 3253, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large", "MPIX_COMM_ACK_FAILED_F08TS_LARGE", 3254, 587);
 #endif
 
 #if MT_HAVE_MPIX_Comm_get_failed
-MT_THUNK_PMPI(MPIX_Comm_get_failed, 2849, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed", "MPIX_COMM_GET_FAILED", 2851, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08", "MPIX_COMM_GET_FAILED_F08", 2852, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts", "MPIX_COMM_GET_FAILED_F08TS", 2853, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large", "MPIX_COMM_GET_FAILED_F08_LARGE", 2854, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large", "MPIX_COMM_GET_FAILED_F08TS_LARGE", 2855, 588);
+MT_THUNK_PMPI(MPIX_Comm_get_failed, 3256, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed", "MPIX_COMM_GET_FAILED", 3258, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08", "MPIX_COMM_GET_FAILED_F08", 3259, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts", "MPIX_COMM_GET_FAILED_F08TS", 3260, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large", "MPIX_COMM_GET_FAILED_F08_LARGE", 3261, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large", "MPIX_COMM_GET_FAILED_F08TS_LARGE", 3262, 588);
 #endif
 #endif

@@ -1,0 +1,137 @@
+package interpose
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/interpose/calls"
+)
+
+// Files of Fortran bindings, and those among them that call C.
+var (
+	ofFortran = regexp.MustCompile(`^lib(mpi_mpifh|mpi_usempi\w*|mpichfort|mpifort)\.so\.\d+$`)
+	layers    = regexp.MustCompile(`^lib(mpi_mpifh|mpichfort|mpifort)\.so`)
+)
+
+// bindingFiles are the MPI's files of Fortran bindings: what a program is linked
+// with, and what lies beside it.
+func bindingFiles(t *testing.T, cc string) []string {
+	t.Helper()
+	fc := strings.Replace(cc, "mpicc", "mpif90", 1)
+	testenv.Need(t, fc, "ldd")
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "p.f90"), filepath.Join(dir, "p")
+	text := "program p\nuse mpi\ninteger :: i\ncall MPI_Init(i)\nend program\n"
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(fc, "-J"+dir, "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := regexp.MustCompile(`=> (\S+/lib(?:mpi_mpifh|mpichfort|mpifort)\.so\S*)`).FindSubmatch(out)
+	if linked == nil {
+		t.Fatalf("no Fortran bindings among\n%s", out)
+	}
+	entries, err := os.ReadDir(filepath.Dir(string(linked[1])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, e := range entries {
+		ours := strings.Contains(e.Name(), "fort") == strings.Contains(string(linked[1]), "fort")
+		if ofFortran.MatchString(e.Name()) && ours {
+			files = append(files, filepath.Join(filepath.Dir(string(linked[1])), e.Name()))
+		}
+	}
+	return files
+}
+
+// dynamicSymbols tells of the names of a library whether it defines them.
+func dynamicSymbols(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, s := range symbols {
+		out[s.Name] = s.Section != elf.SHN_UNDEF
+	}
+	return out
+}
+
+// Whatever name of a wrapped call the Fortran bindings export, in any spelling,
+// is ours too; and what it calls in C is.
+func TestFortranNames(t *testing.T) {
+	wrapped := map[string]string{}
+	for _, c := range calls.Table {
+		if c.Leave != "none" {
+			wrapped[strings.ToLower(c.Name)] = c.Name
+		}
+	}
+	name := regexp.MustCompile(`^(mpi_[a-z0-9_]+|MPI_[A-Z0-9_]+)$`)
+	for _, cc := range compilers {
+		t.Run(cc, func(t *testing.T) {
+			library := dynamicSymbols(t, build(t, cc))
+			for _, file := range bindingFiles(t, cc) {
+				found := map[string]bool{}
+				symbols := dynamicSymbols(t, file)
+				for symbol, defined := range symbols {
+					if !defined || !name.MatchString(symbol) {
+						continue
+					}
+					call, ok := wrapped[decoration.ReplaceAllString(strings.ToLower(symbol)[len("mpi_"):], "")]
+					if !ok {
+						continue
+					}
+					found[call] = true
+					if !library[symbol] {
+						t.Errorf("%s has %s, which the library has not", filepath.Base(file), symbol)
+					}
+				}
+				checkReachesC(t, file, symbols, found)
+			}
+		})
+	}
+}
+
+// bypasses are calls that a layer makes of the MPI's inside, so that no wrapper
+// in C sees them: they are counted and named as untimed.
+var bypasses = map[string]bool{"Comm_set_attr": true}
+
+// checkReachesC requires that a layer calls the C functions of its names by their
+// names.
+func checkReachesC(t *testing.T, file string, symbols, found map[string]bool) {
+	t.Helper()
+	if !layers.MatchString(filepath.Base(file)) {
+		return
+	}
+	if len(found) < 150 {
+		t.Errorf("%s: only %d of the wrapped calls", file, len(found))
+	}
+	for call := range found {
+		reaches := false
+		for _, c := range []string{"MPI_" + call, "PMPI_" + call} {
+			defined, ok := symbols[c]
+			reaches = reaches || ok && !defined
+		}
+		if reaches == bypasses[call] {
+			t.Errorf("%s: calls %s of C: %v", filepath.Base(file), call, reaches)
+		}
+	}
+}
