@@ -51,7 +51,7 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	f.StringVar(&o.spool, "spool", "auto", "where the processes of this node map their recordings until they end: auto, shm (/dev/shm), run (the run directory) or a `DIR`")
 	f.DurationVar(&o.interval, "interval", 0, "begin a new slice at each multiple of this `TIME` since MPI_Init: 100ms, 2s, at least 1ms (default: $MPITRACE_INTERVAL)")
-	f.IntVar(&o.stack, "stack", 0, fmt.Sprintf("tell call sites apart by who called, up to `N` callers deep (2 to %d); costs about a microsecond a call", layout.MaxStackDepth))
+	f.IntVar(&o.stack, "stack", 0, fmt.Sprintf("tell call sites apart by who called, up to `N` callers deep (2 to %d); costs some microseconds a call", layout.MaxStackDepth))
 	f.BoolVar(&o.strict, "strict", false, "exit with status 3 if the command succeeds but its record is missing or incomplete")
 	f.BoolVar(&o.noReport, "no-report", false, "do not show the summary")
 	return cmd
