@@ -162,8 +162,8 @@ func writeScript(t *testing.T, lines ...string) string {
 // TestByHand preloads the library with no other program around: the .prof
 // files that it writes are those that are made of its recordings.
 func TestByHand(t *testing.T) {
-	for _, name := range []string{"collectives", "sends", "intercomm", "graphs", "constructors"} {
-		n := map[string]int{"sends": 2, "intercomm": 5}[name]
+	for _, name := range []string{"collectives", "sends", "truncated", "intercomm", "graphs", "constructors"} {
+		n := map[string]int{"sends": 2, "truncated": 2, "intercomm": 5}[name]
 		if n == 0 {
 			n = 4
 		}
