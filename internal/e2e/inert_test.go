@@ -124,6 +124,10 @@ func TestPlugin(t *testing.T) {
 			j := m.run(t, 2, host, plugin)
 			diff(t, "point-to-point", moved, pointToPoint(j.ranks))
 		})
+		t.Run("RTLD_GLOBAL", func(t *testing.T) {
+			j := m.run(t, 2, host, plugin, "global")
+			diff(t, "point-to-point", moved, pointToPoint(j.ranks))
+		})
 	})
 }
 

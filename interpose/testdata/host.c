@@ -1,13 +1,13 @@
 /* A program that is not linked with MPI and opens a plugin that is, with
- * RTLD_LOCAL: host PLUGIN. */
+ * RTLD_LOCAL, or with RTLD_GLOBAL: host PLUGIN [global]. */
 #include <dlfcn.h>
 #include <stdio.h>
 
 int main(int argc, char **argv)
 {
-    void *plugin = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW | (argc > 2 ? RTLD_GLOBAL : RTLD_LOCAL)) : NULL;
     if (!plugin) {
-        fprintf(stderr, "host: %s\n", argc == 2 ? dlerror() : "which plugin?");
+        fprintf(stderr, "host: %s\n", argc > 1 ? dlerror() : "which plugin?");
         return 1;
     }
     int (*plugin_main)(int, char **);
