@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // A binding is one of the ways to MPI from Fortran.
@@ -26,7 +27,7 @@ func bindings() []binding {
 	return []binding{
 		{"mpif.h", append([]string{"-DFORM=1"}, unchecked...)},
 		{"mpi", append([]string{"-DFORM=2"}, unchecked...)},
-		{"mpi_f08", []string{"-DFORM=3", "-Wall", "-Werror", "-Wno-unused-variable"}},
+		{"mpi_f08", []string{"-DFORM=3", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-dummy-argument"}},
 	}
 }
 
@@ -224,6 +225,79 @@ func TestFortranCollectives(t *testing.T) {
 		diff(t, "calls inside the reduction", made, freed)
 		if made == nil || made[0]+made[1]+made[2] == 0 {
 			t.Error("no call was recorded inside the reduction")
+		}
+	})
+}
+
+// TestFortranOneSided goes through windows, files and buffers.
+func TestFortranOneSided(t *testing.T) {
+	const integers = 4
+	both := func(counts ...int) volumes {
+		sum := volumes{}
+		for _, n := range counts {
+			sum = sum.plus(message(0, 1, n*integers)).plus(message(1, 0, n*integers))
+		}
+		return sum
+	}
+	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
+		ranks := m.run(t, 2, m.compileFortran(t, b, "fortran_onesided"), filepath.Join(t.TempDir(), "data")).ranks
+		written, read := volumes{}, volumes{}
+		for _, p := range ranks {
+			for _, f := range p.Traffic().Flows {
+				switch f.Kind {
+				case profile.RemoteWrite:
+					written.add(f.From, f.To, f.Bytes, f.Messages)
+				case profile.RemoteRead:
+					read.add(f.From, f.To, f.Bytes, f.Messages)
+				}
+			}
+		}
+		diff(t, "written", both(5, 6, 1, 8), written) // Put, Accumulate, Fetch_and_op, Put
+		diff(t, "read", both(7, 1, 1), read)          // Get, Fetch_and_op of nothing, Fetch_and_op
+		diff(t, "point-to-point", both(9), pointToPoint(ranks))
+		checkReceived(t, ranks)
+		calls, once := callsBy(ranks), []uint64{1, 1}
+		for _, call := range []string{"Win_create", "Win_allocate", "Win_lock", "Win_unlock", "Win_lock_all", "Get",
+			"File_open", "File_sync", "File_iread_at", "File_close", "Buffer_attach", "Buffer_detach", "Bsend"} {
+			diff(t, "calls of "+call, once, calls[call])
+		}
+		for call, n := range map[string]uint64{"Win_fence": 3, "Win_free": 2, "Fetch_and_op": 2, "Put": 2} {
+			diff(t, "calls of "+call, []uint64{n, n}, calls[call])
+		}
+		inFiles := map[string]uint64{}
+		for _, p := range ranks {
+			for _, r := range p.Rows {
+				if r.Class == profile.IO && r.Direction != profile.None {
+					inFiles[r.Call] += r.Bytes
+				}
+			}
+		}
+		diff(t, "bytes in files", map[string]uint64{
+			"File_write_at": 2 * 30 * integers, "File_read_at_all": 2 * 20 * integers, "File_iread_at": 2 * 25 * integers,
+		}, inFiles)
+	})
+}
+
+// What the MPI calls back in Fortran is recorded as the program's, errors come
+// through as without us, and after them nothing has changed.
+func TestFortranCallbacks(t *testing.T) {
+	moved := message(0, 1, 4).plus(message(1, 0, 4))
+	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
+		command := m.launch(2, m.compileFortran(t, b, "fortran_callbacks"))
+		alone := succeed(t, nil, command...)
+		j := record(t, nil, command...)
+		diff(t, "exit status", 0, j.code)
+		diff(t, "output", alone.stdout, j.stdout)
+		want{
+			sent:     map[string]volumes{"Sendrecv": moved},
+			received: map[string]volumes{"Sendrecv": moved},
+			calls: map[string][]uint64{"Send": {3, 3}, "Bcast": {1, 1}, "Barrier": {1, 1}, "Comm_free": {1, 1},
+				"Comm_dup": {1, 1}, "Comm_set_attr": {1, 1}},
+		}.check(t, j.ranks)
+		for _, p := range j.ranks {
+			// The bindings of both MPIs set attributes by an inner function,
+			// which no wrapper sees.
+			diff(t, "losses", profile.Losses{Untimed: 1}, p.Losses)
 		}
 	})
 }
