@@ -2,10 +2,12 @@ package interpose
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,6 +134,56 @@ func checkReachesC(t *testing.T, file string, symbols, found map[string]bool) {
 		}
 		if reaches == bypasses[call] {
 			t.Errorf("%s: calls %s of C: %v", filepath.Base(file), call, reaches)
+		}
+	}
+}
+
+// Of what a Fortran program imports only that is named which is neither ours nor
+// left alone on purpose.
+func TestUnrecordedInFortran(t *testing.T) {
+	const text = `program p
+use %s
+use, intrinsic :: iso_c_binding
+integer :: x(2) = 0, rank, ierr
+integer(kind=MPI_ADDRESS_KIND) :: bytes = 8
+double precision :: t
+type(c_ptr) :: memory
+external :: MPI_Unheard_of
+call MPI_Init(ierr)
+call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+t = MPI_Wtime()
+call MPI_Alloc_mem(bytes, MPI_INFO_NULL, memory, ierr)
+call MPI_Send(x, 2, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, ierr)
+call MPI_Comm_free_keyval(x(1), ierr)
+call MPI_Unheard_of(ierr)
+call MPI_Finalize(ierr)
+end program
+`
+	for _, cc := range compilers {
+		lib := build(t, cc)
+		for _, module := range []string{"mpi", "mpi_f08"} {
+			t.Run(cc+", "+module, func(t *testing.T) {
+				fc := strings.Replace(cc, "mpicc", "mpif90", 1)
+				testenv.Need(t, fc)
+				dir := t.TempDir()
+				source, program := filepath.Join(dir, "p.f90"), filepath.Join(dir, "p")
+				if err := os.WriteFile(source, fmt.Appendf(nil, text, module), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				stub := filepath.Join(dir, "libstub.so")
+				for _, command := range [][]string{
+					{"gcc", "-shared", "-o", stub, "-x", "c", "testdata/unheard_of.c"},
+					{fc, "-J" + dir, "-w", "-o", program, source, stub},
+				} {
+					if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+						t.Fatalf("%v\n%s", err, out)
+					}
+				}
+				got, err := Unrecorded(lib, []string{program})
+				if err != nil || !slices.Equal(got, []string{"mpi_unheard_of_"}) {
+					t.Errorf("got %v, %v; want mpi_unheard_of_ alone", got, err)
+				}
+			})
 		}
 	}
 }
