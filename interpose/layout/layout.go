@@ -19,12 +19,12 @@
 // (Header.ByteOrder tells). Times are ticks of Header.Clock, or ns.
 //
 // A record kind and a field's meaning are never reused; Version grows with
-// each addition, and each addition says its version. This is version 1.
+// each addition, and each addition says its version; what says none is of version 1.
 package layout
 
 // Named limits; a reader checks lengths against them before it allocates.
 const (
-	Version    = 1
+	Version    = 2
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 
@@ -71,14 +71,14 @@ const (
 	RecordSlice  = 6
 	RecordModule = 7
 	RecordVector = 8
-	RecordStack  = 9
+	RecordStack  = 9 // version 2
 )
 
-// StackSite marks a Row.Callsite (and Vector.Callsite) that is no address: the
+// StackSite (version 2) marks a Row.Callsite (and Vector.Callsite) that is no address: the
 // other bits are the Stack.ID of what called. No address in a program has it.
 const StackSite = 1 << 63
 
-// Stacks: addresses of one, and how many different ones a process keeps.
+// Stacks (version 2): addresses of one, and how many different ones a process keeps.
 const (
 	MaxStackDepth = 32
 	MaxStacks     = 1 << 16
@@ -110,6 +110,7 @@ const (
 // Row.Direction of what moved nothing that is known: neither calls, messages
 // nor time. The count is of receives, or of sends where the name says so, and
 // the peer is the one that is known, else PeerAnySource, or PeerNone of a send.
+// All of version 2.
 const (
 	DirPosted        = 8  // a receive that a Start or an Isendrecv posted
 	DirCancelled     = 9  // cancelled: it received nothing
@@ -177,9 +178,11 @@ type Header struct {
 	LostComms     uint64
 	NegativeTicks uint64
 	LastWrites    uint64 // to Last; odd while one is under way
-	UntimedCalls  uint64 // from Fortran, that did not come by C: counted, not timed
-	Pauses        uint64 // how often MPI_Pcontrol stopped the recording
-	LostStacks    uint64 // calls booked by their return address, as there were too many stacks
+
+	// Of version 2:
+	UntimedCalls uint64 // from Fortran, that did not come by C: counted, not timed
+	Pauses       uint64 // how often MPI_Pcontrol stopped the recording
+	LostStacks   uint64 // calls booked by their return address, as there were too many stacks
 }
 
 // Segment is the start of a segment.
