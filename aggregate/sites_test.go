@@ -69,7 +69,8 @@ func TestShorten(t *testing.T) {
 	o := TextOptions{}
 	for label, want := range map[string]string{
 		"swap halo.c:7": "swap halo.c:7",
-		"grid::halo::Exchange::swap_borders halo.cpp:118": "…swap_borders halo.cpp:118",
+		"grid::halo::Exchange::swap_borders halo.cpp:118": "swap_borders halo.cpp:118",
+		"exchange_borders_with_all halo.cpp:118":          "exchange_bor… halo.cpp:118",
 		"f " + strings.Repeat("x", 40) + ".c:1":           "…" + strings.Repeat("x", 21) + ".c:1",
 	} {
 		if got := o.shorten(label, 26); got != want || utf8.RuneCountInString(got) > 26 {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	textWidth = 100 // of the table of call sites
+	textWidth = 110 // of the table of call sites
 	minSite   = 16  // of its first column
 )
 
@@ -87,19 +87,27 @@ func (o TextOptions) callersText(w io.Writer, callers []Place) {
 	}
 }
 
-// shorten cuts a label to a width. What stands last, file and line, is kept
-// before the function's name, of whose start the scopes go first.
+// shorten cuts a label to a width: of a function's name the scopes go first,
+// then its end; the file and line, which stand last, are kept.
 func (o TextOptions) shorten(label string, width int) string {
-	dots := []rune(o.pick("…", "..."))
-	r := []rune(label)
-	if len(r) <= width {
+	if utf8.RuneCountInString(label) <= width {
 		return label
 	}
-	if at := strings.LastIndexByte(label, ' '); at > 0 {
-		head, tail := []rune(label[:at]), []rune(label[at:])
-		if room := width - len(tail) - len(dots); room >= 6 {
-			return string(dots) + string(head[len(head)-room:]) + string(tail)
-		}
+	dots := []rune(o.pick("…", "..."))
+	at := strings.LastIndexByte(label, ' ')
+	if at < 0 {
+		at = len(label)
 	}
+	name, tail := []rune(label[:at]), []rune(label[at:])
+	if scope := strings.LastIndex(label[:at], "::"); scope >= 0 {
+		name = []rune(label[scope+2 : at])
+	}
+	switch room := width - len(tail); {
+	case len(name) <= room:
+		return string(name) + string(tail)
+	case room-len(dots) >= 6:
+		return string(name[:room-len(dots)]) + string(dots) + string(tail)
+	}
+	r := []rune(label)
 	return string(dots) + string(r[len(r)-width+len(dots):])
 }
