@@ -291,7 +291,7 @@ func checkSymbols(path string) error {
 }
 
 func isMPI(symbol string) bool {
-	for _, prefix := range []string{"MPI_", "PMPI_", "ompi_", "opal_", "MPIR_", "MPICH_"} {
+	for _, prefix := range []string{"MPI_", "PMPI_", "MPIX_", "PMPIX_", "ompi_", "opal_", "MPIR_", "MPICH_"} {
 		if strings.HasPrefix(symbol, prefix) {
 			return true
 		}
