@@ -37,10 +37,14 @@ func hasFortran(m implementation) bool { return debian(m) }
 // withEachBinding runs f as a subtest for each MPI and binding.
 func withEachBinding(t *testing.T, f func(*testing.T, implementation, binding)) {
 	withEach(t, hasFortran, func(t *testing.T, m implementation) {
-		for _, b := range bindings() {
-			t.Run(b.name, func(t *testing.T) { f(t, m, b) })
-		}
+		withBindings(t, func(t *testing.T, b binding) { f(t, m, b) })
 	})
+}
+
+func withBindings(t *testing.T, f func(*testing.T, binding)) {
+	for _, b := range bindings() {
+		t.Run(b.name, func(t *testing.T) { f(t, b) })
+	}
 }
 
 // compileFortran makes a program of interpose/testdata with a binding.

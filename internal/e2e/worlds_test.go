@@ -27,38 +27,45 @@ func spawns(m implementation) bool { return m.name != "mpich" }
 func TestSpawned(t *testing.T) {
 	withEach(t, spawns, func(t *testing.T, m implementation) {
 		j := record(t, nil, m.launch(2, m.compile(t, "spawned"))...)
-		if j.code != 0 {
-			t.Fatalf("exit status %d\n%s", j.code, j.stderr)
-		}
-		var parents []*profile.Profile
-		for _, p := range j.ranks {
-			if callsBy([]*profile.Profile{p})["Comm_spawn"] != nil {
-				parents = append(parents, p)
-			}
-		}
-		if len(parents) != 2 {
-			t.Fatalf("%d parents among %d recordings", len(parents), len(j.ranks))
-		}
-		for _, p := range parents {
-			c := madeBy(t, p, "Comm_spawn")
-			diff(t, "remote", []int{profile.PeerElsewhere, profile.PeerElsewhere}, c.Remote.Ranks())
-			var sent, received profile.Volume
-			for i := range p.Rows {
-				switch r := &p.Rows[i]; r.Call + r.Direction.String() {
-				case "Sendsend":
-					sent.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
-				case "Recvrecv":
-					received.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
-				}
-			}
-			diff(t, "sent", profile.Volume{Bytes: 200, Count: 2}, sent)
-			if p.Rank == 0 {
-				diff(t, "received", profile.Volume{Bytes: 14, Count: 2}, received)
-			}
-			diff(t, "flows", 0, len(p.Traffic().Flows))
-		}
+		checkParents(t, j, 2*7)
 		checkOtherWorlds(t, j)
 	})
+}
+
+// checkParents requires of a job what the two that spawned two others did: each
+// sent 100 bytes to both, and rank 0 received so many bytes of them.
+func checkParents(t *testing.T, j job, bytes uint64) {
+	t.Helper()
+	if j.code != 0 {
+		t.Fatalf("exit status %d\n%s", j.code, j.stderr)
+	}
+	var parents []*profile.Profile
+	for _, p := range j.ranks {
+		if callsBy([]*profile.Profile{p})["Comm_spawn"] != nil {
+			parents = append(parents, p)
+		}
+	}
+	if len(parents) != 2 {
+		t.Fatalf("%d parents among %d recordings", len(parents), len(j.ranks))
+	}
+	for _, p := range parents {
+		c := madeBy(t, p, "Comm_spawn")
+		diff(t, "remote", []int{profile.PeerElsewhere, profile.PeerElsewhere}, c.Remote.Ranks())
+		var sent, received profile.Volume
+		for i := range p.Rows {
+			switch r := &p.Rows[i]; r.Call + r.Direction.String() {
+			case "Sendsend":
+				sent.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+			case "Recvrecv":
+				received.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+			}
+		}
+		diff(t, "sent", profile.Volume{Bytes: 200, Count: 2}, sent)
+		if p.Rank == 0 {
+			diff(t, "received", profile.Volume{Bytes: bytes, Count: 2}, received)
+		}
+		diff(t, "flows", 0, len(p.Traffic().Flows))
+	}
 }
 
 // checkOtherWorlds requires that the check of the parents says what it could not

@@ -1,5 +1,5 @@
 // The machine code behind thunks_gen.c: names of ours that pass on every
-// register and every word of the stack as they were. They cost about ten
+// register and every word of the stack as they were. They cost about fifteen
 // instructions. C cannot say it: it would have to know the arguments.
 #ifndef MT_THUNKS_H
 #define MT_THUNKS_H
