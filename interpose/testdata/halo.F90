@@ -3,13 +3,7 @@
 ! matrix is the same.
 !
 !   usage: halo POINTS POINTS STEPS: rows and columns of the plate, steps
-#if FORM == 2
-#define USE_MPI use mpi
-#define INCLUDE_MPI
-#else
-#define USE_MPI
-#define INCLUDE_MPI include 'mpif.h'
-#endif
+#include "forms.inc"
 
 ! How many of n points fall to part i of parts: the first mod(n, parts) get one
 ! more than the others.
