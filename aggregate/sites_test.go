@@ -70,6 +70,7 @@ func TestShorten(t *testing.T) {
 	for label, want := range map[string]string{
 		"swap halo.c:7": "swap halo.c:7",
 		"grid::halo::Exchange::swap_borders halo.cpp:118": "swap_borders halo.cpp:118",
+		"send+0x4b (a-very-long-library.so.40)":           "send+0x4b (a-very-long-li…",
 		"exchange_borders_with_all halo.cpp:118":          "exchange_bor… halo.cpp:118",
 		"f " + strings.Repeat("x", 40) + ".c:1":           "…" + strings.Repeat("x", 21) + ".c:1",
 	} {

@@ -88,7 +88,8 @@ func (o TextOptions) callersText(w io.Writer, callers []Place) {
 }
 
 // shorten cuts a label to a width: of a function's name the scopes go first,
-// then its end; the file and line, which stand last, are kept.
+// then its end; the source and line, which stand last, are kept, but a module's
+// name in brackets is not.
 func (o TextOptions) shorten(label string, width int) string {
 	if utf8.RuneCountInString(label) <= width {
 		return label
@@ -105,6 +106,8 @@ func (o TextOptions) shorten(label string, width int) string {
 	switch room := width - len(tail); {
 	case len(name) <= room:
 		return string(name) + string(tail)
+	case strings.HasPrefix(string(tail), " ("):
+		return string(append(name, tail...)[:width-len(dots)]) + string(dots)
 	case room-len(dots) >= 6:
 		return string(name[:room-len(dots)]) + string(dots) + string(tail)
 	}
