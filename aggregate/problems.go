@@ -100,7 +100,6 @@ func (j *Job) losses() []string {
 		{func(l *profile.Losses) uint64 { return l.Requests }, "requests could not be followed to their completion, for want of memory"},
 		{func(l *profile.Losses) uint64 { return l.Comms }, "communicators could not be described"},
 		{func(l *profile.Losses) uint64 { return l.NegativeTicks }, "calls have no time, since the clock ran backwards"},
-		{func(l *profile.Losses) uint64 { return l.Untimed }, "calls from Fortran have no time"},
 		{func(l *profile.Losses) uint64 { return l.Stacks }, "calls have their call site, but not the callers that were asked for"},
 		{func(l *profile.Losses) uint64 { return l.Damaged }, "damaged parts of recordings were skipped"},
 	}

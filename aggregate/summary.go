@@ -37,12 +37,13 @@ type Summary struct {
 	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
 	MPIShare          Share   `json:"mpi_share"`
 
-	Totals    Totals         `json:"totals"`    // of all rows
-	Calls     []CallTotals   `json:"calls"`     // of all rows, by call; longest time first
-	Classes   []ClassTotals  `json:"classes"`   // of what was sent, by kind of call
-	Slices    []SliceTotals  `json:"slices"`    // of all rows, by part of the run, in the order of their start
-	CallSites []CallSite     `json:"callsites"` // of all rows, by place and call; longest time first
-	Traffic   []MatrixTotals `json:"traffic"`   // sums of the matrices that have entries
+	Untimed   uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
+	Totals    Totals         `json:"totals"`        // of all rows
+	Calls     []CallTotals   `json:"calls"`         // of all rows, by call; longest time first
+	Classes   []ClassTotals  `json:"classes"`       // of what was sent, by kind of call
+	Slices    []SliceTotals  `json:"slices"`        // of all rows, by part of the run, in the order of their start
+	CallSites []CallSite     `json:"callsites"`     // of all rows, by place and call; longest time first
+	Traffic   []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
 	Pairs     []Cell         `json:"top_pairs"`
 	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
 
@@ -164,6 +165,7 @@ func summarize(profiles []*profile.Profile) *Summary {
 		s.WallTimeS = max(s.WallTimeS, t.WallTimeS)
 		s.ApplicationTimeS += t.ApplicationTimeS
 		s.MPITimeS += t.MPITimeS
+		s.Untimed += p.Losses.Untimed
 	}
 	for i := range s.Calls {
 		c := &s.Calls[i]

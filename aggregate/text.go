@@ -64,6 +64,7 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 		s.Heatmap.text(b, o)
 	}
 	s.Conservation.text(b, o)
+	s.untimedText(b)
 	s.problemsText(b, o)
 	return b.Flush()
 }
@@ -80,6 +81,7 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	s.peersText(b, o)
 	s.commsText(b, o)
 	s.Conservation.text(b, o)
+	s.untimedText(b)
 	s.problemsText(b, o)
 	return b.Flush()
 }
@@ -90,6 +92,14 @@ func stateText(state string) string {
 		return "not finalized"
 	}
 	return state
+}
+
+// untimedText is no problem: the calls that some bindings do not make in C are
+// short ones, such as MPI_Comm_set_attr.
+func (s *Summary) untimedText(w io.Writer) {
+	if s.Untimed > 0 {
+		fmt.Fprintf(w, "not timed: %s from Fortran, whose bindings do it without MPI's functions in C\n", countOf(s.Untimed, "call"))
+	}
 }
 
 func (s *Summary) hostsText(o TextOptions) string {

@@ -101,6 +101,9 @@ func TestFortranNames(t *testing.T) {
 					if !ok {
 						continue
 					}
+					if c := calls.Symbol(call); !library[c] {
+						continue // removed from C, and still there for Fortran
+					}
 					found[call] = true
 					if !library[symbol] {
 						t.Errorf("%s has %s, which the library has not", filepath.Base(file), symbol)
@@ -113,8 +116,15 @@ func TestFortranNames(t *testing.T) {
 }
 
 // bypasses are calls that a layer makes of the MPI's inside, so that no wrapper
-// in C sees them: they are counted and named as untimed.
-var bypasses = map[string]bool{"Comm_set_attr": true}
+// in C sees them: they are counted and named as untimed. Attributes in all MPIs,
+// since they are integers in Fortran and pointers in C; callbacks in Open MPI,
+// which has to call them in Fortran.
+var bypasses = map[string]string{
+	"libmpichfort": "Comm_set_attr Win_set_attr Type_set_attr Attr_put",
+	"libmpi_mpifh": "Comm_set_attr Win_set_attr Type_set_attr Attr_put Comm_create_keyval Win_create_keyval " +
+		"Type_create_keyval Keyval_create Comm_create_errhandler Win_create_errhandler File_create_errhandler " +
+		"Errhandler_create Type_match_size",
+}
 
 // checkReachesC requires that a layer calls the C functions of its names by their
 // names.
@@ -126,13 +136,14 @@ func checkReachesC(t *testing.T, file string, symbols, found map[string]bool) {
 	if len(found) < 150 {
 		t.Errorf("%s: only %d of the wrapped calls", file, len(found))
 	}
+	library, _, _ := strings.Cut(filepath.Base(file), ".so")
 	for call := range found {
 		reaches := false
 		for _, c := range []string{"MPI_" + call, "PMPI_" + call} {
 			defined, ok := symbols[c]
 			reaches = reaches || ok && !defined
 		}
-		if reaches == bypasses[call] {
+		if reaches == slices.Contains(strings.Fields(bypasses[library]), call) {
 			t.Errorf("%s: calls %s of C: %v", filepath.Base(file), call, reaches)
 		}
 	}

@@ -11,20 +11,27 @@ import (
 // unsanitized are the programs of interpose/testdata that are not run with the
 // compiler's checks, and why.
 var unsanitized = map[string]string{
-	"announce":     "runs until it is killed",
-	"ends":         "does not finalize",
-	"full":         "limits the size of files, which the runtime needs",
-	"host":         "is no MPI program",
-	"init_library": "is built in two parts",
-	"intervals":    "is bound to the clock",
-	"no_mpi":       "is no MPI program",
-	"nulls":        "passes wrong pointers",
-	"phase_part":   "is a part of phase_parts",
-	"phase_parts":  "is built in several parts",
-	"plugin":       "is a library",
-	"sizes":        "moves 3 GiB, which takes minutes so",
-	"spawned":      "has children that a launcher gives no environment",
-	"unmatched":    "does not finalize",
+	"announce":      "runs until it is killed",
+	"failing":       "needs faulty",
+	"faulty":        "is a library",
+	"fortran_mixed": "is a part of a Fortran program",
+	"initialized":   "takes a plugin",
+	"stranded":      "is killed",
+	"thunks":        "is no MPI program",
+	"unheard_of":    "is no program",
+	"ends":          "does not finalize",
+	"full":          "limits the size of files, which the runtime needs",
+	"host":          "is no MPI program",
+	"init_library":  "is built in two parts",
+	"intervals":     "is bound to the clock",
+	"no_mpi":        "is no MPI program",
+	"nulls":         "passes wrong pointers",
+	"phase_part":    "is a part of phase_parts",
+	"phase_parts":   "is built in several parts",
+	"plugin":        "is a library",
+	"sizes":         "moves 3 GiB, which takes minutes so",
+	"spawned":       "has children that a launcher gives no environment",
+	"unmatched":     "does not finalize",
 }
 
 // lacks tells why an MPI cannot run a program, with and without the library.
@@ -34,6 +41,16 @@ func (m implementation) lacks(program string) string {
 		return "has no MPI 4"
 	case !m.large && program == "large":
 		return "has no large counts"
+	case program == "early_persistent" && m.name != "openmpi":
+		return "has no mpi-ext.h with persistent collectives"
+	case program == "joined" && m.name == "mpich":
+		return "opens no port"
+	case program == "mpi41":
+		return "has no MPI 4.1"
+	case !m.mpi4 && strings.HasPrefix(program, "sessions"):
+		return "has no sessions"
+	case program == "sessions_again":
+		return "crashes in the second MPI_Session_init"
 	}
 	return ""
 }

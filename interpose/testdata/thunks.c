@@ -108,7 +108,7 @@ void mt_fortran_missed(void)
 
 MT_THUNK_CODE;
 MT_THUNK_FORTRAN("mpi_try", "MPI_TRY", 20011, 4011);
-MT_THUNK_PMPI(Try, 20012, 4011);
+MT_THUNK_PMPI(MPI_Try, 20012, 4011);
 
 /* The callers: a program, and a layer, whose code lies apart. The sum has the
  * digits of the twelve arguments in reverse. */
