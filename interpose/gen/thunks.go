@@ -22,6 +22,16 @@ func hasCPointer(c calls.Call) bool {
 	return slices.ContainsFunc(c.Params, func(p calls.Param) bool { return p.Name == "baseptr" })
 }
 
+// spellings are how compilers write an external name of Fortran, in the order of
+// the enum in thunks.h. Those of mpi_f08 are known in one.
+func spellings(name, kind string) []string {
+	lower := strings.ToLower(name + kind)
+	if strings.Contains(kind, "f08") {
+		return []string{lower + "_"}
+	}
+	return []string{lower + "_", lower + "__", lower, strings.ToUpper(lower)}
+}
+
 // writeThunks writes the names of the Fortran bindings, and PMPI's: see
 // fortran.h.
 func writeThunks(b *bytes.Buffer) error {
@@ -32,26 +42,36 @@ func writeThunks(b *bytes.Buffer) error {
 			continue
 		}
 		for _, name := range c.Names() {
-			symbol := calls.Symbol(name)
-			fmt.Fprintf(&names, "    {\"%s\", \"%s\", \"%s\"},\n", symbol, strings.ToLower(symbol), strings.ToUpper(symbol))
-			fmt.Fprintf(&thunks, "\n#if MT_HAVE_%s\nMT_THUNK_PMPI(%s, %d, %d);\n", name, symbol, n*len(kinds), c.ID)
-			for k := 2; k < len(kinds); k++ {
-				if kinds[k] == cPointer && !hasCPointer(c) {
-					continue
-				}
-				fmt.Fprintf(&thunks, "MT_THUNK_FORTRAN(\"%s%s\", \"%s%s\", %d, %d);\n", strings.ToLower(symbol), kinds[k],
-					strings.ToUpper(symbol), strings.ToUpper(kinds[k]), n*len(kinds)+k, c.ID)
-			}
-			thunks.WriteString("#endif\n")
+			fmt.Fprintf(&names, "    {\"%s\", \"%s\", \"%s\"},\n", calls.Symbol(name),
+				strings.ToLower(calls.Symbol(name)), strings.ToUpper(calls.Symbol(name)))
+			writeNameThunks(&thunks, c, name, n)
 			n++
-		}
-		if c.Large() {
-			fmt.Fprintf(&thunks, "#if MT_HAVE_%s_c\nMT_THUNK_PMPI(MPI_%s_c, %d, %d);\n#endif\n", c.Name, c.Name,
-				(n-len(c.Names()))*len(kinds)+1, c.ID)
 		}
 	}
 	fmt.Fprintf(b, "#include \"calls_gen.h\"\n#include \"fortran.h\"\n#include \"thunks.h\"\n\n"+
-		"#if MT_FORTRAN\nvoid *mt_next[%d * MT_KINDS];\n\nconst mt_next_name mt_next_names[] = {\n%s};\n\n"+
-		"MT_THUNK_CODE;\n%s#endif\n", n, &names, &thunks)
+		"#if MT_FORTRAN\nvoid *mt_next[%d * MT_KINDS * MT_SPELLINGS];\nbool mt_next_foreign[%d * MT_KINDS * MT_SPELLINGS];\n\n"+
+		"const mt_next_name mt_next_names[] = {\n%s};\n\nMT_THUNK_CODE;\n%s#endif\n", n, n, &names, &thunks)
 	return nil
+}
+
+// writeNameThunks writes those of the n-th name.
+func writeNameThunks(b *bytes.Buffer, c calls.Call, name string, n int) {
+	pmpi := "MT_THUNK_PMPI"
+	if name == "Pcontrol" {
+		pmpi = "MT_THUNK_PMPI_JUMPED" // it alone has no ierror that a layer would have to set
+	}
+	index := func(kind, spelling int) int { return (n*len(kinds)+kind)*4 + spelling }
+	fmt.Fprintf(b, "\n#if MT_HAVE_%s\n%s(%s, %d, %d);\n", name, pmpi, calls.Symbol(name), index(0, 0), c.ID)
+	for k := 2; k < len(kinds); k++ {
+		if kinds[k] == cPointer && !hasCPointer(c) {
+			continue
+		}
+		for s, symbol := range spellings(calls.Symbol(name), kinds[k]) {
+			fmt.Fprintf(b, "MT_THUNK_FORTRAN(\"%s\", %d, %d);\n", symbol, index(k, s), c.ID)
+		}
+	}
+	b.WriteString("#endif\n")
+	if c.Large() && name == c.Name {
+		fmt.Fprintf(b, "#if MT_HAVE_%s_c\n%s(MPI_%s_c, %d, %d);\n#endif\n", name, pmpi, name, index(1, 0), c.ID)
+	}
 }

@@ -3,6 +3,7 @@
 
 #include "record.h"
 #include "resolve.h"
+#include "stack.h"
 #include "thunks.h"
 
 #include <dlfcn.h>
@@ -10,10 +11,9 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
 
 _Thread_local mt_noted mt_noted_call;
-mt_watch mt_layer;
+mt_watch mt_layer, mt_bindings;
 
 bool mt_fortran_take(unsigned call, uint64_t *site)
 {
@@ -25,51 +25,50 @@ bool mt_fortran_take(unsigned call, uint64_t *site)
     return true;
 }
 
+#if MT_FORTRAN
 void mt_fortran_missed(void)
 {
     mt_noted noted = mt_noted_call;
     mt_noted_call.call = 0;
-    if (!mt_on() || atomic_load_explicit(&mt_slice, memory_order_relaxed) == MT_PAUSED)
+    uint32_t slice = atomic_load_explicit(&mt_slice, memory_order_relaxed);
+    if (!noted.call || mt_next_foreign[noted.call >> 16] || !mt_on() || slice == MT_PAUSED)
         return;
     int saved = errno;
     mt_thread *t = mt_self ? mt_self : mt_enter_slow(noted.site);
     if (t)
         mt_book_untimed(t,
-                        mt_key_of(noted.site, atomic_load_explicit(&mt_slice, memory_order_relaxed),
-                                  (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
+                        mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
                         0);
     mt_lost(&mt_header->untimed_calls, 1);
     errno = saved;
 }
 
-#if MT_FORTRAN
-// The names of a call's functions, in the order in which they are tried; those
-// after the kinds are what the layer calls itself.
-enum { MT_LAYER = MT_KINDS };
-
-static const char *const spellings[MT_KINDS + 1][4] = {
-    [MT_PMPI_C] = {"P%s"},
-    [MT_PMPI_C_LARGE] = {"P%s_c"},
-    [MT_MPIF] = {"%s_", "%s__", "%s", "%s"},
-    [MT_F08] = {"%s_f08_", "%s_f08__", "%s_f08", "%s_F08"},
-    [MT_F08TS] = {"%s_f08ts_", "%s_f08ts__", "%s_f08ts", "%s_F08TS"},
-    [MT_F08_LARGE] = {"%s_f08_large_", "%s_f08_large__", "%s_f08_large", "%s_F08_LARGE"},
-    [MT_F08TS_LARGE] = {"%s_f08ts_large_", "%s_f08ts_large__", "%s_f08ts_large", "%s_F08TS_LARGE"},
-    [MT_CPTR] = {"%s_cptr_", "%s_cptr__", "%s_cptr", "%s_CPTR"},
-    [MT_LAYER] = {"p%s_", "p%s__", "p%s", "P%s"},
-};
-
-static void *find_spelling(const mt_next_name *name, unsigned kind, void *module)
+// The symbol that an index stands for, or the one by which tools know it.
+static void spell(char symbol[static 128], uint32_t index, bool profiling)
 {
-    char symbol[128];
-    for (int i = 0; i < 4 && spellings[kind][i]; i++) {
-        const char *text = kind <= MT_PMPI_C_LARGE ? name->c : i == 3 ? name->upper : name->lower;
-        snprintf(symbol, sizeof symbol, spellings[kind][i], text);
-        void *p = mt_resolve_symbol(symbol, module);
-        if (p)
-            return p;
-    }
-    return NULL;
+    static const char *const suffixes[MT_KINDS] = {
+        [MT_PMPI_C] = "", [MT_PMPI_C_LARGE] = "_c", [MT_MPIF] = "", [MT_F08] = "_f08", [MT_F08TS] = "_f08ts",
+        [MT_F08_LARGE] = "_f08_large", [MT_F08TS_LARGE] = "_f08ts_large", [MT_CPTR] = "_cptr",
+    };
+    static const char *const underscores[MT_SPELLINGS] = {"_", "__", "", ""};
+    unsigned kind = index / MT_SPELLINGS % MT_KINDS, spelling = index % MT_SPELLINGS;
+    const mt_next_name *name = &mt_next_names[index / (MT_SPELLINGS * MT_KINDS)];
+    if (kind <= MT_PMPI_C_LARGE)
+        snprintf(symbol, 128, "P%s%s", name->c, suffixes[kind]);
+    else if (spelling == MT_UPPER)
+        snprintf(symbol, 128, "%s%s%s", profiling ? "P" : "", name->upper, kind == MT_CPTR ? "_CPTR" : "");
+    else
+        snprintf(symbol, 128, "%s%s%s%s", profiling ? "p" : "", name->lower, suffixes[kind], underscores[spelling]);
+}
+
+// Looks in anybody's sight, then where the caller can see. A module that helped
+// is kept: what it gave sight of must not go away.
+static void *look_up(const char *symbol, uint64_t caller)
+{
+    void *p = mt_resolve_symbol(symbol, NULL), *module = p ? NULL : mt_resolve_module(caller);
+    if (module && !(p = mt_resolve_symbol(symbol, module)))
+        dlclose(module);
+    return p;
 }
 
 // The addresses of a file.
@@ -98,52 +97,79 @@ static int measure(struct dl_phdr_info *info, size_t size, void *wanted)
     return 1;
 }
 
-// Calls from a file of bindings are looked at more closely from now on, and so
-// are those from whatever lies between two such files.
-static bool watch(void *binding, extent *e)
+static extent extent_of(void *symbol)
 {
-    *e = (extent){.inside = (uint64_t)(uintptr_t)binding};
-    if (!binding || !dl_iterate_phdr(measure, e))
-        return false;
-    uint64_t start = atomic_load(&mt_watched.start), size = atomic_load(&mt_watched.size), end = start + size;
-    if (size == 0)
-        mt_watch_set(&mt_watched, e->start, e->end - e->start);
-    else if (e->start < start || e->end > end)
-        mt_watch_set(&mt_watched, e->start < start ? e->start : start,
-                     (e->end > end ? e->end : end) - (e->start < start ? e->start : start));
-    return true;
+    extent e = {.inside = (uint64_t)(uintptr_t)symbol};
+    if (symbol)
+        dl_iterate_phdr(measure, &e);
+    return e;
 }
 
-// The layer is the file that has pmpi_init_ (mpi_init_ may be some tool's): of
-// several files of bindings it is the one that calls C, most of the others call
-// it. Those of mpi_f08 that do not are watched too.
-static void open_layer(void *binding, void *module)
+static void widen(const extent *e)
 {
-    const mt_next_name init = {"MPI_Init", "mpi_init", "MPI_INIT"};
-    extent e;
-    if (atomic_load(&mt_layer.size) == 0 && watch(find_spelling(&init, MT_LAYER, module), &e))
-        mt_watch_set(&mt_layer, e.start, e.end - e.start);
-    watch(binding, &e);
+    uint64_t start = atomic_load(&mt_bindings.start), end = start + atomic_load(&mt_bindings.size);
+    if (e->end == 0 || (e->start >= start && e->end <= end))
+        return;
+    start = end && start < e->start ? start : e->start;
+    end = end > e->end ? end : e->end;
+    mt_watch_set(&mt_bindings, start, end - start);
+    if (!mt_stacks_on)
+        mt_watch_set(&mt_watched, start, end - start);
+}
+
+// Calls from a file of bindings are looked at more closely from now on. The
+// layer is the file that has pmpi_init_: of several it is the one that calls C,
+// most of the others call it.
+static void open_bindings(void *binding, uint64_t caller)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *const inits[MT_SPELLINGS] = {"pmpi_init_", "pmpi_init__", "pmpi_init", "PMPI_INIT"};
+    extent bindings = extent_of(binding), layer = {0, 0, 0};
+    for (int i = 0; i < MT_SPELLINGS && !layer.end; i++)
+        layer = extent_of(look_up(inits[i], caller));
+    // Only now: whoever loads a library may hold the dynamic linker's lock, and
+    // call us.
+    pthread_mutex_lock(&lock);
+    if (layer.end && atomic_load(&mt_layer.size) == 0)
+        mt_watch_set(&mt_layer, layer.start, layer.end - layer.start);
+    widen(&layer);
+    widen(&bindings);
+    pthread_mutex_unlock(&lock);
+}
+
+// Stands for a function that nobody has: the program found ours, and did not ask
+// whether there is one behind it.
+static int nothing(void)
+{
+    return 0;
 }
 
 void *mt_next_find(uint32_t index, uint64_t caller)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     int saved = errno;
-    unsigned kind = index % MT_KINDS;
-    bool ours = mt_resolve(caller);
-    pthread_mutex_lock(&lock);
-    void *module = mt_resolve_module(caller);
-    void *p = find_spelling(&mt_next_names[index / MT_KINDS], kind, module);
-    if (p && ours && kind > MT_PMPI_C_LARGE)
-        open_layer(p, module);
-    pthread_mutex_unlock(&lock);
-    if (!p) { // the dynamic linker would not have let the program get here
-        mt_say("%s cannot be found behind ours: the program cannot go on", mt_next_names[index / MT_KINDS].c);
-        _exit(127);
+    char symbol[128], profiling[128];
+    unsigned kind = index / MT_SPELLINGS % MT_KINDS;
+    spell(symbol, index, false);
+    spell(profiling, index, true);
+    void *p = look_up(symbol, caller);
+    // An MPI has each of these names in a form for tools too.
+    bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
+    if (foreign) {
+        mt_next_foreign[index] = true;
+        mt_noted_call.call = 0;
+    } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
+        open_bindings(p, caller);
+    }
+    if (!p) {
+        mt_say("%s is called, and no library has it: nothing is done instead", symbol);
+        p = (void *)(uintptr_t)nothing;
     }
     __atomic_store_n(&mt_next[index], p, __ATOMIC_RELAXED);
     errno = saved;
     return p;
+}
+#else
+void mt_fortran_missed(void)
+{
 }
 #endif

@@ -27,11 +27,17 @@ extern _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-ex
 // sections, and the like).
 extern mt_watch mt_layer;
 
+// All files of bindings, and what lies between them. Only calls from there are
+// ever the call that was noted.
+extern mt_watch mt_bindings;
+
 // True, with the site of the program, if this is the call that was noted.
 bool mt_fortran_take(unsigned call, uint64_t *site);
 
-// The MPI's own functions that the thunks jump to, MT_KINDS for each call.
+// The MPI's own functions that the thunks jump to, and those that are no MPI's:
+// other libraries have functions of such names too, above all in C.
 extern void *mt_next[];
+extern bool mt_next_foreign[];
 
 typedef struct mt_next_name {
     const char *c, *lower, *upper; // MPI_Send, mpi_send, MPI_SEND
@@ -41,8 +47,8 @@ extern const mt_next_name mt_next_names[];
 // Looks up one of mt_next, for the thunks; `caller` is who called them.
 void *mt_next_find(uint32_t index, uint64_t caller);
 
-// A call from Fortran did not reach C before the next one: it is counted, but
-// nobody timed it.
+// A call from Fortran did not reach C before the next one, or before the end: it
+// is counted, but nobody timed it.
 void mt_fortran_missed(void);
 
 #endif

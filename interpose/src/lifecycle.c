@@ -148,7 +148,8 @@ mt_span mt_enter_init(unsigned call, uint64_t site)
 {
     int saved = errno;
     mt_span s = {.site = site, .call = (uint16_t)call};
-    mt_fortran_take(call, &s.site);
+    if (mt_lies_in(&mt_bindings, site))
+        mt_fortran_take(call, &s.site);
     pthread_mutex_lock(&lock);
     if (mt_state_now == MT_COLD)
         set_state(start(site) ? MT_STARTING : MT_OFF);
@@ -258,6 +259,7 @@ static void closing(void)
 
 static void end(void)
 {
+    mt_fortran_missed(); // the last one has no next
     mt_requests_unfinished();
     mt_modules_scan();
     mt_prof_write();

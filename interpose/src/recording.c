@@ -223,9 +223,12 @@ void mt_recording_close(void)
     int fd = reopen();
     if (fd < 0)
         return;
-    // What lies behind the last segment was reserved and never used.
+    // What lies behind the last segment was reserved and never used. A thread
+    // that makes calls between two sessions may be growing the file.
+    pthread_mutex_lock(&grow_lock);
     if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
     if (place.elsewhere)
         mt_place_deliver(&place, fd, mt_header->end);
+    pthread_mutex_unlock(&grow_lock);
     close(fd);
 }

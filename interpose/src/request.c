@@ -258,7 +258,7 @@ static void settle_unseen(const mt_request *e, unsigned direction)
         set_aside(e, MT_DIR_SEND_FREED, e->peer);
 }
 
-static void forget(mt_request *e)
+static void forget(const mt_request *e)
 {
     if (e->kind == MT_PERSISTENT_COLL || e->kind == MT_NEW_COMM)
         free(e->extra);
@@ -276,10 +276,23 @@ static void rest(mt_request *e)
     mt_table_put(&mt_requests, e);
 }
 
+static _Atomic bool cancels; // there was one of a request that was not followed
+
+// While one thread waits for a request, and its entry is out of the table,
+// another may have cancelled it: that made an entry for a send.
+static void drop_cancel(const mt_request *e)
+{
+    mt_request other;
+    if (mt_unlikely(atomic_load_explicit(&cancels, memory_order_relaxed)) &&
+        mt_table_take(&mt_requests, e->key, &other) && other.kind != MT_CANCELLED_SEND)
+        mt_table_put(&mt_requests, &other);
+}
+
 void mt_request_done(mt_request *e, const MPI_Status *status)
 {
     if (mt_on())
         settle(e, status);
+    drop_cancel(e);
     if (e->kind == MT_NEW_COMM) {
         const mt_request_promise *promise = e->extra;
         mt_comm_kept(&promise->origin, promise->later ? *promise->later : promise->made);
@@ -293,6 +306,7 @@ void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool 
 {
     if (mt_on())
         settle_failed(e, error, status);
+    drop_cancel(e);
     if (is_persistent(e) && !gone)
         rest(e);
     else
@@ -302,13 +316,15 @@ void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool 
 void mt_request_cancelled(const mt_span *s, MPI_Request request)
 {
     mt_request e;
-    if (mt_table_take(&mt_requests, MT_KEY(request), &e))
+    if (mt_table_take(&mt_requests, MT_KEY(request), &e)) {
         e.cancelled = true;
-    else if (s->thread && !mt_header->pauses) // a receive posted in a pause is not followed either
+    } else if (s->thread && !mt_header->pauses) { // a receive posted in a pause is not followed either
+        atomic_store(&cancels, true);
         e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
                          .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true};
-    else
+    } else {
         return;
+    }
     mt_table_put(&mt_requests, &e);
 }
 
@@ -330,11 +346,26 @@ static void unfinished_message(const mt_request *e)
     set_aside(e, MT_DIR_UNFINISHED, e->peer);
 }
 
-// Nobody may call MPI any more: no lock.
+static void forget_all(mt_table *table)
+{
+    for (int i = 0; i < MT_SHARDS; i++) {
+        mt_shard *s = &table->shards[i];
+        free(s->entries);
+        s->entries = NULL;
+        s->capacity = s->used = 0;
+    }
+}
+
+// Nobody may call MPI any more: no lock. A session that comes later may be given
+// the same handles: what was left means nothing to it.
 void mt_requests_unfinished(void)
 {
     each_unfinished(&mt_requests, unfinished_request);
     each_unfinished(&mt_messages, unfinished_message);
+    each_unfinished(&mt_requests, forget);
+    forget_all(&mt_requests);
+    forget_all(&mt_messages);
+    atomic_store(&mt_request_count, 0);
 }
 
 static void book_posted(mt_thread *t, const mt_request *e)

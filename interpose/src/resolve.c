@@ -89,26 +89,26 @@ static bool resolve_constants(void *module)
 }
 #endif
 
+// Without a lock, as whoever loads a library may hold the dynamic linker's and
+// call us: two threads may look things up at once, and find the same.
 bool mt_resolve(uint64_t caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool done, matches;
-    int saved = errno;
+    static _Atomic int known; // 1: the MPI that we were built for, -1: another
+    int state = atomic_load_explicit(&known, memory_order_acquire), saved = errno;
+    if (mt_likely(state))
+        return state > 0;
+    void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
+    resolve_functions(module);
+    state = resolve_constants(module) ? 1 : -1;
     pthread_mutex_lock(&lock);
-    if (!done) {
-        void *module = NULL;
-        if (!dlsym(RTLD_NEXT, "PMPI_Init"))
-            module = mt_resolve_module(caller);
-        resolve_functions(module);
-        matches = resolve_constants(module);
-        done = true;
-        if (!matches) {
-            mt_say("this library was built for another MPI than the program uses: nothing is recorded "
-                   "(`mpitrace run` chooses the right one)");
-            mt_step_aside();
-        }
+    if (!atomic_load(&known) && state < 0) {
+        mt_say("this library was built for another MPI than the program uses: nothing is recorded "
+               "(`mpitrace run` chooses the right one)");
+        mt_step_aside();
     }
+    atomic_store_explicit(&known, state, memory_order_release);
     pthread_mutex_unlock(&lock);
     errno = saved;
-    return matches;
+    return state > 0;
 }

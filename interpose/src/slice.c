@@ -208,15 +208,12 @@ void mt_slice_intervals(void)
     pthread_mutex_unlock(&lock);
 }
 
-// A call begins after the end of the interval. A process without a recording
-// (a child, or one that has finalized) has no more of them.
+// A call begins after the end of the interval.
 void mt_enter_interval(mt_span *s)
 {
     int saved = errno;
-    if (!mt_on()) {
-        mt_store(&mt_slice_until, UINT64_MAX);
+    if (!mt_on())
         return;
-    }
     pthread_mutex_lock(&lock);
     if (s->start >= mt_load(&mt_slice_until)) { // no other thread was here first
         uint64_t before = interval.number;

@@ -1,5 +1,6 @@
 #include "thread.h"
 
+#include "fortran.h"
 #include "recording.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ static uint32_t count;
 static void give_back(void *thread)
 {
     mt_thread *t = thread;
+    mt_fortran_missed();
     mt_self = NULL;
     pthread_mutex_lock(&lock);
     t->next = ended;

@@ -4,10 +4,11 @@
 #ifndef MT_THUNKS_H
 #define MT_THUNKS_H
 
-// What the thunks jump to: for each call the MPI's own function of each kind.
-// Filled by mt_next_find.
-enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_CPTR,
-       MT_KINDS };
+// What the thunks jump to: for each name of a call the MPI's own function of
+// each kind, and of each spelling that compilers have for it in Fortran. Filled
+// by mt_next_find.
+enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_CPTR, MT_KINDS };
+enum { MT_ONE_UNDERSCORE, MT_TWO_UNDERSCORES, MT_LOWER, MT_UPPER, MT_SPELLINGS };
 
 #define MT_TEXT(x) #x
 #define MT_STRING(x) MT_TEXT(x)
@@ -15,92 +16,127 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
 #if defined(__x86_64__)
 #define MT_FORTRAN 1
 
+#define MT_THUNK_BEGIN(symbol)                                                                                         \
+    ".pushsection .text\n.balign 16\n.globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"                   \
+    ".cfi_startproc\nendbr64\n"
+#define MT_THUNK_END(symbol) ".cfi_endproc\n.size " symbol ", . - " symbol "\n.popsection\n"
+
+// Jumps to the wrapper if this call was noted.
+#define MT_THUNK_IF_NOTED(name, id)                                                                                    \
+    "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                        \
+    "cmpw $" MT_STRING(id) ", %fs:8(%r11)\n"                                                                           \
+    "je " #name "\n"
+
 // PMPI_x, for the name MPI_x: the wrapper, if the Fortran layer is calling (what
-// it does for itself has to be known too: it frees datatypes), or for the call
-// that was noted.
+// it does for itself has to be known too: it frees datatypes), or another file
+// of bindings for the call that was noted.
 #define MT_THUNK_PMPI(name, index, id)                                                                                 \
-    __asm__(".pushsection .text\n.balign 16\n"                                                                         \
-            ".globl P" #name "\n.type P" #name ", @function\n"                                                 \
-            "P" #name ":\n.cfi_startproc\nendbr64\n"                                                               \
+    __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
             "movq (%rsp), %r11\n"                                                                                      \
             "subq mt_layer(%rip), %r11\n"                                                                              \
             "cmpq mt_layer+8(%rip), %r11\n"                                                                            \
-            "jb " #name "\n"                                                                                       \
-            "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                \
-            "cmpw $" MT_STRING(id) ", %fs:8(%r11)\n"                                                                   \
-            "je " #name "\n"                                                                                       \
-            "movl $" MT_STRING(index) ", %eax\n"                                                                       \
-            "jmp mt_pass_on\n"                                                                                         \
-            ".cfi_endproc\n.size P" #name ", . - P" #name "\n.popsection\n")
+            "jb " #name "\n"                                                                                           \
+            "movq (%rsp), %r11\n"                                                                                      \
+            "subq mt_bindings(%rip), %r11\n"                                                                           \
+            "cmpq mt_bindings+8(%rip), %r11\n"                                                                         \
+            "jae 1f\n"                                                                                                 \
+            MT_THUNK_IF_NOTED(name, id)                                                                                \
+            "1: movl $" MT_STRING(index) ", %r11d\n"                                                                   \
+            "jmp mt_pass_on\n" MT_THUNK_END("P" #name))
+
+// The same for a function that layers jump to: it seems to be called by the
+// program.
+#define MT_THUNK_PMPI_JUMPED(name, index, id)                                                                          \
+    __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
+            MT_THUNK_IF_NOTED(name, id)                                                                                \
+            "movl $" MT_STRING(index) ", %r11d\n"                                                                      \
+            "jmp mt_pass_on\n" MT_THUNK_END("P" #name))
 
 // A Fortran name: notes the call and passes it on.
-#define MT_THUNK_LABEL(symbol) ".globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"
-#define MT_THUNK_BODY(labels, index, id)                                                                               \
-    __asm__(".pushsection .text\n.balign 16\n" labels ".cfi_startproc\nendbr64\n"                                      \
-            "movl $(" MT_STRING(index) " << 16 | " MT_STRING(id) "), %eax\n"                                           \
-            "jmp mt_note\n.cfi_endproc\n.popsection\n")
+#define MT_THUNK_FORTRAN(symbol, index, id)                                                                            \
+    __asm__(MT_THUNK_BEGIN(symbol)                                                                                     \
+            "movl $(" MT_STRING(index) " << 16 | " MT_STRING(id) "), %r11d\n"                                          \
+            "jmp mt_note\n" MT_THUNK_END(symbol))
 
 #define MT_THUNK_CODE                                                                                                  \
     __asm__(".pushsection .text\n.balign 64\n"                                                                         \
             "mt_note:\n.cfi_startproc\n"                                                                               \
-            "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                \
-            "cmpl $0, %fs:8(%r11)\n"                                                                                   \
+            "movq mt_noted_call@gottpoff(%rip), %r10\n"                                                                \
+            "cmpl $0, %fs:8(%r10)\n"                                                                                   \
             "jne 2f\n"                                                                                                 \
-            "1: movl %eax, %fs:8(%r11)\n"                                                                              \
-            "movq (%rsp), %r10\n"                                                                                      \
-            "movq %r10, %fs:(%r11)\n"                                                                                  \
-            "shrl $16, %eax\n"                                                                                         \
+            "1: movl %r11d, %fs:8(%r10)\n"                                                                             \
+            "movq (%rsp), %r11\n"                                                                                      \
+            "movq %r11, %fs:(%r10)\n"                                                                                  \
+            "movzwl %fs:10(%r10), %r11d\n"                                                                             \
             "mt_pass_on:\n"                                                                                            \
-            "leaq mt_next(%rip), %r11\n"                                                                               \
-            "movq (%r11, %rax, 8), %r11\n"                                                                             \
-            "testq %r11, %r11\n"                                                                                       \
+            "leaq mt_next(%rip), %r10\n"                                                                               \
+            "movq (%r10, %r11, 8), %r10\n"                                                                             \
+            "testq %r10, %r10\n"                                                                                       \
             "je 3f\n"                                                                                                  \
-            "jmp *%r11\n"                                                                                              \
-            /* The slow ways: a function is called, with the argument registers kept. */                               \
+            "jmp *%r10\n"                                                                                              \
+            /* The slow ways: a function is called, with all registers kept that may be arguments. */                  \
             "2: " MT_THUNK_SAVE "call mt_fortran_missed\n" MT_THUNK_RESTORE                                            \
-            "movq mt_noted_call@gottpoff(%rip), %r11\n"                                                                \
+            "movq mt_noted_call@gottpoff(%rip), %r10\n"                                                                \
             "jmp 1b\n"                                                                                                 \
-            "3: " MT_THUNK_SAVE "movl %eax, %edi\nmovq 56(%rsp), %rsi\ncall mt_next_find\nmovq %rax, %r11\n"           \
+            "3: " MT_THUNK_SAVE "movl %r11d, %edi\nmovq 200(%rsp), %rsi\ncall mt_next_find\nmovq %rax, %r10\n"         \
             MT_THUNK_RESTORE                                                                                           \
-            "jmp *%r11\n"                                                                                              \
+            "jmp *%r10\n"                                                                                              \
             ".cfi_endproc\n.popsection\n")
 
-// Seven words, which also aligns the stack.
+// 200 bytes, which also aligns the stack.
 #define MT_THUNK_SAVE                                                                                                  \
-    "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %rax\n.cfi_adjust_cfa_offset 56\n"
+    "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %rax\npushq %r11\n"                   \
+    "subq $136, %rsp\n.cfi_adjust_cfa_offset 200\n"                                                                    \
+    "movups %xmm0, (%rsp)\nmovups %xmm1, 16(%rsp)\nmovups %xmm2, 32(%rsp)\nmovups %xmm3, 48(%rsp)\n"                   \
+    "movups %xmm4, 64(%rsp)\nmovups %xmm5, 80(%rsp)\nmovups %xmm6, 96(%rsp)\nmovups %xmm7, 112(%rsp)\n"
 #define MT_THUNK_RESTORE                                                                                               \
-    "popq %rax\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n.cfi_adjust_cfa_offset -56\n"
+    "movups (%rsp), %xmm0\nmovups 16(%rsp), %xmm1\nmovups 32(%rsp), %xmm2\nmovups 48(%rsp), %xmm3\n"                   \
+    "movups 64(%rsp), %xmm4\nmovups 80(%rsp), %xmm5\nmovups 96(%rsp), %xmm6\nmovups 112(%rsp), %xmm7\n"                \
+    "addq $136, %rsp\n"                                                                                                \
+    "popq %r11\npopq %rax\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"                           \
+    ".cfi_adjust_cfa_offset -200\n"
 
 #elif defined(__aarch64__)
 #define MT_FORTRAN 1
 
-#define MT_THUNK_PMPI(name, index, id)                                                                                 \
-    __asm__(".pushsection .text\n.balign 16\n"                                                                         \
-            ".globl P" #name "\n.type P" #name ", %function\n"                                                 \
-            "P" #name ":\n.cfi_startproc\nhint #34\n"                                                              \
-            "adrp x16, mt_layer\nadd x16, x16, :lo12:mt_layer\n"                                                       \
-            "ldp x16, x17, [x16]\n"                                                                                    \
-            "sub x16, x30, x16\n"                                                                                      \
-            "cmp x16, x17\n"                                                                                           \
-            "b.lo 1f\n"                                                                                                \
-            "mrs x17, tpidr_el0\n"                                                                                     \
-            "adrp x16, :gottprel:mt_noted_call\n"                                                                      \
-            "ldr x16, [x16, #:gottprel_lo12:mt_noted_call]\n"                                                          \
-            "add x17, x17, x16\n"                                                                                      \
-            "ldrh w17, [x17, #8]\n"                                                                                    \
-            "cmp w17, #" MT_STRING(id) "\n"                                                                            \
-            "b.ne 2f\n"                                                                                                \
-            "1: b " #name "\n"                                                                                     \
-            "2: mov w16, #" MT_STRING(index) "\n"                                                                      \
-            "b mt_pass_on\n"                                                                                           \
-            ".cfi_endproc\n.size P" #name ", . - P" #name "\n.popsection\n")
+#define MT_THUNK_BEGIN(symbol)                                                                                         \
+    ".pushsection .text\n.balign 16\n.globl " symbol "\n.type " symbol ", %function\n" symbol ":\n"                   \
+    ".cfi_startproc\nhint #34\n"
+#define MT_THUNK_END(symbol) ".cfi_endproc\n.size " symbol ", . - " symbol "\n.popsection\n"
 
-#define MT_THUNK_LABEL(symbol) ".globl " symbol "\n.type " symbol ", %function\n" symbol ":\n"
-#define MT_THUNK_BODY(labels, index, id)                                                                               \
-    __asm__(".pushsection .text\n.balign 16\n" labels ".cfi_startproc\nhint #34\n"                                     \
+#define MT_THUNK_IF_NOTED(name, id)                                                                                    \
+    "mrs x17, tpidr_el0\n"                                                                                             \
+    "adrp x16, :gottprel:mt_noted_call\n"                                                                              \
+    "ldr x16, [x16, #:gottprel_lo12:mt_noted_call]\n"                                                                  \
+    "add x17, x17, x16\n"                                                                                              \
+    "ldrh w17, [x17, #8]\n"                                                                                            \
+    "cmp w17, #" MT_STRING(id) "\n"                                                                                    \
+    "b.ne 2f\n"                                                                                                        \
+    "1: b " #name "\n"
+
+// Whether the caller is in a range.
+#define MT_THUNK_IN(range)                                                                                             \
+    "adrp x16, " range "\nadd x16, x16, :lo12:" range "\nldp x16, x17, [x16]\nsub x16, x30, x16\ncmp x16, x17\n"
+
+#define MT_THUNK_PMPI(name, index, id)                                                                                 \
+    __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
+            MT_THUNK_IN("mt_layer") "b.lo 1f\n"                                                                        \
+            MT_THUNK_IN("mt_bindings") "b.hs 2f\n"                                                                     \
+            MT_THUNK_IF_NOTED(name, id)                                                                                \
+            "2: mov w16, #" MT_STRING(index) "\n"                                                                      \
+            "b mt_pass_on\n" MT_THUNK_END("P" #name))
+
+#define MT_THUNK_PMPI_JUMPED(name, index, id)                                                                          \
+    __asm__(MT_THUNK_BEGIN("P" #name)                                                                                  \
+            MT_THUNK_IF_NOTED(name, id)                                                                                \
+            "2: mov w16, #" MT_STRING(index) "\n"                                                                      \
+            "b mt_pass_on\n" MT_THUNK_END("P" #name))
+
+#define MT_THUNK_FORTRAN(symbol, index, id)                                                                            \
+    __asm__(MT_THUNK_BEGIN(symbol)                                                                                     \
             "mov w16, #" MT_STRING(id) "\n"                                                                            \
             "movk w16, #" MT_STRING(index) ", lsl #16\n"                                                               \
-            "b mt_note\n.cfi_endproc\n.popsection\n")
+            "b mt_note\n" MT_THUNK_END(symbol))
 
 #define MT_THUNK_CODE                                                                                                  \
     __asm__(".pushsection .text\n.balign 64\n"                                                                         \
@@ -125,20 +161,18 @@ enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F
             "br x17\n"                                                                                                 \
             ".cfi_endproc\n.popsection\n")
 
+// Ten words, and eight vector registers.
 #define MT_THUNK_SAVE                                                                                                  \
-    "stp x0, x1, [sp, #-96]!\n.cfi_adjust_cfa_offset 96\nstp x2, x3, [sp, #16]\nstp x4, x5, [sp, #32]\n"              \
-    "stp x6, x7, [sp, #48]\nstp x8, x16, [sp, #64]\nstr x30, [sp, #80]\n.cfi_rel_offset x30, 80\n"
+    "stp x0, x1, [sp, #-224]!\n.cfi_adjust_cfa_offset 224\nstp x2, x3, [sp, #16]\nstp x4, x5, [sp, #32]\n"             \
+    "stp x6, x7, [sp, #48]\nstp x8, x16, [sp, #64]\nstr x30, [sp, #80]\n.cfi_rel_offset x30, 80\n"                     \
+    "stp q0, q1, [sp, #96]\nstp q2, q3, [sp, #128]\nstp q4, q5, [sp, #160]\nstp q6, q7, [sp, #192]\n"
 #define MT_THUNK_RESTORE                                                                                               \
+    "ldp q0, q1, [sp, #96]\nldp q2, q3, [sp, #128]\nldp q4, q5, [sp, #160]\nldp q6, q7, [sp, #192]\n"                 \
     "ldp x2, x3, [sp, #16]\nldp x4, x5, [sp, #32]\nldp x6, x7, [sp, #48]\nldp x8, x16, [sp, #64]\n"                  \
-    "ldr x30, [sp, #80]\nldp x0, x1, [sp], #96\n.cfi_adjust_cfa_offset -96\n.cfi_restore x30\n"
+    "ldr x30, [sp, #80]\nldp x0, x1, [sp], #224\n.cfi_adjust_cfa_offset -224\n.cfi_restore x30\n"
 
 #else
 #define MT_FORTRAN 0
 #endif
-
-// The four ways in which compilers spell an external name.
-#define MT_THUNK_FORTRAN(lower, UPPER, index, id)                                                                      \
-    MT_THUNK_BODY(MT_THUNK_LABEL(lower "_") MT_THUNK_LABEL(lower "__") MT_THUNK_LABEL(lower) MT_THUNK_LABEL(UPPER),    \
-                  index, id)
 
 #endif

@@ -4,7 +4,8 @@
 #include "thunks.h"
 
 #if MT_FORTRAN
-void *mt_next[408 * MT_KINDS];
+void *mt_next[408 * MT_KINDS * MT_SPELLINGS];
+bool mt_next_foreign[408 * MT_KINDS * MT_SPELLINGS];
 
 const mt_next_name mt_next_names[] = {
     {"MPI_Init", "mpi_init", "MPI_INIT"},
@@ -421,4127 +422,5363 @@ MT_THUNK_CODE;
 
 #if MT_HAVE_Init
 MT_THUNK_PMPI(MPI_Init, 0, 1);
-MT_THUNK_FORTRAN("mpi_init", "MPI_INIT", 2, 1);
-MT_THUNK_FORTRAN("mpi_init_f08", "MPI_INIT_F08", 3, 1);
-MT_THUNK_FORTRAN("mpi_init_f08ts", "MPI_INIT_F08TS", 4, 1);
-MT_THUNK_FORTRAN("mpi_init_f08_large", "MPI_INIT_F08_LARGE", 5, 1);
-MT_THUNK_FORTRAN("mpi_init_f08ts_large", "MPI_INIT_F08TS_LARGE", 6, 1);
+MT_THUNK_FORTRAN("mpi_init_", 8, 1);
+MT_THUNK_FORTRAN("mpi_init__", 9, 1);
+MT_THUNK_FORTRAN("mpi_init", 10, 1);
+MT_THUNK_FORTRAN("MPI_INIT", 11, 1);
+MT_THUNK_FORTRAN("mpi_init_f08_", 12, 1);
+MT_THUNK_FORTRAN("mpi_init_f08ts_", 16, 1);
+MT_THUNK_FORTRAN("mpi_init_f08_large_", 20, 1);
+MT_THUNK_FORTRAN("mpi_init_f08ts_large_", 24, 1);
 #endif
 
 #if MT_HAVE_Init_thread
-MT_THUNK_PMPI(MPI_Init_thread, 8, 2);
-MT_THUNK_FORTRAN("mpi_init_thread", "MPI_INIT_THREAD", 10, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08", "MPI_INIT_THREAD_F08", 11, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08ts", "MPI_INIT_THREAD_F08TS", 12, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08_large", "MPI_INIT_THREAD_F08_LARGE", 13, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large", "MPI_INIT_THREAD_F08TS_LARGE", 14, 2);
+MT_THUNK_PMPI(MPI_Init_thread, 32, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_", 40, 2);
+MT_THUNK_FORTRAN("mpi_init_thread__", 41, 2);
+MT_THUNK_FORTRAN("mpi_init_thread", 42, 2);
+MT_THUNK_FORTRAN("MPI_INIT_THREAD", 43, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08_", 44, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08ts_", 48, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08_large_", 52, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large_", 56, 2);
 #endif
 
 #if MT_HAVE_Finalize
-MT_THUNK_PMPI(MPI_Finalize, 16, 3);
-MT_THUNK_FORTRAN("mpi_finalize", "MPI_FINALIZE", 18, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08", "MPI_FINALIZE_F08", 19, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08ts", "MPI_FINALIZE_F08TS", 20, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08_large", "MPI_FINALIZE_F08_LARGE", 21, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08ts_large", "MPI_FINALIZE_F08TS_LARGE", 22, 3);
+MT_THUNK_PMPI(MPI_Finalize, 64, 3);
+MT_THUNK_FORTRAN("mpi_finalize_", 72, 3);
+MT_THUNK_FORTRAN("mpi_finalize__", 73, 3);
+MT_THUNK_FORTRAN("mpi_finalize", 74, 3);
+MT_THUNK_FORTRAN("MPI_FINALIZE", 75, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08_", 76, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08ts_", 80, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08_large_", 84, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08ts_large_", 88, 3);
 #endif
 
 #if MT_HAVE_Pcontrol
-MT_THUNK_PMPI(MPI_Pcontrol, 24, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol", "MPI_PCONTROL", 26, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08", "MPI_PCONTROL_F08", 27, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08ts", "MPI_PCONTROL_F08TS", 28, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08_large", "MPI_PCONTROL_F08_LARGE", 29, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large", "MPI_PCONTROL_F08TS_LARGE", 30, 4);
+MT_THUNK_PMPI_JUMPED(MPI_Pcontrol, 96, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_", 104, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol__", 105, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol", 106, 4);
+MT_THUNK_FORTRAN("MPI_PCONTROL", 107, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08_", 108, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_", 112, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08_large_", 116, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large_", 120, 4);
 #endif
 
 #if MT_HAVE_Send
-MT_THUNK_PMPI(MPI_Send, 32, 10);
-MT_THUNK_FORTRAN("mpi_send", "MPI_SEND", 34, 10);
-MT_THUNK_FORTRAN("mpi_send_f08", "MPI_SEND_F08", 35, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts", "MPI_SEND_F08TS", 36, 10);
-MT_THUNK_FORTRAN("mpi_send_f08_large", "MPI_SEND_F08_LARGE", 37, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts_large", "MPI_SEND_F08TS_LARGE", 38, 10);
+MT_THUNK_PMPI(MPI_Send, 128, 10);
+MT_THUNK_FORTRAN("mpi_send_", 136, 10);
+MT_THUNK_FORTRAN("mpi_send__", 137, 10);
+MT_THUNK_FORTRAN("mpi_send", 138, 10);
+MT_THUNK_FORTRAN("MPI_SEND", 139, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_", 140, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_", 144, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_large_", 148, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_large_", 152, 10);
 #endif
 #if MT_HAVE_Send_c
-MT_THUNK_PMPI(MPI_Send_c, 33, 10);
+MT_THUNK_PMPI(MPI_Send_c, 132, 10);
 #endif
 
 #if MT_HAVE_Bsend
-MT_THUNK_PMPI(MPI_Bsend, 40, 11);
-MT_THUNK_FORTRAN("mpi_bsend", "MPI_BSEND", 42, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08", "MPI_BSEND_F08", 43, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts", "MPI_BSEND_F08TS", 44, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08_large", "MPI_BSEND_F08_LARGE", 45, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts_large", "MPI_BSEND_F08TS_LARGE", 46, 11);
+MT_THUNK_PMPI(MPI_Bsend, 160, 11);
+MT_THUNK_FORTRAN("mpi_bsend_", 168, 11);
+MT_THUNK_FORTRAN("mpi_bsend__", 169, 11);
+MT_THUNK_FORTRAN("mpi_bsend", 170, 11);
+MT_THUNK_FORTRAN("MPI_BSEND", 171, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_", 172, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_", 176, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_large_", 180, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_large_", 184, 11);
 #endif
 #if MT_HAVE_Bsend_c
-MT_THUNK_PMPI(MPI_Bsend_c, 41, 11);
+MT_THUNK_PMPI(MPI_Bsend_c, 164, 11);
 #endif
 
 #if MT_HAVE_Ssend
-MT_THUNK_PMPI(MPI_Ssend, 48, 12);
-MT_THUNK_FORTRAN("mpi_ssend", "MPI_SSEND", 50, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08", "MPI_SSEND_F08", 51, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts", "MPI_SSEND_F08TS", 52, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08_large", "MPI_SSEND_F08_LARGE", 53, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts_large", "MPI_SSEND_F08TS_LARGE", 54, 12);
+MT_THUNK_PMPI(MPI_Ssend, 192, 12);
+MT_THUNK_FORTRAN("mpi_ssend_", 200, 12);
+MT_THUNK_FORTRAN("mpi_ssend__", 201, 12);
+MT_THUNK_FORTRAN("mpi_ssend", 202, 12);
+MT_THUNK_FORTRAN("MPI_SSEND", 203, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_", 204, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_", 208, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_large_", 212, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_large_", 216, 12);
 #endif
 #if MT_HAVE_Ssend_c
-MT_THUNK_PMPI(MPI_Ssend_c, 49, 12);
+MT_THUNK_PMPI(MPI_Ssend_c, 196, 12);
 #endif
 
 #if MT_HAVE_Rsend
-MT_THUNK_PMPI(MPI_Rsend, 56, 13);
-MT_THUNK_FORTRAN("mpi_rsend", "MPI_RSEND", 58, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08", "MPI_RSEND_F08", 59, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts", "MPI_RSEND_F08TS", 60, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08_large", "MPI_RSEND_F08_LARGE", 61, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts_large", "MPI_RSEND_F08TS_LARGE", 62, 13);
+MT_THUNK_PMPI(MPI_Rsend, 224, 13);
+MT_THUNK_FORTRAN("mpi_rsend_", 232, 13);
+MT_THUNK_FORTRAN("mpi_rsend__", 233, 13);
+MT_THUNK_FORTRAN("mpi_rsend", 234, 13);
+MT_THUNK_FORTRAN("MPI_RSEND", 235, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_", 236, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_", 240, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_large_", 244, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_large_", 248, 13);
 #endif
 #if MT_HAVE_Rsend_c
-MT_THUNK_PMPI(MPI_Rsend_c, 57, 13);
+MT_THUNK_PMPI(MPI_Rsend_c, 228, 13);
 #endif
 
 #if MT_HAVE_Recv
-MT_THUNK_PMPI(MPI_Recv, 64, 14);
-MT_THUNK_FORTRAN("mpi_recv", "MPI_RECV", 66, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08", "MPI_RECV_F08", 67, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts", "MPI_RECV_F08TS", 68, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08_large", "MPI_RECV_F08_LARGE", 69, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts_large", "MPI_RECV_F08TS_LARGE", 70, 14);
+MT_THUNK_PMPI(MPI_Recv, 256, 14);
+MT_THUNK_FORTRAN("mpi_recv_", 264, 14);
+MT_THUNK_FORTRAN("mpi_recv__", 265, 14);
+MT_THUNK_FORTRAN("mpi_recv", 266, 14);
+MT_THUNK_FORTRAN("MPI_RECV", 267, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_", 268, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_", 272, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_large_", 276, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_large_", 280, 14);
 #endif
 #if MT_HAVE_Recv_c
-MT_THUNK_PMPI(MPI_Recv_c, 65, 14);
+MT_THUNK_PMPI(MPI_Recv_c, 260, 14);
 #endif
 
 #if MT_HAVE_Sendrecv
-MT_THUNK_PMPI(MPI_Sendrecv, 72, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv", "MPI_SENDRECV", 74, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08", "MPI_SENDRECV_F08", 75, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts", "MPI_SENDRECV_F08TS", 76, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08_large", "MPI_SENDRECV_F08_LARGE", 77, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large", "MPI_SENDRECV_F08TS_LARGE", 78, 15);
+MT_THUNK_PMPI(MPI_Sendrecv, 288, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_", 296, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv__", 297, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv", 298, 15);
+MT_THUNK_FORTRAN("MPI_SENDRECV", 299, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_", 300, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_", 304, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_large_", 308, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large_", 312, 15);
 #endif
 #if MT_HAVE_Sendrecv_c
-MT_THUNK_PMPI(MPI_Sendrecv_c, 73, 15);
+MT_THUNK_PMPI(MPI_Sendrecv_c, 292, 15);
 #endif
 
 #if MT_HAVE_Sendrecv_replace
-MT_THUNK_PMPI(MPI_Sendrecv_replace, 80, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace", "MPI_SENDRECV_REPLACE", 82, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08", "MPI_SENDRECV_REPLACE_F08", 83, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts", "MPI_SENDRECV_REPLACE_F08TS", 84, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large", "MPI_SENDRECV_REPLACE_F08_LARGE", 85, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large", "MPI_SENDRECV_REPLACE_F08TS_LARGE", 86, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace, 320, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_", 328, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace__", 329, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace", 330, 16);
+MT_THUNK_FORTRAN("MPI_SENDRECV_REPLACE", 331, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_", 332, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_", 336, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large_", 340, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large_", 344, 16);
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 81, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 324, 16);
 #endif
 
 #if MT_HAVE_Isend
-MT_THUNK_PMPI(MPI_Isend, 88, 20);
-MT_THUNK_FORTRAN("mpi_isend", "MPI_ISEND", 90, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08", "MPI_ISEND_F08", 91, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts", "MPI_ISEND_F08TS", 92, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08_large", "MPI_ISEND_F08_LARGE", 93, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts_large", "MPI_ISEND_F08TS_LARGE", 94, 20);
+MT_THUNK_PMPI(MPI_Isend, 352, 20);
+MT_THUNK_FORTRAN("mpi_isend_", 360, 20);
+MT_THUNK_FORTRAN("mpi_isend__", 361, 20);
+MT_THUNK_FORTRAN("mpi_isend", 362, 20);
+MT_THUNK_FORTRAN("MPI_ISEND", 363, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_", 364, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_", 368, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_large_", 372, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_large_", 376, 20);
 #endif
 #if MT_HAVE_Isend_c
-MT_THUNK_PMPI(MPI_Isend_c, 89, 20);
+MT_THUNK_PMPI(MPI_Isend_c, 356, 20);
 #endif
 
 #if MT_HAVE_Ibsend
-MT_THUNK_PMPI(MPI_Ibsend, 96, 21);
-MT_THUNK_FORTRAN("mpi_ibsend", "MPI_IBSEND", 98, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08", "MPI_IBSEND_F08", 99, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts", "MPI_IBSEND_F08TS", 100, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08_large", "MPI_IBSEND_F08_LARGE", 101, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large", "MPI_IBSEND_F08TS_LARGE", 102, 21);
+MT_THUNK_PMPI(MPI_Ibsend, 384, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_", 392, 21);
+MT_THUNK_FORTRAN("mpi_ibsend__", 393, 21);
+MT_THUNK_FORTRAN("mpi_ibsend", 394, 21);
+MT_THUNK_FORTRAN("MPI_IBSEND", 395, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_", 396, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_", 400, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_large_", 404, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large_", 408, 21);
 #endif
 #if MT_HAVE_Ibsend_c
-MT_THUNK_PMPI(MPI_Ibsend_c, 97, 21);
+MT_THUNK_PMPI(MPI_Ibsend_c, 388, 21);
 #endif
 
 #if MT_HAVE_Issend
-MT_THUNK_PMPI(MPI_Issend, 104, 22);
-MT_THUNK_FORTRAN("mpi_issend", "MPI_ISSEND", 106, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08", "MPI_ISSEND_F08", 107, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts", "MPI_ISSEND_F08TS", 108, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08_large", "MPI_ISSEND_F08_LARGE", 109, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts_large", "MPI_ISSEND_F08TS_LARGE", 110, 22);
+MT_THUNK_PMPI(MPI_Issend, 416, 22);
+MT_THUNK_FORTRAN("mpi_issend_", 424, 22);
+MT_THUNK_FORTRAN("mpi_issend__", 425, 22);
+MT_THUNK_FORTRAN("mpi_issend", 426, 22);
+MT_THUNK_FORTRAN("MPI_ISSEND", 427, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_", 428, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_", 432, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_large_", 436, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_large_", 440, 22);
 #endif
 #if MT_HAVE_Issend_c
-MT_THUNK_PMPI(MPI_Issend_c, 105, 22);
+MT_THUNK_PMPI(MPI_Issend_c, 420, 22);
 #endif
 
 #if MT_HAVE_Irsend
-MT_THUNK_PMPI(MPI_Irsend, 112, 23);
-MT_THUNK_FORTRAN("mpi_irsend", "MPI_IRSEND", 114, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08", "MPI_IRSEND_F08", 115, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts", "MPI_IRSEND_F08TS", 116, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08_large", "MPI_IRSEND_F08_LARGE", 117, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts_large", "MPI_IRSEND_F08TS_LARGE", 118, 23);
+MT_THUNK_PMPI(MPI_Irsend, 448, 23);
+MT_THUNK_FORTRAN("mpi_irsend_", 456, 23);
+MT_THUNK_FORTRAN("mpi_irsend__", 457, 23);
+MT_THUNK_FORTRAN("mpi_irsend", 458, 23);
+MT_THUNK_FORTRAN("MPI_IRSEND", 459, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_", 460, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_", 464, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_large_", 468, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_large_", 472, 23);
 #endif
 #if MT_HAVE_Irsend_c
-MT_THUNK_PMPI(MPI_Irsend_c, 113, 23);
+MT_THUNK_PMPI(MPI_Irsend_c, 452, 23);
 #endif
 
 #if MT_HAVE_Irecv
-MT_THUNK_PMPI(MPI_Irecv, 120, 24);
-MT_THUNK_FORTRAN("mpi_irecv", "MPI_IRECV", 122, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08", "MPI_IRECV_F08", 123, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts", "MPI_IRECV_F08TS", 124, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08_large", "MPI_IRECV_F08_LARGE", 125, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts_large", "MPI_IRECV_F08TS_LARGE", 126, 24);
+MT_THUNK_PMPI(MPI_Irecv, 480, 24);
+MT_THUNK_FORTRAN("mpi_irecv_", 488, 24);
+MT_THUNK_FORTRAN("mpi_irecv__", 489, 24);
+MT_THUNK_FORTRAN("mpi_irecv", 490, 24);
+MT_THUNK_FORTRAN("MPI_IRECV", 491, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_", 492, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_", 496, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_large_", 500, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_large_", 504, 24);
 #endif
 #if MT_HAVE_Irecv_c
-MT_THUNK_PMPI(MPI_Irecv_c, 121, 24);
+MT_THUNK_PMPI(MPI_Irecv_c, 484, 24);
 #endif
 
 #if MT_HAVE_Isendrecv
-MT_THUNK_PMPI(MPI_Isendrecv, 128, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv", "MPI_ISENDRECV", 130, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08", "MPI_ISENDRECV_F08", 131, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts", "MPI_ISENDRECV_F08TS", 132, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08_large", "MPI_ISENDRECV_F08_LARGE", 133, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large", "MPI_ISENDRECV_F08TS_LARGE", 134, 25);
+MT_THUNK_PMPI(MPI_Isendrecv, 512, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_", 520, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv__", 521, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv", 522, 25);
+MT_THUNK_FORTRAN("MPI_ISENDRECV", 523, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_", 524, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_", 528, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_large_", 532, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large_", 536, 25);
 #endif
 #if MT_HAVE_Isendrecv_c
-MT_THUNK_PMPI(MPI_Isendrecv_c, 129, 25);
+MT_THUNK_PMPI(MPI_Isendrecv_c, 516, 25);
 #endif
 
 #if MT_HAVE_Isendrecv_replace
-MT_THUNK_PMPI(MPI_Isendrecv_replace, 136, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace", "MPI_ISENDRECV_REPLACE", 138, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08", "MPI_ISENDRECV_REPLACE_F08", 139, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts", "MPI_ISENDRECV_REPLACE_F08TS", 140, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large", "MPI_ISENDRECV_REPLACE_F08_LARGE", 141, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large", "MPI_ISENDRECV_REPLACE_F08TS_LARGE", 142, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace, 544, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_", 552, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace__", 553, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace", 554, 26);
+MT_THUNK_FORTRAN("MPI_ISENDRECV_REPLACE", 555, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_", 556, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_", 560, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large_", 564, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large_", 568, 26);
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 137, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 548, 26);
 #endif
 
 #if MT_HAVE_Send_init
-MT_THUNK_PMPI(MPI_Send_init, 144, 30);
-MT_THUNK_FORTRAN("mpi_send_init", "MPI_SEND_INIT", 146, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08", "MPI_SEND_INIT_F08", 147, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts", "MPI_SEND_INIT_F08TS", 148, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08_large", "MPI_SEND_INIT_F08_LARGE", 149, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts_large", "MPI_SEND_INIT_F08TS_LARGE", 150, 30);
+MT_THUNK_PMPI(MPI_Send_init, 576, 30);
+MT_THUNK_FORTRAN("mpi_send_init_", 584, 30);
+MT_THUNK_FORTRAN("mpi_send_init__", 585, 30);
+MT_THUNK_FORTRAN("mpi_send_init", 586, 30);
+MT_THUNK_FORTRAN("MPI_SEND_INIT", 587, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_", 588, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_", 592, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_large_", 596, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_large_", 600, 30);
 #endif
 #if MT_HAVE_Send_init_c
-MT_THUNK_PMPI(MPI_Send_init_c, 145, 30);
+MT_THUNK_PMPI(MPI_Send_init_c, 580, 30);
 #endif
 
 #if MT_HAVE_Bsend_init
-MT_THUNK_PMPI(MPI_Bsend_init, 152, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init", "MPI_BSEND_INIT", 154, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08", "MPI_BSEND_INIT_F08", 155, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts", "MPI_BSEND_INIT_F08TS", 156, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08_large", "MPI_BSEND_INIT_F08_LARGE", 157, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large", "MPI_BSEND_INIT_F08TS_LARGE", 158, 31);
+MT_THUNK_PMPI(MPI_Bsend_init, 608, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_", 616, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init__", 617, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init", 618, 31);
+MT_THUNK_FORTRAN("MPI_BSEND_INIT", 619, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_", 620, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_", 624, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_large_", 628, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large_", 632, 31);
 #endif
 #if MT_HAVE_Bsend_init_c
-MT_THUNK_PMPI(MPI_Bsend_init_c, 153, 31);
+MT_THUNK_PMPI(MPI_Bsend_init_c, 612, 31);
 #endif
 
 #if MT_HAVE_Ssend_init
-MT_THUNK_PMPI(MPI_Ssend_init, 160, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init", "MPI_SSEND_INIT", 162, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08", "MPI_SSEND_INIT_F08", 163, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts", "MPI_SSEND_INIT_F08TS", 164, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08_large", "MPI_SSEND_INIT_F08_LARGE", 165, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large", "MPI_SSEND_INIT_F08TS_LARGE", 166, 32);
+MT_THUNK_PMPI(MPI_Ssend_init, 640, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_", 648, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init__", 649, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init", 650, 32);
+MT_THUNK_FORTRAN("MPI_SSEND_INIT", 651, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_", 652, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_", 656, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_large_", 660, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large_", 664, 32);
 #endif
 #if MT_HAVE_Ssend_init_c
-MT_THUNK_PMPI(MPI_Ssend_init_c, 161, 32);
+MT_THUNK_PMPI(MPI_Ssend_init_c, 644, 32);
 #endif
 
 #if MT_HAVE_Rsend_init
-MT_THUNK_PMPI(MPI_Rsend_init, 168, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init", "MPI_RSEND_INIT", 170, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08", "MPI_RSEND_INIT_F08", 171, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts", "MPI_RSEND_INIT_F08TS", 172, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08_large", "MPI_RSEND_INIT_F08_LARGE", 173, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large", "MPI_RSEND_INIT_F08TS_LARGE", 174, 33);
+MT_THUNK_PMPI(MPI_Rsend_init, 672, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_", 680, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init__", 681, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init", 682, 33);
+MT_THUNK_FORTRAN("MPI_RSEND_INIT", 683, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_", 684, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_", 688, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_large_", 692, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large_", 696, 33);
 #endif
 #if MT_HAVE_Rsend_init_c
-MT_THUNK_PMPI(MPI_Rsend_init_c, 169, 33);
+MT_THUNK_PMPI(MPI_Rsend_init_c, 676, 33);
 #endif
 
 #if MT_HAVE_Recv_init
-MT_THUNK_PMPI(MPI_Recv_init, 176, 34);
-MT_THUNK_FORTRAN("mpi_recv_init", "MPI_RECV_INIT", 178, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08", "MPI_RECV_INIT_F08", 179, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts", "MPI_RECV_INIT_F08TS", 180, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08_large", "MPI_RECV_INIT_F08_LARGE", 181, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large", "MPI_RECV_INIT_F08TS_LARGE", 182, 34);
+MT_THUNK_PMPI(MPI_Recv_init, 704, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_", 712, 34);
+MT_THUNK_FORTRAN("mpi_recv_init__", 713, 34);
+MT_THUNK_FORTRAN("mpi_recv_init", 714, 34);
+MT_THUNK_FORTRAN("MPI_RECV_INIT", 715, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_", 716, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_", 720, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_large_", 724, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large_", 728, 34);
 #endif
 #if MT_HAVE_Recv_init_c
-MT_THUNK_PMPI(MPI_Recv_init_c, 177, 34);
+MT_THUNK_PMPI(MPI_Recv_init_c, 708, 34);
 #endif
 
 #if MT_HAVE_Start
-MT_THUNK_PMPI(MPI_Start, 184, 35);
-MT_THUNK_FORTRAN("mpi_start", "MPI_START", 186, 35);
-MT_THUNK_FORTRAN("mpi_start_f08", "MPI_START_F08", 187, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts", "MPI_START_F08TS", 188, 35);
-MT_THUNK_FORTRAN("mpi_start_f08_large", "MPI_START_F08_LARGE", 189, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts_large", "MPI_START_F08TS_LARGE", 190, 35);
+MT_THUNK_PMPI(MPI_Start, 736, 35);
+MT_THUNK_FORTRAN("mpi_start_", 744, 35);
+MT_THUNK_FORTRAN("mpi_start__", 745, 35);
+MT_THUNK_FORTRAN("mpi_start", 746, 35);
+MT_THUNK_FORTRAN("MPI_START", 747, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_", 748, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_", 752, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_large_", 756, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_large_", 760, 35);
 #endif
 
 #if MT_HAVE_Startall
-MT_THUNK_PMPI(MPI_Startall, 192, 36);
-MT_THUNK_FORTRAN("mpi_startall", "MPI_STARTALL", 194, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08", "MPI_STARTALL_F08", 195, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts", "MPI_STARTALL_F08TS", 196, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08_large", "MPI_STARTALL_F08_LARGE", 197, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts_large", "MPI_STARTALL_F08TS_LARGE", 198, 36);
+MT_THUNK_PMPI(MPI_Startall, 768, 36);
+MT_THUNK_FORTRAN("mpi_startall_", 776, 36);
+MT_THUNK_FORTRAN("mpi_startall__", 777, 36);
+MT_THUNK_FORTRAN("mpi_startall", 778, 36);
+MT_THUNK_FORTRAN("MPI_STARTALL", 779, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_", 780, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_", 784, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_large_", 788, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_large_", 792, 36);
 #endif
 
 #if MT_HAVE_Probe
-MT_THUNK_PMPI(MPI_Probe, 200, 40);
-MT_THUNK_FORTRAN("mpi_probe", "MPI_PROBE", 202, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08", "MPI_PROBE_F08", 203, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts", "MPI_PROBE_F08TS", 204, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08_large", "MPI_PROBE_F08_LARGE", 205, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts_large", "MPI_PROBE_F08TS_LARGE", 206, 40);
+MT_THUNK_PMPI(MPI_Probe, 800, 40);
+MT_THUNK_FORTRAN("mpi_probe_", 808, 40);
+MT_THUNK_FORTRAN("mpi_probe__", 809, 40);
+MT_THUNK_FORTRAN("mpi_probe", 810, 40);
+MT_THUNK_FORTRAN("MPI_PROBE", 811, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_", 812, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_", 816, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_large_", 820, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_large_", 824, 40);
 #endif
 
 #if MT_HAVE_Iprobe
-MT_THUNK_PMPI(MPI_Iprobe, 208, 41);
-MT_THUNK_FORTRAN("mpi_iprobe", "MPI_IPROBE", 210, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08", "MPI_IPROBE_F08", 211, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts", "MPI_IPROBE_F08TS", 212, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08_large", "MPI_IPROBE_F08_LARGE", 213, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large", "MPI_IPROBE_F08TS_LARGE", 214, 41);
+MT_THUNK_PMPI(MPI_Iprobe, 832, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_", 840, 41);
+MT_THUNK_FORTRAN("mpi_iprobe__", 841, 41);
+MT_THUNK_FORTRAN("mpi_iprobe", 842, 41);
+MT_THUNK_FORTRAN("MPI_IPROBE", 843, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_", 844, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_", 848, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_large_", 852, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large_", 856, 41);
 #endif
 
 #if MT_HAVE_Mprobe
-MT_THUNK_PMPI(MPI_Mprobe, 216, 42);
-MT_THUNK_FORTRAN("mpi_mprobe", "MPI_MPROBE", 218, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08", "MPI_MPROBE_F08", 219, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts", "MPI_MPROBE_F08TS", 220, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08_large", "MPI_MPROBE_F08_LARGE", 221, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large", "MPI_MPROBE_F08TS_LARGE", 222, 42);
+MT_THUNK_PMPI(MPI_Mprobe, 864, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_", 872, 42);
+MT_THUNK_FORTRAN("mpi_mprobe__", 873, 42);
+MT_THUNK_FORTRAN("mpi_mprobe", 874, 42);
+MT_THUNK_FORTRAN("MPI_MPROBE", 875, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_", 876, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_", 880, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_large_", 884, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large_", 888, 42);
 #endif
 
 #if MT_HAVE_Improbe
-MT_THUNK_PMPI(MPI_Improbe, 224, 43);
-MT_THUNK_FORTRAN("mpi_improbe", "MPI_IMPROBE", 226, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08", "MPI_IMPROBE_F08", 227, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts", "MPI_IMPROBE_F08TS", 228, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08_large", "MPI_IMPROBE_F08_LARGE", 229, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts_large", "MPI_IMPROBE_F08TS_LARGE", 230, 43);
+MT_THUNK_PMPI(MPI_Improbe, 896, 43);
+MT_THUNK_FORTRAN("mpi_improbe_", 904, 43);
+MT_THUNK_FORTRAN("mpi_improbe__", 905, 43);
+MT_THUNK_FORTRAN("mpi_improbe", 906, 43);
+MT_THUNK_FORTRAN("MPI_IMPROBE", 907, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_", 908, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_", 912, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_large_", 916, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_large_", 920, 43);
 #endif
 
 #if MT_HAVE_Mrecv
-MT_THUNK_PMPI(MPI_Mrecv, 232, 44);
-MT_THUNK_FORTRAN("mpi_mrecv", "MPI_MRECV", 234, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08", "MPI_MRECV_F08", 235, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts", "MPI_MRECV_F08TS", 236, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08_large", "MPI_MRECV_F08_LARGE", 237, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large", "MPI_MRECV_F08TS_LARGE", 238, 44);
+MT_THUNK_PMPI(MPI_Mrecv, 928, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_", 936, 44);
+MT_THUNK_FORTRAN("mpi_mrecv__", 937, 44);
+MT_THUNK_FORTRAN("mpi_mrecv", 938, 44);
+MT_THUNK_FORTRAN("MPI_MRECV", 939, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_", 940, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_", 944, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_large_", 948, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large_", 952, 44);
 #endif
 #if MT_HAVE_Mrecv_c
-MT_THUNK_PMPI(MPI_Mrecv_c, 233, 44);
+MT_THUNK_PMPI(MPI_Mrecv_c, 932, 44);
 #endif
 
 #if MT_HAVE_Imrecv
-MT_THUNK_PMPI(MPI_Imrecv, 240, 45);
-MT_THUNK_FORTRAN("mpi_imrecv", "MPI_IMRECV", 242, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08", "MPI_IMRECV_F08", 243, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts", "MPI_IMRECV_F08TS", 244, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08_large", "MPI_IMRECV_F08_LARGE", 245, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large", "MPI_IMRECV_F08TS_LARGE", 246, 45);
+MT_THUNK_PMPI(MPI_Imrecv, 960, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_", 968, 45);
+MT_THUNK_FORTRAN("mpi_imrecv__", 969, 45);
+MT_THUNK_FORTRAN("mpi_imrecv", 970, 45);
+MT_THUNK_FORTRAN("MPI_IMRECV", 971, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_", 972, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_", 976, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_large_", 980, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large_", 984, 45);
 #endif
 #if MT_HAVE_Imrecv_c
-MT_THUNK_PMPI(MPI_Imrecv_c, 241, 45);
+MT_THUNK_PMPI(MPI_Imrecv_c, 964, 45);
 #endif
 
 #if MT_HAVE_Wait
-MT_THUNK_PMPI(MPI_Wait, 248, 50);
-MT_THUNK_FORTRAN("mpi_wait", "MPI_WAIT", 250, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08", "MPI_WAIT_F08", 251, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts", "MPI_WAIT_F08TS", 252, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08_large", "MPI_WAIT_F08_LARGE", 253, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts_large", "MPI_WAIT_F08TS_LARGE", 254, 50);
+MT_THUNK_PMPI(MPI_Wait, 992, 50);
+MT_THUNK_FORTRAN("mpi_wait_", 1000, 50);
+MT_THUNK_FORTRAN("mpi_wait__", 1001, 50);
+MT_THUNK_FORTRAN("mpi_wait", 1002, 50);
+MT_THUNK_FORTRAN("MPI_WAIT", 1003, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_", 1004, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_", 1008, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_large_", 1012, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_large_", 1016, 50);
 #endif
 
 #if MT_HAVE_Waitall
-MT_THUNK_PMPI(MPI_Waitall, 256, 51);
-MT_THUNK_FORTRAN("mpi_waitall", "MPI_WAITALL", 258, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08", "MPI_WAITALL_F08", 259, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts", "MPI_WAITALL_F08TS", 260, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08_large", "MPI_WAITALL_F08_LARGE", 261, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts_large", "MPI_WAITALL_F08TS_LARGE", 262, 51);
+MT_THUNK_PMPI(MPI_Waitall, 1024, 51);
+MT_THUNK_FORTRAN("mpi_waitall_", 1032, 51);
+MT_THUNK_FORTRAN("mpi_waitall__", 1033, 51);
+MT_THUNK_FORTRAN("mpi_waitall", 1034, 51);
+MT_THUNK_FORTRAN("MPI_WAITALL", 1035, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_", 1036, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_", 1040, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_large_", 1044, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_large_", 1048, 51);
 #endif
 
 #if MT_HAVE_Waitany
-MT_THUNK_PMPI(MPI_Waitany, 264, 52);
-MT_THUNK_FORTRAN("mpi_waitany", "MPI_WAITANY", 266, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08", "MPI_WAITANY_F08", 267, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts", "MPI_WAITANY_F08TS", 268, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08_large", "MPI_WAITANY_F08_LARGE", 269, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts_large", "MPI_WAITANY_F08TS_LARGE", 270, 52);
+MT_THUNK_PMPI(MPI_Waitany, 1056, 52);
+MT_THUNK_FORTRAN("mpi_waitany_", 1064, 52);
+MT_THUNK_FORTRAN("mpi_waitany__", 1065, 52);
+MT_THUNK_FORTRAN("mpi_waitany", 1066, 52);
+MT_THUNK_FORTRAN("MPI_WAITANY", 1067, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_", 1068, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_", 1072, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_large_", 1076, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_large_", 1080, 52);
 #endif
 
 #if MT_HAVE_Waitsome
-MT_THUNK_PMPI(MPI_Waitsome, 272, 53);
-MT_THUNK_FORTRAN("mpi_waitsome", "MPI_WAITSOME", 274, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08", "MPI_WAITSOME_F08", 275, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts", "MPI_WAITSOME_F08TS", 276, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08_large", "MPI_WAITSOME_F08_LARGE", 277, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large", "MPI_WAITSOME_F08TS_LARGE", 278, 53);
+MT_THUNK_PMPI(MPI_Waitsome, 1088, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_", 1096, 53);
+MT_THUNK_FORTRAN("mpi_waitsome__", 1097, 53);
+MT_THUNK_FORTRAN("mpi_waitsome", 1098, 53);
+MT_THUNK_FORTRAN("MPI_WAITSOME", 1099, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_", 1100, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_", 1104, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_large_", 1108, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large_", 1112, 53);
 #endif
 
 #if MT_HAVE_Test
-MT_THUNK_PMPI(MPI_Test, 280, 54);
-MT_THUNK_FORTRAN("mpi_test", "MPI_TEST", 282, 54);
-MT_THUNK_FORTRAN("mpi_test_f08", "MPI_TEST_F08", 283, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts", "MPI_TEST_F08TS", 284, 54);
-MT_THUNK_FORTRAN("mpi_test_f08_large", "MPI_TEST_F08_LARGE", 285, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts_large", "MPI_TEST_F08TS_LARGE", 286, 54);
+MT_THUNK_PMPI(MPI_Test, 1120, 54);
+MT_THUNK_FORTRAN("mpi_test_", 1128, 54);
+MT_THUNK_FORTRAN("mpi_test__", 1129, 54);
+MT_THUNK_FORTRAN("mpi_test", 1130, 54);
+MT_THUNK_FORTRAN("MPI_TEST", 1131, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_", 1132, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_", 1136, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_large_", 1140, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_large_", 1144, 54);
 #endif
 
 #if MT_HAVE_Testall
-MT_THUNK_PMPI(MPI_Testall, 288, 55);
-MT_THUNK_FORTRAN("mpi_testall", "MPI_TESTALL", 290, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08", "MPI_TESTALL_F08", 291, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts", "MPI_TESTALL_F08TS", 292, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08_large", "MPI_TESTALL_F08_LARGE", 293, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts_large", "MPI_TESTALL_F08TS_LARGE", 294, 55);
+MT_THUNK_PMPI(MPI_Testall, 1152, 55);
+MT_THUNK_FORTRAN("mpi_testall_", 1160, 55);
+MT_THUNK_FORTRAN("mpi_testall__", 1161, 55);
+MT_THUNK_FORTRAN("mpi_testall", 1162, 55);
+MT_THUNK_FORTRAN("MPI_TESTALL", 1163, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_", 1164, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_", 1168, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_large_", 1172, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_large_", 1176, 55);
 #endif
 
 #if MT_HAVE_Testany
-MT_THUNK_PMPI(MPI_Testany, 296, 56);
-MT_THUNK_FORTRAN("mpi_testany", "MPI_TESTANY", 298, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08", "MPI_TESTANY_F08", 299, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts", "MPI_TESTANY_F08TS", 300, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08_large", "MPI_TESTANY_F08_LARGE", 301, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts_large", "MPI_TESTANY_F08TS_LARGE", 302, 56);
+MT_THUNK_PMPI(MPI_Testany, 1184, 56);
+MT_THUNK_FORTRAN("mpi_testany_", 1192, 56);
+MT_THUNK_FORTRAN("mpi_testany__", 1193, 56);
+MT_THUNK_FORTRAN("mpi_testany", 1194, 56);
+MT_THUNK_FORTRAN("MPI_TESTANY", 1195, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_", 1196, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_", 1200, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_large_", 1204, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_large_", 1208, 56);
 #endif
 
 #if MT_HAVE_Testsome
-MT_THUNK_PMPI(MPI_Testsome, 304, 57);
-MT_THUNK_FORTRAN("mpi_testsome", "MPI_TESTSOME", 306, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08", "MPI_TESTSOME_F08", 307, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts", "MPI_TESTSOME_F08TS", 308, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08_large", "MPI_TESTSOME_F08_LARGE", 309, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts_large", "MPI_TESTSOME_F08TS_LARGE", 310, 57);
+MT_THUNK_PMPI(MPI_Testsome, 1216, 57);
+MT_THUNK_FORTRAN("mpi_testsome_", 1224, 57);
+MT_THUNK_FORTRAN("mpi_testsome__", 1225, 57);
+MT_THUNK_FORTRAN("mpi_testsome", 1226, 57);
+MT_THUNK_FORTRAN("MPI_TESTSOME", 1227, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_", 1228, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_", 1232, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_large_", 1236, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_large_", 1240, 57);
 #endif
 
 #if MT_HAVE_Request_free
-MT_THUNK_PMPI(MPI_Request_free, 312, 58);
-MT_THUNK_FORTRAN("mpi_request_free", "MPI_REQUEST_FREE", 314, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08", "MPI_REQUEST_FREE_F08", 315, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts", "MPI_REQUEST_FREE_F08TS", 316, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08_large", "MPI_REQUEST_FREE_F08_LARGE", 317, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts_large", "MPI_REQUEST_FREE_F08TS_LARGE", 318, 58);
+MT_THUNK_PMPI(MPI_Request_free, 1248, 58);
+MT_THUNK_FORTRAN("mpi_request_free_", 1256, 58);
+MT_THUNK_FORTRAN("mpi_request_free__", 1257, 58);
+MT_THUNK_FORTRAN("mpi_request_free", 1258, 58);
+MT_THUNK_FORTRAN("MPI_REQUEST_FREE", 1259, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_", 1260, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_", 1264, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_large_", 1268, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_large_", 1272, 58);
 #endif
 
 #if MT_HAVE_Request_get_status
-MT_THUNK_PMPI(MPI_Request_get_status, 320, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status", "MPI_REQUEST_GET_STATUS", 322, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08", "MPI_REQUEST_GET_STATUS_F08", 323, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts", "MPI_REQUEST_GET_STATUS_F08TS", 324, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08_large", "MPI_REQUEST_GET_STATUS_F08_LARGE", 325, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large", "MPI_REQUEST_GET_STATUS_F08TS_LARGE", 326, 59);
+MT_THUNK_PMPI(MPI_Request_get_status, 1280, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_", 1288, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status__", 1289, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status", 1290, 59);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS", 1291, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_", 1292, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_", 1296, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_large_", 1300, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large_", 1304, 59);
 #endif
 
 #if MT_HAVE_Cancel
-MT_THUNK_PMPI(MPI_Cancel, 328, 60);
-MT_THUNK_FORTRAN("mpi_cancel", "MPI_CANCEL", 330, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08", "MPI_CANCEL_F08", 331, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts", "MPI_CANCEL_F08TS", 332, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08_large", "MPI_CANCEL_F08_LARGE", 333, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts_large", "MPI_CANCEL_F08TS_LARGE", 334, 60);
+MT_THUNK_PMPI(MPI_Cancel, 1312, 60);
+MT_THUNK_FORTRAN("mpi_cancel_", 1320, 60);
+MT_THUNK_FORTRAN("mpi_cancel__", 1321, 60);
+MT_THUNK_FORTRAN("mpi_cancel", 1322, 60);
+MT_THUNK_FORTRAN("MPI_CANCEL", 1323, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_", 1324, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_", 1328, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_large_", 1332, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_large_", 1336, 60);
 #endif
 
 #if MT_HAVE_Barrier
-MT_THUNK_PMPI(MPI_Barrier, 336, 70);
-MT_THUNK_FORTRAN("mpi_barrier", "MPI_BARRIER", 338, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08", "MPI_BARRIER_F08", 339, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts", "MPI_BARRIER_F08TS", 340, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08_large", "MPI_BARRIER_F08_LARGE", 341, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts_large", "MPI_BARRIER_F08TS_LARGE", 342, 70);
+MT_THUNK_PMPI(MPI_Barrier, 1344, 70);
+MT_THUNK_FORTRAN("mpi_barrier_", 1352, 70);
+MT_THUNK_FORTRAN("mpi_barrier__", 1353, 70);
+MT_THUNK_FORTRAN("mpi_barrier", 1354, 70);
+MT_THUNK_FORTRAN("MPI_BARRIER", 1355, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_", 1356, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_", 1360, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_large_", 1364, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_large_", 1368, 70);
 #endif
 
 #if MT_HAVE_Bcast
-MT_THUNK_PMPI(MPI_Bcast, 344, 71);
-MT_THUNK_FORTRAN("mpi_bcast", "MPI_BCAST", 346, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08", "MPI_BCAST_F08", 347, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts", "MPI_BCAST_F08TS", 348, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08_large", "MPI_BCAST_F08_LARGE", 349, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts_large", "MPI_BCAST_F08TS_LARGE", 350, 71);
+MT_THUNK_PMPI(MPI_Bcast, 1376, 71);
+MT_THUNK_FORTRAN("mpi_bcast_", 1384, 71);
+MT_THUNK_FORTRAN("mpi_bcast__", 1385, 71);
+MT_THUNK_FORTRAN("mpi_bcast", 1386, 71);
+MT_THUNK_FORTRAN("MPI_BCAST", 1387, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_", 1388, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_", 1392, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_large_", 1396, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_large_", 1400, 71);
 #endif
 #if MT_HAVE_Bcast_c
-MT_THUNK_PMPI(MPI_Bcast_c, 345, 71);
+MT_THUNK_PMPI(MPI_Bcast_c, 1380, 71);
 #endif
 
 #if MT_HAVE_Gather
-MT_THUNK_PMPI(MPI_Gather, 352, 72);
-MT_THUNK_FORTRAN("mpi_gather", "MPI_GATHER", 354, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08", "MPI_GATHER_F08", 355, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts", "MPI_GATHER_F08TS", 356, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08_large", "MPI_GATHER_F08_LARGE", 357, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts_large", "MPI_GATHER_F08TS_LARGE", 358, 72);
+MT_THUNK_PMPI(MPI_Gather, 1408, 72);
+MT_THUNK_FORTRAN("mpi_gather_", 1416, 72);
+MT_THUNK_FORTRAN("mpi_gather__", 1417, 72);
+MT_THUNK_FORTRAN("mpi_gather", 1418, 72);
+MT_THUNK_FORTRAN("MPI_GATHER", 1419, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_", 1420, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_", 1424, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_large_", 1428, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_large_", 1432, 72);
 #endif
 #if MT_HAVE_Gather_c
-MT_THUNK_PMPI(MPI_Gather_c, 353, 72);
+MT_THUNK_PMPI(MPI_Gather_c, 1412, 72);
 #endif
 
 #if MT_HAVE_Gatherv
-MT_THUNK_PMPI(MPI_Gatherv, 360, 73);
-MT_THUNK_FORTRAN("mpi_gatherv", "MPI_GATHERV", 362, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08", "MPI_GATHERV_F08", 363, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts", "MPI_GATHERV_F08TS", 364, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08_large", "MPI_GATHERV_F08_LARGE", 365, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large", "MPI_GATHERV_F08TS_LARGE", 366, 73);
+MT_THUNK_PMPI(MPI_Gatherv, 1440, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_", 1448, 73);
+MT_THUNK_FORTRAN("mpi_gatherv__", 1449, 73);
+MT_THUNK_FORTRAN("mpi_gatherv", 1450, 73);
+MT_THUNK_FORTRAN("MPI_GATHERV", 1451, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_", 1452, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_", 1456, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_large_", 1460, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large_", 1464, 73);
 #endif
 #if MT_HAVE_Gatherv_c
-MT_THUNK_PMPI(MPI_Gatherv_c, 361, 73);
+MT_THUNK_PMPI(MPI_Gatherv_c, 1444, 73);
 #endif
 
 #if MT_HAVE_Scatter
-MT_THUNK_PMPI(MPI_Scatter, 368, 74);
-MT_THUNK_FORTRAN("mpi_scatter", "MPI_SCATTER", 370, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08", "MPI_SCATTER_F08", 371, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts", "MPI_SCATTER_F08TS", 372, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08_large", "MPI_SCATTER_F08_LARGE", 373, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts_large", "MPI_SCATTER_F08TS_LARGE", 374, 74);
+MT_THUNK_PMPI(MPI_Scatter, 1472, 74);
+MT_THUNK_FORTRAN("mpi_scatter_", 1480, 74);
+MT_THUNK_FORTRAN("mpi_scatter__", 1481, 74);
+MT_THUNK_FORTRAN("mpi_scatter", 1482, 74);
+MT_THUNK_FORTRAN("MPI_SCATTER", 1483, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_", 1484, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_", 1488, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_large_", 1492, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_large_", 1496, 74);
 #endif
 #if MT_HAVE_Scatter_c
-MT_THUNK_PMPI(MPI_Scatter_c, 369, 74);
+MT_THUNK_PMPI(MPI_Scatter_c, 1476, 74);
 #endif
 
 #if MT_HAVE_Scatterv
-MT_THUNK_PMPI(MPI_Scatterv, 376, 75);
-MT_THUNK_FORTRAN("mpi_scatterv", "MPI_SCATTERV", 378, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08", "MPI_SCATTERV_F08", 379, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts", "MPI_SCATTERV_F08TS", 380, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08_large", "MPI_SCATTERV_F08_LARGE", 381, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large", "MPI_SCATTERV_F08TS_LARGE", 382, 75);
+MT_THUNK_PMPI(MPI_Scatterv, 1504, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_", 1512, 75);
+MT_THUNK_FORTRAN("mpi_scatterv__", 1513, 75);
+MT_THUNK_FORTRAN("mpi_scatterv", 1514, 75);
+MT_THUNK_FORTRAN("MPI_SCATTERV", 1515, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_", 1516, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_", 1520, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_large_", 1524, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large_", 1528, 75);
 #endif
 #if MT_HAVE_Scatterv_c
-MT_THUNK_PMPI(MPI_Scatterv_c, 377, 75);
+MT_THUNK_PMPI(MPI_Scatterv_c, 1508, 75);
 #endif
 
 #if MT_HAVE_Allgather
-MT_THUNK_PMPI(MPI_Allgather, 384, 76);
-MT_THUNK_FORTRAN("mpi_allgather", "MPI_ALLGATHER", 386, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08", "MPI_ALLGATHER_F08", 387, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts", "MPI_ALLGATHER_F08TS", 388, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08_large", "MPI_ALLGATHER_F08_LARGE", 389, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts_large", "MPI_ALLGATHER_F08TS_LARGE", 390, 76);
+MT_THUNK_PMPI(MPI_Allgather, 1536, 76);
+MT_THUNK_FORTRAN("mpi_allgather_", 1544, 76);
+MT_THUNK_FORTRAN("mpi_allgather__", 1545, 76);
+MT_THUNK_FORTRAN("mpi_allgather", 1546, 76);
+MT_THUNK_FORTRAN("MPI_ALLGATHER", 1547, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_", 1548, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_", 1552, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_large_", 1556, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_large_", 1560, 76);
 #endif
 #if MT_HAVE_Allgather_c
-MT_THUNK_PMPI(MPI_Allgather_c, 385, 76);
+MT_THUNK_PMPI(MPI_Allgather_c, 1540, 76);
 #endif
 
 #if MT_HAVE_Allgatherv
-MT_THUNK_PMPI(MPI_Allgatherv, 392, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv", "MPI_ALLGATHERV", 394, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08", "MPI_ALLGATHERV_F08", 395, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts", "MPI_ALLGATHERV_F08TS", 396, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08_large", "MPI_ALLGATHERV_F08_LARGE", 397, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large", "MPI_ALLGATHERV_F08TS_LARGE", 398, 77);
+MT_THUNK_PMPI(MPI_Allgatherv, 1568, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_", 1576, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv__", 1577, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv", 1578, 77);
+MT_THUNK_FORTRAN("MPI_ALLGATHERV", 1579, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_", 1580, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_", 1584, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_large_", 1588, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large_", 1592, 77);
 #endif
 #if MT_HAVE_Allgatherv_c
-MT_THUNK_PMPI(MPI_Allgatherv_c, 393, 77);
+MT_THUNK_PMPI(MPI_Allgatherv_c, 1572, 77);
 #endif
 
 #if MT_HAVE_Alltoall
-MT_THUNK_PMPI(MPI_Alltoall, 400, 78);
-MT_THUNK_FORTRAN("mpi_alltoall", "MPI_ALLTOALL", 402, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08", "MPI_ALLTOALL_F08", 403, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts", "MPI_ALLTOALL_F08TS", 404, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08_large", "MPI_ALLTOALL_F08_LARGE", 405, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large", "MPI_ALLTOALL_F08TS_LARGE", 406, 78);
+MT_THUNK_PMPI(MPI_Alltoall, 1600, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_", 1608, 78);
+MT_THUNK_FORTRAN("mpi_alltoall__", 1609, 78);
+MT_THUNK_FORTRAN("mpi_alltoall", 1610, 78);
+MT_THUNK_FORTRAN("MPI_ALLTOALL", 1611, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_", 1612, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_", 1616, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_large_", 1620, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large_", 1624, 78);
 #endif
 #if MT_HAVE_Alltoall_c
-MT_THUNK_PMPI(MPI_Alltoall_c, 401, 78);
+MT_THUNK_PMPI(MPI_Alltoall_c, 1604, 78);
 #endif
 
 #if MT_HAVE_Alltoallv
-MT_THUNK_PMPI(MPI_Alltoallv, 408, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv", "MPI_ALLTOALLV", 410, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08", "MPI_ALLTOALLV_F08", 411, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts", "MPI_ALLTOALLV_F08TS", 412, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08_large", "MPI_ALLTOALLV_F08_LARGE", 413, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large", "MPI_ALLTOALLV_F08TS_LARGE", 414, 79);
+MT_THUNK_PMPI(MPI_Alltoallv, 1632, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_", 1640, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv__", 1641, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv", 1642, 79);
+MT_THUNK_FORTRAN("MPI_ALLTOALLV", 1643, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_", 1644, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_", 1648, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_large_", 1652, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large_", 1656, 79);
 #endif
 #if MT_HAVE_Alltoallv_c
-MT_THUNK_PMPI(MPI_Alltoallv_c, 409, 79);
+MT_THUNK_PMPI(MPI_Alltoallv_c, 1636, 79);
 #endif
 
 #if MT_HAVE_Alltoallw
-MT_THUNK_PMPI(MPI_Alltoallw, 416, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw", "MPI_ALLTOALLW", 418, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08", "MPI_ALLTOALLW_F08", 419, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts", "MPI_ALLTOALLW_F08TS", 420, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08_large", "MPI_ALLTOALLW_F08_LARGE", 421, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large", "MPI_ALLTOALLW_F08TS_LARGE", 422, 80);
+MT_THUNK_PMPI(MPI_Alltoallw, 1664, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_", 1672, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw__", 1673, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw", 1674, 80);
+MT_THUNK_FORTRAN("MPI_ALLTOALLW", 1675, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_", 1676, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_", 1680, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_large_", 1684, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large_", 1688, 80);
 #endif
 #if MT_HAVE_Alltoallw_c
-MT_THUNK_PMPI(MPI_Alltoallw_c, 417, 80);
+MT_THUNK_PMPI(MPI_Alltoallw_c, 1668, 80);
 #endif
 
 #if MT_HAVE_Reduce
-MT_THUNK_PMPI(MPI_Reduce, 424, 81);
-MT_THUNK_FORTRAN("mpi_reduce", "MPI_REDUCE", 426, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08", "MPI_REDUCE_F08", 427, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts", "MPI_REDUCE_F08TS", 428, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08_large", "MPI_REDUCE_F08_LARGE", 429, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts_large", "MPI_REDUCE_F08TS_LARGE", 430, 81);
+MT_THUNK_PMPI(MPI_Reduce, 1696, 81);
+MT_THUNK_FORTRAN("mpi_reduce_", 1704, 81);
+MT_THUNK_FORTRAN("mpi_reduce__", 1705, 81);
+MT_THUNK_FORTRAN("mpi_reduce", 1706, 81);
+MT_THUNK_FORTRAN("MPI_REDUCE", 1707, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_", 1708, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_", 1712, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_large_", 1716, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_large_", 1720, 81);
 #endif
 #if MT_HAVE_Reduce_c
-MT_THUNK_PMPI(MPI_Reduce_c, 425, 81);
+MT_THUNK_PMPI(MPI_Reduce_c, 1700, 81);
 #endif
 
 #if MT_HAVE_Allreduce
-MT_THUNK_PMPI(MPI_Allreduce, 432, 82);
-MT_THUNK_FORTRAN("mpi_allreduce", "MPI_ALLREDUCE", 434, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08", "MPI_ALLREDUCE_F08", 435, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts", "MPI_ALLREDUCE_F08TS", 436, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08_large", "MPI_ALLREDUCE_F08_LARGE", 437, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large", "MPI_ALLREDUCE_F08TS_LARGE", 438, 82);
+MT_THUNK_PMPI(MPI_Allreduce, 1728, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_", 1736, 82);
+MT_THUNK_FORTRAN("mpi_allreduce__", 1737, 82);
+MT_THUNK_FORTRAN("mpi_allreduce", 1738, 82);
+MT_THUNK_FORTRAN("MPI_ALLREDUCE", 1739, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_", 1740, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_", 1744, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_large_", 1748, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large_", 1752, 82);
 #endif
 #if MT_HAVE_Allreduce_c
-MT_THUNK_PMPI(MPI_Allreduce_c, 433, 82);
+MT_THUNK_PMPI(MPI_Allreduce_c, 1732, 82);
 #endif
 
 #if MT_HAVE_Reduce_scatter
-MT_THUNK_PMPI(MPI_Reduce_scatter, 440, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter", "MPI_REDUCE_SCATTER", 442, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08", "MPI_REDUCE_SCATTER_F08", 443, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts", "MPI_REDUCE_SCATTER_F08TS", 444, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large", "MPI_REDUCE_SCATTER_F08_LARGE", 445, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large", "MPI_REDUCE_SCATTER_F08TS_LARGE", 446, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter, 1760, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_", 1768, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter__", 1769, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter", 1770, 83);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER", 1771, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_", 1772, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_", 1776, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large_", 1780, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large_", 1784, 83);
 #endif
 #if MT_HAVE_Reduce_scatter_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_c, 441, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter_c, 1764, 83);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block
-MT_THUNK_PMPI(MPI_Reduce_scatter_block, 448, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block", "MPI_REDUCE_SCATTER_BLOCK", 450, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08", "MPI_REDUCE_SCATTER_BLOCK_F08", 451, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts", "MPI_REDUCE_SCATTER_BLOCK_F08TS", 452, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large", "MPI_REDUCE_SCATTER_BLOCK_F08_LARGE", 453, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_F08TS_LARGE", 454, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block, 1792, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_", 1800, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block__", 1801, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block", 1802, 84);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK", 1803, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_", 1804, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_", 1808, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large_", 1812, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large_", 1816, 84);
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 449, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 1796, 84);
 #endif
 
 #if MT_HAVE_Scan
-MT_THUNK_PMPI(MPI_Scan, 456, 85);
-MT_THUNK_FORTRAN("mpi_scan", "MPI_SCAN", 458, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08", "MPI_SCAN_F08", 459, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts", "MPI_SCAN_F08TS", 460, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08_large", "MPI_SCAN_F08_LARGE", 461, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts_large", "MPI_SCAN_F08TS_LARGE", 462, 85);
+MT_THUNK_PMPI(MPI_Scan, 1824, 85);
+MT_THUNK_FORTRAN("mpi_scan_", 1832, 85);
+MT_THUNK_FORTRAN("mpi_scan__", 1833, 85);
+MT_THUNK_FORTRAN("mpi_scan", 1834, 85);
+MT_THUNK_FORTRAN("MPI_SCAN", 1835, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_", 1836, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_", 1840, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_large_", 1844, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_large_", 1848, 85);
 #endif
 #if MT_HAVE_Scan_c
-MT_THUNK_PMPI(MPI_Scan_c, 457, 85);
+MT_THUNK_PMPI(MPI_Scan_c, 1828, 85);
 #endif
 
 #if MT_HAVE_Exscan
-MT_THUNK_PMPI(MPI_Exscan, 464, 86);
-MT_THUNK_FORTRAN("mpi_exscan", "MPI_EXSCAN", 466, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08", "MPI_EXSCAN_F08", 467, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts", "MPI_EXSCAN_F08TS", 468, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08_large", "MPI_EXSCAN_F08_LARGE", 469, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts_large", "MPI_EXSCAN_F08TS_LARGE", 470, 86);
+MT_THUNK_PMPI(MPI_Exscan, 1856, 86);
+MT_THUNK_FORTRAN("mpi_exscan_", 1864, 86);
+MT_THUNK_FORTRAN("mpi_exscan__", 1865, 86);
+MT_THUNK_FORTRAN("mpi_exscan", 1866, 86);
+MT_THUNK_FORTRAN("MPI_EXSCAN", 1867, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_", 1868, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_", 1872, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_large_", 1876, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_large_", 1880, 86);
 #endif
 #if MT_HAVE_Exscan_c
-MT_THUNK_PMPI(MPI_Exscan_c, 465, 86);
+MT_THUNK_PMPI(MPI_Exscan_c, 1860, 86);
 #endif
 
 #if MT_HAVE_Neighbor_allgather
-MT_THUNK_PMPI(MPI_Neighbor_allgather, 472, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather", "MPI_NEIGHBOR_ALLGATHER", 474, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08", "MPI_NEIGHBOR_ALLGATHER_F08", 475, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts", "MPI_NEIGHBOR_ALLGATHER_F08TS", 476, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large", "MPI_NEIGHBOR_ALLGATHER_F08_LARGE", 477, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_F08TS_LARGE", 478, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather, 1888, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_", 1896, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather__", 1897, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather", 1898, 87);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER", 1899, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_", 1900, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_", 1904, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large_", 1908, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large_", 1912, 87);
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 473, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 1892, 87);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 480, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", "MPI_NEIGHBOR_ALLGATHERV", 482, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08", "MPI_NEIGHBOR_ALLGATHERV_F08", 483, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts", "MPI_NEIGHBOR_ALLGATHERV_F08TS", 484, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large", "MPI_NEIGHBOR_ALLGATHERV_F08_LARGE", 485, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_F08TS_LARGE", 486, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 1920, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_", 1928, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv__", 1929, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", 1930, 88);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV", 1931, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_", 1932, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_", 1936, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large_", 1940, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large_", 1944, 88);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 481, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 1924, 88);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall
-MT_THUNK_PMPI(MPI_Neighbor_alltoall, 488, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall", "MPI_NEIGHBOR_ALLTOALL", 490, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08", "MPI_NEIGHBOR_ALLTOALL_F08", 491, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts", "MPI_NEIGHBOR_ALLTOALL_F08TS", 492, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large", "MPI_NEIGHBOR_ALLTOALL_F08_LARGE", 493, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_F08TS_LARGE", 494, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall, 1952, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_", 1960, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall__", 1961, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall", 1962, 89);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL", 1963, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_", 1964, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_", 1968, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large_", 1972, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large_", 1976, 89);
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 489, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 1956, 89);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 496, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", "MPI_NEIGHBOR_ALLTOALLV", 498, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08", "MPI_NEIGHBOR_ALLTOALLV_F08", 499, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts", "MPI_NEIGHBOR_ALLTOALLV_F08TS", 500, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large", "MPI_NEIGHBOR_ALLTOALLV_F08_LARGE", 501, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_F08TS_LARGE", 502, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 1984, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_", 1992, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv__", 1993, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", 1994, 90);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV", 1995, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_", 1996, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_", 2000, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large_", 2004, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large_", 2008, 90);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 497, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 1988, 90);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 504, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", "MPI_NEIGHBOR_ALLTOALLW", 506, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08", "MPI_NEIGHBOR_ALLTOALLW_F08", 507, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts", "MPI_NEIGHBOR_ALLTOALLW_F08TS", 508, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large", "MPI_NEIGHBOR_ALLTOALLW_F08_LARGE", 509, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_F08TS_LARGE", 510, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 2016, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_", 2024, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw__", 2025, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", 2026, 91);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW", 2027, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_", 2028, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_", 2032, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large_", 2036, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large_", 2040, 91);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 505, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 2020, 91);
 #endif
 
 #if MT_HAVE_Ibarrier
-MT_THUNK_PMPI(MPI_Ibarrier, 512, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier", "MPI_IBARRIER", 514, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08", "MPI_IBARRIER_F08", 515, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts", "MPI_IBARRIER_F08TS", 516, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08_large", "MPI_IBARRIER_F08_LARGE", 517, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large", "MPI_IBARRIER_F08TS_LARGE", 518, 100);
+MT_THUNK_PMPI(MPI_Ibarrier, 2048, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_", 2056, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier__", 2057, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier", 2058, 100);
+MT_THUNK_FORTRAN("MPI_IBARRIER", 2059, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_", 2060, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_", 2064, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_large_", 2068, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large_", 2072, 100);
 #endif
 
 #if MT_HAVE_Ibcast
-MT_THUNK_PMPI(MPI_Ibcast, 520, 101);
-MT_THUNK_FORTRAN("mpi_ibcast", "MPI_IBCAST", 522, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08", "MPI_IBCAST_F08", 523, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts", "MPI_IBCAST_F08TS", 524, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08_large", "MPI_IBCAST_F08_LARGE", 525, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large", "MPI_IBCAST_F08TS_LARGE", 526, 101);
+MT_THUNK_PMPI(MPI_Ibcast, 2080, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_", 2088, 101);
+MT_THUNK_FORTRAN("mpi_ibcast__", 2089, 101);
+MT_THUNK_FORTRAN("mpi_ibcast", 2090, 101);
+MT_THUNK_FORTRAN("MPI_IBCAST", 2091, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_", 2092, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_", 2096, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_large_", 2100, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large_", 2104, 101);
 #endif
 #if MT_HAVE_Ibcast_c
-MT_THUNK_PMPI(MPI_Ibcast_c, 521, 101);
+MT_THUNK_PMPI(MPI_Ibcast_c, 2084, 101);
 #endif
 
 #if MT_HAVE_Igather
-MT_THUNK_PMPI(MPI_Igather, 528, 102);
-MT_THUNK_FORTRAN("mpi_igather", "MPI_IGATHER", 530, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08", "MPI_IGATHER_F08", 531, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts", "MPI_IGATHER_F08TS", 532, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08_large", "MPI_IGATHER_F08_LARGE", 533, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts_large", "MPI_IGATHER_F08TS_LARGE", 534, 102);
+MT_THUNK_PMPI(MPI_Igather, 2112, 102);
+MT_THUNK_FORTRAN("mpi_igather_", 2120, 102);
+MT_THUNK_FORTRAN("mpi_igather__", 2121, 102);
+MT_THUNK_FORTRAN("mpi_igather", 2122, 102);
+MT_THUNK_FORTRAN("MPI_IGATHER", 2123, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_", 2124, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_", 2128, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_large_", 2132, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_large_", 2136, 102);
 #endif
 #if MT_HAVE_Igather_c
-MT_THUNK_PMPI(MPI_Igather_c, 529, 102);
+MT_THUNK_PMPI(MPI_Igather_c, 2116, 102);
 #endif
 
 #if MT_HAVE_Igatherv
-MT_THUNK_PMPI(MPI_Igatherv, 536, 103);
-MT_THUNK_FORTRAN("mpi_igatherv", "MPI_IGATHERV", 538, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08", "MPI_IGATHERV_F08", 539, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts", "MPI_IGATHERV_F08TS", 540, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08_large", "MPI_IGATHERV_F08_LARGE", 541, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large", "MPI_IGATHERV_F08TS_LARGE", 542, 103);
+MT_THUNK_PMPI(MPI_Igatherv, 2144, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_", 2152, 103);
+MT_THUNK_FORTRAN("mpi_igatherv__", 2153, 103);
+MT_THUNK_FORTRAN("mpi_igatherv", 2154, 103);
+MT_THUNK_FORTRAN("MPI_IGATHERV", 2155, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_", 2156, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_", 2160, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_large_", 2164, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large_", 2168, 103);
 #endif
 #if MT_HAVE_Igatherv_c
-MT_THUNK_PMPI(MPI_Igatherv_c, 537, 103);
+MT_THUNK_PMPI(MPI_Igatherv_c, 2148, 103);
 #endif
 
 #if MT_HAVE_Iscatter
-MT_THUNK_PMPI(MPI_Iscatter, 544, 104);
-MT_THUNK_FORTRAN("mpi_iscatter", "MPI_ISCATTER", 546, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08", "MPI_ISCATTER_F08", 547, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts", "MPI_ISCATTER_F08TS", 548, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08_large", "MPI_ISCATTER_F08_LARGE", 549, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large", "MPI_ISCATTER_F08TS_LARGE", 550, 104);
+MT_THUNK_PMPI(MPI_Iscatter, 2176, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_", 2184, 104);
+MT_THUNK_FORTRAN("mpi_iscatter__", 2185, 104);
+MT_THUNK_FORTRAN("mpi_iscatter", 2186, 104);
+MT_THUNK_FORTRAN("MPI_ISCATTER", 2187, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_", 2188, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_", 2192, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_large_", 2196, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large_", 2200, 104);
 #endif
 #if MT_HAVE_Iscatter_c
-MT_THUNK_PMPI(MPI_Iscatter_c, 545, 104);
+MT_THUNK_PMPI(MPI_Iscatter_c, 2180, 104);
 #endif
 
 #if MT_HAVE_Iscatterv
-MT_THUNK_PMPI(MPI_Iscatterv, 552, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv", "MPI_ISCATTERV", 554, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08", "MPI_ISCATTERV_F08", 555, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts", "MPI_ISCATTERV_F08TS", 556, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08_large", "MPI_ISCATTERV_F08_LARGE", 557, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large", "MPI_ISCATTERV_F08TS_LARGE", 558, 105);
+MT_THUNK_PMPI(MPI_Iscatterv, 2208, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_", 2216, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv__", 2217, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv", 2218, 105);
+MT_THUNK_FORTRAN("MPI_ISCATTERV", 2219, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_", 2220, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_", 2224, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_large_", 2228, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large_", 2232, 105);
 #endif
 #if MT_HAVE_Iscatterv_c
-MT_THUNK_PMPI(MPI_Iscatterv_c, 553, 105);
+MT_THUNK_PMPI(MPI_Iscatterv_c, 2212, 105);
 #endif
 
 #if MT_HAVE_Iallgather
-MT_THUNK_PMPI(MPI_Iallgather, 560, 106);
-MT_THUNK_FORTRAN("mpi_iallgather", "MPI_IALLGATHER", 562, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08", "MPI_IALLGATHER_F08", 563, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts", "MPI_IALLGATHER_F08TS", 564, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08_large", "MPI_IALLGATHER_F08_LARGE", 565, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large", "MPI_IALLGATHER_F08TS_LARGE", 566, 106);
+MT_THUNK_PMPI(MPI_Iallgather, 2240, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_", 2248, 106);
+MT_THUNK_FORTRAN("mpi_iallgather__", 2249, 106);
+MT_THUNK_FORTRAN("mpi_iallgather", 2250, 106);
+MT_THUNK_FORTRAN("MPI_IALLGATHER", 2251, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_", 2252, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_", 2256, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_large_", 2260, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large_", 2264, 106);
 #endif
 #if MT_HAVE_Iallgather_c
-MT_THUNK_PMPI(MPI_Iallgather_c, 561, 106);
+MT_THUNK_PMPI(MPI_Iallgather_c, 2244, 106);
 #endif
 
 #if MT_HAVE_Iallgatherv
-MT_THUNK_PMPI(MPI_Iallgatherv, 568, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv", "MPI_IALLGATHERV", 570, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08", "MPI_IALLGATHERV_F08", 571, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts", "MPI_IALLGATHERV_F08TS", 572, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large", "MPI_IALLGATHERV_F08_LARGE", 573, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large", "MPI_IALLGATHERV_F08TS_LARGE", 574, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv, 2272, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_", 2280, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv__", 2281, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv", 2282, 107);
+MT_THUNK_FORTRAN("MPI_IALLGATHERV", 2283, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_", 2284, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_", 2288, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large_", 2292, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large_", 2296, 107);
 #endif
 #if MT_HAVE_Iallgatherv_c
-MT_THUNK_PMPI(MPI_Iallgatherv_c, 569, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv_c, 2276, 107);
 #endif
 
 #if MT_HAVE_Ialltoall
-MT_THUNK_PMPI(MPI_Ialltoall, 576, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall", "MPI_IALLTOALL", 578, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08", "MPI_IALLTOALL_F08", 579, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts", "MPI_IALLTOALL_F08TS", 580, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08_large", "MPI_IALLTOALL_F08_LARGE", 581, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large", "MPI_IALLTOALL_F08TS_LARGE", 582, 108);
+MT_THUNK_PMPI(MPI_Ialltoall, 2304, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_", 2312, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall__", 2313, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall", 2314, 108);
+MT_THUNK_FORTRAN("MPI_IALLTOALL", 2315, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_", 2316, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_", 2320, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_large_", 2324, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large_", 2328, 108);
 #endif
 #if MT_HAVE_Ialltoall_c
-MT_THUNK_PMPI(MPI_Ialltoall_c, 577, 108);
+MT_THUNK_PMPI(MPI_Ialltoall_c, 2308, 108);
 #endif
 
 #if MT_HAVE_Ialltoallv
-MT_THUNK_PMPI(MPI_Ialltoallv, 584, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv", "MPI_IALLTOALLV", 586, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08", "MPI_IALLTOALLV_F08", 587, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts", "MPI_IALLTOALLV_F08TS", 588, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large", "MPI_IALLTOALLV_F08_LARGE", 589, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large", "MPI_IALLTOALLV_F08TS_LARGE", 590, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv, 2336, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_", 2344, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv__", 2345, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv", 2346, 109);
+MT_THUNK_FORTRAN("MPI_IALLTOALLV", 2347, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_", 2348, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_", 2352, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large_", 2356, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large_", 2360, 109);
 #endif
 #if MT_HAVE_Ialltoallv_c
-MT_THUNK_PMPI(MPI_Ialltoallv_c, 585, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv_c, 2340, 109);
 #endif
 
 #if MT_HAVE_Ialltoallw
-MT_THUNK_PMPI(MPI_Ialltoallw, 592, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw", "MPI_IALLTOALLW", 594, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08", "MPI_IALLTOALLW_F08", 595, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts", "MPI_IALLTOALLW_F08TS", 596, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large", "MPI_IALLTOALLW_F08_LARGE", 597, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large", "MPI_IALLTOALLW_F08TS_LARGE", 598, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw, 2368, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_", 2376, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw__", 2377, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw", 2378, 110);
+MT_THUNK_FORTRAN("MPI_IALLTOALLW", 2379, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_", 2380, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_", 2384, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large_", 2388, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large_", 2392, 110);
 #endif
 #if MT_HAVE_Ialltoallw_c
-MT_THUNK_PMPI(MPI_Ialltoallw_c, 593, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw_c, 2372, 110);
 #endif
 
 #if MT_HAVE_Ireduce
-MT_THUNK_PMPI(MPI_Ireduce, 600, 111);
-MT_THUNK_FORTRAN("mpi_ireduce", "MPI_IREDUCE", 602, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08", "MPI_IREDUCE_F08", 603, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts", "MPI_IREDUCE_F08TS", 604, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08_large", "MPI_IREDUCE_F08_LARGE", 605, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large", "MPI_IREDUCE_F08TS_LARGE", 606, 111);
+MT_THUNK_PMPI(MPI_Ireduce, 2400, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_", 2408, 111);
+MT_THUNK_FORTRAN("mpi_ireduce__", 2409, 111);
+MT_THUNK_FORTRAN("mpi_ireduce", 2410, 111);
+MT_THUNK_FORTRAN("MPI_IREDUCE", 2411, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_", 2412, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_", 2416, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_large_", 2420, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large_", 2424, 111);
 #endif
 #if MT_HAVE_Ireduce_c
-MT_THUNK_PMPI(MPI_Ireduce_c, 601, 111);
+MT_THUNK_PMPI(MPI_Ireduce_c, 2404, 111);
 #endif
 
 #if MT_HAVE_Iallreduce
-MT_THUNK_PMPI(MPI_Iallreduce, 608, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce", "MPI_IALLREDUCE", 610, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08", "MPI_IALLREDUCE_F08", 611, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts", "MPI_IALLREDUCE_F08TS", 612, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08_large", "MPI_IALLREDUCE_F08_LARGE", 613, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large", "MPI_IALLREDUCE_F08TS_LARGE", 614, 112);
+MT_THUNK_PMPI(MPI_Iallreduce, 2432, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_", 2440, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce__", 2441, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce", 2442, 112);
+MT_THUNK_FORTRAN("MPI_IALLREDUCE", 2443, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_", 2444, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_", 2448, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_large_", 2452, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large_", 2456, 112);
 #endif
 #if MT_HAVE_Iallreduce_c
-MT_THUNK_PMPI(MPI_Iallreduce_c, 609, 112);
+MT_THUNK_PMPI(MPI_Iallreduce_c, 2436, 112);
 #endif
 
 #if MT_HAVE_Ireduce_scatter
-MT_THUNK_PMPI(MPI_Ireduce_scatter, 616, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter", "MPI_IREDUCE_SCATTER", 618, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08", "MPI_IREDUCE_SCATTER_F08", 619, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts", "MPI_IREDUCE_SCATTER_F08TS", 620, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large", "MPI_IREDUCE_SCATTER_F08_LARGE", 621, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large", "MPI_IREDUCE_SCATTER_F08TS_LARGE", 622, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter, 2464, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_", 2472, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter__", 2473, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter", 2474, 113);
+MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER", 2475, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_", 2476, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_", 2480, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large_", 2484, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large_", 2488, 113);
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 617, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 2468, 113);
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 624, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", "MPI_IREDUCE_SCATTER_BLOCK", 626, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08", "MPI_IREDUCE_SCATTER_BLOCK_F08", 627, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts", "MPI_IREDUCE_SCATTER_BLOCK_F08TS", 628, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large", "MPI_IREDUCE_SCATTER_BLOCK_F08_LARGE", 629, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large", "MPI_IREDUCE_SCATTER_BLOCK_F08TS_LARGE", 630, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 2496, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_", 2504, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block__", 2505, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", 2506, 114);
+MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER_BLOCK", 2507, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_", 2508, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_", 2512, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large_", 2516, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large_", 2520, 114);
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 625, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 2500, 114);
 #endif
 
 #if MT_HAVE_Iscan
-MT_THUNK_PMPI(MPI_Iscan, 632, 115);
-MT_THUNK_FORTRAN("mpi_iscan", "MPI_ISCAN", 634, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08", "MPI_ISCAN_F08", 635, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts", "MPI_ISCAN_F08TS", 636, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08_large", "MPI_ISCAN_F08_LARGE", 637, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts_large", "MPI_ISCAN_F08TS_LARGE", 638, 115);
+MT_THUNK_PMPI(MPI_Iscan, 2528, 115);
+MT_THUNK_FORTRAN("mpi_iscan_", 2536, 115);
+MT_THUNK_FORTRAN("mpi_iscan__", 2537, 115);
+MT_THUNK_FORTRAN("mpi_iscan", 2538, 115);
+MT_THUNK_FORTRAN("MPI_ISCAN", 2539, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_", 2540, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_", 2544, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_large_", 2548, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_large_", 2552, 115);
 #endif
 #if MT_HAVE_Iscan_c
-MT_THUNK_PMPI(MPI_Iscan_c, 633, 115);
+MT_THUNK_PMPI(MPI_Iscan_c, 2532, 115);
 #endif
 
 #if MT_HAVE_Iexscan
-MT_THUNK_PMPI(MPI_Iexscan, 640, 116);
-MT_THUNK_FORTRAN("mpi_iexscan", "MPI_IEXSCAN", 642, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08", "MPI_IEXSCAN_F08", 643, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts", "MPI_IEXSCAN_F08TS", 644, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08_large", "MPI_IEXSCAN_F08_LARGE", 645, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large", "MPI_IEXSCAN_F08TS_LARGE", 646, 116);
+MT_THUNK_PMPI(MPI_Iexscan, 2560, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_", 2568, 116);
+MT_THUNK_FORTRAN("mpi_iexscan__", 2569, 116);
+MT_THUNK_FORTRAN("mpi_iexscan", 2570, 116);
+MT_THUNK_FORTRAN("MPI_IEXSCAN", 2571, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_", 2572, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_", 2576, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_large_", 2580, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large_", 2584, 116);
 #endif
 #if MT_HAVE_Iexscan_c
-MT_THUNK_PMPI(MPI_Iexscan_c, 641, 116);
+MT_THUNK_PMPI(MPI_Iexscan_c, 2564, 116);
 #endif
 
 #if MT_HAVE_Ineighbor_allgather
-MT_THUNK_PMPI(MPI_Ineighbor_allgather, 648, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather", "MPI_INEIGHBOR_ALLGATHER", 650, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08", "MPI_INEIGHBOR_ALLGATHER_F08", 651, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts", "MPI_INEIGHBOR_ALLGATHER_F08TS", 652, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large", "MPI_INEIGHBOR_ALLGATHER_F08_LARGE", 653, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large", "MPI_INEIGHBOR_ALLGATHER_F08TS_LARGE", 654, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather, 2592, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_", 2600, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather__", 2601, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather", 2602, 117);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHER", 2603, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_", 2604, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_", 2608, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large_", 2612, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large_", 2616, 117);
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 649, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 2596, 117);
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 656, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", "MPI_INEIGHBOR_ALLGATHERV", 658, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08", "MPI_INEIGHBOR_ALLGATHERV_F08", 659, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts", "MPI_INEIGHBOR_ALLGATHERV_F08TS", 660, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large", "MPI_INEIGHBOR_ALLGATHERV_F08_LARGE", 661, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large", "MPI_INEIGHBOR_ALLGATHERV_F08TS_LARGE", 662, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 2624, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_", 2632, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv__", 2633, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", 2634, 118);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHERV", 2635, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_", 2636, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_", 2640, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large_", 2644, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large_", 2648, 118);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 657, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 2628, 118);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 664, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", "MPI_INEIGHBOR_ALLTOALL", 666, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08", "MPI_INEIGHBOR_ALLTOALL_F08", 667, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts", "MPI_INEIGHBOR_ALLTOALL_F08TS", 668, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large", "MPI_INEIGHBOR_ALLTOALL_F08_LARGE", 669, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large", "MPI_INEIGHBOR_ALLTOALL_F08TS_LARGE", 670, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 2656, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_", 2664, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall__", 2665, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", 2666, 119);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALL", 2667, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_", 2668, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_", 2672, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large_", 2676, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large_", 2680, 119);
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 665, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 2660, 119);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 672, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", "MPI_INEIGHBOR_ALLTOALLV", 674, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08", "MPI_INEIGHBOR_ALLTOALLV_F08", 675, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts", "MPI_INEIGHBOR_ALLTOALLV_F08TS", 676, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large", "MPI_INEIGHBOR_ALLTOALLV_F08_LARGE", 677, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large", "MPI_INEIGHBOR_ALLTOALLV_F08TS_LARGE", 678, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 2688, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_", 2696, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv__", 2697, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", 2698, 120);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLV", 2699, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_", 2700, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_", 2704, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large_", 2708, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large_", 2712, 120);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 673, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 2692, 120);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 680, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", "MPI_INEIGHBOR_ALLTOALLW", 682, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08", "MPI_INEIGHBOR_ALLTOALLW_F08", 683, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts", "MPI_INEIGHBOR_ALLTOALLW_F08TS", 684, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large", "MPI_INEIGHBOR_ALLTOALLW_F08_LARGE", 685, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large", "MPI_INEIGHBOR_ALLTOALLW_F08TS_LARGE", 686, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 2720, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_", 2728, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw__", 2729, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", 2730, 121);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLW", 2731, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_", 2732, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_", 2736, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large_", 2740, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large_", 2744, 121);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 681, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 2724, 121);
 #endif
 
 #if MT_HAVE_Barrier_init
-MT_THUNK_PMPI(MPI_Barrier_init, 688, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init", "MPI_BARRIER_INIT", 690, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08", "MPI_BARRIER_INIT_F08", 691, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts", "MPI_BARRIER_INIT_F08TS", 692, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08_large", "MPI_BARRIER_INIT_F08_LARGE", 693, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large", "MPI_BARRIER_INIT_F08TS_LARGE", 694, 130);
+MT_THUNK_PMPI(MPI_Barrier_init, 2752, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_", 2760, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init__", 2761, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init", 2762, 130);
+MT_THUNK_FORTRAN("MPI_BARRIER_INIT", 2763, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_", 2764, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_", 2768, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_large_", 2772, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large_", 2776, 130);
 #endif
 
 #if MT_HAVE_MPIX_Barrier_init
-MT_THUNK_PMPI(MPIX_Barrier_init, 696, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init", "MPIX_BARRIER_INIT", 698, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08", "MPIX_BARRIER_INIT_F08", 699, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts", "MPIX_BARRIER_INIT_F08TS", 700, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08_large", "MPIX_BARRIER_INIT_F08_LARGE", 701, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large", "MPIX_BARRIER_INIT_F08TS_LARGE", 702, 130);
+MT_THUNK_PMPI(MPIX_Barrier_init, 2784, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_", 2792, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init__", 2793, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init", 2794, 130);
+MT_THUNK_FORTRAN("MPIX_BARRIER_INIT", 2795, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_", 2796, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_", 2800, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_large_", 2804, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large_", 2808, 130);
 #endif
 
 #if MT_HAVE_Bcast_init
-MT_THUNK_PMPI(MPI_Bcast_init, 704, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init", "MPI_BCAST_INIT", 706, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08", "MPI_BCAST_INIT_F08", 707, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts", "MPI_BCAST_INIT_F08TS", 708, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08_large", "MPI_BCAST_INIT_F08_LARGE", 709, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large", "MPI_BCAST_INIT_F08TS_LARGE", 710, 131);
+MT_THUNK_PMPI(MPI_Bcast_init, 2816, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_", 2824, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init__", 2825, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init", 2826, 131);
+MT_THUNK_FORTRAN("MPI_BCAST_INIT", 2827, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_", 2828, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_", 2832, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_large_", 2836, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large_", 2840, 131);
+#endif
+#if MT_HAVE_Bcast_init_c
+MT_THUNK_PMPI(MPI_Bcast_init_c, 2820, 131);
 #endif
 
 #if MT_HAVE_MPIX_Bcast_init
-MT_THUNK_PMPI(MPIX_Bcast_init, 712, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init", "MPIX_BCAST_INIT", 714, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08", "MPIX_BCAST_INIT_F08", 715, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts", "MPIX_BCAST_INIT_F08TS", 716, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08_large", "MPIX_BCAST_INIT_F08_LARGE", 717, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large", "MPIX_BCAST_INIT_F08TS_LARGE", 718, 131);
-#endif
-#if MT_HAVE_Bcast_init_c
-MT_THUNK_PMPI(MPI_Bcast_init_c, 705, 131);
+MT_THUNK_PMPI(MPIX_Bcast_init, 2848, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_", 2856, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init__", 2857, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init", 2858, 131);
+MT_THUNK_FORTRAN("MPIX_BCAST_INIT", 2859, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_", 2860, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_", 2864, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_large_", 2868, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large_", 2872, 131);
 #endif
 
 #if MT_HAVE_Gather_init
-MT_THUNK_PMPI(MPI_Gather_init, 720, 132);
-MT_THUNK_FORTRAN("mpi_gather_init", "MPI_GATHER_INIT", 722, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08", "MPI_GATHER_INIT_F08", 723, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts", "MPI_GATHER_INIT_F08TS", 724, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08_large", "MPI_GATHER_INIT_F08_LARGE", 725, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large", "MPI_GATHER_INIT_F08TS_LARGE", 726, 132);
+MT_THUNK_PMPI(MPI_Gather_init, 2880, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_", 2888, 132);
+MT_THUNK_FORTRAN("mpi_gather_init__", 2889, 132);
+MT_THUNK_FORTRAN("mpi_gather_init", 2890, 132);
+MT_THUNK_FORTRAN("MPI_GATHER_INIT", 2891, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_", 2892, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_", 2896, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_large_", 2900, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large_", 2904, 132);
+#endif
+#if MT_HAVE_Gather_init_c
+MT_THUNK_PMPI(MPI_Gather_init_c, 2884, 132);
 #endif
 
 #if MT_HAVE_MPIX_Gather_init
-MT_THUNK_PMPI(MPIX_Gather_init, 728, 132);
-MT_THUNK_FORTRAN("mpix_gather_init", "MPIX_GATHER_INIT", 730, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08", "MPIX_GATHER_INIT_F08", 731, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts", "MPIX_GATHER_INIT_F08TS", 732, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08_large", "MPIX_GATHER_INIT_F08_LARGE", 733, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large", "MPIX_GATHER_INIT_F08TS_LARGE", 734, 132);
-#endif
-#if MT_HAVE_Gather_init_c
-MT_THUNK_PMPI(MPI_Gather_init_c, 721, 132);
+MT_THUNK_PMPI(MPIX_Gather_init, 2912, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_", 2920, 132);
+MT_THUNK_FORTRAN("mpix_gather_init__", 2921, 132);
+MT_THUNK_FORTRAN("mpix_gather_init", 2922, 132);
+MT_THUNK_FORTRAN("MPIX_GATHER_INIT", 2923, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_", 2924, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_", 2928, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_large_", 2932, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large_", 2936, 132);
 #endif
 
 #if MT_HAVE_Gatherv_init
-MT_THUNK_PMPI(MPI_Gatherv_init, 736, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init", "MPI_GATHERV_INIT", 738, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08", "MPI_GATHERV_INIT_F08", 739, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts", "MPI_GATHERV_INIT_F08TS", 740, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large", "MPI_GATHERV_INIT_F08_LARGE", 741, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large", "MPI_GATHERV_INIT_F08TS_LARGE", 742, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init, 2944, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_", 2952, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init__", 2953, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init", 2954, 133);
+MT_THUNK_FORTRAN("MPI_GATHERV_INIT", 2955, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_", 2956, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_", 2960, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large_", 2964, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large_", 2968, 133);
+#endif
+#if MT_HAVE_Gatherv_init_c
+MT_THUNK_PMPI(MPI_Gatherv_init_c, 2948, 133);
 #endif
 
 #if MT_HAVE_MPIX_Gatherv_init
-MT_THUNK_PMPI(MPIX_Gatherv_init, 744, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init", "MPIX_GATHERV_INIT", 746, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08", "MPIX_GATHERV_INIT_F08", 747, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts", "MPIX_GATHERV_INIT_F08TS", 748, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large", "MPIX_GATHERV_INIT_F08_LARGE", 749, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large", "MPIX_GATHERV_INIT_F08TS_LARGE", 750, 133);
-#endif
-#if MT_HAVE_Gatherv_init_c
-MT_THUNK_PMPI(MPI_Gatherv_init_c, 737, 133);
+MT_THUNK_PMPI(MPIX_Gatherv_init, 2976, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_", 2984, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init__", 2985, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init", 2986, 133);
+MT_THUNK_FORTRAN("MPIX_GATHERV_INIT", 2987, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_", 2988, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_", 2992, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large_", 2996, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large_", 3000, 133);
 #endif
 
 #if MT_HAVE_Scatter_init
-MT_THUNK_PMPI(MPI_Scatter_init, 752, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init", "MPI_SCATTER_INIT", 754, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08", "MPI_SCATTER_INIT_F08", 755, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts", "MPI_SCATTER_INIT_F08TS", 756, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08_large", "MPI_SCATTER_INIT_F08_LARGE", 757, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large", "MPI_SCATTER_INIT_F08TS_LARGE", 758, 134);
+MT_THUNK_PMPI(MPI_Scatter_init, 3008, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_", 3016, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init__", 3017, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init", 3018, 134);
+MT_THUNK_FORTRAN("MPI_SCATTER_INIT", 3019, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_", 3020, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_", 3024, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_large_", 3028, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large_", 3032, 134);
+#endif
+#if MT_HAVE_Scatter_init_c
+MT_THUNK_PMPI(MPI_Scatter_init_c, 3012, 134);
 #endif
 
 #if MT_HAVE_MPIX_Scatter_init
-MT_THUNK_PMPI(MPIX_Scatter_init, 760, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init", "MPIX_SCATTER_INIT", 762, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08", "MPIX_SCATTER_INIT_F08", 763, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts", "MPIX_SCATTER_INIT_F08TS", 764, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08_large", "MPIX_SCATTER_INIT_F08_LARGE", 765, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large", "MPIX_SCATTER_INIT_F08TS_LARGE", 766, 134);
-#endif
-#if MT_HAVE_Scatter_init_c
-MT_THUNK_PMPI(MPI_Scatter_init_c, 753, 134);
+MT_THUNK_PMPI(MPIX_Scatter_init, 3040, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_", 3048, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init__", 3049, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init", 3050, 134);
+MT_THUNK_FORTRAN("MPIX_SCATTER_INIT", 3051, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_", 3052, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_", 3056, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_large_", 3060, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large_", 3064, 134);
 #endif
 
 #if MT_HAVE_Scatterv_init
-MT_THUNK_PMPI(MPI_Scatterv_init, 768, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init", "MPI_SCATTERV_INIT", 770, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08", "MPI_SCATTERV_INIT_F08", 771, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts", "MPI_SCATTERV_INIT_F08TS", 772, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large", "MPI_SCATTERV_INIT_F08_LARGE", 773, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large", "MPI_SCATTERV_INIT_F08TS_LARGE", 774, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init, 3072, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_", 3080, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init__", 3081, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init", 3082, 135);
+MT_THUNK_FORTRAN("MPI_SCATTERV_INIT", 3083, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_", 3084, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_", 3088, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large_", 3092, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large_", 3096, 135);
+#endif
+#if MT_HAVE_Scatterv_init_c
+MT_THUNK_PMPI(MPI_Scatterv_init_c, 3076, 135);
 #endif
 
 #if MT_HAVE_MPIX_Scatterv_init
-MT_THUNK_PMPI(MPIX_Scatterv_init, 776, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init", "MPIX_SCATTERV_INIT", 778, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08", "MPIX_SCATTERV_INIT_F08", 779, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts", "MPIX_SCATTERV_INIT_F08TS", 780, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large", "MPIX_SCATTERV_INIT_F08_LARGE", 781, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large", "MPIX_SCATTERV_INIT_F08TS_LARGE", 782, 135);
-#endif
-#if MT_HAVE_Scatterv_init_c
-MT_THUNK_PMPI(MPI_Scatterv_init_c, 769, 135);
+MT_THUNK_PMPI(MPIX_Scatterv_init, 3104, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_", 3112, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init__", 3113, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init", 3114, 135);
+MT_THUNK_FORTRAN("MPIX_SCATTERV_INIT", 3115, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_", 3116, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_", 3120, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large_", 3124, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large_", 3128, 135);
 #endif
 
 #if MT_HAVE_Allgather_init
-MT_THUNK_PMPI(MPI_Allgather_init, 784, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init", "MPI_ALLGATHER_INIT", 786, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08", "MPI_ALLGATHER_INIT_F08", 787, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts", "MPI_ALLGATHER_INIT_F08TS", 788, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08_large", "MPI_ALLGATHER_INIT_F08_LARGE", 789, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large", "MPI_ALLGATHER_INIT_F08TS_LARGE", 790, 136);
+MT_THUNK_PMPI(MPI_Allgather_init, 3136, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_", 3144, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init__", 3145, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init", 3146, 136);
+MT_THUNK_FORTRAN("MPI_ALLGATHER_INIT", 3147, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_", 3148, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_", 3152, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_large_", 3156, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large_", 3160, 136);
+#endif
+#if MT_HAVE_Allgather_init_c
+MT_THUNK_PMPI(MPI_Allgather_init_c, 3140, 136);
 #endif
 
 #if MT_HAVE_MPIX_Allgather_init
-MT_THUNK_PMPI(MPIX_Allgather_init, 792, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init", "MPIX_ALLGATHER_INIT", 794, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08", "MPIX_ALLGATHER_INIT_F08", 795, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts", "MPIX_ALLGATHER_INIT_F08TS", 796, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08_large", "MPIX_ALLGATHER_INIT_F08_LARGE", 797, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large", "MPIX_ALLGATHER_INIT_F08TS_LARGE", 798, 136);
-#endif
-#if MT_HAVE_Allgather_init_c
-MT_THUNK_PMPI(MPI_Allgather_init_c, 785, 136);
+MT_THUNK_PMPI(MPIX_Allgather_init, 3168, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_", 3176, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init__", 3177, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init", 3178, 136);
+MT_THUNK_FORTRAN("MPIX_ALLGATHER_INIT", 3179, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_", 3180, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_", 3184, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_large_", 3188, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large_", 3192, 136);
 #endif
 
 #if MT_HAVE_Allgatherv_init
-MT_THUNK_PMPI(MPI_Allgatherv_init, 800, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init", "MPI_ALLGATHERV_INIT", 802, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08", "MPI_ALLGATHERV_INIT_F08", 803, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts", "MPI_ALLGATHERV_INIT_F08TS", 804, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large", "MPI_ALLGATHERV_INIT_F08_LARGE", 805, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large", "MPI_ALLGATHERV_INIT_F08TS_LARGE", 806, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init, 3200, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_", 3208, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init__", 3209, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init", 3210, 137);
+MT_THUNK_FORTRAN("MPI_ALLGATHERV_INIT", 3211, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_", 3212, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_", 3216, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large_", 3220, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large_", 3224, 137);
+#endif
+#if MT_HAVE_Allgatherv_init_c
+MT_THUNK_PMPI(MPI_Allgatherv_init_c, 3204, 137);
 #endif
 
 #if MT_HAVE_MPIX_Allgatherv_init
-MT_THUNK_PMPI(MPIX_Allgatherv_init, 808, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init", "MPIX_ALLGATHERV_INIT", 810, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08", "MPIX_ALLGATHERV_INIT_F08", 811, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts", "MPIX_ALLGATHERV_INIT_F08TS", 812, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large", "MPIX_ALLGATHERV_INIT_F08_LARGE", 813, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large", "MPIX_ALLGATHERV_INIT_F08TS_LARGE", 814, 137);
-#endif
-#if MT_HAVE_Allgatherv_init_c
-MT_THUNK_PMPI(MPI_Allgatherv_init_c, 801, 137);
+MT_THUNK_PMPI(MPIX_Allgatherv_init, 3232, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_", 3240, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init__", 3241, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init", 3242, 137);
+MT_THUNK_FORTRAN("MPIX_ALLGATHERV_INIT", 3243, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_", 3244, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_", 3248, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large_", 3252, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large_", 3256, 137);
 #endif
 
 #if MT_HAVE_Alltoall_init
-MT_THUNK_PMPI(MPI_Alltoall_init, 816, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init", "MPI_ALLTOALL_INIT", 818, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08", "MPI_ALLTOALL_INIT_F08", 819, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts", "MPI_ALLTOALL_INIT_F08TS", 820, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large", "MPI_ALLTOALL_INIT_F08_LARGE", 821, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large", "MPI_ALLTOALL_INIT_F08TS_LARGE", 822, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init, 3264, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_", 3272, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init__", 3273, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init", 3274, 138);
+MT_THUNK_FORTRAN("MPI_ALLTOALL_INIT", 3275, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_", 3276, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_", 3280, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large_", 3284, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large_", 3288, 138);
+#endif
+#if MT_HAVE_Alltoall_init_c
+MT_THUNK_PMPI(MPI_Alltoall_init_c, 3268, 138);
 #endif
 
 #if MT_HAVE_MPIX_Alltoall_init
-MT_THUNK_PMPI(MPIX_Alltoall_init, 824, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init", "MPIX_ALLTOALL_INIT", 826, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08", "MPIX_ALLTOALL_INIT_F08", 827, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts", "MPIX_ALLTOALL_INIT_F08TS", 828, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large", "MPIX_ALLTOALL_INIT_F08_LARGE", 829, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large", "MPIX_ALLTOALL_INIT_F08TS_LARGE", 830, 138);
-#endif
-#if MT_HAVE_Alltoall_init_c
-MT_THUNK_PMPI(MPI_Alltoall_init_c, 817, 138);
+MT_THUNK_PMPI(MPIX_Alltoall_init, 3296, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_", 3304, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init__", 3305, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init", 3306, 138);
+MT_THUNK_FORTRAN("MPIX_ALLTOALL_INIT", 3307, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_", 3308, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_", 3312, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large_", 3316, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large_", 3320, 138);
 #endif
 
 #if MT_HAVE_Alltoallv_init
-MT_THUNK_PMPI(MPI_Alltoallv_init, 832, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init", "MPI_ALLTOALLV_INIT", 834, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08", "MPI_ALLTOALLV_INIT_F08", 835, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts", "MPI_ALLTOALLV_INIT_F08TS", 836, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large", "MPI_ALLTOALLV_INIT_F08_LARGE", 837, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large", "MPI_ALLTOALLV_INIT_F08TS_LARGE", 838, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init, 3328, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_", 3336, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init__", 3337, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init", 3338, 139);
+MT_THUNK_FORTRAN("MPI_ALLTOALLV_INIT", 3339, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_", 3340, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_", 3344, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large_", 3348, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large_", 3352, 139);
+#endif
+#if MT_HAVE_Alltoallv_init_c
+MT_THUNK_PMPI(MPI_Alltoallv_init_c, 3332, 139);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallv_init
-MT_THUNK_PMPI(MPIX_Alltoallv_init, 840, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init", "MPIX_ALLTOALLV_INIT", 842, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08", "MPIX_ALLTOALLV_INIT_F08", 843, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts", "MPIX_ALLTOALLV_INIT_F08TS", 844, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large", "MPIX_ALLTOALLV_INIT_F08_LARGE", 845, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large", "MPIX_ALLTOALLV_INIT_F08TS_LARGE", 846, 139);
-#endif
-#if MT_HAVE_Alltoallv_init_c
-MT_THUNK_PMPI(MPI_Alltoallv_init_c, 833, 139);
+MT_THUNK_PMPI(MPIX_Alltoallv_init, 3360, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_", 3368, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init__", 3369, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init", 3370, 139);
+MT_THUNK_FORTRAN("MPIX_ALLTOALLV_INIT", 3371, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_", 3372, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_", 3376, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large_", 3380, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large_", 3384, 139);
 #endif
 
 #if MT_HAVE_Alltoallw_init
-MT_THUNK_PMPI(MPI_Alltoallw_init, 848, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init", "MPI_ALLTOALLW_INIT", 850, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08", "MPI_ALLTOALLW_INIT_F08", 851, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts", "MPI_ALLTOALLW_INIT_F08TS", 852, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large", "MPI_ALLTOALLW_INIT_F08_LARGE", 853, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large", "MPI_ALLTOALLW_INIT_F08TS_LARGE", 854, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init, 3392, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_", 3400, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init__", 3401, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init", 3402, 140);
+MT_THUNK_FORTRAN("MPI_ALLTOALLW_INIT", 3403, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_", 3404, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_", 3408, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large_", 3412, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large_", 3416, 140);
+#endif
+#if MT_HAVE_Alltoallw_init_c
+MT_THUNK_PMPI(MPI_Alltoallw_init_c, 3396, 140);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallw_init
-MT_THUNK_PMPI(MPIX_Alltoallw_init, 856, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init", "MPIX_ALLTOALLW_INIT", 858, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08", "MPIX_ALLTOALLW_INIT_F08", 859, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts", "MPIX_ALLTOALLW_INIT_F08TS", 860, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large", "MPIX_ALLTOALLW_INIT_F08_LARGE", 861, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large", "MPIX_ALLTOALLW_INIT_F08TS_LARGE", 862, 140);
-#endif
-#if MT_HAVE_Alltoallw_init_c
-MT_THUNK_PMPI(MPI_Alltoallw_init_c, 849, 140);
+MT_THUNK_PMPI(MPIX_Alltoallw_init, 3424, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_", 3432, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init__", 3433, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init", 3434, 140);
+MT_THUNK_FORTRAN("MPIX_ALLTOALLW_INIT", 3435, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_", 3436, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_", 3440, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large_", 3444, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large_", 3448, 140);
 #endif
 
 #if MT_HAVE_Reduce_init
-MT_THUNK_PMPI(MPI_Reduce_init, 864, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init", "MPI_REDUCE_INIT", 866, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08", "MPI_REDUCE_INIT_F08", 867, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts", "MPI_REDUCE_INIT_F08TS", 868, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08_large", "MPI_REDUCE_INIT_F08_LARGE", 869, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large", "MPI_REDUCE_INIT_F08TS_LARGE", 870, 141);
+MT_THUNK_PMPI(MPI_Reduce_init, 3456, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_", 3464, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init__", 3465, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init", 3466, 141);
+MT_THUNK_FORTRAN("MPI_REDUCE_INIT", 3467, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_", 3468, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_", 3472, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_large_", 3476, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large_", 3480, 141);
+#endif
+#if MT_HAVE_Reduce_init_c
+MT_THUNK_PMPI(MPI_Reduce_init_c, 3460, 141);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_init
-MT_THUNK_PMPI(MPIX_Reduce_init, 872, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init", "MPIX_REDUCE_INIT", 874, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08", "MPIX_REDUCE_INIT_F08", 875, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts", "MPIX_REDUCE_INIT_F08TS", 876, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08_large", "MPIX_REDUCE_INIT_F08_LARGE", 877, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large", "MPIX_REDUCE_INIT_F08TS_LARGE", 878, 141);
-#endif
-#if MT_HAVE_Reduce_init_c
-MT_THUNK_PMPI(MPI_Reduce_init_c, 865, 141);
+MT_THUNK_PMPI(MPIX_Reduce_init, 3488, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_", 3496, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init__", 3497, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init", 3498, 141);
+MT_THUNK_FORTRAN("MPIX_REDUCE_INIT", 3499, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_", 3500, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_", 3504, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_large_", 3508, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large_", 3512, 141);
 #endif
 
 #if MT_HAVE_Allreduce_init
-MT_THUNK_PMPI(MPI_Allreduce_init, 880, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init", "MPI_ALLREDUCE_INIT", 882, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08", "MPI_ALLREDUCE_INIT_F08", 883, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts", "MPI_ALLREDUCE_INIT_F08TS", 884, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large", "MPI_ALLREDUCE_INIT_F08_LARGE", 885, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large", "MPI_ALLREDUCE_INIT_F08TS_LARGE", 886, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init, 3520, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_", 3528, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init__", 3529, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init", 3530, 142);
+MT_THUNK_FORTRAN("MPI_ALLREDUCE_INIT", 3531, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_", 3532, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_", 3536, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large_", 3540, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large_", 3544, 142);
+#endif
+#if MT_HAVE_Allreduce_init_c
+MT_THUNK_PMPI(MPI_Allreduce_init_c, 3524, 142);
 #endif
 
 #if MT_HAVE_MPIX_Allreduce_init
-MT_THUNK_PMPI(MPIX_Allreduce_init, 888, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init", "MPIX_ALLREDUCE_INIT", 890, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08", "MPIX_ALLREDUCE_INIT_F08", 891, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts", "MPIX_ALLREDUCE_INIT_F08TS", 892, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large", "MPIX_ALLREDUCE_INIT_F08_LARGE", 893, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large", "MPIX_ALLREDUCE_INIT_F08TS_LARGE", 894, 142);
-#endif
-#if MT_HAVE_Allreduce_init_c
-MT_THUNK_PMPI(MPI_Allreduce_init_c, 881, 142);
+MT_THUNK_PMPI(MPIX_Allreduce_init, 3552, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_", 3560, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init__", 3561, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init", 3562, 142);
+MT_THUNK_FORTRAN("MPIX_ALLREDUCE_INIT", 3563, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_", 3564, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_", 3568, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large_", 3572, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large_", 3576, 142);
 #endif
 
 #if MT_HAVE_Reduce_scatter_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_init, 896, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init", "MPI_REDUCE_SCATTER_INIT", 898, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08", "MPI_REDUCE_SCATTER_INIT_F08", 899, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts", "MPI_REDUCE_SCATTER_INIT_F08TS", 900, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large", "MPI_REDUCE_SCATTER_INIT_F08_LARGE", 901, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large", "MPI_REDUCE_SCATTER_INIT_F08TS_LARGE", 902, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init, 3584, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_", 3592, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init__", 3593, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init", 3594, 143);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_INIT", 3595, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_", 3596, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_", 3600, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large_", 3604, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large_", 3608, 143);
+#endif
+#if MT_HAVE_Reduce_scatter_init_c
+MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 3588, 143);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 904, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init", "MPIX_REDUCE_SCATTER_INIT", 906, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08", "MPIX_REDUCE_SCATTER_INIT_F08", 907, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts", "MPIX_REDUCE_SCATTER_INIT_F08TS", 908, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large", "MPIX_REDUCE_SCATTER_INIT_F08_LARGE", 909, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large", "MPIX_REDUCE_SCATTER_INIT_F08TS_LARGE", 910, 143);
-#endif
-#if MT_HAVE_Reduce_scatter_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 897, 143);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 3616, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_", 3624, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init__", 3625, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init", 3626, 143);
+MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_INIT", 3627, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_", 3628, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_", 3632, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large_", 3636, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large_", 3640, 143);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 912, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", "MPI_REDUCE_SCATTER_BLOCK_INIT", 914, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08", 915, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS", 916, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08_LARGE", 917, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large", "MPI_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 918, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 3648, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_", 3656, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init__", 3657, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", 3658, 144);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK_INIT", 3659, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_", 3660, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_", 3664, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large_", 3668, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large_", 3672, 144);
+#endif
+#if MT_HAVE_Reduce_scatter_block_init_c
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 3652, 144);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 920, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", "MPIX_REDUCE_SCATTER_BLOCK_INIT", 922, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08", 923, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS", 924, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08_LARGE", 925, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large", "MPIX_REDUCE_SCATTER_BLOCK_INIT_F08TS_LARGE", 926, 144);
-#endif
-#if MT_HAVE_Reduce_scatter_block_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 913, 144);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 3680, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_", 3688, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init__", 3689, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", 3690, 144);
+MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_BLOCK_INIT", 3691, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_", 3692, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_", 3696, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large_", 3700, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large_", 3704, 144);
 #endif
 
 #if MT_HAVE_Scan_init
-MT_THUNK_PMPI(MPI_Scan_init, 928, 145);
-MT_THUNK_FORTRAN("mpi_scan_init", "MPI_SCAN_INIT", 930, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08", "MPI_SCAN_INIT_F08", 931, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts", "MPI_SCAN_INIT_F08TS", 932, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08_large", "MPI_SCAN_INIT_F08_LARGE", 933, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large", "MPI_SCAN_INIT_F08TS_LARGE", 934, 145);
+MT_THUNK_PMPI(MPI_Scan_init, 3712, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_", 3720, 145);
+MT_THUNK_FORTRAN("mpi_scan_init__", 3721, 145);
+MT_THUNK_FORTRAN("mpi_scan_init", 3722, 145);
+MT_THUNK_FORTRAN("MPI_SCAN_INIT", 3723, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_", 3724, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_", 3728, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_large_", 3732, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large_", 3736, 145);
+#endif
+#if MT_HAVE_Scan_init_c
+MT_THUNK_PMPI(MPI_Scan_init_c, 3716, 145);
 #endif
 
 #if MT_HAVE_MPIX_Scan_init
-MT_THUNK_PMPI(MPIX_Scan_init, 936, 145);
-MT_THUNK_FORTRAN("mpix_scan_init", "MPIX_SCAN_INIT", 938, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08", "MPIX_SCAN_INIT_F08", 939, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts", "MPIX_SCAN_INIT_F08TS", 940, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08_large", "MPIX_SCAN_INIT_F08_LARGE", 941, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large", "MPIX_SCAN_INIT_F08TS_LARGE", 942, 145);
-#endif
-#if MT_HAVE_Scan_init_c
-MT_THUNK_PMPI(MPI_Scan_init_c, 929, 145);
+MT_THUNK_PMPI(MPIX_Scan_init, 3744, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_", 3752, 145);
+MT_THUNK_FORTRAN("mpix_scan_init__", 3753, 145);
+MT_THUNK_FORTRAN("mpix_scan_init", 3754, 145);
+MT_THUNK_FORTRAN("MPIX_SCAN_INIT", 3755, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_", 3756, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_", 3760, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_large_", 3764, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large_", 3768, 145);
 #endif
 
 #if MT_HAVE_Exscan_init
-MT_THUNK_PMPI(MPI_Exscan_init, 944, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init", "MPI_EXSCAN_INIT", 946, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08", "MPI_EXSCAN_INIT_F08", 947, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts", "MPI_EXSCAN_INIT_F08TS", 948, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08_large", "MPI_EXSCAN_INIT_F08_LARGE", 949, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large", "MPI_EXSCAN_INIT_F08TS_LARGE", 950, 146);
+MT_THUNK_PMPI(MPI_Exscan_init, 3776, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_", 3784, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init__", 3785, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init", 3786, 146);
+MT_THUNK_FORTRAN("MPI_EXSCAN_INIT", 3787, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_", 3788, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_", 3792, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_large_", 3796, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large_", 3800, 146);
+#endif
+#if MT_HAVE_Exscan_init_c
+MT_THUNK_PMPI(MPI_Exscan_init_c, 3780, 146);
 #endif
 
 #if MT_HAVE_MPIX_Exscan_init
-MT_THUNK_PMPI(MPIX_Exscan_init, 952, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init", "MPIX_EXSCAN_INIT", 954, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08", "MPIX_EXSCAN_INIT_F08", 955, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts", "MPIX_EXSCAN_INIT_F08TS", 956, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08_large", "MPIX_EXSCAN_INIT_F08_LARGE", 957, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large", "MPIX_EXSCAN_INIT_F08TS_LARGE", 958, 146);
-#endif
-#if MT_HAVE_Exscan_init_c
-MT_THUNK_PMPI(MPI_Exscan_init_c, 945, 146);
+MT_THUNK_PMPI(MPIX_Exscan_init, 3808, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_", 3816, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init__", 3817, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init", 3818, 146);
+MT_THUNK_FORTRAN("MPIX_EXSCAN_INIT", 3819, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_", 3820, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_", 3824, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_large_", 3828, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large_", 3832, 146);
 #endif
 
 #if MT_HAVE_Neighbor_allgather_init
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 960, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", "MPI_NEIGHBOR_ALLGATHER_INIT", 962, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08", "MPI_NEIGHBOR_ALLGATHER_INIT_F08", 963, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS", 964, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large", "MPI_NEIGHBOR_ALLGATHER_INIT_F08_LARGE", 965, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large", "MPI_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 966, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 3840, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_", 3848, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init__", 3849, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", 3850, 147);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER_INIT", 3851, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_", 3852, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_", 3856, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large_", 3860, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large_", 3864, 147);
+#endif
+#if MT_HAVE_Neighbor_allgather_init_c
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 3844, 147);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 968, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", "MPIX_NEIGHBOR_ALLGATHER_INIT", 970, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08", 971, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS", 972, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08_LARGE", 973, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHER_INIT_F08TS_LARGE", 974, 147);
-#endif
-#if MT_HAVE_Neighbor_allgather_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 961, 147);
+MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 3872, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_", 3880, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init__", 3881, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", 3882, 147);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHER_INIT", 3883, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_", 3884, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_", 3888, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large_", 3892, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large_", 3896, 147);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 976, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", "MPI_NEIGHBOR_ALLGATHERV_INIT", 978, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08", 979, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS", 980, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08_LARGE", 981, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large", "MPI_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 982, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 3904, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_", 3912, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init__", 3913, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", 3914, 148);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV_INIT", 3915, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_", 3916, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_", 3920, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large_", 3924, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large_", 3928, 148);
+#endif
+#if MT_HAVE_Neighbor_allgatherv_init_c
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 3908, 148);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 984, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", "MPIX_NEIGHBOR_ALLGATHERV_INIT", 986, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08", 987, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS", 988, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08_LARGE", 989, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large", "MPIX_NEIGHBOR_ALLGATHERV_INIT_F08TS_LARGE", 990, 148);
-#endif
-#if MT_HAVE_Neighbor_allgatherv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 977, 148);
+MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 3936, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_", 3944, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init__", 3945, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", 3946, 148);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHERV_INIT", 3947, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_", 3948, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_", 3952, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large_", 3956, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large_", 3960, 148);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 992, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", "MPI_NEIGHBOR_ALLTOALL_INIT", 994, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08", "MPI_NEIGHBOR_ALLTOALL_INIT_F08", 995, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS", 996, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large", "MPI_NEIGHBOR_ALLTOALL_INIT_F08_LARGE", 997, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 998, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 3968, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_", 3976, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init__", 3977, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", 3978, 149);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL_INIT", 3979, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_", 3980, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_", 3984, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large_", 3988, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large_", 3992, 149);
+#endif
+#if MT_HAVE_Neighbor_alltoall_init_c
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 3972, 149);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 1000, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", "MPIX_NEIGHBOR_ALLTOALL_INIT", 1002, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08", 1003, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS", 1004, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08_LARGE", 1005, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALL_INIT_F08TS_LARGE", 1006, 149);
-#endif
-#if MT_HAVE_Neighbor_alltoall_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 993, 149);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 4000, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_", 4008, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init__", 4009, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", 4010, 149);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALL_INIT", 4011, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_", 4012, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_", 4016, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large_", 4020, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large_", 4024, 149);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 1008, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", "MPI_NEIGHBOR_ALLTOALLV_INIT", 1010, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08", 1011, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS", 1012, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08_LARGE", 1013, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 1014, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 4032, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_", 4040, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init__", 4041, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", 4042, 150);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV_INIT", 4043, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_", 4044, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_", 4048, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large_", 4052, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large_", 4056, 150);
+#endif
+#if MT_HAVE_Neighbor_alltoallv_init_c
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 4036, 150);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 1016, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", "MPIX_NEIGHBOR_ALLTOALLV_INIT", 1018, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08", 1019, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS", 1020, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08_LARGE", 1021, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLV_INIT_F08TS_LARGE", 1022, 150);
-#endif
-#if MT_HAVE_Neighbor_alltoallv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 1009, 150);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 4064, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_", 4072, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init__", 4073, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", 4074, 150);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLV_INIT", 4075, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_", 4076, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_", 4080, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large_", 4084, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large_", 4088, 150);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 1024, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", "MPI_NEIGHBOR_ALLTOALLW_INIT", 1026, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08", 1027, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS", 1028, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08_LARGE", 1029, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large", "MPI_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 1030, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 4096, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_", 4104, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init__", 4105, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", 4106, 151);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW_INIT", 4107, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_", 4108, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_", 4112, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large_", 4116, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large_", 4120, 151);
+#endif
+#if MT_HAVE_Neighbor_alltoallw_init_c
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 4100, 151);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 1032, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", "MPIX_NEIGHBOR_ALLTOALLW_INIT", 1034, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08", 1035, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS", 1036, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08_LARGE", 1037, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large", "MPIX_NEIGHBOR_ALLTOALLW_INIT_F08TS_LARGE", 1038, 151);
-#endif
-#if MT_HAVE_Neighbor_alltoallw_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 1025, 151);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 4128, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_", 4136, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init__", 4137, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", 4138, 151);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLW_INIT", 4139, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_", 4140, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_", 4144, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large_", 4148, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large_", 4152, 151);
 #endif
 
 #if MT_HAVE_Comm_dup
-MT_THUNK_PMPI(MPI_Comm_dup, 1040, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup", "MPI_COMM_DUP", 1042, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08", "MPI_COMM_DUP_F08", 1043, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts", "MPI_COMM_DUP_F08TS", 1044, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08_large", "MPI_COMM_DUP_F08_LARGE", 1045, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large", "MPI_COMM_DUP_F08TS_LARGE", 1046, 160);
+MT_THUNK_PMPI(MPI_Comm_dup, 4160, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_", 4168, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup__", 4169, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup", 4170, 160);
+MT_THUNK_FORTRAN("MPI_COMM_DUP", 4171, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_", 4172, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_", 4176, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_large_", 4180, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large_", 4184, 160);
 #endif
 
 #if MT_HAVE_Comm_dup_with_info
-MT_THUNK_PMPI(MPI_Comm_dup_with_info, 1048, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info", "MPI_COMM_DUP_WITH_INFO", 1050, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08", "MPI_COMM_DUP_WITH_INFO_F08", 1051, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts", "MPI_COMM_DUP_WITH_INFO_F08TS", 1052, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large", "MPI_COMM_DUP_WITH_INFO_F08_LARGE", 1053, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large", "MPI_COMM_DUP_WITH_INFO_F08TS_LARGE", 1054, 161);
+MT_THUNK_PMPI(MPI_Comm_dup_with_info, 4192, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_", 4200, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info__", 4201, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info", 4202, 161);
+MT_THUNK_FORTRAN("MPI_COMM_DUP_WITH_INFO", 4203, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_", 4204, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_", 4208, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large_", 4212, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large_", 4216, 161);
 #endif
 
 #if MT_HAVE_Comm_idup
-MT_THUNK_PMPI(MPI_Comm_idup, 1056, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup", "MPI_COMM_IDUP", 1058, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08", "MPI_COMM_IDUP_F08", 1059, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts", "MPI_COMM_IDUP_F08TS", 1060, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08_large", "MPI_COMM_IDUP_F08_LARGE", 1061, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large", "MPI_COMM_IDUP_F08TS_LARGE", 1062, 162);
+MT_THUNK_PMPI(MPI_Comm_idup, 4224, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_", 4232, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup__", 4233, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup", 4234, 162);
+MT_THUNK_FORTRAN("MPI_COMM_IDUP", 4235, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_", 4236, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_", 4240, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_large_", 4244, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large_", 4248, 162);
 #endif
 
 #if MT_HAVE_Comm_idup_with_info
-MT_THUNK_PMPI(MPI_Comm_idup_with_info, 1064, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info", "MPI_COMM_IDUP_WITH_INFO", 1066, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08", "MPI_COMM_IDUP_WITH_INFO_F08", 1067, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts", "MPI_COMM_IDUP_WITH_INFO_F08TS", 1068, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large", "MPI_COMM_IDUP_WITH_INFO_F08_LARGE", 1069, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large", "MPI_COMM_IDUP_WITH_INFO_F08TS_LARGE", 1070, 163);
+MT_THUNK_PMPI(MPI_Comm_idup_with_info, 4256, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_", 4264, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info__", 4265, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info", 4266, 163);
+MT_THUNK_FORTRAN("MPI_COMM_IDUP_WITH_INFO", 4267, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_", 4268, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_", 4272, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large_", 4276, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large_", 4280, 163);
 #endif
 
 #if MT_HAVE_Comm_create
-MT_THUNK_PMPI(MPI_Comm_create, 1072, 164);
-MT_THUNK_FORTRAN("mpi_comm_create", "MPI_COMM_CREATE", 1074, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08", "MPI_COMM_CREATE_F08", 1075, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts", "MPI_COMM_CREATE_F08TS", 1076, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08_large", "MPI_COMM_CREATE_F08_LARGE", 1077, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large", "MPI_COMM_CREATE_F08TS_LARGE", 1078, 164);
+MT_THUNK_PMPI(MPI_Comm_create, 4288, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_", 4296, 164);
+MT_THUNK_FORTRAN("mpi_comm_create__", 4297, 164);
+MT_THUNK_FORTRAN("mpi_comm_create", 4298, 164);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE", 4299, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_", 4300, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_", 4304, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_large_", 4308, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large_", 4312, 164);
 #endif
 
 #if MT_HAVE_Comm_create_group
-MT_THUNK_PMPI(MPI_Comm_create_group, 1080, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group", "MPI_COMM_CREATE_GROUP", 1082, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08", "MPI_COMM_CREATE_GROUP_F08", 1083, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts", "MPI_COMM_CREATE_GROUP_F08TS", 1084, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large", "MPI_COMM_CREATE_GROUP_F08_LARGE", 1085, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large", "MPI_COMM_CREATE_GROUP_F08TS_LARGE", 1086, 165);
+MT_THUNK_PMPI(MPI_Comm_create_group, 4320, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_", 4328, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group__", 4329, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group", 4330, 165);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_GROUP", 4331, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_", 4332, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_", 4336, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large_", 4340, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large_", 4344, 165);
 #endif
 
 #if MT_HAVE_Comm_split
-MT_THUNK_PMPI(MPI_Comm_split, 1088, 166);
-MT_THUNK_FORTRAN("mpi_comm_split", "MPI_COMM_SPLIT", 1090, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08", "MPI_COMM_SPLIT_F08", 1091, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts", "MPI_COMM_SPLIT_F08TS", 1092, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08_large", "MPI_COMM_SPLIT_F08_LARGE", 1093, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large", "MPI_COMM_SPLIT_F08TS_LARGE", 1094, 166);
+MT_THUNK_PMPI(MPI_Comm_split, 4352, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_", 4360, 166);
+MT_THUNK_FORTRAN("mpi_comm_split__", 4361, 166);
+MT_THUNK_FORTRAN("mpi_comm_split", 4362, 166);
+MT_THUNK_FORTRAN("MPI_COMM_SPLIT", 4363, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_", 4364, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_", 4368, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_large_", 4372, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large_", 4376, 166);
 #endif
 
 #if MT_HAVE_Comm_split_type
-MT_THUNK_PMPI(MPI_Comm_split_type, 1096, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type", "MPI_COMM_SPLIT_TYPE", 1098, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08", "MPI_COMM_SPLIT_TYPE_F08", 1099, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts", "MPI_COMM_SPLIT_TYPE_F08TS", 1100, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large", "MPI_COMM_SPLIT_TYPE_F08_LARGE", 1101, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large", "MPI_COMM_SPLIT_TYPE_F08TS_LARGE", 1102, 167);
+MT_THUNK_PMPI(MPI_Comm_split_type, 4384, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_", 4392, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type__", 4393, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type", 4394, 167);
+MT_THUNK_FORTRAN("MPI_COMM_SPLIT_TYPE", 4395, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_", 4396, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_", 4400, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large_", 4404, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large_", 4408, 167);
 #endif
 
 #if MT_HAVE_Intercomm_create
-MT_THUNK_PMPI(MPI_Intercomm_create, 1104, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create", "MPI_INTERCOMM_CREATE", 1106, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08", "MPI_INTERCOMM_CREATE_F08", 1107, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts", "MPI_INTERCOMM_CREATE_F08TS", 1108, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large", "MPI_INTERCOMM_CREATE_F08_LARGE", 1109, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large", "MPI_INTERCOMM_CREATE_F08TS_LARGE", 1110, 168);
+MT_THUNK_PMPI(MPI_Intercomm_create, 4416, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_", 4424, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create__", 4425, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create", 4426, 168);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE", 4427, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_", 4428, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_", 4432, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large_", 4436, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large_", 4440, 168);
 #endif
 
 #if MT_HAVE_Intercomm_merge
-MT_THUNK_PMPI(MPI_Intercomm_merge, 1112, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge", "MPI_INTERCOMM_MERGE", 1114, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08", "MPI_INTERCOMM_MERGE_F08", 1115, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts", "MPI_INTERCOMM_MERGE_F08TS", 1116, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large", "MPI_INTERCOMM_MERGE_F08_LARGE", 1117, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large", "MPI_INTERCOMM_MERGE_F08TS_LARGE", 1118, 169);
+MT_THUNK_PMPI(MPI_Intercomm_merge, 4448, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_", 4456, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge__", 4457, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge", 4458, 169);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_MERGE", 4459, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_", 4460, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_", 4464, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large_", 4468, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large_", 4472, 169);
 #endif
 
 #if MT_HAVE_Cart_create
-MT_THUNK_PMPI(MPI_Cart_create, 1120, 170);
-MT_THUNK_FORTRAN("mpi_cart_create", "MPI_CART_CREATE", 1122, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08", "MPI_CART_CREATE_F08", 1123, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts", "MPI_CART_CREATE_F08TS", 1124, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08_large", "MPI_CART_CREATE_F08_LARGE", 1125, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large", "MPI_CART_CREATE_F08TS_LARGE", 1126, 170);
+MT_THUNK_PMPI(MPI_Cart_create, 4480, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_", 4488, 170);
+MT_THUNK_FORTRAN("mpi_cart_create__", 4489, 170);
+MT_THUNK_FORTRAN("mpi_cart_create", 4490, 170);
+MT_THUNK_FORTRAN("MPI_CART_CREATE", 4491, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_", 4492, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_", 4496, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_large_", 4500, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large_", 4504, 170);
 #endif
 
 #if MT_HAVE_Cart_sub
-MT_THUNK_PMPI(MPI_Cart_sub, 1128, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub", "MPI_CART_SUB", 1130, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08", "MPI_CART_SUB_F08", 1131, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts", "MPI_CART_SUB_F08TS", 1132, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08_large", "MPI_CART_SUB_F08_LARGE", 1133, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large", "MPI_CART_SUB_F08TS_LARGE", 1134, 171);
+MT_THUNK_PMPI(MPI_Cart_sub, 4512, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_", 4520, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub__", 4521, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub", 4522, 171);
+MT_THUNK_FORTRAN("MPI_CART_SUB", 4523, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_", 4524, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_", 4528, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_large_", 4532, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large_", 4536, 171);
 #endif
 
 #if MT_HAVE_Graph_create
-MT_THUNK_PMPI(MPI_Graph_create, 1136, 172);
-MT_THUNK_FORTRAN("mpi_graph_create", "MPI_GRAPH_CREATE", 1138, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08", "MPI_GRAPH_CREATE_F08", 1139, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts", "MPI_GRAPH_CREATE_F08TS", 1140, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08_large", "MPI_GRAPH_CREATE_F08_LARGE", 1141, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large", "MPI_GRAPH_CREATE_F08TS_LARGE", 1142, 172);
+MT_THUNK_PMPI(MPI_Graph_create, 4544, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_", 4552, 172);
+MT_THUNK_FORTRAN("mpi_graph_create__", 4553, 172);
+MT_THUNK_FORTRAN("mpi_graph_create", 4554, 172);
+MT_THUNK_FORTRAN("MPI_GRAPH_CREATE", 4555, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_", 4556, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_", 4560, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_large_", 4564, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large_", 4568, 172);
 #endif
 
 #if MT_HAVE_Dist_graph_create
-MT_THUNK_PMPI(MPI_Dist_graph_create, 1144, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create", "MPI_DIST_GRAPH_CREATE", 1146, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08", "MPI_DIST_GRAPH_CREATE_F08", 1147, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts", "MPI_DIST_GRAPH_CREATE_F08TS", 1148, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large", "MPI_DIST_GRAPH_CREATE_F08_LARGE", 1149, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large", "MPI_DIST_GRAPH_CREATE_F08TS_LARGE", 1150, 173);
+MT_THUNK_PMPI(MPI_Dist_graph_create, 4576, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_", 4584, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create__", 4585, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create", 4586, 173);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE", 4587, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_", 4588, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_", 4592, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large_", 4596, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large_", 4600, 173);
 #endif
 
 #if MT_HAVE_Dist_graph_create_adjacent
-MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 1152, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", "MPI_DIST_GRAPH_CREATE_ADJACENT", 1154, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08", 1155, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS", 1156, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08_LARGE", 1157, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large", "MPI_DIST_GRAPH_CREATE_ADJACENT_F08TS_LARGE", 1158, 174);
+MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 4608, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_", 4616, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent__", 4617, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", 4618, 174);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE_ADJACENT", 4619, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_", 4620, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_", 4624, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large_", 4628, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large_", 4632, 174);
 #endif
 
 #if MT_HAVE_Comm_free
-MT_THUNK_PMPI(MPI_Comm_free, 1160, 175);
-MT_THUNK_FORTRAN("mpi_comm_free", "MPI_COMM_FREE", 1162, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08", "MPI_COMM_FREE_F08", 1163, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts", "MPI_COMM_FREE_F08TS", 1164, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08_large", "MPI_COMM_FREE_F08_LARGE", 1165, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large", "MPI_COMM_FREE_F08TS_LARGE", 1166, 175);
+MT_THUNK_PMPI(MPI_Comm_free, 4640, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_", 4648, 175);
+MT_THUNK_FORTRAN("mpi_comm_free__", 4649, 175);
+MT_THUNK_FORTRAN("mpi_comm_free", 4650, 175);
+MT_THUNK_FORTRAN("MPI_COMM_FREE", 4651, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_", 4652, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_", 4656, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_large_", 4660, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large_", 4664, 175);
 #endif
 
 #if MT_HAVE_Comm_disconnect
-MT_THUNK_PMPI(MPI_Comm_disconnect, 1168, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect", "MPI_COMM_DISCONNECT", 1170, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08", "MPI_COMM_DISCONNECT_F08", 1171, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts", "MPI_COMM_DISCONNECT_F08TS", 1172, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large", "MPI_COMM_DISCONNECT_F08_LARGE", 1173, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large", "MPI_COMM_DISCONNECT_F08TS_LARGE", 1174, 176);
+MT_THUNK_PMPI(MPI_Comm_disconnect, 4672, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_", 4680, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect__", 4681, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect", 4682, 176);
+MT_THUNK_FORTRAN("MPI_COMM_DISCONNECT", 4683, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_", 4684, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_", 4688, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large_", 4692, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large_", 4696, 176);
 #endif
 
 #if MT_HAVE_Comm_set_name
-MT_THUNK_PMPI(MPI_Comm_set_name, 1176, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name", "MPI_COMM_SET_NAME", 1178, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08", "MPI_COMM_SET_NAME_F08", 1179, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts", "MPI_COMM_SET_NAME_F08TS", 1180, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large", "MPI_COMM_SET_NAME_F08_LARGE", 1181, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large", "MPI_COMM_SET_NAME_F08TS_LARGE", 1182, 177);
+MT_THUNK_PMPI(MPI_Comm_set_name, 4704, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_", 4712, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name__", 4713, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name", 4714, 177);
+MT_THUNK_FORTRAN("MPI_COMM_SET_NAME", 4715, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_", 4716, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_", 4720, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large_", 4724, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large_", 4728, 177);
 #endif
 
 #if MT_HAVE_Type_free
-MT_THUNK_PMPI(MPI_Type_free, 1184, 180);
-MT_THUNK_FORTRAN("mpi_type_free", "MPI_TYPE_FREE", 1186, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08", "MPI_TYPE_FREE_F08", 1187, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts", "MPI_TYPE_FREE_F08TS", 1188, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08_large", "MPI_TYPE_FREE_F08_LARGE", 1189, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts_large", "MPI_TYPE_FREE_F08TS_LARGE", 1190, 180);
+MT_THUNK_PMPI(MPI_Type_free, 4736, 180);
+MT_THUNK_FORTRAN("mpi_type_free_", 4744, 180);
+MT_THUNK_FORTRAN("mpi_type_free__", 4745, 180);
+MT_THUNK_FORTRAN("mpi_type_free", 4746, 180);
+MT_THUNK_FORTRAN("MPI_TYPE_FREE", 4747, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_", 4748, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_", 4752, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_large_", 4756, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_large_", 4760, 180);
 #endif
 
 #if MT_HAVE_Put
-MT_THUNK_PMPI(MPI_Put, 1192, 200);
-MT_THUNK_FORTRAN("mpi_put", "MPI_PUT", 1194, 200);
-MT_THUNK_FORTRAN("mpi_put_f08", "MPI_PUT_F08", 1195, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts", "MPI_PUT_F08TS", 1196, 200);
-MT_THUNK_FORTRAN("mpi_put_f08_large", "MPI_PUT_F08_LARGE", 1197, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts_large", "MPI_PUT_F08TS_LARGE", 1198, 200);
+MT_THUNK_PMPI(MPI_Put, 4768, 200);
+MT_THUNK_FORTRAN("mpi_put_", 4776, 200);
+MT_THUNK_FORTRAN("mpi_put__", 4777, 200);
+MT_THUNK_FORTRAN("mpi_put", 4778, 200);
+MT_THUNK_FORTRAN("MPI_PUT", 4779, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_", 4780, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_", 4784, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_large_", 4788, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_large_", 4792, 200);
 #endif
 #if MT_HAVE_Put_c
-MT_THUNK_PMPI(MPI_Put_c, 1193, 200);
+MT_THUNK_PMPI(MPI_Put_c, 4772, 200);
 #endif
 
 #if MT_HAVE_Rput
-MT_THUNK_PMPI(MPI_Rput, 1200, 201);
-MT_THUNK_FORTRAN("mpi_rput", "MPI_RPUT", 1202, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08", "MPI_RPUT_F08", 1203, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts", "MPI_RPUT_F08TS", 1204, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08_large", "MPI_RPUT_F08_LARGE", 1205, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts_large", "MPI_RPUT_F08TS_LARGE", 1206, 201);
+MT_THUNK_PMPI(MPI_Rput, 4800, 201);
+MT_THUNK_FORTRAN("mpi_rput_", 4808, 201);
+MT_THUNK_FORTRAN("mpi_rput__", 4809, 201);
+MT_THUNK_FORTRAN("mpi_rput", 4810, 201);
+MT_THUNK_FORTRAN("MPI_RPUT", 4811, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_", 4812, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_", 4816, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_large_", 4820, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_large_", 4824, 201);
 #endif
 #if MT_HAVE_Rput_c
-MT_THUNK_PMPI(MPI_Rput_c, 1201, 201);
+MT_THUNK_PMPI(MPI_Rput_c, 4804, 201);
 #endif
 
 #if MT_HAVE_Accumulate
-MT_THUNK_PMPI(MPI_Accumulate, 1208, 202);
-MT_THUNK_FORTRAN("mpi_accumulate", "MPI_ACCUMULATE", 1210, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08", "MPI_ACCUMULATE_F08", 1211, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts", "MPI_ACCUMULATE_F08TS", 1212, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08_large", "MPI_ACCUMULATE_F08_LARGE", 1213, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large", "MPI_ACCUMULATE_F08TS_LARGE", 1214, 202);
+MT_THUNK_PMPI(MPI_Accumulate, 4832, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_", 4840, 202);
+MT_THUNK_FORTRAN("mpi_accumulate__", 4841, 202);
+MT_THUNK_FORTRAN("mpi_accumulate", 4842, 202);
+MT_THUNK_FORTRAN("MPI_ACCUMULATE", 4843, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_", 4844, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_", 4848, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_large_", 4852, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large_", 4856, 202);
 #endif
 #if MT_HAVE_Accumulate_c
-MT_THUNK_PMPI(MPI_Accumulate_c, 1209, 202);
+MT_THUNK_PMPI(MPI_Accumulate_c, 4836, 202);
 #endif
 
 #if MT_HAVE_Raccumulate
-MT_THUNK_PMPI(MPI_Raccumulate, 1216, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate", "MPI_RACCUMULATE", 1218, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08", "MPI_RACCUMULATE_F08", 1219, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts", "MPI_RACCUMULATE_F08TS", 1220, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08_large", "MPI_RACCUMULATE_F08_LARGE", 1221, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large", "MPI_RACCUMULATE_F08TS_LARGE", 1222, 203);
+MT_THUNK_PMPI(MPI_Raccumulate, 4864, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_", 4872, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate__", 4873, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate", 4874, 203);
+MT_THUNK_FORTRAN("MPI_RACCUMULATE", 4875, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_", 4876, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_", 4880, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_large_", 4884, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large_", 4888, 203);
 #endif
 #if MT_HAVE_Raccumulate_c
-MT_THUNK_PMPI(MPI_Raccumulate_c, 1217, 203);
+MT_THUNK_PMPI(MPI_Raccumulate_c, 4868, 203);
 #endif
 
 #if MT_HAVE_Get
-MT_THUNK_PMPI(MPI_Get, 1224, 204);
-MT_THUNK_FORTRAN("mpi_get", "MPI_GET", 1226, 204);
-MT_THUNK_FORTRAN("mpi_get_f08", "MPI_GET_F08", 1227, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts", "MPI_GET_F08TS", 1228, 204);
-MT_THUNK_FORTRAN("mpi_get_f08_large", "MPI_GET_F08_LARGE", 1229, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts_large", "MPI_GET_F08TS_LARGE", 1230, 204);
+MT_THUNK_PMPI(MPI_Get, 4896, 204);
+MT_THUNK_FORTRAN("mpi_get_", 4904, 204);
+MT_THUNK_FORTRAN("mpi_get__", 4905, 204);
+MT_THUNK_FORTRAN("mpi_get", 4906, 204);
+MT_THUNK_FORTRAN("MPI_GET", 4907, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_", 4908, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_", 4912, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_large_", 4916, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_large_", 4920, 204);
 #endif
 #if MT_HAVE_Get_c
-MT_THUNK_PMPI(MPI_Get_c, 1225, 204);
+MT_THUNK_PMPI(MPI_Get_c, 4900, 204);
 #endif
 
 #if MT_HAVE_Rget
-MT_THUNK_PMPI(MPI_Rget, 1232, 205);
-MT_THUNK_FORTRAN("mpi_rget", "MPI_RGET", 1234, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08", "MPI_RGET_F08", 1235, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts", "MPI_RGET_F08TS", 1236, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08_large", "MPI_RGET_F08_LARGE", 1237, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts_large", "MPI_RGET_F08TS_LARGE", 1238, 205);
+MT_THUNK_PMPI(MPI_Rget, 4928, 205);
+MT_THUNK_FORTRAN("mpi_rget_", 4936, 205);
+MT_THUNK_FORTRAN("mpi_rget__", 4937, 205);
+MT_THUNK_FORTRAN("mpi_rget", 4938, 205);
+MT_THUNK_FORTRAN("MPI_RGET", 4939, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_", 4940, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_", 4944, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_large_", 4948, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_large_", 4952, 205);
 #endif
 #if MT_HAVE_Rget_c
-MT_THUNK_PMPI(MPI_Rget_c, 1233, 205);
+MT_THUNK_PMPI(MPI_Rget_c, 4932, 205);
 #endif
 
 #if MT_HAVE_Get_accumulate
-MT_THUNK_PMPI(MPI_Get_accumulate, 1240, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate", "MPI_GET_ACCUMULATE", 1242, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08", "MPI_GET_ACCUMULATE_F08", 1243, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts", "MPI_GET_ACCUMULATE_F08TS", 1244, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large", "MPI_GET_ACCUMULATE_F08_LARGE", 1245, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large", "MPI_GET_ACCUMULATE_F08TS_LARGE", 1246, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate, 4960, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_", 4968, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate__", 4969, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate", 4970, 206);
+MT_THUNK_FORTRAN("MPI_GET_ACCUMULATE", 4971, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_", 4972, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_", 4976, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large_", 4980, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large_", 4984, 206);
 #endif
 #if MT_HAVE_Get_accumulate_c
-MT_THUNK_PMPI(MPI_Get_accumulate_c, 1241, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate_c, 4964, 206);
 #endif
 
 #if MT_HAVE_Rget_accumulate
-MT_THUNK_PMPI(MPI_Rget_accumulate, 1248, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate", "MPI_RGET_ACCUMULATE", 1250, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08", "MPI_RGET_ACCUMULATE_F08", 1251, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts", "MPI_RGET_ACCUMULATE_F08TS", 1252, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large", "MPI_RGET_ACCUMULATE_F08_LARGE", 1253, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large", "MPI_RGET_ACCUMULATE_F08TS_LARGE", 1254, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate, 4992, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_", 5000, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate__", 5001, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate", 5002, 207);
+MT_THUNK_FORTRAN("MPI_RGET_ACCUMULATE", 5003, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_", 5004, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_", 5008, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large_", 5012, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large_", 5016, 207);
 #endif
 #if MT_HAVE_Rget_accumulate_c
-MT_THUNK_PMPI(MPI_Rget_accumulate_c, 1249, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate_c, 4996, 207);
 #endif
 
 #if MT_HAVE_Fetch_and_op
-MT_THUNK_PMPI(MPI_Fetch_and_op, 1256, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op", "MPI_FETCH_AND_OP", 1258, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08", "MPI_FETCH_AND_OP_F08", 1259, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts", "MPI_FETCH_AND_OP_F08TS", 1260, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large", "MPI_FETCH_AND_OP_F08_LARGE", 1261, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large", "MPI_FETCH_AND_OP_F08TS_LARGE", 1262, 208);
+MT_THUNK_PMPI(MPI_Fetch_and_op, 5024, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_", 5032, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op__", 5033, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op", 5034, 208);
+MT_THUNK_FORTRAN("MPI_FETCH_AND_OP", 5035, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_", 5036, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_", 5040, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large_", 5044, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large_", 5048, 208);
 #endif
 
 #if MT_HAVE_Compare_and_swap
-MT_THUNK_PMPI(MPI_Compare_and_swap, 1264, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap", "MPI_COMPARE_AND_SWAP", 1266, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08", "MPI_COMPARE_AND_SWAP_F08", 1267, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts", "MPI_COMPARE_AND_SWAP_F08TS", 1268, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large", "MPI_COMPARE_AND_SWAP_F08_LARGE", 1269, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large", "MPI_COMPARE_AND_SWAP_F08TS_LARGE", 1270, 209);
+MT_THUNK_PMPI(MPI_Compare_and_swap, 5056, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_", 5064, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap__", 5065, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap", 5066, 209);
+MT_THUNK_FORTRAN("MPI_COMPARE_AND_SWAP", 5067, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_", 5068, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_", 5072, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large_", 5076, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large_", 5080, 209);
 #endif
 
 #if MT_HAVE_Win_fence
-MT_THUNK_PMPI(MPI_Win_fence, 1272, 215);
-MT_THUNK_FORTRAN("mpi_win_fence", "MPI_WIN_FENCE", 1274, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08", "MPI_WIN_FENCE_F08", 1275, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts", "MPI_WIN_FENCE_F08TS", 1276, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08_large", "MPI_WIN_FENCE_F08_LARGE", 1277, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large", "MPI_WIN_FENCE_F08TS_LARGE", 1278, 215);
+MT_THUNK_PMPI(MPI_Win_fence, 5088, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_", 5096, 215);
+MT_THUNK_FORTRAN("mpi_win_fence__", 5097, 215);
+MT_THUNK_FORTRAN("mpi_win_fence", 5098, 215);
+MT_THUNK_FORTRAN("MPI_WIN_FENCE", 5099, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_", 5100, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_", 5104, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_large_", 5108, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large_", 5112, 215);
 #endif
 
 #if MT_HAVE_Win_start
-MT_THUNK_PMPI(MPI_Win_start, 1280, 216);
-MT_THUNK_FORTRAN("mpi_win_start", "MPI_WIN_START", 1282, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08", "MPI_WIN_START_F08", 1283, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts", "MPI_WIN_START_F08TS", 1284, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08_large", "MPI_WIN_START_F08_LARGE", 1285, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts_large", "MPI_WIN_START_F08TS_LARGE", 1286, 216);
+MT_THUNK_PMPI(MPI_Win_start, 5120, 216);
+MT_THUNK_FORTRAN("mpi_win_start_", 5128, 216);
+MT_THUNK_FORTRAN("mpi_win_start__", 5129, 216);
+MT_THUNK_FORTRAN("mpi_win_start", 5130, 216);
+MT_THUNK_FORTRAN("MPI_WIN_START", 5131, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_", 5132, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_", 5136, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_large_", 5140, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_large_", 5144, 216);
 #endif
 
 #if MT_HAVE_Win_post
-MT_THUNK_PMPI(MPI_Win_post, 1288, 217);
-MT_THUNK_FORTRAN("mpi_win_post", "MPI_WIN_POST", 1290, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08", "MPI_WIN_POST_F08", 1291, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts", "MPI_WIN_POST_F08TS", 1292, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08_large", "MPI_WIN_POST_F08_LARGE", 1293, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts_large", "MPI_WIN_POST_F08TS_LARGE", 1294, 217);
+MT_THUNK_PMPI(MPI_Win_post, 5152, 217);
+MT_THUNK_FORTRAN("mpi_win_post_", 5160, 217);
+MT_THUNK_FORTRAN("mpi_win_post__", 5161, 217);
+MT_THUNK_FORTRAN("mpi_win_post", 5162, 217);
+MT_THUNK_FORTRAN("MPI_WIN_POST", 5163, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_", 5164, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_", 5168, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_large_", 5172, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_large_", 5176, 217);
 #endif
 
 #if MT_HAVE_Win_complete
-MT_THUNK_PMPI(MPI_Win_complete, 1296, 218);
-MT_THUNK_FORTRAN("mpi_win_complete", "MPI_WIN_COMPLETE", 1298, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08", "MPI_WIN_COMPLETE_F08", 1299, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts", "MPI_WIN_COMPLETE_F08TS", 1300, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08_large", "MPI_WIN_COMPLETE_F08_LARGE", 1301, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large", "MPI_WIN_COMPLETE_F08TS_LARGE", 1302, 218);
+MT_THUNK_PMPI(MPI_Win_complete, 5184, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_", 5192, 218);
+MT_THUNK_FORTRAN("mpi_win_complete__", 5193, 218);
+MT_THUNK_FORTRAN("mpi_win_complete", 5194, 218);
+MT_THUNK_FORTRAN("MPI_WIN_COMPLETE", 5195, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_", 5196, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_", 5200, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_large_", 5204, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large_", 5208, 218);
 #endif
 
 #if MT_HAVE_Win_wait
-MT_THUNK_PMPI(MPI_Win_wait, 1304, 219);
-MT_THUNK_FORTRAN("mpi_win_wait", "MPI_WIN_WAIT", 1306, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08", "MPI_WIN_WAIT_F08", 1307, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts", "MPI_WIN_WAIT_F08TS", 1308, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08_large", "MPI_WIN_WAIT_F08_LARGE", 1309, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large", "MPI_WIN_WAIT_F08TS_LARGE", 1310, 219);
+MT_THUNK_PMPI(MPI_Win_wait, 5216, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_", 5224, 219);
+MT_THUNK_FORTRAN("mpi_win_wait__", 5225, 219);
+MT_THUNK_FORTRAN("mpi_win_wait", 5226, 219);
+MT_THUNK_FORTRAN("MPI_WIN_WAIT", 5227, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_", 5228, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_", 5232, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_large_", 5236, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large_", 5240, 219);
 #endif
 
 #if MT_HAVE_Win_test
-MT_THUNK_PMPI(MPI_Win_test, 1312, 220);
-MT_THUNK_FORTRAN("mpi_win_test", "MPI_WIN_TEST", 1314, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08", "MPI_WIN_TEST_F08", 1315, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts", "MPI_WIN_TEST_F08TS", 1316, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08_large", "MPI_WIN_TEST_F08_LARGE", 1317, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts_large", "MPI_WIN_TEST_F08TS_LARGE", 1318, 220);
+MT_THUNK_PMPI(MPI_Win_test, 5248, 220);
+MT_THUNK_FORTRAN("mpi_win_test_", 5256, 220);
+MT_THUNK_FORTRAN("mpi_win_test__", 5257, 220);
+MT_THUNK_FORTRAN("mpi_win_test", 5258, 220);
+MT_THUNK_FORTRAN("MPI_WIN_TEST", 5259, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_", 5260, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_", 5264, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_large_", 5268, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_large_", 5272, 220);
 #endif
 
 #if MT_HAVE_Win_lock_all
-MT_THUNK_PMPI(MPI_Win_lock_all, 1320, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all", "MPI_WIN_LOCK_ALL", 1322, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08", "MPI_WIN_LOCK_ALL_F08", 1323, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts", "MPI_WIN_LOCK_ALL_F08TS", 1324, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large", "MPI_WIN_LOCK_ALL_F08_LARGE", 1325, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large", "MPI_WIN_LOCK_ALL_F08TS_LARGE", 1326, 221);
+MT_THUNK_PMPI(MPI_Win_lock_all, 5280, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_", 5288, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all__", 5289, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all", 5290, 221);
+MT_THUNK_FORTRAN("MPI_WIN_LOCK_ALL", 5291, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_", 5292, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_", 5296, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large_", 5300, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large_", 5304, 221);
 #endif
 
 #if MT_HAVE_Win_unlock_all
-MT_THUNK_PMPI(MPI_Win_unlock_all, 1328, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all", "MPI_WIN_UNLOCK_ALL", 1330, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08", "MPI_WIN_UNLOCK_ALL_F08", 1331, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts", "MPI_WIN_UNLOCK_ALL_F08TS", 1332, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large", "MPI_WIN_UNLOCK_ALL_F08_LARGE", 1333, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large", "MPI_WIN_UNLOCK_ALL_F08TS_LARGE", 1334, 222);
+MT_THUNK_PMPI(MPI_Win_unlock_all, 5312, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_", 5320, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all__", 5321, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all", 5322, 222);
+MT_THUNK_FORTRAN("MPI_WIN_UNLOCK_ALL", 5323, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_", 5324, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_", 5328, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large_", 5332, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large_", 5336, 222);
 #endif
 
 #if MT_HAVE_Win_flush_all
-MT_THUNK_PMPI(MPI_Win_flush_all, 1336, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all", "MPI_WIN_FLUSH_ALL", 1338, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08", "MPI_WIN_FLUSH_ALL_F08", 1339, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts", "MPI_WIN_FLUSH_ALL_F08TS", 1340, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large", "MPI_WIN_FLUSH_ALL_F08_LARGE", 1341, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large", "MPI_WIN_FLUSH_ALL_F08TS_LARGE", 1342, 223);
+MT_THUNK_PMPI(MPI_Win_flush_all, 5344, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_", 5352, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all__", 5353, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all", 5354, 223);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_ALL", 5355, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_", 5356, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_", 5360, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large_", 5364, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large_", 5368, 223);
 #endif
 
 #if MT_HAVE_Win_flush_local_all
-MT_THUNK_PMPI(MPI_Win_flush_local_all, 1344, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all", "MPI_WIN_FLUSH_LOCAL_ALL", 1346, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08", "MPI_WIN_FLUSH_LOCAL_ALL_F08", 1347, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS", 1348, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large", "MPI_WIN_FLUSH_LOCAL_ALL_F08_LARGE", 1349, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large", "MPI_WIN_FLUSH_LOCAL_ALL_F08TS_LARGE", 1350, 224);
+MT_THUNK_PMPI(MPI_Win_flush_local_all, 5376, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_", 5384, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all__", 5385, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all", 5386, 224);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL_ALL", 5387, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_", 5388, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_", 5392, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large_", 5396, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large_", 5400, 224);
 #endif
 
 #if MT_HAVE_Win_sync
-MT_THUNK_PMPI(MPI_Win_sync, 1352, 225);
-MT_THUNK_FORTRAN("mpi_win_sync", "MPI_WIN_SYNC", 1354, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08", "MPI_WIN_SYNC_F08", 1355, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts", "MPI_WIN_SYNC_F08TS", 1356, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08_large", "MPI_WIN_SYNC_F08_LARGE", 1357, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large", "MPI_WIN_SYNC_F08TS_LARGE", 1358, 225);
+MT_THUNK_PMPI(MPI_Win_sync, 5408, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_", 5416, 225);
+MT_THUNK_FORTRAN("mpi_win_sync__", 5417, 225);
+MT_THUNK_FORTRAN("mpi_win_sync", 5418, 225);
+MT_THUNK_FORTRAN("MPI_WIN_SYNC", 5419, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_", 5420, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_", 5424, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_large_", 5428, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large_", 5432, 225);
 #endif
 
 #if MT_HAVE_Win_lock
-MT_THUNK_PMPI(MPI_Win_lock, 1360, 226);
-MT_THUNK_FORTRAN("mpi_win_lock", "MPI_WIN_LOCK", 1362, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08", "MPI_WIN_LOCK_F08", 1363, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts", "MPI_WIN_LOCK_F08TS", 1364, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08_large", "MPI_WIN_LOCK_F08_LARGE", 1365, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large", "MPI_WIN_LOCK_F08TS_LARGE", 1366, 226);
+MT_THUNK_PMPI(MPI_Win_lock, 5440, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_", 5448, 226);
+MT_THUNK_FORTRAN("mpi_win_lock__", 5449, 226);
+MT_THUNK_FORTRAN("mpi_win_lock", 5450, 226);
+MT_THUNK_FORTRAN("MPI_WIN_LOCK", 5451, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_", 5452, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_", 5456, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_large_", 5460, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large_", 5464, 226);
 #endif
 
 #if MT_HAVE_Win_unlock
-MT_THUNK_PMPI(MPI_Win_unlock, 1368, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock", "MPI_WIN_UNLOCK", 1370, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08", "MPI_WIN_UNLOCK_F08", 1371, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts", "MPI_WIN_UNLOCK_F08TS", 1372, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08_large", "MPI_WIN_UNLOCK_F08_LARGE", 1373, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large", "MPI_WIN_UNLOCK_F08TS_LARGE", 1374, 227);
+MT_THUNK_PMPI(MPI_Win_unlock, 5472, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_", 5480, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock__", 5481, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock", 5482, 227);
+MT_THUNK_FORTRAN("MPI_WIN_UNLOCK", 5483, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_", 5484, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_", 5488, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_large_", 5492, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large_", 5496, 227);
 #endif
 
 #if MT_HAVE_Win_flush
-MT_THUNK_PMPI(MPI_Win_flush, 1376, 228);
-MT_THUNK_FORTRAN("mpi_win_flush", "MPI_WIN_FLUSH", 1378, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08", "MPI_WIN_FLUSH_F08", 1379, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts", "MPI_WIN_FLUSH_F08TS", 1380, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08_large", "MPI_WIN_FLUSH_F08_LARGE", 1381, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large", "MPI_WIN_FLUSH_F08TS_LARGE", 1382, 228);
+MT_THUNK_PMPI(MPI_Win_flush, 5504, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_", 5512, 228);
+MT_THUNK_FORTRAN("mpi_win_flush__", 5513, 228);
+MT_THUNK_FORTRAN("mpi_win_flush", 5514, 228);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH", 5515, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_", 5516, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_", 5520, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_large_", 5524, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large_", 5528, 228);
 #endif
 
 #if MT_HAVE_Win_flush_local
-MT_THUNK_PMPI(MPI_Win_flush_local, 1384, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local", "MPI_WIN_FLUSH_LOCAL", 1386, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08", "MPI_WIN_FLUSH_LOCAL_F08", 1387, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts", "MPI_WIN_FLUSH_LOCAL_F08TS", 1388, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large", "MPI_WIN_FLUSH_LOCAL_F08_LARGE", 1389, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large", "MPI_WIN_FLUSH_LOCAL_F08TS_LARGE", 1390, 229);
+MT_THUNK_PMPI(MPI_Win_flush_local, 5536, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_", 5544, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local__", 5545, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local", 5546, 229);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL", 5547, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_", 5548, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_", 5552, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large_", 5556, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large_", 5560, 229);
 #endif
 
 #if MT_HAVE_Win_create
-MT_THUNK_PMPI(MPI_Win_create, 1392, 235);
-MT_THUNK_FORTRAN("mpi_win_create", "MPI_WIN_CREATE", 1394, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08", "MPI_WIN_CREATE_F08", 1395, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts", "MPI_WIN_CREATE_F08TS", 1396, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08_large", "MPI_WIN_CREATE_F08_LARGE", 1397, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts_large", "MPI_WIN_CREATE_F08TS_LARGE", 1398, 235);
+MT_THUNK_PMPI(MPI_Win_create, 5568, 235);
+MT_THUNK_FORTRAN("mpi_win_create_", 5576, 235);
+MT_THUNK_FORTRAN("mpi_win_create__", 5577, 235);
+MT_THUNK_FORTRAN("mpi_win_create", 5578, 235);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE", 5579, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_", 5580, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_", 5584, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_large_", 5588, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_large_", 5592, 235);
 #endif
 #if MT_HAVE_Win_create_c
-MT_THUNK_PMPI(MPI_Win_create_c, 1393, 235);
+MT_THUNK_PMPI(MPI_Win_create_c, 5572, 235);
 #endif
 
 #if MT_HAVE_Win_allocate
-MT_THUNK_PMPI(MPI_Win_allocate, 1400, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate", "MPI_WIN_ALLOCATE", 1402, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08", "MPI_WIN_ALLOCATE_F08", 1403, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts", "MPI_WIN_ALLOCATE_F08TS", 1404, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08_large", "MPI_WIN_ALLOCATE_F08_LARGE", 1405, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large", "MPI_WIN_ALLOCATE_F08TS_LARGE", 1406, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr", "MPI_WIN_ALLOCATE_CPTR", 1407, 236);
+MT_THUNK_PMPI(MPI_Win_allocate, 5600, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_", 5608, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate__", 5609, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate", 5610, 236);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE", 5611, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_", 5612, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_", 5616, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_large_", 5620, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large_", 5624, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr_", 5628, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr__", 5629, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr", 5630, 236);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_CPTR", 5631, 236);
 #endif
 #if MT_HAVE_Win_allocate_c
-MT_THUNK_PMPI(MPI_Win_allocate_c, 1401, 236);
+MT_THUNK_PMPI(MPI_Win_allocate_c, 5604, 236);
 #endif
 
 #if MT_HAVE_Win_allocate_shared
-MT_THUNK_PMPI(MPI_Win_allocate_shared, 1408, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared", "MPI_WIN_ALLOCATE_SHARED", 1410, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08", "MPI_WIN_ALLOCATE_SHARED_F08", 1411, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts", "MPI_WIN_ALLOCATE_SHARED_F08TS", 1412, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large", "MPI_WIN_ALLOCATE_SHARED_F08_LARGE", 1413, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large", "MPI_WIN_ALLOCATE_SHARED_F08TS_LARGE", 1414, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", "MPI_WIN_ALLOCATE_SHARED_CPTR", 1415, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared, 5632, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_", 5640, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared__", 5641, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared", 5642, 237);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED", 5643, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_", 5644, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_", 5648, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large_", 5652, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large_", 5656, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr_", 5660, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr__", 5661, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", 5662, 237);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED_CPTR", 5663, 237);
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 1409, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 5636, 237);
 #endif
 
 #if MT_HAVE_Win_create_dynamic
-MT_THUNK_PMPI(MPI_Win_create_dynamic, 1416, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic", "MPI_WIN_CREATE_DYNAMIC", 1418, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08", "MPI_WIN_CREATE_DYNAMIC_F08", 1419, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts", "MPI_WIN_CREATE_DYNAMIC_F08TS", 1420, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large", "MPI_WIN_CREATE_DYNAMIC_F08_LARGE", 1421, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large", "MPI_WIN_CREATE_DYNAMIC_F08TS_LARGE", 1422, 238);
+MT_THUNK_PMPI(MPI_Win_create_dynamic, 5664, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_", 5672, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic__", 5673, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic", 5674, 238);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_DYNAMIC", 5675, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_", 5676, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_", 5680, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large_", 5684, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large_", 5688, 238);
 #endif
 
 #if MT_HAVE_Win_free
-MT_THUNK_PMPI(MPI_Win_free, 1424, 239);
-MT_THUNK_FORTRAN("mpi_win_free", "MPI_WIN_FREE", 1426, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08", "MPI_WIN_FREE_F08", 1427, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts", "MPI_WIN_FREE_F08TS", 1428, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08_large", "MPI_WIN_FREE_F08_LARGE", 1429, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts_large", "MPI_WIN_FREE_F08TS_LARGE", 1430, 239);
+MT_THUNK_PMPI(MPI_Win_free, 5696, 239);
+MT_THUNK_FORTRAN("mpi_win_free_", 5704, 239);
+MT_THUNK_FORTRAN("mpi_win_free__", 5705, 239);
+MT_THUNK_FORTRAN("mpi_win_free", 5706, 239);
+MT_THUNK_FORTRAN("MPI_WIN_FREE", 5707, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_", 5708, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_", 5712, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_large_", 5716, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_large_", 5720, 239);
 #endif
 
 #if MT_HAVE_Win_attach
-MT_THUNK_PMPI(MPI_Win_attach, 1432, 240);
-MT_THUNK_FORTRAN("mpi_win_attach", "MPI_WIN_ATTACH", 1434, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08", "MPI_WIN_ATTACH_F08", 1435, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts", "MPI_WIN_ATTACH_F08TS", 1436, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08_large", "MPI_WIN_ATTACH_F08_LARGE", 1437, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large", "MPI_WIN_ATTACH_F08TS_LARGE", 1438, 240);
+MT_THUNK_PMPI(MPI_Win_attach, 5728, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_", 5736, 240);
+MT_THUNK_FORTRAN("mpi_win_attach__", 5737, 240);
+MT_THUNK_FORTRAN("mpi_win_attach", 5738, 240);
+MT_THUNK_FORTRAN("MPI_WIN_ATTACH", 5739, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_", 5740, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_", 5744, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_large_", 5748, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large_", 5752, 240);
 #endif
 
 #if MT_HAVE_Win_detach
-MT_THUNK_PMPI(MPI_Win_detach, 1440, 241);
-MT_THUNK_FORTRAN("mpi_win_detach", "MPI_WIN_DETACH", 1442, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08", "MPI_WIN_DETACH_F08", 1443, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts", "MPI_WIN_DETACH_F08TS", 1444, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08_large", "MPI_WIN_DETACH_F08_LARGE", 1445, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large", "MPI_WIN_DETACH_F08TS_LARGE", 1446, 241);
+MT_THUNK_PMPI(MPI_Win_detach, 5760, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_", 5768, 241);
+MT_THUNK_FORTRAN("mpi_win_detach__", 5769, 241);
+MT_THUNK_FORTRAN("mpi_win_detach", 5770, 241);
+MT_THUNK_FORTRAN("MPI_WIN_DETACH", 5771, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_", 5772, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_", 5776, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_large_", 5780, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large_", 5784, 241);
 #endif
 
 #if MT_HAVE_Win_set_name
-MT_THUNK_PMPI(MPI_Win_set_name, 1448, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name", "MPI_WIN_SET_NAME", 1450, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08", "MPI_WIN_SET_NAME_F08", 1451, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts", "MPI_WIN_SET_NAME_F08TS", 1452, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08_large", "MPI_WIN_SET_NAME_F08_LARGE", 1453, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large", "MPI_WIN_SET_NAME_F08TS_LARGE", 1454, 242);
+MT_THUNK_PMPI(MPI_Win_set_name, 5792, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_", 5800, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name__", 5801, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name", 5802, 242);
+MT_THUNK_FORTRAN("MPI_WIN_SET_NAME", 5803, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_", 5804, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_", 5808, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_large_", 5812, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large_", 5816, 242);
 #endif
 
 #if MT_HAVE_Win_set_info
-MT_THUNK_PMPI(MPI_Win_set_info, 1456, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info", "MPI_WIN_SET_INFO", 1458, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08", "MPI_WIN_SET_INFO_F08", 1459, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts", "MPI_WIN_SET_INFO_F08TS", 1460, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08_large", "MPI_WIN_SET_INFO_F08_LARGE", 1461, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large", "MPI_WIN_SET_INFO_F08TS_LARGE", 1462, 243);
+MT_THUNK_PMPI(MPI_Win_set_info, 5824, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_", 5832, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info__", 5833, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info", 5834, 243);
+MT_THUNK_FORTRAN("MPI_WIN_SET_INFO", 5835, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_", 5836, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_", 5840, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_large_", 5844, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large_", 5848, 243);
 #endif
 
 #if MT_HAVE_File_close
-MT_THUNK_PMPI(MPI_File_close, 1464, 250);
-MT_THUNK_FORTRAN("mpi_file_close", "MPI_FILE_CLOSE", 1466, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08", "MPI_FILE_CLOSE_F08", 1467, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts", "MPI_FILE_CLOSE_F08TS", 1468, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08_large", "MPI_FILE_CLOSE_F08_LARGE", 1469, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts_large", "MPI_FILE_CLOSE_F08TS_LARGE", 1470, 250);
+MT_THUNK_PMPI(MPI_File_close, 5856, 250);
+MT_THUNK_FORTRAN("mpi_file_close_", 5864, 250);
+MT_THUNK_FORTRAN("mpi_file_close__", 5865, 250);
+MT_THUNK_FORTRAN("mpi_file_close", 5866, 250);
+MT_THUNK_FORTRAN("MPI_FILE_CLOSE", 5867, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_", 5868, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_", 5872, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_large_", 5876, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_large_", 5880, 250);
 #endif
 
 #if MT_HAVE_File_delete
-MT_THUNK_PMPI(MPI_File_delete, 1472, 251);
-MT_THUNK_FORTRAN("mpi_file_delete", "MPI_FILE_DELETE", 1474, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08", "MPI_FILE_DELETE_F08", 1475, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts", "MPI_FILE_DELETE_F08TS", 1476, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08_large", "MPI_FILE_DELETE_F08_LARGE", 1477, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large", "MPI_FILE_DELETE_F08TS_LARGE", 1478, 251);
+MT_THUNK_PMPI(MPI_File_delete, 5888, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_", 5896, 251);
+MT_THUNK_FORTRAN("mpi_file_delete__", 5897, 251);
+MT_THUNK_FORTRAN("mpi_file_delete", 5898, 251);
+MT_THUNK_FORTRAN("MPI_FILE_DELETE", 5899, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_", 5900, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_", 5904, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_large_", 5908, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large_", 5912, 251);
 #endif
 
 #if MT_HAVE_File_get_position_shared
-MT_THUNK_PMPI(MPI_File_get_position_shared, 1480, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared", "MPI_FILE_GET_POSITION_SHARED", 1482, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08", "MPI_FILE_GET_POSITION_SHARED_F08", 1483, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts", "MPI_FILE_GET_POSITION_SHARED_F08TS", 1484, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large", "MPI_FILE_GET_POSITION_SHARED_F08_LARGE", 1485, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large", "MPI_FILE_GET_POSITION_SHARED_F08TS_LARGE", 1486, 252);
+MT_THUNK_PMPI(MPI_File_get_position_shared, 5920, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_", 5928, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared__", 5929, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared", 5930, 252);
+MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION_SHARED", 5931, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_", 5932, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_", 5936, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large_", 5940, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large_", 5944, 252);
 #endif
 
 #if MT_HAVE_File_iread
-MT_THUNK_PMPI(MPI_File_iread, 1488, 253);
-MT_THUNK_FORTRAN("mpi_file_iread", "MPI_FILE_IREAD", 1490, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08", "MPI_FILE_IREAD_F08", 1491, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts", "MPI_FILE_IREAD_F08TS", 1492, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08_large", "MPI_FILE_IREAD_F08_LARGE", 1493, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large", "MPI_FILE_IREAD_F08TS_LARGE", 1494, 253);
+MT_THUNK_PMPI(MPI_File_iread, 5952, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_", 5960, 253);
+MT_THUNK_FORTRAN("mpi_file_iread__", 5961, 253);
+MT_THUNK_FORTRAN("mpi_file_iread", 5962, 253);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD", 5963, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_", 5964, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_", 5968, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_large_", 5972, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large_", 5976, 253);
 #endif
 #if MT_HAVE_File_iread_c
-MT_THUNK_PMPI(MPI_File_iread_c, 1489, 253);
+MT_THUNK_PMPI(MPI_File_iread_c, 5956, 253);
 #endif
 
 #if MT_HAVE_File_iread_all
-MT_THUNK_PMPI(MPI_File_iread_all, 1496, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all", "MPI_FILE_IREAD_ALL", 1498, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08", "MPI_FILE_IREAD_ALL_F08", 1499, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts", "MPI_FILE_IREAD_ALL_F08TS", 1500, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large", "MPI_FILE_IREAD_ALL_F08_LARGE", 1501, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large", "MPI_FILE_IREAD_ALL_F08TS_LARGE", 1502, 254);
+MT_THUNK_PMPI(MPI_File_iread_all, 5984, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_", 5992, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all__", 5993, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all", 5994, 254);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_ALL", 5995, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_", 5996, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_", 6000, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large_", 6004, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large_", 6008, 254);
 #endif
 #if MT_HAVE_File_iread_all_c
-MT_THUNK_PMPI(MPI_File_iread_all_c, 1497, 254);
+MT_THUNK_PMPI(MPI_File_iread_all_c, 5988, 254);
 #endif
 
 #if MT_HAVE_File_iread_at
-MT_THUNK_PMPI(MPI_File_iread_at, 1504, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at", "MPI_FILE_IREAD_AT", 1506, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08", "MPI_FILE_IREAD_AT_F08", 1507, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts", "MPI_FILE_IREAD_AT_F08TS", 1508, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large", "MPI_FILE_IREAD_AT_F08_LARGE", 1509, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large", "MPI_FILE_IREAD_AT_F08TS_LARGE", 1510, 255);
+MT_THUNK_PMPI(MPI_File_iread_at, 6016, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_", 6024, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at__", 6025, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at", 6026, 255);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT", 6027, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_", 6028, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_", 6032, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large_", 6036, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large_", 6040, 255);
 #endif
 #if MT_HAVE_File_iread_at_c
-MT_THUNK_PMPI(MPI_File_iread_at_c, 1505, 255);
+MT_THUNK_PMPI(MPI_File_iread_at_c, 6020, 255);
 #endif
 
 #if MT_HAVE_File_iread_at_all
-MT_THUNK_PMPI(MPI_File_iread_at_all, 1512, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all", "MPI_FILE_IREAD_AT_ALL", 1514, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08", "MPI_FILE_IREAD_AT_ALL_F08", 1515, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts", "MPI_FILE_IREAD_AT_ALL_F08TS", 1516, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large", "MPI_FILE_IREAD_AT_ALL_F08_LARGE", 1517, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large", "MPI_FILE_IREAD_AT_ALL_F08TS_LARGE", 1518, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all, 6048, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_", 6056, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all__", 6057, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all", 6058, 256);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT_ALL", 6059, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_", 6060, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_", 6064, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large_", 6068, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large_", 6072, 256);
 #endif
 #if MT_HAVE_File_iread_at_all_c
-MT_THUNK_PMPI(MPI_File_iread_at_all_c, 1513, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all_c, 6052, 256);
 #endif
 
 #if MT_HAVE_File_iread_shared
-MT_THUNK_PMPI(MPI_File_iread_shared, 1520, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared", "MPI_FILE_IREAD_SHARED", 1522, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08", "MPI_FILE_IREAD_SHARED_F08", 1523, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts", "MPI_FILE_IREAD_SHARED_F08TS", 1524, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large", "MPI_FILE_IREAD_SHARED_F08_LARGE", 1525, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large", "MPI_FILE_IREAD_SHARED_F08TS_LARGE", 1526, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared, 6080, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_", 6088, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared__", 6089, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared", 6090, 257);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_SHARED", 6091, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_", 6092, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_", 6096, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large_", 6100, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large_", 6104, 257);
 #endif
 #if MT_HAVE_File_iread_shared_c
-MT_THUNK_PMPI(MPI_File_iread_shared_c, 1521, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared_c, 6084, 257);
 #endif
 
 #if MT_HAVE_File_iwrite
-MT_THUNK_PMPI(MPI_File_iwrite, 1528, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite", "MPI_FILE_IWRITE", 1530, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08", "MPI_FILE_IWRITE_F08", 1531, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts", "MPI_FILE_IWRITE_F08TS", 1532, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large", "MPI_FILE_IWRITE_F08_LARGE", 1533, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large", "MPI_FILE_IWRITE_F08TS_LARGE", 1534, 258);
+MT_THUNK_PMPI(MPI_File_iwrite, 6112, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_", 6120, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite__", 6121, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite", 6122, 258);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE", 6123, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_", 6124, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_", 6128, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large_", 6132, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large_", 6136, 258);
 #endif
 #if MT_HAVE_File_iwrite_c
-MT_THUNK_PMPI(MPI_File_iwrite_c, 1529, 258);
+MT_THUNK_PMPI(MPI_File_iwrite_c, 6116, 258);
 #endif
 
 #if MT_HAVE_File_iwrite_all
-MT_THUNK_PMPI(MPI_File_iwrite_all, 1536, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all", "MPI_FILE_IWRITE_ALL", 1538, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08", "MPI_FILE_IWRITE_ALL_F08", 1539, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts", "MPI_FILE_IWRITE_ALL_F08TS", 1540, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large", "MPI_FILE_IWRITE_ALL_F08_LARGE", 1541, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large", "MPI_FILE_IWRITE_ALL_F08TS_LARGE", 1542, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all, 6144, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_", 6152, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all__", 6153, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all", 6154, 259);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_ALL", 6155, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_", 6156, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_", 6160, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large_", 6164, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large_", 6168, 259);
 #endif
 #if MT_HAVE_File_iwrite_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_all_c, 1537, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all_c, 6148, 259);
 #endif
 
 #if MT_HAVE_File_iwrite_at
-MT_THUNK_PMPI(MPI_File_iwrite_at, 1544, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at", "MPI_FILE_IWRITE_AT", 1546, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08", "MPI_FILE_IWRITE_AT_F08", 1547, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts", "MPI_FILE_IWRITE_AT_F08TS", 1548, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large", "MPI_FILE_IWRITE_AT_F08_LARGE", 1549, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large", "MPI_FILE_IWRITE_AT_F08TS_LARGE", 1550, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at, 6176, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_", 6184, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at__", 6185, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at", 6186, 260);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT", 6187, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_", 6188, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_", 6192, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large_", 6196, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large_", 6200, 260);
 #endif
 #if MT_HAVE_File_iwrite_at_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_c, 1545, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at_c, 6180, 260);
 #endif
 
 #if MT_HAVE_File_iwrite_at_all
-MT_THUNK_PMPI(MPI_File_iwrite_at_all, 1552, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", "MPI_FILE_IWRITE_AT_ALL", 1554, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08", "MPI_FILE_IWRITE_AT_ALL_F08", 1555, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts", "MPI_FILE_IWRITE_AT_ALL_F08TS", 1556, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large", "MPI_FILE_IWRITE_AT_ALL_F08_LARGE", 1557, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large", "MPI_FILE_IWRITE_AT_ALL_F08TS_LARGE", 1558, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all, 6208, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_", 6216, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all__", 6217, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", 6218, 261);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT_ALL", 6219, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_", 6220, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_", 6224, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large_", 6228, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large_", 6232, 261);
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 1553, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 6212, 261);
 #endif
 
 #if MT_HAVE_File_iwrite_shared
-MT_THUNK_PMPI(MPI_File_iwrite_shared, 1560, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared", "MPI_FILE_IWRITE_SHARED", 1562, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08", "MPI_FILE_IWRITE_SHARED_F08", 1563, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts", "MPI_FILE_IWRITE_SHARED_F08TS", 1564, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large", "MPI_FILE_IWRITE_SHARED_F08_LARGE", 1565, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large", "MPI_FILE_IWRITE_SHARED_F08TS_LARGE", 1566, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared, 6240, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_", 6248, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared__", 6249, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared", 6250, 262);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_SHARED", 6251, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_", 6252, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_", 6256, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large_", 6260, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large_", 6264, 262);
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 1561, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 6244, 262);
 #endif
 
 #if MT_HAVE_File_open
-MT_THUNK_PMPI(MPI_File_open, 1568, 263);
-MT_THUNK_FORTRAN("mpi_file_open", "MPI_FILE_OPEN", 1570, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08", "MPI_FILE_OPEN_F08", 1571, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts", "MPI_FILE_OPEN_F08TS", 1572, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08_large", "MPI_FILE_OPEN_F08_LARGE", 1573, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts_large", "MPI_FILE_OPEN_F08TS_LARGE", 1574, 263);
+MT_THUNK_PMPI(MPI_File_open, 6272, 263);
+MT_THUNK_FORTRAN("mpi_file_open_", 6280, 263);
+MT_THUNK_FORTRAN("mpi_file_open__", 6281, 263);
+MT_THUNK_FORTRAN("mpi_file_open", 6282, 263);
+MT_THUNK_FORTRAN("MPI_FILE_OPEN", 6283, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_", 6284, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_", 6288, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_large_", 6292, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_large_", 6296, 263);
 #endif
 
 #if MT_HAVE_File_preallocate
-MT_THUNK_PMPI(MPI_File_preallocate, 1576, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate", "MPI_FILE_PREALLOCATE", 1578, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08", "MPI_FILE_PREALLOCATE_F08", 1579, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts", "MPI_FILE_PREALLOCATE_F08TS", 1580, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large", "MPI_FILE_PREALLOCATE_F08_LARGE", 1581, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large", "MPI_FILE_PREALLOCATE_F08TS_LARGE", 1582, 264);
+MT_THUNK_PMPI(MPI_File_preallocate, 6304, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_", 6312, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate__", 6313, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate", 6314, 264);
+MT_THUNK_FORTRAN("MPI_FILE_PREALLOCATE", 6315, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_", 6316, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_", 6320, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large_", 6324, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large_", 6328, 264);
 #endif
 
 #if MT_HAVE_File_read
-MT_THUNK_PMPI(MPI_File_read, 1584, 265);
-MT_THUNK_FORTRAN("mpi_file_read", "MPI_FILE_READ", 1586, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08", "MPI_FILE_READ_F08", 1587, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts", "MPI_FILE_READ_F08TS", 1588, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08_large", "MPI_FILE_READ_F08_LARGE", 1589, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts_large", "MPI_FILE_READ_F08TS_LARGE", 1590, 265);
+MT_THUNK_PMPI(MPI_File_read, 6336, 265);
+MT_THUNK_FORTRAN("mpi_file_read_", 6344, 265);
+MT_THUNK_FORTRAN("mpi_file_read__", 6345, 265);
+MT_THUNK_FORTRAN("mpi_file_read", 6346, 265);
+MT_THUNK_FORTRAN("MPI_FILE_READ", 6347, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_", 6348, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_", 6352, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_large_", 6356, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_large_", 6360, 265);
 #endif
 #if MT_HAVE_File_read_c
-MT_THUNK_PMPI(MPI_File_read_c, 1585, 265);
+MT_THUNK_PMPI(MPI_File_read_c, 6340, 265);
 #endif
 
 #if MT_HAVE_File_read_all
-MT_THUNK_PMPI(MPI_File_read_all, 1592, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all", "MPI_FILE_READ_ALL", 1594, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08", "MPI_FILE_READ_ALL_F08", 1595, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts", "MPI_FILE_READ_ALL_F08TS", 1596, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08_large", "MPI_FILE_READ_ALL_F08_LARGE", 1597, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large", "MPI_FILE_READ_ALL_F08TS_LARGE", 1598, 266);
+MT_THUNK_PMPI(MPI_File_read_all, 6368, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_", 6376, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all__", 6377, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all", 6378, 266);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL", 6379, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_", 6380, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_", 6384, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_large_", 6388, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large_", 6392, 266);
 #endif
 #if MT_HAVE_File_read_all_c
-MT_THUNK_PMPI(MPI_File_read_all_c, 1593, 266);
+MT_THUNK_PMPI(MPI_File_read_all_c, 6372, 266);
 #endif
 
 #if MT_HAVE_File_read_all_begin
-MT_THUNK_PMPI(MPI_File_read_all_begin, 1600, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin", "MPI_FILE_READ_ALL_BEGIN", 1602, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08", "MPI_FILE_READ_ALL_BEGIN_F08", 1603, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts", "MPI_FILE_READ_ALL_BEGIN_F08TS", 1604, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large", "MPI_FILE_READ_ALL_BEGIN_F08_LARGE", 1605, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large", "MPI_FILE_READ_ALL_BEGIN_F08TS_LARGE", 1606, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin, 6400, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_", 6408, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin__", 6409, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin", 6410, 267);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_BEGIN", 6411, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_", 6412, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_", 6416, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large_", 6420, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large_", 6424, 267);
 #endif
 #if MT_HAVE_File_read_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_all_begin_c, 1601, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin_c, 6404, 267);
 #endif
 
 #if MT_HAVE_File_read_all_end
-MT_THUNK_PMPI(MPI_File_read_all_end, 1608, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end", "MPI_FILE_READ_ALL_END", 1610, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08", "MPI_FILE_READ_ALL_END_F08", 1611, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts", "MPI_FILE_READ_ALL_END_F08TS", 1612, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large", "MPI_FILE_READ_ALL_END_F08_LARGE", 1613, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large", "MPI_FILE_READ_ALL_END_F08TS_LARGE", 1614, 268);
+MT_THUNK_PMPI(MPI_File_read_all_end, 6432, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_", 6440, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end__", 6441, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end", 6442, 268);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_END", 6443, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_", 6444, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_", 6448, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large_", 6452, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large_", 6456, 268);
 #endif
 
 #if MT_HAVE_File_read_at
-MT_THUNK_PMPI(MPI_File_read_at, 1616, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at", "MPI_FILE_READ_AT", 1618, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08", "MPI_FILE_READ_AT_F08", 1619, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts", "MPI_FILE_READ_AT_F08TS", 1620, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08_large", "MPI_FILE_READ_AT_F08_LARGE", 1621, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large", "MPI_FILE_READ_AT_F08TS_LARGE", 1622, 269);
+MT_THUNK_PMPI(MPI_File_read_at, 6464, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_", 6472, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at__", 6473, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at", 6474, 269);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT", 6475, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_", 6476, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_", 6480, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_large_", 6484, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large_", 6488, 269);
 #endif
 #if MT_HAVE_File_read_at_c
-MT_THUNK_PMPI(MPI_File_read_at_c, 1617, 269);
+MT_THUNK_PMPI(MPI_File_read_at_c, 6468, 269);
 #endif
 
 #if MT_HAVE_File_read_at_all
-MT_THUNK_PMPI(MPI_File_read_at_all, 1624, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all", "MPI_FILE_READ_AT_ALL", 1626, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08", "MPI_FILE_READ_AT_ALL_F08", 1627, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts", "MPI_FILE_READ_AT_ALL_F08TS", 1628, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large", "MPI_FILE_READ_AT_ALL_F08_LARGE", 1629, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large", "MPI_FILE_READ_AT_ALL_F08TS_LARGE", 1630, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all, 6496, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_", 6504, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all__", 6505, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all", 6506, 270);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL", 6507, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_", 6508, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_", 6512, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large_", 6516, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large_", 6520, 270);
 #endif
 #if MT_HAVE_File_read_at_all_c
-MT_THUNK_PMPI(MPI_File_read_at_all_c, 1625, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all_c, 6500, 270);
 #endif
 
 #if MT_HAVE_File_read_at_all_begin
-MT_THUNK_PMPI(MPI_File_read_at_all_begin, 1632, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", "MPI_FILE_READ_AT_ALL_BEGIN", 1634, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08", "MPI_FILE_READ_AT_ALL_BEGIN_F08", 1635, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS", 1636, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08_LARGE", 1637, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large", "MPI_FILE_READ_AT_ALL_BEGIN_F08TS_LARGE", 1638, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin, 6528, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_", 6536, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin__", 6537, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", 6538, 271);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_BEGIN", 6539, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_", 6540, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_", 6544, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large_", 6548, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large_", 6552, 271);
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 1633, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 6532, 271);
 #endif
 
 #if MT_HAVE_File_read_at_all_end
-MT_THUNK_PMPI(MPI_File_read_at_all_end, 1640, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end", "MPI_FILE_READ_AT_ALL_END", 1642, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08", "MPI_FILE_READ_AT_ALL_END_F08", 1643, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts", "MPI_FILE_READ_AT_ALL_END_F08TS", 1644, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large", "MPI_FILE_READ_AT_ALL_END_F08_LARGE", 1645, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large", "MPI_FILE_READ_AT_ALL_END_F08TS_LARGE", 1646, 272);
+MT_THUNK_PMPI(MPI_File_read_at_all_end, 6560, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_", 6568, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end__", 6569, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end", 6570, 272);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_END", 6571, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_", 6572, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_", 6576, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large_", 6580, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large_", 6584, 272);
 #endif
 
 #if MT_HAVE_File_read_ordered
-MT_THUNK_PMPI(MPI_File_read_ordered, 1648, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered", "MPI_FILE_READ_ORDERED", 1650, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08", "MPI_FILE_READ_ORDERED_F08", 1651, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts", "MPI_FILE_READ_ORDERED_F08TS", 1652, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large", "MPI_FILE_READ_ORDERED_F08_LARGE", 1653, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large", "MPI_FILE_READ_ORDERED_F08TS_LARGE", 1654, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered, 6592, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_", 6600, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered__", 6601, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered", 6602, 273);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED", 6603, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_", 6604, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_", 6608, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large_", 6612, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large_", 6616, 273);
 #endif
 #if MT_HAVE_File_read_ordered_c
-MT_THUNK_PMPI(MPI_File_read_ordered_c, 1649, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered_c, 6596, 273);
 #endif
 
 #if MT_HAVE_File_read_ordered_begin
-MT_THUNK_PMPI(MPI_File_read_ordered_begin, 1656, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", "MPI_FILE_READ_ORDERED_BEGIN", 1658, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08", "MPI_FILE_READ_ORDERED_BEGIN_F08", 1659, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts", "MPI_FILE_READ_ORDERED_BEGIN_F08TS", 1660, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large", "MPI_FILE_READ_ORDERED_BEGIN_F08_LARGE", 1661, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large", "MPI_FILE_READ_ORDERED_BEGIN_F08TS_LARGE", 1662, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin, 6624, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_", 6632, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin__", 6633, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", 6634, 274);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_BEGIN", 6635, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_", 6636, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_", 6640, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large_", 6644, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large_", 6648, 274);
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 1657, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 6628, 274);
 #endif
 
 #if MT_HAVE_File_read_ordered_end
-MT_THUNK_PMPI(MPI_File_read_ordered_end, 1664, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end", "MPI_FILE_READ_ORDERED_END", 1666, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08", "MPI_FILE_READ_ORDERED_END_F08", 1667, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts", "MPI_FILE_READ_ORDERED_END_F08TS", 1668, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large", "MPI_FILE_READ_ORDERED_END_F08_LARGE", 1669, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large", "MPI_FILE_READ_ORDERED_END_F08TS_LARGE", 1670, 275);
+MT_THUNK_PMPI(MPI_File_read_ordered_end, 6656, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_", 6664, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end__", 6665, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end", 6666, 275);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_END", 6667, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_", 6668, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_", 6672, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large_", 6676, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large_", 6680, 275);
 #endif
 
 #if MT_HAVE_File_read_shared
-MT_THUNK_PMPI(MPI_File_read_shared, 1672, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared", "MPI_FILE_READ_SHARED", 1674, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08", "MPI_FILE_READ_SHARED_F08", 1675, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts", "MPI_FILE_READ_SHARED_F08TS", 1676, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large", "MPI_FILE_READ_SHARED_F08_LARGE", 1677, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large", "MPI_FILE_READ_SHARED_F08TS_LARGE", 1678, 276);
+MT_THUNK_PMPI(MPI_File_read_shared, 6688, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_", 6696, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared__", 6697, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared", 6698, 276);
+MT_THUNK_FORTRAN("MPI_FILE_READ_SHARED", 6699, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_", 6700, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_", 6704, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large_", 6708, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large_", 6712, 276);
 #endif
 #if MT_HAVE_File_read_shared_c
-MT_THUNK_PMPI(MPI_File_read_shared_c, 1673, 276);
+MT_THUNK_PMPI(MPI_File_read_shared_c, 6692, 276);
 #endif
 
 #if MT_HAVE_File_seek
-MT_THUNK_PMPI(MPI_File_seek, 1680, 277);
-MT_THUNK_FORTRAN("mpi_file_seek", "MPI_FILE_SEEK", 1682, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08", "MPI_FILE_SEEK_F08", 1683, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts", "MPI_FILE_SEEK_F08TS", 1684, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08_large", "MPI_FILE_SEEK_F08_LARGE", 1685, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large", "MPI_FILE_SEEK_F08TS_LARGE", 1686, 277);
+MT_THUNK_PMPI(MPI_File_seek, 6720, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_", 6728, 277);
+MT_THUNK_FORTRAN("mpi_file_seek__", 6729, 277);
+MT_THUNK_FORTRAN("mpi_file_seek", 6730, 277);
+MT_THUNK_FORTRAN("MPI_FILE_SEEK", 6731, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_", 6732, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_", 6736, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_large_", 6740, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large_", 6744, 277);
 #endif
 
 #if MT_HAVE_File_seek_shared
-MT_THUNK_PMPI(MPI_File_seek_shared, 1688, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared", "MPI_FILE_SEEK_SHARED", 1690, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08", "MPI_FILE_SEEK_SHARED_F08", 1691, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts", "MPI_FILE_SEEK_SHARED_F08TS", 1692, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large", "MPI_FILE_SEEK_SHARED_F08_LARGE", 1693, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large", "MPI_FILE_SEEK_SHARED_F08TS_LARGE", 1694, 278);
+MT_THUNK_PMPI(MPI_File_seek_shared, 6752, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_", 6760, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared__", 6761, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared", 6762, 278);
+MT_THUNK_FORTRAN("MPI_FILE_SEEK_SHARED", 6763, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_", 6764, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_", 6768, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large_", 6772, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large_", 6776, 278);
 #endif
 
 #if MT_HAVE_File_set_atomicity
-MT_THUNK_PMPI(MPI_File_set_atomicity, 1696, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity", "MPI_FILE_SET_ATOMICITY", 1698, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08", "MPI_FILE_SET_ATOMICITY_F08", 1699, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts", "MPI_FILE_SET_ATOMICITY_F08TS", 1700, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large", "MPI_FILE_SET_ATOMICITY_F08_LARGE", 1701, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large", "MPI_FILE_SET_ATOMICITY_F08TS_LARGE", 1702, 279);
+MT_THUNK_PMPI(MPI_File_set_atomicity, 6784, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_", 6792, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity__", 6793, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity", 6794, 279);
+MT_THUNK_FORTRAN("MPI_FILE_SET_ATOMICITY", 6795, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_", 6796, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_", 6800, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large_", 6804, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large_", 6808, 279);
 #endif
 
 #if MT_HAVE_File_set_info
-MT_THUNK_PMPI(MPI_File_set_info, 1704, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info", "MPI_FILE_SET_INFO", 1706, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08", "MPI_FILE_SET_INFO_F08", 1707, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts", "MPI_FILE_SET_INFO_F08TS", 1708, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08_large", "MPI_FILE_SET_INFO_F08_LARGE", 1709, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large", "MPI_FILE_SET_INFO_F08TS_LARGE", 1710, 280);
+MT_THUNK_PMPI(MPI_File_set_info, 6816, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_", 6824, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info__", 6825, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info", 6826, 280);
+MT_THUNK_FORTRAN("MPI_FILE_SET_INFO", 6827, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_", 6828, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_", 6832, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_large_", 6836, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large_", 6840, 280);
 #endif
 
 #if MT_HAVE_File_set_size
-MT_THUNK_PMPI(MPI_File_set_size, 1712, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size", "MPI_FILE_SET_SIZE", 1714, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08", "MPI_FILE_SET_SIZE_F08", 1715, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts", "MPI_FILE_SET_SIZE_F08TS", 1716, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08_large", "MPI_FILE_SET_SIZE_F08_LARGE", 1717, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large", "MPI_FILE_SET_SIZE_F08TS_LARGE", 1718, 281);
+MT_THUNK_PMPI(MPI_File_set_size, 6848, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_", 6856, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size__", 6857, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size", 6858, 281);
+MT_THUNK_FORTRAN("MPI_FILE_SET_SIZE", 6859, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_", 6860, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_", 6864, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_large_", 6868, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large_", 6872, 281);
 #endif
 
 #if MT_HAVE_File_set_view
-MT_THUNK_PMPI(MPI_File_set_view, 1720, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view", "MPI_FILE_SET_VIEW", 1722, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08", "MPI_FILE_SET_VIEW_F08", 1723, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts", "MPI_FILE_SET_VIEW_F08TS", 1724, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08_large", "MPI_FILE_SET_VIEW_F08_LARGE", 1725, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large", "MPI_FILE_SET_VIEW_F08TS_LARGE", 1726, 282);
+MT_THUNK_PMPI(MPI_File_set_view, 6880, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_", 6888, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view__", 6889, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view", 6890, 282);
+MT_THUNK_FORTRAN("MPI_FILE_SET_VIEW", 6891, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_", 6892, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_", 6896, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_large_", 6900, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large_", 6904, 282);
 #endif
 
 #if MT_HAVE_File_sync
-MT_THUNK_PMPI(MPI_File_sync, 1728, 283);
-MT_THUNK_FORTRAN("mpi_file_sync", "MPI_FILE_SYNC", 1730, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08", "MPI_FILE_SYNC_F08", 1731, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts", "MPI_FILE_SYNC_F08TS", 1732, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08_large", "MPI_FILE_SYNC_F08_LARGE", 1733, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large", "MPI_FILE_SYNC_F08TS_LARGE", 1734, 283);
+MT_THUNK_PMPI(MPI_File_sync, 6912, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_", 6920, 283);
+MT_THUNK_FORTRAN("mpi_file_sync__", 6921, 283);
+MT_THUNK_FORTRAN("mpi_file_sync", 6922, 283);
+MT_THUNK_FORTRAN("MPI_FILE_SYNC", 6923, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_", 6924, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_", 6928, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_large_", 6932, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large_", 6936, 283);
 #endif
 
 #if MT_HAVE_File_write
-MT_THUNK_PMPI(MPI_File_write, 1736, 284);
-MT_THUNK_FORTRAN("mpi_file_write", "MPI_FILE_WRITE", 1738, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08", "MPI_FILE_WRITE_F08", 1739, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts", "MPI_FILE_WRITE_F08TS", 1740, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08_large", "MPI_FILE_WRITE_F08_LARGE", 1741, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts_large", "MPI_FILE_WRITE_F08TS_LARGE", 1742, 284);
+MT_THUNK_PMPI(MPI_File_write, 6944, 284);
+MT_THUNK_FORTRAN("mpi_file_write_", 6952, 284);
+MT_THUNK_FORTRAN("mpi_file_write__", 6953, 284);
+MT_THUNK_FORTRAN("mpi_file_write", 6954, 284);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE", 6955, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_", 6956, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_", 6960, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_large_", 6964, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_large_", 6968, 284);
 #endif
 #if MT_HAVE_File_write_c
-MT_THUNK_PMPI(MPI_File_write_c, 1737, 284);
+MT_THUNK_PMPI(MPI_File_write_c, 6948, 284);
 #endif
 
 #if MT_HAVE_File_write_all
-MT_THUNK_PMPI(MPI_File_write_all, 1744, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all", "MPI_FILE_WRITE_ALL", 1746, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08", "MPI_FILE_WRITE_ALL_F08", 1747, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts", "MPI_FILE_WRITE_ALL_F08TS", 1748, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08_large", "MPI_FILE_WRITE_ALL_F08_LARGE", 1749, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large", "MPI_FILE_WRITE_ALL_F08TS_LARGE", 1750, 285);
+MT_THUNK_PMPI(MPI_File_write_all, 6976, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_", 6984, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all__", 6985, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all", 6986, 285);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL", 6987, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_", 6988, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_", 6992, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_large_", 6996, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large_", 7000, 285);
 #endif
 #if MT_HAVE_File_write_all_c
-MT_THUNK_PMPI(MPI_File_write_all_c, 1745, 285);
+MT_THUNK_PMPI(MPI_File_write_all_c, 6980, 285);
 #endif
 
 #if MT_HAVE_File_write_all_begin
-MT_THUNK_PMPI(MPI_File_write_all_begin, 1752, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin", "MPI_FILE_WRITE_ALL_BEGIN", 1754, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08", "MPI_FILE_WRITE_ALL_BEGIN_F08", 1755, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts", "MPI_FILE_WRITE_ALL_BEGIN_F08TS", 1756, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large", "MPI_FILE_WRITE_ALL_BEGIN_F08_LARGE", 1757, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large", "MPI_FILE_WRITE_ALL_BEGIN_F08TS_LARGE", 1758, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin, 7008, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_", 7016, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin__", 7017, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin", 7018, 286);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_BEGIN", 7019, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_", 7020, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_", 7024, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large_", 7028, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large_", 7032, 286);
 #endif
 #if MT_HAVE_File_write_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_all_begin_c, 1753, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin_c, 7012, 286);
 #endif
 
 #if MT_HAVE_File_write_all_end
-MT_THUNK_PMPI(MPI_File_write_all_end, 1760, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end", "MPI_FILE_WRITE_ALL_END", 1762, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08", "MPI_FILE_WRITE_ALL_END_F08", 1763, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts", "MPI_FILE_WRITE_ALL_END_F08TS", 1764, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large", "MPI_FILE_WRITE_ALL_END_F08_LARGE", 1765, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large", "MPI_FILE_WRITE_ALL_END_F08TS_LARGE", 1766, 287);
+MT_THUNK_PMPI(MPI_File_write_all_end, 7040, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_", 7048, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end__", 7049, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end", 7050, 287);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_END", 7051, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_", 7052, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_", 7056, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large_", 7060, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large_", 7064, 287);
 #endif
 
 #if MT_HAVE_File_write_at
-MT_THUNK_PMPI(MPI_File_write_at, 1768, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at", "MPI_FILE_WRITE_AT", 1770, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08", "MPI_FILE_WRITE_AT_F08", 1771, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts", "MPI_FILE_WRITE_AT_F08TS", 1772, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08_large", "MPI_FILE_WRITE_AT_F08_LARGE", 1773, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large", "MPI_FILE_WRITE_AT_F08TS_LARGE", 1774, 288);
+MT_THUNK_PMPI(MPI_File_write_at, 7072, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_", 7080, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at__", 7081, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at", 7082, 288);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT", 7083, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_", 7084, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_", 7088, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_large_", 7092, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large_", 7096, 288);
 #endif
 #if MT_HAVE_File_write_at_c
-MT_THUNK_PMPI(MPI_File_write_at_c, 1769, 288);
+MT_THUNK_PMPI(MPI_File_write_at_c, 7076, 288);
 #endif
 
 #if MT_HAVE_File_write_at_all
-MT_THUNK_PMPI(MPI_File_write_at_all, 1776, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all", "MPI_FILE_WRITE_AT_ALL", 1778, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08", "MPI_FILE_WRITE_AT_ALL_F08", 1779, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts", "MPI_FILE_WRITE_AT_ALL_F08TS", 1780, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large", "MPI_FILE_WRITE_AT_ALL_F08_LARGE", 1781, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large", "MPI_FILE_WRITE_AT_ALL_F08TS_LARGE", 1782, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all, 7104, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_", 7112, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all__", 7113, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all", 7114, 289);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL", 7115, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_", 7116, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_", 7120, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large_", 7124, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large_", 7128, 289);
 #endif
 #if MT_HAVE_File_write_at_all_c
-MT_THUNK_PMPI(MPI_File_write_at_all_c, 1777, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all_c, 7108, 289);
 #endif
 
 #if MT_HAVE_File_write_at_all_begin
-MT_THUNK_PMPI(MPI_File_write_at_all_begin, 1784, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", "MPI_FILE_WRITE_AT_ALL_BEGIN", 1786, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08", 1787, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS", 1788, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08_LARGE", 1789, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large", "MPI_FILE_WRITE_AT_ALL_BEGIN_F08TS_LARGE", 1790, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin, 7136, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_", 7144, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin__", 7145, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", 7146, 290);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_BEGIN", 7147, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_", 7148, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_", 7152, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large_", 7156, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large_", 7160, 290);
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 1785, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 7140, 290);
 #endif
 
 #if MT_HAVE_File_write_at_all_end
-MT_THUNK_PMPI(MPI_File_write_at_all_end, 1792, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end", "MPI_FILE_WRITE_AT_ALL_END", 1794, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08", "MPI_FILE_WRITE_AT_ALL_END_F08", 1795, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts", "MPI_FILE_WRITE_AT_ALL_END_F08TS", 1796, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large", "MPI_FILE_WRITE_AT_ALL_END_F08_LARGE", 1797, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large", "MPI_FILE_WRITE_AT_ALL_END_F08TS_LARGE", 1798, 291);
+MT_THUNK_PMPI(MPI_File_write_at_all_end, 7168, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_", 7176, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end__", 7177, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end", 7178, 291);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_END", 7179, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_", 7180, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_", 7184, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large_", 7188, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large_", 7192, 291);
 #endif
 
 #if MT_HAVE_File_write_ordered
-MT_THUNK_PMPI(MPI_File_write_ordered, 1800, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered", "MPI_FILE_WRITE_ORDERED", 1802, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08", "MPI_FILE_WRITE_ORDERED_F08", 1803, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts", "MPI_FILE_WRITE_ORDERED_F08TS", 1804, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large", "MPI_FILE_WRITE_ORDERED_F08_LARGE", 1805, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large", "MPI_FILE_WRITE_ORDERED_F08TS_LARGE", 1806, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered, 7200, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_", 7208, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered__", 7209, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered", 7210, 292);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED", 7211, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_", 7212, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_", 7216, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large_", 7220, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large_", 7224, 292);
 #endif
 #if MT_HAVE_File_write_ordered_c
-MT_THUNK_PMPI(MPI_File_write_ordered_c, 1801, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered_c, 7204, 292);
 #endif
 
 #if MT_HAVE_File_write_ordered_begin
-MT_THUNK_PMPI(MPI_File_write_ordered_begin, 1808, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", "MPI_FILE_WRITE_ORDERED_BEGIN", 1810, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08", "MPI_FILE_WRITE_ORDERED_BEGIN_F08", 1811, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS", 1812, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08_LARGE", 1813, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large", "MPI_FILE_WRITE_ORDERED_BEGIN_F08TS_LARGE", 1814, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin, 7232, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_", 7240, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin__", 7241, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", 7242, 293);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_BEGIN", 7243, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_", 7244, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_", 7248, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large_", 7252, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large_", 7256, 293);
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 1809, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 7236, 293);
 #endif
 
 #if MT_HAVE_File_write_ordered_end
-MT_THUNK_PMPI(MPI_File_write_ordered_end, 1816, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end", "MPI_FILE_WRITE_ORDERED_END", 1818, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08", "MPI_FILE_WRITE_ORDERED_END_F08", 1819, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts", "MPI_FILE_WRITE_ORDERED_END_F08TS", 1820, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large", "MPI_FILE_WRITE_ORDERED_END_F08_LARGE", 1821, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large", "MPI_FILE_WRITE_ORDERED_END_F08TS_LARGE", 1822, 294);
+MT_THUNK_PMPI(MPI_File_write_ordered_end, 7264, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_", 7272, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end__", 7273, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end", 7274, 294);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_END", 7275, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_", 7276, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_", 7280, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large_", 7284, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large_", 7288, 294);
 #endif
 
 #if MT_HAVE_File_write_shared
-MT_THUNK_PMPI(MPI_File_write_shared, 1824, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared", "MPI_FILE_WRITE_SHARED", 1826, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08", "MPI_FILE_WRITE_SHARED_F08", 1827, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts", "MPI_FILE_WRITE_SHARED_F08TS", 1828, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large", "MPI_FILE_WRITE_SHARED_F08_LARGE", 1829, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large", "MPI_FILE_WRITE_SHARED_F08TS_LARGE", 1830, 295);
+MT_THUNK_PMPI(MPI_File_write_shared, 7296, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_", 7304, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared__", 7305, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared", 7306, 295);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_SHARED", 7307, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_", 7308, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_", 7312, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large_", 7316, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large_", 7320, 295);
 #endif
 #if MT_HAVE_File_write_shared_c
-MT_THUNK_PMPI(MPI_File_write_shared_c, 1825, 295);
+MT_THUNK_PMPI(MPI_File_write_shared_c, 7300, 295);
 #endif
 
 #if MT_HAVE_Alloc_mem
-MT_THUNK_PMPI(MPI_Alloc_mem, 1832, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem", "MPI_ALLOC_MEM", 1834, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08", "MPI_ALLOC_MEM_F08", 1835, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts", "MPI_ALLOC_MEM_F08TS", 1836, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large", "MPI_ALLOC_MEM_F08_LARGE", 1837, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large", "MPI_ALLOC_MEM_F08TS_LARGE", 1838, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", "MPI_ALLOC_MEM_CPTR", 1839, 320);
+MT_THUNK_PMPI(MPI_Alloc_mem, 7328, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_", 7336, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem__", 7337, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem", 7338, 320);
+MT_THUNK_FORTRAN("MPI_ALLOC_MEM", 7339, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_", 7340, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_", 7344, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large_", 7348, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large_", 7352, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr_", 7356, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr__", 7357, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", 7358, 320);
+MT_THUNK_FORTRAN("MPI_ALLOC_MEM_CPTR", 7359, 320);
 #endif
 
 #if MT_HAVE_Free_mem
-MT_THUNK_PMPI(MPI_Free_mem, 1840, 321);
-MT_THUNK_FORTRAN("mpi_free_mem", "MPI_FREE_MEM", 1842, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08", "MPI_FREE_MEM_F08", 1843, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts", "MPI_FREE_MEM_F08TS", 1844, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08_large", "MPI_FREE_MEM_F08_LARGE", 1845, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large", "MPI_FREE_MEM_F08TS_LARGE", 1846, 321);
+MT_THUNK_PMPI(MPI_Free_mem, 7360, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_", 7368, 321);
+MT_THUNK_FORTRAN("mpi_free_mem__", 7369, 321);
+MT_THUNK_FORTRAN("mpi_free_mem", 7370, 321);
+MT_THUNK_FORTRAN("MPI_FREE_MEM", 7371, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_", 7372, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_", 7376, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_large_", 7380, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large_", 7384, 321);
 #endif
 
 #if MT_HAVE_Buffer_attach
-MT_THUNK_PMPI(MPI_Buffer_attach, 1848, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach", "MPI_BUFFER_ATTACH", 1850, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08", "MPI_BUFFER_ATTACH_F08", 1851, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts", "MPI_BUFFER_ATTACH_F08TS", 1852, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large", "MPI_BUFFER_ATTACH_F08_LARGE", 1853, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large", "MPI_BUFFER_ATTACH_F08TS_LARGE", 1854, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach, 7392, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_", 7400, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach__", 7401, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach", 7402, 322);
+MT_THUNK_FORTRAN("MPI_BUFFER_ATTACH", 7403, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_", 7404, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_", 7408, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large_", 7412, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large_", 7416, 322);
 #endif
 #if MT_HAVE_Buffer_attach_c
-MT_THUNK_PMPI(MPI_Buffer_attach_c, 1849, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach_c, 7396, 322);
 #endif
 
 #if MT_HAVE_Buffer_detach
-MT_THUNK_PMPI(MPI_Buffer_detach, 1856, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach", "MPI_BUFFER_DETACH", 1858, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08", "MPI_BUFFER_DETACH_F08", 1859, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts", "MPI_BUFFER_DETACH_F08TS", 1860, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large", "MPI_BUFFER_DETACH_F08_LARGE", 1861, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large", "MPI_BUFFER_DETACH_F08TS_LARGE", 1862, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach, 7424, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_", 7432, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach__", 7433, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach", 7434, 323);
+MT_THUNK_FORTRAN("MPI_BUFFER_DETACH", 7435, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_", 7436, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_", 7440, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large_", 7444, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large_", 7448, 323);
 #endif
 #if MT_HAVE_Buffer_detach_c
-MT_THUNK_PMPI(MPI_Buffer_detach_c, 1857, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach_c, 7428, 323);
 #endif
 
 #if MT_HAVE_Type_commit
-MT_THUNK_PMPI(MPI_Type_commit, 1864, 324);
-MT_THUNK_FORTRAN("mpi_type_commit", "MPI_TYPE_COMMIT", 1866, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08", "MPI_TYPE_COMMIT_F08", 1867, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts", "MPI_TYPE_COMMIT_F08TS", 1868, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08_large", "MPI_TYPE_COMMIT_F08_LARGE", 1869, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large", "MPI_TYPE_COMMIT_F08TS_LARGE", 1870, 324);
+MT_THUNK_PMPI(MPI_Type_commit, 7456, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_", 7464, 324);
+MT_THUNK_FORTRAN("mpi_type_commit__", 7465, 324);
+MT_THUNK_FORTRAN("mpi_type_commit", 7466, 324);
+MT_THUNK_FORTRAN("MPI_TYPE_COMMIT", 7467, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_", 7468, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_", 7472, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_large_", 7476, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large_", 7480, 324);
 #endif
 
 #if MT_HAVE_Type_contiguous
-MT_THUNK_PMPI(MPI_Type_contiguous, 1872, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous", "MPI_TYPE_CONTIGUOUS", 1874, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08", "MPI_TYPE_CONTIGUOUS_F08", 1875, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts", "MPI_TYPE_CONTIGUOUS_F08TS", 1876, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large", "MPI_TYPE_CONTIGUOUS_F08_LARGE", 1877, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large", "MPI_TYPE_CONTIGUOUS_F08TS_LARGE", 1878, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous, 7488, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_", 7496, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous__", 7497, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous", 7498, 325);
+MT_THUNK_FORTRAN("MPI_TYPE_CONTIGUOUS", 7499, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_", 7500, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_", 7504, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large_", 7508, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large_", 7512, 325);
 #endif
 #if MT_HAVE_Type_contiguous_c
-MT_THUNK_PMPI(MPI_Type_contiguous_c, 1873, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous_c, 7492, 325);
 #endif
 
 #if MT_HAVE_Type_vector
-MT_THUNK_PMPI(MPI_Type_vector, 1880, 326);
-MT_THUNK_FORTRAN("mpi_type_vector", "MPI_TYPE_VECTOR", 1882, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08", "MPI_TYPE_VECTOR_F08", 1883, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts", "MPI_TYPE_VECTOR_F08TS", 1884, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08_large", "MPI_TYPE_VECTOR_F08_LARGE", 1885, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large", "MPI_TYPE_VECTOR_F08TS_LARGE", 1886, 326);
+MT_THUNK_PMPI(MPI_Type_vector, 7520, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_", 7528, 326);
+MT_THUNK_FORTRAN("mpi_type_vector__", 7529, 326);
+MT_THUNK_FORTRAN("mpi_type_vector", 7530, 326);
+MT_THUNK_FORTRAN("MPI_TYPE_VECTOR", 7531, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_", 7532, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_", 7536, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_large_", 7540, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large_", 7544, 326);
 #endif
 #if MT_HAVE_Type_vector_c
-MT_THUNK_PMPI(MPI_Type_vector_c, 1881, 326);
+MT_THUNK_PMPI(MPI_Type_vector_c, 7524, 326);
 #endif
 
 #if MT_HAVE_Type_indexed
-MT_THUNK_PMPI(MPI_Type_indexed, 1888, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed", "MPI_TYPE_INDEXED", 1890, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08", "MPI_TYPE_INDEXED_F08", 1891, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts", "MPI_TYPE_INDEXED_F08TS", 1892, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08_large", "MPI_TYPE_INDEXED_F08_LARGE", 1893, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large", "MPI_TYPE_INDEXED_F08TS_LARGE", 1894, 327);
+MT_THUNK_PMPI(MPI_Type_indexed, 7552, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_", 7560, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed__", 7561, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed", 7562, 327);
+MT_THUNK_FORTRAN("MPI_TYPE_INDEXED", 7563, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_", 7564, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_", 7568, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_large_", 7572, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large_", 7576, 327);
 #endif
 #if MT_HAVE_Type_indexed_c
-MT_THUNK_PMPI(MPI_Type_indexed_c, 1889, 327);
+MT_THUNK_PMPI(MPI_Type_indexed_c, 7556, 327);
 #endif
 
 #if MT_HAVE_Type_create_hvector
-MT_THUNK_PMPI(MPI_Type_create_hvector, 1896, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector", "MPI_TYPE_CREATE_HVECTOR", 1898, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08", "MPI_TYPE_CREATE_HVECTOR_F08", 1899, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts", "MPI_TYPE_CREATE_HVECTOR_F08TS", 1900, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large", "MPI_TYPE_CREATE_HVECTOR_F08_LARGE", 1901, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large", "MPI_TYPE_CREATE_HVECTOR_F08TS_LARGE", 1902, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector, 7584, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_", 7592, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector__", 7593, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector", 7594, 328);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HVECTOR", 7595, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_", 7596, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_", 7600, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large_", 7604, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large_", 7608, 328);
 #endif
 #if MT_HAVE_Type_create_hvector_c
-MT_THUNK_PMPI(MPI_Type_create_hvector_c, 1897, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector_c, 7588, 328);
 #endif
 
 #if MT_HAVE_Type_create_hindexed
-MT_THUNK_PMPI(MPI_Type_create_hindexed, 1904, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed", "MPI_TYPE_CREATE_HINDEXED", 1906, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08", "MPI_TYPE_CREATE_HINDEXED_F08", 1907, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts", "MPI_TYPE_CREATE_HINDEXED_F08TS", 1908, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large", "MPI_TYPE_CREATE_HINDEXED_F08_LARGE", 1909, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_F08TS_LARGE", 1910, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed, 7616, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_", 7624, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed__", 7625, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed", 7626, 329);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED", 7627, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_", 7628, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_", 7632, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large_", 7636, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large_", 7640, 329);
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 1905, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 7620, 329);
 #endif
 
 #if MT_HAVE_Type_create_hindexed_block
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 1912, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", "MPI_TYPE_CREATE_HINDEXED_BLOCK", 1914, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08", 1915, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS", 1916, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08_LARGE", 1917, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large", "MPI_TYPE_CREATE_HINDEXED_BLOCK_F08TS_LARGE", 1918, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 7648, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_", 7656, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block__", 7657, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", 7658, 330);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED_BLOCK", 7659, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_", 7660, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_", 7664, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large_", 7668, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large_", 7672, 330);
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 1913, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 7652, 330);
 #endif
 
 #if MT_HAVE_Type_create_indexed_block
-MT_THUNK_PMPI(MPI_Type_create_indexed_block, 1920, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block", "MPI_TYPE_CREATE_INDEXED_BLOCK", 1922, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08", 1923, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS", 1924, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08_LARGE", 1925, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large", "MPI_TYPE_CREATE_INDEXED_BLOCK_F08TS_LARGE", 1926, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block, 7680, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_", 7688, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block__", 7689, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block", 7690, 331);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_INDEXED_BLOCK", 7691, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_", 7692, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_", 7696, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large_", 7700, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large_", 7704, 331);
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 1921, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 7684, 331);
 #endif
 
 #if MT_HAVE_Type_create_struct
-MT_THUNK_PMPI(MPI_Type_create_struct, 1928, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct", "MPI_TYPE_CREATE_STRUCT", 1930, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08", "MPI_TYPE_CREATE_STRUCT_F08", 1931, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts", "MPI_TYPE_CREATE_STRUCT_F08TS", 1932, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large", "MPI_TYPE_CREATE_STRUCT_F08_LARGE", 1933, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large", "MPI_TYPE_CREATE_STRUCT_F08TS_LARGE", 1934, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct, 7712, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_", 7720, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct__", 7721, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct", 7722, 332);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_STRUCT", 7723, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_", 7724, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_", 7728, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large_", 7732, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large_", 7736, 332);
 #endif
 #if MT_HAVE_Type_create_struct_c
-MT_THUNK_PMPI(MPI_Type_create_struct_c, 1929, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct_c, 7716, 332);
 #endif
 
 #if MT_HAVE_Type_create_subarray
-MT_THUNK_PMPI(MPI_Type_create_subarray, 1936, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray", "MPI_TYPE_CREATE_SUBARRAY", 1938, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08", "MPI_TYPE_CREATE_SUBARRAY_F08", 1939, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts", "MPI_TYPE_CREATE_SUBARRAY_F08TS", 1940, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large", "MPI_TYPE_CREATE_SUBARRAY_F08_LARGE", 1941, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large", "MPI_TYPE_CREATE_SUBARRAY_F08TS_LARGE", 1942, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray, 7744, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_", 7752, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray__", 7753, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray", 7754, 333);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_SUBARRAY", 7755, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_", 7756, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_", 7760, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large_", 7764, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large_", 7768, 333);
 #endif
 #if MT_HAVE_Type_create_subarray_c
-MT_THUNK_PMPI(MPI_Type_create_subarray_c, 1937, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray_c, 7748, 333);
 #endif
 
 #if MT_HAVE_Type_create_darray
-MT_THUNK_PMPI(MPI_Type_create_darray, 1944, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray", "MPI_TYPE_CREATE_DARRAY", 1946, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08", "MPI_TYPE_CREATE_DARRAY_F08", 1947, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts", "MPI_TYPE_CREATE_DARRAY_F08TS", 1948, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large", "MPI_TYPE_CREATE_DARRAY_F08_LARGE", 1949, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large", "MPI_TYPE_CREATE_DARRAY_F08TS_LARGE", 1950, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray, 7776, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_", 7784, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray__", 7785, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray", 7786, 334);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_DARRAY", 7787, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_", 7788, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_", 7792, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large_", 7796, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large_", 7800, 334);
 #endif
 #if MT_HAVE_Type_create_darray_c
-MT_THUNK_PMPI(MPI_Type_create_darray_c, 1945, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray_c, 7780, 334);
 #endif
 
 #if MT_HAVE_Type_create_resized
-MT_THUNK_PMPI(MPI_Type_create_resized, 1952, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized", "MPI_TYPE_CREATE_RESIZED", 1954, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08", "MPI_TYPE_CREATE_RESIZED_F08", 1955, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts", "MPI_TYPE_CREATE_RESIZED_F08TS", 1956, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large", "MPI_TYPE_CREATE_RESIZED_F08_LARGE", 1957, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large", "MPI_TYPE_CREATE_RESIZED_F08TS_LARGE", 1958, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized, 7808, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_", 7816, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized__", 7817, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized", 7818, 335);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_RESIZED", 7819, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_", 7820, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_", 7824, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large_", 7828, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large_", 7832, 335);
 #endif
 #if MT_HAVE_Type_create_resized_c
-MT_THUNK_PMPI(MPI_Type_create_resized_c, 1953, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized_c, 7812, 335);
 #endif
 
 #if MT_HAVE_Type_dup
-MT_THUNK_PMPI(MPI_Type_dup, 1960, 336);
-MT_THUNK_FORTRAN("mpi_type_dup", "MPI_TYPE_DUP", 1962, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08", "MPI_TYPE_DUP_F08", 1963, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts", "MPI_TYPE_DUP_F08TS", 1964, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08_large", "MPI_TYPE_DUP_F08_LARGE", 1965, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large", "MPI_TYPE_DUP_F08TS_LARGE", 1966, 336);
+MT_THUNK_PMPI(MPI_Type_dup, 7840, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_", 7848, 336);
+MT_THUNK_FORTRAN("mpi_type_dup__", 7849, 336);
+MT_THUNK_FORTRAN("mpi_type_dup", 7850, 336);
+MT_THUNK_FORTRAN("MPI_TYPE_DUP", 7851, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_", 7852, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_", 7856, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_large_", 7860, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large_", 7864, 336);
 #endif
 
 #if MT_HAVE_Pack
-MT_THUNK_PMPI(MPI_Pack, 1968, 337);
-MT_THUNK_FORTRAN("mpi_pack", "MPI_PACK", 1970, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08", "MPI_PACK_F08", 1971, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts", "MPI_PACK_F08TS", 1972, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08_large", "MPI_PACK_F08_LARGE", 1973, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts_large", "MPI_PACK_F08TS_LARGE", 1974, 337);
+MT_THUNK_PMPI(MPI_Pack, 7872, 337);
+MT_THUNK_FORTRAN("mpi_pack_", 7880, 337);
+MT_THUNK_FORTRAN("mpi_pack__", 7881, 337);
+MT_THUNK_FORTRAN("mpi_pack", 7882, 337);
+MT_THUNK_FORTRAN("MPI_PACK", 7883, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_", 7884, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_", 7888, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_large_", 7892, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_large_", 7896, 337);
 #endif
 #if MT_HAVE_Pack_c
-MT_THUNK_PMPI(MPI_Pack_c, 1969, 337);
+MT_THUNK_PMPI(MPI_Pack_c, 7876, 337);
 #endif
 
 #if MT_HAVE_Unpack
-MT_THUNK_PMPI(MPI_Unpack, 1976, 338);
-MT_THUNK_FORTRAN("mpi_unpack", "MPI_UNPACK", 1978, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08", "MPI_UNPACK_F08", 1979, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts", "MPI_UNPACK_F08TS", 1980, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08_large", "MPI_UNPACK_F08_LARGE", 1981, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts_large", "MPI_UNPACK_F08TS_LARGE", 1982, 338);
+MT_THUNK_PMPI(MPI_Unpack, 7904, 338);
+MT_THUNK_FORTRAN("mpi_unpack_", 7912, 338);
+MT_THUNK_FORTRAN("mpi_unpack__", 7913, 338);
+MT_THUNK_FORTRAN("mpi_unpack", 7914, 338);
+MT_THUNK_FORTRAN("MPI_UNPACK", 7915, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_", 7916, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_", 7920, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_large_", 7924, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_large_", 7928, 338);
 #endif
 #if MT_HAVE_Unpack_c
-MT_THUNK_PMPI(MPI_Unpack_c, 1977, 338);
+MT_THUNK_PMPI(MPI_Unpack_c, 7908, 338);
 #endif
 
 #if MT_HAVE_Pack_external
-MT_THUNK_PMPI(MPI_Pack_external, 1984, 339);
-MT_THUNK_FORTRAN("mpi_pack_external", "MPI_PACK_EXTERNAL", 1986, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08", "MPI_PACK_EXTERNAL_F08", 1987, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts", "MPI_PACK_EXTERNAL_F08TS", 1988, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08_large", "MPI_PACK_EXTERNAL_F08_LARGE", 1989, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large", "MPI_PACK_EXTERNAL_F08TS_LARGE", 1990, 339);
+MT_THUNK_PMPI(MPI_Pack_external, 7936, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_", 7944, 339);
+MT_THUNK_FORTRAN("mpi_pack_external__", 7945, 339);
+MT_THUNK_FORTRAN("mpi_pack_external", 7946, 339);
+MT_THUNK_FORTRAN("MPI_PACK_EXTERNAL", 7947, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_", 7948, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_", 7952, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_large_", 7956, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large_", 7960, 339);
 #endif
 #if MT_HAVE_Pack_external_c
-MT_THUNK_PMPI(MPI_Pack_external_c, 1985, 339);
+MT_THUNK_PMPI(MPI_Pack_external_c, 7940, 339);
 #endif
 
 #if MT_HAVE_Unpack_external
-MT_THUNK_PMPI(MPI_Unpack_external, 1992, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external", "MPI_UNPACK_EXTERNAL", 1994, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08", "MPI_UNPACK_EXTERNAL_F08", 1995, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts", "MPI_UNPACK_EXTERNAL_F08TS", 1996, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08_large", "MPI_UNPACK_EXTERNAL_F08_LARGE", 1997, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large", "MPI_UNPACK_EXTERNAL_F08TS_LARGE", 1998, 340);
+MT_THUNK_PMPI(MPI_Unpack_external, 7968, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_", 7976, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external__", 7977, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external", 7978, 340);
+MT_THUNK_FORTRAN("MPI_UNPACK_EXTERNAL", 7979, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_", 7980, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_", 7984, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_large_", 7988, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large_", 7992, 340);
 #endif
 #if MT_HAVE_Unpack_external_c
-MT_THUNK_PMPI(MPI_Unpack_external_c, 1993, 340);
+MT_THUNK_PMPI(MPI_Unpack_external_c, 7972, 340);
 #endif
 
 #if MT_HAVE_Info_create
-MT_THUNK_PMPI(MPI_Info_create, 2000, 341);
-MT_THUNK_FORTRAN("mpi_info_create", "MPI_INFO_CREATE", 2002, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08", "MPI_INFO_CREATE_F08", 2003, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts", "MPI_INFO_CREATE_F08TS", 2004, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08_large", "MPI_INFO_CREATE_F08_LARGE", 2005, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts_large", "MPI_INFO_CREATE_F08TS_LARGE", 2006, 341);
+MT_THUNK_PMPI(MPI_Info_create, 8000, 341);
+MT_THUNK_FORTRAN("mpi_info_create_", 8008, 341);
+MT_THUNK_FORTRAN("mpi_info_create__", 8009, 341);
+MT_THUNK_FORTRAN("mpi_info_create", 8010, 341);
+MT_THUNK_FORTRAN("MPI_INFO_CREATE", 8011, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_", 8012, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_", 8016, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_large_", 8020, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_large_", 8024, 341);
 #endif
 
 #if MT_HAVE_Info_dup
-MT_THUNK_PMPI(MPI_Info_dup, 2008, 342);
-MT_THUNK_FORTRAN("mpi_info_dup", "MPI_INFO_DUP", 2010, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08", "MPI_INFO_DUP_F08", 2011, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts", "MPI_INFO_DUP_F08TS", 2012, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08_large", "MPI_INFO_DUP_F08_LARGE", 2013, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large", "MPI_INFO_DUP_F08TS_LARGE", 2014, 342);
+MT_THUNK_PMPI(MPI_Info_dup, 8032, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_", 8040, 342);
+MT_THUNK_FORTRAN("mpi_info_dup__", 8041, 342);
+MT_THUNK_FORTRAN("mpi_info_dup", 8042, 342);
+MT_THUNK_FORTRAN("MPI_INFO_DUP", 8043, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_", 8044, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_", 8048, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_large_", 8052, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large_", 8056, 342);
 #endif
 
 #if MT_HAVE_Info_free
-MT_THUNK_PMPI(MPI_Info_free, 2016, 343);
-MT_THUNK_FORTRAN("mpi_info_free", "MPI_INFO_FREE", 2018, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08", "MPI_INFO_FREE_F08", 2019, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts", "MPI_INFO_FREE_F08TS", 2020, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08_large", "MPI_INFO_FREE_F08_LARGE", 2021, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts_large", "MPI_INFO_FREE_F08TS_LARGE", 2022, 343);
+MT_THUNK_PMPI(MPI_Info_free, 8064, 343);
+MT_THUNK_FORTRAN("mpi_info_free_", 8072, 343);
+MT_THUNK_FORTRAN("mpi_info_free__", 8073, 343);
+MT_THUNK_FORTRAN("mpi_info_free", 8074, 343);
+MT_THUNK_FORTRAN("MPI_INFO_FREE", 8075, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_", 8076, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_", 8080, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_large_", 8084, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_large_", 8088, 343);
 #endif
 
 #if MT_HAVE_Info_set
-MT_THUNK_PMPI(MPI_Info_set, 2024, 344);
-MT_THUNK_FORTRAN("mpi_info_set", "MPI_INFO_SET", 2026, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08", "MPI_INFO_SET_F08", 2027, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts", "MPI_INFO_SET_F08TS", 2028, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08_large", "MPI_INFO_SET_F08_LARGE", 2029, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts_large", "MPI_INFO_SET_F08TS_LARGE", 2030, 344);
+MT_THUNK_PMPI(MPI_Info_set, 8096, 344);
+MT_THUNK_FORTRAN("mpi_info_set_", 8104, 344);
+MT_THUNK_FORTRAN("mpi_info_set__", 8105, 344);
+MT_THUNK_FORTRAN("mpi_info_set", 8106, 344);
+MT_THUNK_FORTRAN("MPI_INFO_SET", 8107, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_", 8108, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_", 8112, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_large_", 8116, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_large_", 8120, 344);
 #endif
 
 #if MT_HAVE_Info_delete
-MT_THUNK_PMPI(MPI_Info_delete, 2032, 345);
-MT_THUNK_FORTRAN("mpi_info_delete", "MPI_INFO_DELETE", 2034, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08", "MPI_INFO_DELETE_F08", 2035, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts", "MPI_INFO_DELETE_F08TS", 2036, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08_large", "MPI_INFO_DELETE_F08_LARGE", 2037, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large", "MPI_INFO_DELETE_F08TS_LARGE", 2038, 345);
+MT_THUNK_PMPI(MPI_Info_delete, 8128, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_", 8136, 345);
+MT_THUNK_FORTRAN("mpi_info_delete__", 8137, 345);
+MT_THUNK_FORTRAN("mpi_info_delete", 8138, 345);
+MT_THUNK_FORTRAN("MPI_INFO_DELETE", 8139, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_", 8140, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_", 8144, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_large_", 8148, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large_", 8152, 345);
 #endif
 
 #if MT_HAVE_Open_port
-MT_THUNK_PMPI(MPI_Open_port, 2040, 346);
-MT_THUNK_FORTRAN("mpi_open_port", "MPI_OPEN_PORT", 2042, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08", "MPI_OPEN_PORT_F08", 2043, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts", "MPI_OPEN_PORT_F08TS", 2044, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08_large", "MPI_OPEN_PORT_F08_LARGE", 2045, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts_large", "MPI_OPEN_PORT_F08TS_LARGE", 2046, 346);
+MT_THUNK_PMPI(MPI_Open_port, 8160, 346);
+MT_THUNK_FORTRAN("mpi_open_port_", 8168, 346);
+MT_THUNK_FORTRAN("mpi_open_port__", 8169, 346);
+MT_THUNK_FORTRAN("mpi_open_port", 8170, 346);
+MT_THUNK_FORTRAN("MPI_OPEN_PORT", 8171, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_", 8172, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_", 8176, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_large_", 8180, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_large_", 8184, 346);
 #endif
 
 #if MT_HAVE_Close_port
-MT_THUNK_PMPI(MPI_Close_port, 2048, 347);
-MT_THUNK_FORTRAN("mpi_close_port", "MPI_CLOSE_PORT", 2050, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08", "MPI_CLOSE_PORT_F08", 2051, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts", "MPI_CLOSE_PORT_F08TS", 2052, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08_large", "MPI_CLOSE_PORT_F08_LARGE", 2053, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts_large", "MPI_CLOSE_PORT_F08TS_LARGE", 2054, 347);
+MT_THUNK_PMPI(MPI_Close_port, 8192, 347);
+MT_THUNK_FORTRAN("mpi_close_port_", 8200, 347);
+MT_THUNK_FORTRAN("mpi_close_port__", 8201, 347);
+MT_THUNK_FORTRAN("mpi_close_port", 8202, 347);
+MT_THUNK_FORTRAN("MPI_CLOSE_PORT", 8203, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_", 8204, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_", 8208, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_large_", 8212, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_large_", 8216, 347);
 #endif
 
 #if MT_HAVE_Publish_name
-MT_THUNK_PMPI(MPI_Publish_name, 2056, 348);
-MT_THUNK_FORTRAN("mpi_publish_name", "MPI_PUBLISH_NAME", 2058, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08", "MPI_PUBLISH_NAME_F08", 2059, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts", "MPI_PUBLISH_NAME_F08TS", 2060, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08_large", "MPI_PUBLISH_NAME_F08_LARGE", 2061, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large", "MPI_PUBLISH_NAME_F08TS_LARGE", 2062, 348);
+MT_THUNK_PMPI(MPI_Publish_name, 8224, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_", 8232, 348);
+MT_THUNK_FORTRAN("mpi_publish_name__", 8233, 348);
+MT_THUNK_FORTRAN("mpi_publish_name", 8234, 348);
+MT_THUNK_FORTRAN("MPI_PUBLISH_NAME", 8235, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_", 8236, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_", 8240, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_large_", 8244, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large_", 8248, 348);
 #endif
 
 #if MT_HAVE_Unpublish_name
-MT_THUNK_PMPI(MPI_Unpublish_name, 2064, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name", "MPI_UNPUBLISH_NAME", 2066, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08", "MPI_UNPUBLISH_NAME_F08", 2067, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts", "MPI_UNPUBLISH_NAME_F08TS", 2068, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large", "MPI_UNPUBLISH_NAME_F08_LARGE", 2069, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large", "MPI_UNPUBLISH_NAME_F08TS_LARGE", 2070, 349);
+MT_THUNK_PMPI(MPI_Unpublish_name, 8256, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_", 8264, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name__", 8265, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name", 8266, 349);
+MT_THUNK_FORTRAN("MPI_UNPUBLISH_NAME", 8267, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_", 8268, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_", 8272, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large_", 8276, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large_", 8280, 349);
 #endif
 
 #if MT_HAVE_Lookup_name
-MT_THUNK_PMPI(MPI_Lookup_name, 2072, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name", "MPI_LOOKUP_NAME", 2074, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08", "MPI_LOOKUP_NAME_F08", 2075, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts", "MPI_LOOKUP_NAME_F08TS", 2076, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08_large", "MPI_LOOKUP_NAME_F08_LARGE", 2077, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large", "MPI_LOOKUP_NAME_F08TS_LARGE", 2078, 350);
+MT_THUNK_PMPI(MPI_Lookup_name, 8288, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_", 8296, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name__", 8297, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name", 8298, 350);
+MT_THUNK_FORTRAN("MPI_LOOKUP_NAME", 8299, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_", 8300, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_", 8304, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_large_", 8308, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large_", 8312, 350);
 #endif
 
 #if MT_HAVE_Comm_set_info
-MT_THUNK_PMPI(MPI_Comm_set_info, 2080, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info", "MPI_COMM_SET_INFO", 2082, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08", "MPI_COMM_SET_INFO_F08", 2083, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts", "MPI_COMM_SET_INFO_F08TS", 2084, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large", "MPI_COMM_SET_INFO_F08_LARGE", 2085, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large", "MPI_COMM_SET_INFO_F08TS_LARGE", 2086, 351);
+MT_THUNK_PMPI(MPI_Comm_set_info, 8320, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_", 8328, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info__", 8329, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info", 8330, 351);
+MT_THUNK_FORTRAN("MPI_COMM_SET_INFO", 8331, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_", 8332, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_", 8336, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large_", 8340, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large_", 8344, 351);
 #endif
 
 #if MT_HAVE_Comm_set_attr
-MT_THUNK_PMPI(MPI_Comm_set_attr, 2088, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr", "MPI_COMM_SET_ATTR", 2090, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08", "MPI_COMM_SET_ATTR_F08", 2091, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts", "MPI_COMM_SET_ATTR_F08TS", 2092, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large", "MPI_COMM_SET_ATTR_F08_LARGE", 2093, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large", "MPI_COMM_SET_ATTR_F08TS_LARGE", 2094, 352);
+MT_THUNK_PMPI(MPI_Comm_set_attr, 8352, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_", 8360, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr__", 8361, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr", 8362, 352);
+MT_THUNK_FORTRAN("MPI_COMM_SET_ATTR", 8363, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_", 8364, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_", 8368, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large_", 8372, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large_", 8376, 352);
 #endif
 
 #if MT_HAVE_Comm_delete_attr
-MT_THUNK_PMPI(MPI_Comm_delete_attr, 2096, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr", "MPI_COMM_DELETE_ATTR", 2098, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08", "MPI_COMM_DELETE_ATTR_F08", 2099, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts", "MPI_COMM_DELETE_ATTR_F08TS", 2100, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large", "MPI_COMM_DELETE_ATTR_F08_LARGE", 2101, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large", "MPI_COMM_DELETE_ATTR_F08TS_LARGE", 2102, 353);
+MT_THUNK_PMPI(MPI_Comm_delete_attr, 8384, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_", 8392, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr__", 8393, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr", 8394, 353);
+MT_THUNK_FORTRAN("MPI_COMM_DELETE_ATTR", 8395, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_", 8396, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_", 8400, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large_", 8404, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large_", 8408, 353);
 #endif
 
 #if MT_HAVE_Reduce_local
-MT_THUNK_PMPI(MPI_Reduce_local, 2104, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local", "MPI_REDUCE_LOCAL", 2106, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08", "MPI_REDUCE_LOCAL_F08", 2107, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts", "MPI_REDUCE_LOCAL_F08TS", 2108, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08_large", "MPI_REDUCE_LOCAL_F08_LARGE", 2109, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large", "MPI_REDUCE_LOCAL_F08TS_LARGE", 2110, 354);
+MT_THUNK_PMPI(MPI_Reduce_local, 8416, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_", 8424, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local__", 8425, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local", 8426, 354);
+MT_THUNK_FORTRAN("MPI_REDUCE_LOCAL", 8427, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_", 8428, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_", 8432, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_large_", 8436, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large_", 8440, 354);
 #endif
 #if MT_HAVE_Reduce_local_c
-MT_THUNK_PMPI(MPI_Reduce_local_c, 2105, 354);
+MT_THUNK_PMPI(MPI_Reduce_local_c, 8420, 354);
 #endif
 
 #if MT_HAVE_Psend_init
-MT_THUNK_PMPI(MPI_Psend_init, 2112, 400);
-MT_THUNK_FORTRAN("mpi_psend_init", "MPI_PSEND_INIT", 2114, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08", "MPI_PSEND_INIT_F08", 2115, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts", "MPI_PSEND_INIT_F08TS", 2116, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08_large", "MPI_PSEND_INIT_F08_LARGE", 2117, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large", "MPI_PSEND_INIT_F08TS_LARGE", 2118, 400);
+MT_THUNK_PMPI(MPI_Psend_init, 8448, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_", 8456, 400);
+MT_THUNK_FORTRAN("mpi_psend_init__", 8457, 400);
+MT_THUNK_FORTRAN("mpi_psend_init", 8458, 400);
+MT_THUNK_FORTRAN("MPI_PSEND_INIT", 8459, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_", 8460, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_", 8464, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_large_", 8468, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large_", 8472, 400);
 #endif
 
 #if MT_HAVE_Precv_init
-MT_THUNK_PMPI(MPI_Precv_init, 2120, 401);
-MT_THUNK_FORTRAN("mpi_precv_init", "MPI_PRECV_INIT", 2122, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08", "MPI_PRECV_INIT_F08", 2123, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts", "MPI_PRECV_INIT_F08TS", 2124, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08_large", "MPI_PRECV_INIT_F08_LARGE", 2125, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large", "MPI_PRECV_INIT_F08TS_LARGE", 2126, 401);
+MT_THUNK_PMPI(MPI_Precv_init, 8480, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_", 8488, 401);
+MT_THUNK_FORTRAN("mpi_precv_init__", 8489, 401);
+MT_THUNK_FORTRAN("mpi_precv_init", 8490, 401);
+MT_THUNK_FORTRAN("MPI_PRECV_INIT", 8491, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_", 8492, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_", 8496, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_large_", 8500, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large_", 8504, 401);
 #endif
 
 #if MT_HAVE_Pready
-MT_THUNK_PMPI(MPI_Pready, 2128, 402);
-MT_THUNK_FORTRAN("mpi_pready", "MPI_PREADY", 2130, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08", "MPI_PREADY_F08", 2131, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts", "MPI_PREADY_F08TS", 2132, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08_large", "MPI_PREADY_F08_LARGE", 2133, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts_large", "MPI_PREADY_F08TS_LARGE", 2134, 402);
+MT_THUNK_PMPI(MPI_Pready, 8512, 402);
+MT_THUNK_FORTRAN("mpi_pready_", 8520, 402);
+MT_THUNK_FORTRAN("mpi_pready__", 8521, 402);
+MT_THUNK_FORTRAN("mpi_pready", 8522, 402);
+MT_THUNK_FORTRAN("MPI_PREADY", 8523, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_", 8524, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_", 8528, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_large_", 8532, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_large_", 8536, 402);
 #endif
 
 #if MT_HAVE_Pready_range
-MT_THUNK_PMPI(MPI_Pready_range, 2136, 403);
-MT_THUNK_FORTRAN("mpi_pready_range", "MPI_PREADY_RANGE", 2138, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08", "MPI_PREADY_RANGE_F08", 2139, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts", "MPI_PREADY_RANGE_F08TS", 2140, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08_large", "MPI_PREADY_RANGE_F08_LARGE", 2141, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large", "MPI_PREADY_RANGE_F08TS_LARGE", 2142, 403);
+MT_THUNK_PMPI(MPI_Pready_range, 8544, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_", 8552, 403);
+MT_THUNK_FORTRAN("mpi_pready_range__", 8553, 403);
+MT_THUNK_FORTRAN("mpi_pready_range", 8554, 403);
+MT_THUNK_FORTRAN("MPI_PREADY_RANGE", 8555, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_", 8556, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_", 8560, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_large_", 8564, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large_", 8568, 403);
 #endif
 
 #if MT_HAVE_Pready_list
-MT_THUNK_PMPI(MPI_Pready_list, 2144, 404);
-MT_THUNK_FORTRAN("mpi_pready_list", "MPI_PREADY_LIST", 2146, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08", "MPI_PREADY_LIST_F08", 2147, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts", "MPI_PREADY_LIST_F08TS", 2148, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08_large", "MPI_PREADY_LIST_F08_LARGE", 2149, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large", "MPI_PREADY_LIST_F08TS_LARGE", 2150, 404);
+MT_THUNK_PMPI(MPI_Pready_list, 8576, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_", 8584, 404);
+MT_THUNK_FORTRAN("mpi_pready_list__", 8585, 404);
+MT_THUNK_FORTRAN("mpi_pready_list", 8586, 404);
+MT_THUNK_FORTRAN("MPI_PREADY_LIST", 8587, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_", 8588, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_", 8592, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_large_", 8596, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large_", 8600, 404);
 #endif
 
 #if MT_HAVE_Parrived
-MT_THUNK_PMPI(MPI_Parrived, 2152, 405);
-MT_THUNK_FORTRAN("mpi_parrived", "MPI_PARRIVED", 2154, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08", "MPI_PARRIVED_F08", 2155, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts", "MPI_PARRIVED_F08TS", 2156, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08_large", "MPI_PARRIVED_F08_LARGE", 2157, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts_large", "MPI_PARRIVED_F08TS_LARGE", 2158, 405);
+MT_THUNK_PMPI(MPI_Parrived, 8608, 405);
+MT_THUNK_FORTRAN("mpi_parrived_", 8616, 405);
+MT_THUNK_FORTRAN("mpi_parrived__", 8617, 405);
+MT_THUNK_FORTRAN("mpi_parrived", 8618, 405);
+MT_THUNK_FORTRAN("MPI_PARRIVED", 8619, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_", 8620, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_", 8624, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_large_", 8628, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_large_", 8632, 405);
 #endif
 
 #if MT_HAVE_Comm_spawn
-MT_THUNK_PMPI(MPI_Comm_spawn, 2160, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn", "MPI_COMM_SPAWN", 2162, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08", "MPI_COMM_SPAWN_F08", 2163, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts", "MPI_COMM_SPAWN_F08TS", 2164, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large", "MPI_COMM_SPAWN_F08_LARGE", 2165, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large", "MPI_COMM_SPAWN_F08TS_LARGE", 2166, 410);
+MT_THUNK_PMPI(MPI_Comm_spawn, 8640, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_", 8648, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn__", 8649, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn", 8650, 410);
+MT_THUNK_FORTRAN("MPI_COMM_SPAWN", 8651, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_", 8652, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_", 8656, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large_", 8660, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large_", 8664, 410);
 #endif
 
 #if MT_HAVE_Comm_spawn_multiple
-MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 2168, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", "MPI_COMM_SPAWN_MULTIPLE", 2170, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08", "MPI_COMM_SPAWN_MULTIPLE_F08", 2171, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts", "MPI_COMM_SPAWN_MULTIPLE_F08TS", 2172, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large", "MPI_COMM_SPAWN_MULTIPLE_F08_LARGE", 2173, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large", "MPI_COMM_SPAWN_MULTIPLE_F08TS_LARGE", 2174, 411);
+MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 8672, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_", 8680, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple__", 8681, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", 8682, 411);
+MT_THUNK_FORTRAN("MPI_COMM_SPAWN_MULTIPLE", 8683, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_", 8684, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_", 8688, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large_", 8692, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large_", 8696, 411);
 #endif
 
 #if MT_HAVE_Comm_accept
-MT_THUNK_PMPI(MPI_Comm_accept, 2176, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept", "MPI_COMM_ACCEPT", 2178, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08", "MPI_COMM_ACCEPT_F08", 2179, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts", "MPI_COMM_ACCEPT_F08TS", 2180, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08_large", "MPI_COMM_ACCEPT_F08_LARGE", 2181, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large", "MPI_COMM_ACCEPT_F08TS_LARGE", 2182, 412);
+MT_THUNK_PMPI(MPI_Comm_accept, 8704, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_", 8712, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept__", 8713, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept", 8714, 412);
+MT_THUNK_FORTRAN("MPI_COMM_ACCEPT", 8715, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_", 8716, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_", 8720, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_large_", 8724, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large_", 8728, 412);
 #endif
 
 #if MT_HAVE_Comm_connect
-MT_THUNK_PMPI(MPI_Comm_connect, 2184, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect", "MPI_COMM_CONNECT", 2186, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08", "MPI_COMM_CONNECT_F08", 2187, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts", "MPI_COMM_CONNECT_F08TS", 2188, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08_large", "MPI_COMM_CONNECT_F08_LARGE", 2189, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large", "MPI_COMM_CONNECT_F08TS_LARGE", 2190, 413);
+MT_THUNK_PMPI(MPI_Comm_connect, 8736, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_", 8744, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect__", 8745, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect", 8746, 413);
+MT_THUNK_FORTRAN("MPI_COMM_CONNECT", 8747, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_", 8748, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_", 8752, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_large_", 8756, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large_", 8760, 413);
 #endif
 
 #if MT_HAVE_Comm_join
-MT_THUNK_PMPI(MPI_Comm_join, 2192, 414);
-MT_THUNK_FORTRAN("mpi_comm_join", "MPI_COMM_JOIN", 2194, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08", "MPI_COMM_JOIN_F08", 2195, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts", "MPI_COMM_JOIN_F08TS", 2196, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08_large", "MPI_COMM_JOIN_F08_LARGE", 2197, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large", "MPI_COMM_JOIN_F08TS_LARGE", 2198, 414);
+MT_THUNK_PMPI(MPI_Comm_join, 8768, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_", 8776, 414);
+MT_THUNK_FORTRAN("mpi_comm_join__", 8777, 414);
+MT_THUNK_FORTRAN("mpi_comm_join", 8778, 414);
+MT_THUNK_FORTRAN("MPI_COMM_JOIN", 8779, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_", 8780, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_", 8784, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_large_", 8788, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large_", 8792, 414);
 #endif
 
 #if MT_HAVE_Session_init
-MT_THUNK_PMPI(MPI_Session_init, 2200, 420);
-MT_THUNK_FORTRAN("mpi_session_init", "MPI_SESSION_INIT", 2202, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08", "MPI_SESSION_INIT_F08", 2203, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts", "MPI_SESSION_INIT_F08TS", 2204, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08_large", "MPI_SESSION_INIT_F08_LARGE", 2205, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts_large", "MPI_SESSION_INIT_F08TS_LARGE", 2206, 420);
+MT_THUNK_PMPI(MPI_Session_init, 8800, 420);
+MT_THUNK_FORTRAN("mpi_session_init_", 8808, 420);
+MT_THUNK_FORTRAN("mpi_session_init__", 8809, 420);
+MT_THUNK_FORTRAN("mpi_session_init", 8810, 420);
+MT_THUNK_FORTRAN("MPI_SESSION_INIT", 8811, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_", 8812, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_", 8816, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_large_", 8820, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_large_", 8824, 420);
 #endif
 
 #if MT_HAVE_Session_finalize
-MT_THUNK_PMPI(MPI_Session_finalize, 2208, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize", "MPI_SESSION_FINALIZE", 2210, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08", "MPI_SESSION_FINALIZE_F08", 2211, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts", "MPI_SESSION_FINALIZE_F08TS", 2212, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08_large", "MPI_SESSION_FINALIZE_F08_LARGE", 2213, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large", "MPI_SESSION_FINALIZE_F08TS_LARGE", 2214, 421);
+MT_THUNK_PMPI(MPI_Session_finalize, 8832, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_", 8840, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize__", 8841, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize", 8842, 421);
+MT_THUNK_FORTRAN("MPI_SESSION_FINALIZE", 8843, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_", 8844, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_", 8848, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_large_", 8852, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large_", 8856, 421);
 #endif
 
 #if MT_HAVE_Session_get_info
-MT_THUNK_PMPI(MPI_Session_get_info, 2216, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info", "MPI_SESSION_GET_INFO", 2218, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08", "MPI_SESSION_GET_INFO_F08", 2219, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts", "MPI_SESSION_GET_INFO_F08TS", 2220, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08_large", "MPI_SESSION_GET_INFO_F08_LARGE", 2221, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large", "MPI_SESSION_GET_INFO_F08TS_LARGE", 2222, 422);
+MT_THUNK_PMPI(MPI_Session_get_info, 8864, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_", 8872, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info__", 8873, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info", 8874, 422);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_INFO", 8875, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_", 8876, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_", 8880, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_large_", 8884, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large_", 8888, 422);
 #endif
 
 #if MT_HAVE_Session_set_info
-MT_THUNK_PMPI(MPI_Session_set_info, 2224, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info", "MPI_SESSION_SET_INFO", 2226, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08", "MPI_SESSION_SET_INFO_F08", 2227, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts", "MPI_SESSION_SET_INFO_F08TS", 2228, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08_large", "MPI_SESSION_SET_INFO_F08_LARGE", 2229, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large", "MPI_SESSION_SET_INFO_F08TS_LARGE", 2230, 423);
+MT_THUNK_PMPI(MPI_Session_set_info, 8896, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_", 8904, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info__", 8905, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info", 8906, 423);
+MT_THUNK_FORTRAN("MPI_SESSION_SET_INFO", 8907, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_", 8908, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_", 8912, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_large_", 8916, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large_", 8920, 423);
 #endif
 
 #if MT_HAVE_Session_get_num_psets
-MT_THUNK_PMPI(MPI_Session_get_num_psets, 2232, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets", "MPI_SESSION_GET_NUM_PSETS", 2234, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08", "MPI_SESSION_GET_NUM_PSETS_F08", 2235, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts", "MPI_SESSION_GET_NUM_PSETS_F08TS", 2236, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large", "MPI_SESSION_GET_NUM_PSETS_F08_LARGE", 2237, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large", "MPI_SESSION_GET_NUM_PSETS_F08TS_LARGE", 2238, 424);
+MT_THUNK_PMPI(MPI_Session_get_num_psets, 8928, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_", 8936, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets__", 8937, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets", 8938, 424);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_NUM_PSETS", 8939, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_", 8940, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_", 8944, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large_", 8948, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large_", 8952, 424);
 #endif
 
 #if MT_HAVE_Session_get_nth_pset
-MT_THUNK_PMPI(MPI_Session_get_nth_pset, 2240, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset", "MPI_SESSION_GET_NTH_PSET", 2242, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08", "MPI_SESSION_GET_NTH_PSET_F08", 2243, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts", "MPI_SESSION_GET_NTH_PSET_F08TS", 2244, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large", "MPI_SESSION_GET_NTH_PSET_F08_LARGE", 2245, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large", "MPI_SESSION_GET_NTH_PSET_F08TS_LARGE", 2246, 425);
+MT_THUNK_PMPI(MPI_Session_get_nth_pset, 8960, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_", 8968, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset__", 8969, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset", 8970, 425);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_NTH_PSET", 8971, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_", 8972, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_", 8976, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large_", 8980, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large_", 8984, 425);
 #endif
 
 #if MT_HAVE_Session_get_pset_info
-MT_THUNK_PMPI(MPI_Session_get_pset_info, 2248, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info", "MPI_SESSION_GET_PSET_INFO", 2250, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08", "MPI_SESSION_GET_PSET_INFO_F08", 2251, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts", "MPI_SESSION_GET_PSET_INFO_F08TS", 2252, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large", "MPI_SESSION_GET_PSET_INFO_F08_LARGE", 2253, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large", "MPI_SESSION_GET_PSET_INFO_F08TS_LARGE", 2254, 426);
+MT_THUNK_PMPI(MPI_Session_get_pset_info, 8992, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_", 9000, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info__", 9001, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info", 9002, 426);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_PSET_INFO", 9003, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_", 9004, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_", 9008, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large_", 9012, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large_", 9016, 426);
 #endif
 
 #if MT_HAVE_Session_create_errhandler
-MT_THUNK_PMPI(MPI_Session_create_errhandler, 2256, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler", "MPI_SESSION_CREATE_ERRHANDLER", 2258, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08", "MPI_SESSION_CREATE_ERRHANDLER_F08", 2259, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts", "MPI_SESSION_CREATE_ERRHANDLER_F08TS", 2260, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large", "MPI_SESSION_CREATE_ERRHANDLER_F08_LARGE", 2261, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large", "MPI_SESSION_CREATE_ERRHANDLER_F08TS_LARGE", 2262, 427);
+MT_THUNK_PMPI(MPI_Session_create_errhandler, 9024, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_", 9032, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler__", 9033, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler", 9034, 427);
+MT_THUNK_FORTRAN("MPI_SESSION_CREATE_ERRHANDLER", 9035, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_", 9036, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_", 9040, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large_", 9044, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large_", 9048, 427);
 #endif
 
 #if MT_HAVE_Session_get_errhandler
-MT_THUNK_PMPI(MPI_Session_get_errhandler, 2264, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler", "MPI_SESSION_GET_ERRHANDLER", 2266, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08", "MPI_SESSION_GET_ERRHANDLER_F08", 2267, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts", "MPI_SESSION_GET_ERRHANDLER_F08TS", 2268, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large", "MPI_SESSION_GET_ERRHANDLER_F08_LARGE", 2269, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large", "MPI_SESSION_GET_ERRHANDLER_F08TS_LARGE", 2270, 428);
+MT_THUNK_PMPI(MPI_Session_get_errhandler, 9056, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_", 9064, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler__", 9065, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler", 9066, 428);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_ERRHANDLER", 9067, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_", 9068, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_", 9072, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large_", 9076, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large_", 9080, 428);
 #endif
 
 #if MT_HAVE_Session_set_errhandler
-MT_THUNK_PMPI(MPI_Session_set_errhandler, 2272, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler", "MPI_SESSION_SET_ERRHANDLER", 2274, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08", "MPI_SESSION_SET_ERRHANDLER_F08", 2275, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts", "MPI_SESSION_SET_ERRHANDLER_F08TS", 2276, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large", "MPI_SESSION_SET_ERRHANDLER_F08_LARGE", 2277, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large", "MPI_SESSION_SET_ERRHANDLER_F08TS_LARGE", 2278, 429);
+MT_THUNK_PMPI(MPI_Session_set_errhandler, 9088, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_", 9096, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler__", 9097, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler", 9098, 429);
+MT_THUNK_FORTRAN("MPI_SESSION_SET_ERRHANDLER", 9099, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_", 9100, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_", 9104, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large_", 9108, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large_", 9112, 429);
 #endif
 
 #if MT_HAVE_Session_call_errhandler
-MT_THUNK_PMPI(MPI_Session_call_errhandler, 2280, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler", "MPI_SESSION_CALL_ERRHANDLER", 2282, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08", "MPI_SESSION_CALL_ERRHANDLER_F08", 2283, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts", "MPI_SESSION_CALL_ERRHANDLER_F08TS", 2284, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large", "MPI_SESSION_CALL_ERRHANDLER_F08_LARGE", 2285, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large", "MPI_SESSION_CALL_ERRHANDLER_F08TS_LARGE", 2286, 430);
+MT_THUNK_PMPI(MPI_Session_call_errhandler, 9120, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_", 9128, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler__", 9129, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler", 9130, 430);
+MT_THUNK_FORTRAN("MPI_SESSION_CALL_ERRHANDLER", 9131, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_", 9132, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_", 9136, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large_", 9140, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large_", 9144, 430);
 #endif
 
 #if MT_HAVE_Group_from_session_pset
-MT_THUNK_PMPI(MPI_Group_from_session_pset, 2288, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset", "MPI_GROUP_FROM_SESSION_PSET", 2290, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08", "MPI_GROUP_FROM_SESSION_PSET_F08", 2291, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts", "MPI_GROUP_FROM_SESSION_PSET_F08TS", 2292, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large", "MPI_GROUP_FROM_SESSION_PSET_F08_LARGE", 2293, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large", "MPI_GROUP_FROM_SESSION_PSET_F08TS_LARGE", 2294, 431);
+MT_THUNK_PMPI(MPI_Group_from_session_pset, 9152, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_", 9160, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset__", 9161, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset", 9162, 431);
+MT_THUNK_FORTRAN("MPI_GROUP_FROM_SESSION_PSET", 9163, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_", 9164, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_", 9168, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large_", 9172, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large_", 9176, 431);
 #endif
 
 #if MT_HAVE_Comm_create_from_group
-MT_THUNK_PMPI(MPI_Comm_create_from_group, 2296, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group", "MPI_COMM_CREATE_FROM_GROUP", 2298, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08", "MPI_COMM_CREATE_FROM_GROUP_F08", 2299, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts", "MPI_COMM_CREATE_FROM_GROUP_F08TS", 2300, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large", "MPI_COMM_CREATE_FROM_GROUP_F08_LARGE", 2301, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large", "MPI_COMM_CREATE_FROM_GROUP_F08TS_LARGE", 2302, 432);
+MT_THUNK_PMPI(MPI_Comm_create_from_group, 9184, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_", 9192, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group__", 9193, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group", 9194, 432);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_FROM_GROUP", 9195, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_", 9196, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_", 9200, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large_", 9204, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large_", 9208, 432);
 #endif
 
 #if MT_HAVE_Intercomm_create_from_groups
-MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 2304, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", "MPI_INTERCOMM_CREATE_FROM_GROUPS", 2306, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08", 2307, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS", 2308, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08_LARGE", 2309, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large", "MPI_INTERCOMM_CREATE_FROM_GROUPS_F08TS_LARGE", 2310, 433);
+MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 9216, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_", 9224, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups__", 9225, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", 9226, 433);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE_FROM_GROUPS", 9227, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_", 9228, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_", 9232, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large_", 9236, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large_", 9240, 433);
 #endif
 
 #if MT_HAVE_Buffer_flush
-MT_THUNK_PMPI(MPI_Buffer_flush, 2312, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush", "MPI_BUFFER_FLUSH", 2314, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08", "MPI_BUFFER_FLUSH_F08", 2315, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts", "MPI_BUFFER_FLUSH_F08TS", 2316, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large", "MPI_BUFFER_FLUSH_F08_LARGE", 2317, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large", "MPI_BUFFER_FLUSH_F08TS_LARGE", 2318, 440);
+MT_THUNK_PMPI(MPI_Buffer_flush, 9248, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_", 9256, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush__", 9257, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush", 9258, 440);
+MT_THUNK_FORTRAN("MPI_BUFFER_FLUSH", 9259, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_", 9260, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_", 9264, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large_", 9268, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large_", 9272, 440);
 #endif
 
 #if MT_HAVE_Buffer_iflush
-MT_THUNK_PMPI(MPI_Buffer_iflush, 2320, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush", "MPI_BUFFER_IFLUSH", 2322, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08", "MPI_BUFFER_IFLUSH_F08", 2323, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts", "MPI_BUFFER_IFLUSH_F08TS", 2324, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large", "MPI_BUFFER_IFLUSH_F08_LARGE", 2325, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large", "MPI_BUFFER_IFLUSH_F08TS_LARGE", 2326, 441);
+MT_THUNK_PMPI(MPI_Buffer_iflush, 9280, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_", 9288, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush__", 9289, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush", 9290, 441);
+MT_THUNK_FORTRAN("MPI_BUFFER_IFLUSH", 9291, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_", 9292, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_", 9296, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large_", 9300, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large_", 9304, 441);
 #endif
 
 #if MT_HAVE_Comm_attach_buffer
-MT_THUNK_PMPI(MPI_Comm_attach_buffer, 2328, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer", "MPI_COMM_ATTACH_BUFFER", 2330, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08", "MPI_COMM_ATTACH_BUFFER_F08", 2331, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts", "MPI_COMM_ATTACH_BUFFER_F08TS", 2332, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large", "MPI_COMM_ATTACH_BUFFER_F08_LARGE", 2333, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large", "MPI_COMM_ATTACH_BUFFER_F08TS_LARGE", 2334, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer, 9312, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_", 9320, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer__", 9321, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer", 9322, 442);
+MT_THUNK_FORTRAN("MPI_COMM_ATTACH_BUFFER", 9323, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_", 9324, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_", 9328, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large_", 9332, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large_", 9336, 442);
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 2329, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 9316, 442);
 #endif
 
 #if MT_HAVE_Comm_detach_buffer
-MT_THUNK_PMPI(MPI_Comm_detach_buffer, 2336, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer", "MPI_COMM_DETACH_BUFFER", 2338, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08", "MPI_COMM_DETACH_BUFFER_F08", 2339, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts", "MPI_COMM_DETACH_BUFFER_F08TS", 2340, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large", "MPI_COMM_DETACH_BUFFER_F08_LARGE", 2341, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large", "MPI_COMM_DETACH_BUFFER_F08TS_LARGE", 2342, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer, 9344, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_", 9352, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer__", 9353, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer", 9354, 443);
+MT_THUNK_FORTRAN("MPI_COMM_DETACH_BUFFER", 9355, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_", 9356, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_", 9360, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large_", 9364, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large_", 9368, 443);
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 2337, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 9348, 443);
 #endif
 
 #if MT_HAVE_Comm_flush_buffer
-MT_THUNK_PMPI(MPI_Comm_flush_buffer, 2344, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer", "MPI_COMM_FLUSH_BUFFER", 2346, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08", "MPI_COMM_FLUSH_BUFFER_F08", 2347, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts", "MPI_COMM_FLUSH_BUFFER_F08TS", 2348, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large", "MPI_COMM_FLUSH_BUFFER_F08_LARGE", 2349, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large", "MPI_COMM_FLUSH_BUFFER_F08TS_LARGE", 2350, 444);
+MT_THUNK_PMPI(MPI_Comm_flush_buffer, 9376, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_", 9384, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer__", 9385, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer", 9386, 444);
+MT_THUNK_FORTRAN("MPI_COMM_FLUSH_BUFFER", 9387, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_", 9388, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_", 9392, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large_", 9396, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large_", 9400, 444);
 #endif
 
 #if MT_HAVE_Comm_iflush_buffer
-MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 2352, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", "MPI_COMM_IFLUSH_BUFFER", 2354, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08", "MPI_COMM_IFLUSH_BUFFER_F08", 2355, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts", "MPI_COMM_IFLUSH_BUFFER_F08TS", 2356, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large", "MPI_COMM_IFLUSH_BUFFER_F08_LARGE", 2357, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large", "MPI_COMM_IFLUSH_BUFFER_F08TS_LARGE", 2358, 445);
+MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 9408, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_", 9416, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer__", 9417, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", 9418, 445);
+MT_THUNK_FORTRAN("MPI_COMM_IFLUSH_BUFFER", 9419, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_", 9420, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_", 9424, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large_", 9428, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large_", 9432, 445);
 #endif
 
 #if MT_HAVE_Session_attach_buffer
-MT_THUNK_PMPI(MPI_Session_attach_buffer, 2360, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer", "MPI_SESSION_ATTACH_BUFFER", 2362, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08", "MPI_SESSION_ATTACH_BUFFER_F08", 2363, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts", "MPI_SESSION_ATTACH_BUFFER_F08TS", 2364, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large", "MPI_SESSION_ATTACH_BUFFER_F08_LARGE", 2365, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large", "MPI_SESSION_ATTACH_BUFFER_F08TS_LARGE", 2366, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer, 9440, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_", 9448, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer__", 9449, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer", 9450, 446);
+MT_THUNK_FORTRAN("MPI_SESSION_ATTACH_BUFFER", 9451, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_", 9452, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_", 9456, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large_", 9460, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large_", 9464, 446);
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 2361, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 9444, 446);
 #endif
 
 #if MT_HAVE_Session_detach_buffer
-MT_THUNK_PMPI(MPI_Session_detach_buffer, 2368, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer", "MPI_SESSION_DETACH_BUFFER", 2370, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08", "MPI_SESSION_DETACH_BUFFER_F08", 2371, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts", "MPI_SESSION_DETACH_BUFFER_F08TS", 2372, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large", "MPI_SESSION_DETACH_BUFFER_F08_LARGE", 2373, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large", "MPI_SESSION_DETACH_BUFFER_F08TS_LARGE", 2374, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer, 9472, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_", 9480, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer__", 9481, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer", 9482, 447);
+MT_THUNK_FORTRAN("MPI_SESSION_DETACH_BUFFER", 9483, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_", 9484, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_", 9488, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large_", 9492, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large_", 9496, 447);
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 2369, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 9476, 447);
 #endif
 
 #if MT_HAVE_Session_flush_buffer
-MT_THUNK_PMPI(MPI_Session_flush_buffer, 2376, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer", "MPI_SESSION_FLUSH_BUFFER", 2378, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08", "MPI_SESSION_FLUSH_BUFFER_F08", 2379, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts", "MPI_SESSION_FLUSH_BUFFER_F08TS", 2380, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large", "MPI_SESSION_FLUSH_BUFFER_F08_LARGE", 2381, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large", "MPI_SESSION_FLUSH_BUFFER_F08TS_LARGE", 2382, 448);
+MT_THUNK_PMPI(MPI_Session_flush_buffer, 9504, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_", 9512, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer__", 9513, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer", 9514, 448);
+MT_THUNK_FORTRAN("MPI_SESSION_FLUSH_BUFFER", 9515, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_", 9516, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_", 9520, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large_", 9524, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large_", 9528, 448);
 #endif
 
 #if MT_HAVE_Session_iflush_buffer
-MT_THUNK_PMPI(MPI_Session_iflush_buffer, 2384, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer", "MPI_SESSION_IFLUSH_BUFFER", 2386, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08", "MPI_SESSION_IFLUSH_BUFFER_F08", 2387, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts", "MPI_SESSION_IFLUSH_BUFFER_F08TS", 2388, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large", "MPI_SESSION_IFLUSH_BUFFER_F08_LARGE", 2389, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large", "MPI_SESSION_IFLUSH_BUFFER_F08TS_LARGE", 2390, 449);
+MT_THUNK_PMPI(MPI_Session_iflush_buffer, 9536, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_", 9544, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer__", 9545, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer", 9546, 449);
+MT_THUNK_FORTRAN("MPI_SESSION_IFLUSH_BUFFER", 9547, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_", 9548, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_", 9552, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large_", 9556, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large_", 9560, 449);
 #endif
 
 #if MT_HAVE_Request_get_status_all
-MT_THUNK_PMPI(MPI_Request_get_status_all, 2392, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all", "MPI_REQUEST_GET_STATUS_ALL", 2394, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08", "MPI_REQUEST_GET_STATUS_ALL_F08", 2395, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts", "MPI_REQUEST_GET_STATUS_ALL_F08TS", 2396, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large", "MPI_REQUEST_GET_STATUS_ALL_F08_LARGE", 2397, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large", "MPI_REQUEST_GET_STATUS_ALL_F08TS_LARGE", 2398, 450);
+MT_THUNK_PMPI(MPI_Request_get_status_all, 9568, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_", 9576, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all__", 9577, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all", 9578, 450);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ALL", 9579, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_", 9580, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_", 9584, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large_", 9588, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large_", 9592, 450);
 #endif
 
 #if MT_HAVE_Request_get_status_any
-MT_THUNK_PMPI(MPI_Request_get_status_any, 2400, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any", "MPI_REQUEST_GET_STATUS_ANY", 2402, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08", "MPI_REQUEST_GET_STATUS_ANY_F08", 2403, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts", "MPI_REQUEST_GET_STATUS_ANY_F08TS", 2404, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large", "MPI_REQUEST_GET_STATUS_ANY_F08_LARGE", 2405, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large", "MPI_REQUEST_GET_STATUS_ANY_F08TS_LARGE", 2406, 451);
+MT_THUNK_PMPI(MPI_Request_get_status_any, 9600, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_", 9608, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any__", 9609, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any", 9610, 451);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ANY", 9611, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_", 9612, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_", 9616, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large_", 9620, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large_", 9624, 451);
 #endif
 
 #if MT_HAVE_Request_get_status_some
-MT_THUNK_PMPI(MPI_Request_get_status_some, 2408, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some", "MPI_REQUEST_GET_STATUS_SOME", 2410, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08", "MPI_REQUEST_GET_STATUS_SOME_F08", 2411, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts", "MPI_REQUEST_GET_STATUS_SOME_F08TS", 2412, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large", "MPI_REQUEST_GET_STATUS_SOME_F08_LARGE", 2413, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large", "MPI_REQUEST_GET_STATUS_SOME_F08TS_LARGE", 2414, 452);
+MT_THUNK_PMPI(MPI_Request_get_status_some, 9632, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_", 9640, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some__", 9641, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some", 9642, 452);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_SOME", 9643, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_", 9644, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_", 9648, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large_", 9652, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large_", 9656, 452);
 #endif
 
 #if MT_HAVE_Comm_group
-MT_THUNK_PMPI(MPI_Comm_group, 2416, 460);
-MT_THUNK_FORTRAN("mpi_comm_group", "MPI_COMM_GROUP", 2418, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08", "MPI_COMM_GROUP_F08", 2419, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts", "MPI_COMM_GROUP_F08TS", 2420, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08_large", "MPI_COMM_GROUP_F08_LARGE", 2421, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large", "MPI_COMM_GROUP_F08TS_LARGE", 2422, 460);
+MT_THUNK_PMPI(MPI_Comm_group, 9664, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_", 9672, 460);
+MT_THUNK_FORTRAN("mpi_comm_group__", 9673, 460);
+MT_THUNK_FORTRAN("mpi_comm_group", 9674, 460);
+MT_THUNK_FORTRAN("MPI_COMM_GROUP", 9675, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_", 9676, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_", 9680, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_large_", 9684, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large_", 9688, 460);
 #endif
 
 #if MT_HAVE_Comm_remote_group
-MT_THUNK_PMPI(MPI_Comm_remote_group, 2424, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group", "MPI_COMM_REMOTE_GROUP", 2426, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08", "MPI_COMM_REMOTE_GROUP_F08", 2427, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts", "MPI_COMM_REMOTE_GROUP_F08TS", 2428, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large", "MPI_COMM_REMOTE_GROUP_F08_LARGE", 2429, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large", "MPI_COMM_REMOTE_GROUP_F08TS_LARGE", 2430, 461);
+MT_THUNK_PMPI(MPI_Comm_remote_group, 9696, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_", 9704, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group__", 9705, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group", 9706, 461);
+MT_THUNK_FORTRAN("MPI_COMM_REMOTE_GROUP", 9707, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_", 9708, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_", 9712, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large_", 9716, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large_", 9720, 461);
 #endif
 
 #if MT_HAVE_Win_get_group
-MT_THUNK_PMPI(MPI_Win_get_group, 2432, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group", "MPI_WIN_GET_GROUP", 2434, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08", "MPI_WIN_GET_GROUP_F08", 2435, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts", "MPI_WIN_GET_GROUP_F08TS", 2436, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08_large", "MPI_WIN_GET_GROUP_F08_LARGE", 2437, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large", "MPI_WIN_GET_GROUP_F08TS_LARGE", 2438, 462);
+MT_THUNK_PMPI(MPI_Win_get_group, 9728, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_", 9736, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group__", 9737, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group", 9738, 462);
+MT_THUNK_FORTRAN("MPI_WIN_GET_GROUP", 9739, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_", 9740, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_", 9744, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_large_", 9748, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large_", 9752, 462);
 #endif
 
 #if MT_HAVE_File_get_group
-MT_THUNK_PMPI(MPI_File_get_group, 2440, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group", "MPI_FILE_GET_GROUP", 2442, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08", "MPI_FILE_GET_GROUP_F08", 2443, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts", "MPI_FILE_GET_GROUP_F08TS", 2444, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08_large", "MPI_FILE_GET_GROUP_F08_LARGE", 2445, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large", "MPI_FILE_GET_GROUP_F08TS_LARGE", 2446, 463);
+MT_THUNK_PMPI(MPI_File_get_group, 9760, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_", 9768, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group__", 9769, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group", 9770, 463);
+MT_THUNK_FORTRAN("MPI_FILE_GET_GROUP", 9771, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_", 9772, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_", 9776, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_large_", 9780, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large_", 9784, 463);
 #endif
 
 #if MT_HAVE_Group_compare
-MT_THUNK_PMPI(MPI_Group_compare, 2448, 464);
-MT_THUNK_FORTRAN("mpi_group_compare", "MPI_GROUP_COMPARE", 2450, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08", "MPI_GROUP_COMPARE_F08", 2451, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts", "MPI_GROUP_COMPARE_F08TS", 2452, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08_large", "MPI_GROUP_COMPARE_F08_LARGE", 2453, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large", "MPI_GROUP_COMPARE_F08TS_LARGE", 2454, 464);
+MT_THUNK_PMPI(MPI_Group_compare, 9792, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_", 9800, 464);
+MT_THUNK_FORTRAN("mpi_group_compare__", 9801, 464);
+MT_THUNK_FORTRAN("mpi_group_compare", 9802, 464);
+MT_THUNK_FORTRAN("MPI_GROUP_COMPARE", 9803, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_", 9804, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_", 9808, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_large_", 9812, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large_", 9816, 464);
 #endif
 
 #if MT_HAVE_Group_difference
-MT_THUNK_PMPI(MPI_Group_difference, 2456, 465);
-MT_THUNK_FORTRAN("mpi_group_difference", "MPI_GROUP_DIFFERENCE", 2458, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08", "MPI_GROUP_DIFFERENCE_F08", 2459, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts", "MPI_GROUP_DIFFERENCE_F08TS", 2460, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08_large", "MPI_GROUP_DIFFERENCE_F08_LARGE", 2461, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large", "MPI_GROUP_DIFFERENCE_F08TS_LARGE", 2462, 465);
+MT_THUNK_PMPI(MPI_Group_difference, 9824, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_", 9832, 465);
+MT_THUNK_FORTRAN("mpi_group_difference__", 9833, 465);
+MT_THUNK_FORTRAN("mpi_group_difference", 9834, 465);
+MT_THUNK_FORTRAN("MPI_GROUP_DIFFERENCE", 9835, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_", 9836, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_", 9840, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_large_", 9844, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large_", 9848, 465);
 #endif
 
 #if MT_HAVE_Group_excl
-MT_THUNK_PMPI(MPI_Group_excl, 2464, 466);
-MT_THUNK_FORTRAN("mpi_group_excl", "MPI_GROUP_EXCL", 2466, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08", "MPI_GROUP_EXCL_F08", 2467, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts", "MPI_GROUP_EXCL_F08TS", 2468, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08_large", "MPI_GROUP_EXCL_F08_LARGE", 2469, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large", "MPI_GROUP_EXCL_F08TS_LARGE", 2470, 466);
+MT_THUNK_PMPI(MPI_Group_excl, 9856, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_", 9864, 466);
+MT_THUNK_FORTRAN("mpi_group_excl__", 9865, 466);
+MT_THUNK_FORTRAN("mpi_group_excl", 9866, 466);
+MT_THUNK_FORTRAN("MPI_GROUP_EXCL", 9867, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_", 9868, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_", 9872, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_large_", 9876, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large_", 9880, 466);
 #endif
 
 #if MT_HAVE_Group_free
-MT_THUNK_PMPI(MPI_Group_free, 2472, 467);
-MT_THUNK_FORTRAN("mpi_group_free", "MPI_GROUP_FREE", 2474, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08", "MPI_GROUP_FREE_F08", 2475, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts", "MPI_GROUP_FREE_F08TS", 2476, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08_large", "MPI_GROUP_FREE_F08_LARGE", 2477, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts_large", "MPI_GROUP_FREE_F08TS_LARGE", 2478, 467);
+MT_THUNK_PMPI(MPI_Group_free, 9888, 467);
+MT_THUNK_FORTRAN("mpi_group_free_", 9896, 467);
+MT_THUNK_FORTRAN("mpi_group_free__", 9897, 467);
+MT_THUNK_FORTRAN("mpi_group_free", 9898, 467);
+MT_THUNK_FORTRAN("MPI_GROUP_FREE", 9899, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_", 9900, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_", 9904, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_large_", 9908, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_large_", 9912, 467);
 #endif
 
 #if MT_HAVE_Group_incl
-MT_THUNK_PMPI(MPI_Group_incl, 2480, 468);
-MT_THUNK_FORTRAN("mpi_group_incl", "MPI_GROUP_INCL", 2482, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08", "MPI_GROUP_INCL_F08", 2483, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts", "MPI_GROUP_INCL_F08TS", 2484, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08_large", "MPI_GROUP_INCL_F08_LARGE", 2485, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large", "MPI_GROUP_INCL_F08TS_LARGE", 2486, 468);
+MT_THUNK_PMPI(MPI_Group_incl, 9920, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_", 9928, 468);
+MT_THUNK_FORTRAN("mpi_group_incl__", 9929, 468);
+MT_THUNK_FORTRAN("mpi_group_incl", 9930, 468);
+MT_THUNK_FORTRAN("MPI_GROUP_INCL", 9931, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_", 9932, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_", 9936, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_large_", 9940, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large_", 9944, 468);
 #endif
 
 #if MT_HAVE_Group_intersection
-MT_THUNK_PMPI(MPI_Group_intersection, 2488, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection", "MPI_GROUP_INTERSECTION", 2490, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08", "MPI_GROUP_INTERSECTION_F08", 2491, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts", "MPI_GROUP_INTERSECTION_F08TS", 2492, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08_large", "MPI_GROUP_INTERSECTION_F08_LARGE", 2493, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large", "MPI_GROUP_INTERSECTION_F08TS_LARGE", 2494, 469);
+MT_THUNK_PMPI(MPI_Group_intersection, 9952, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_", 9960, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection__", 9961, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection", 9962, 469);
+MT_THUNK_FORTRAN("MPI_GROUP_INTERSECTION", 9963, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_", 9964, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_", 9968, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_large_", 9972, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large_", 9976, 469);
 #endif
 
 #if MT_HAVE_Group_range_excl
-MT_THUNK_PMPI(MPI_Group_range_excl, 2496, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl", "MPI_GROUP_RANGE_EXCL", 2498, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08", "MPI_GROUP_RANGE_EXCL_F08", 2499, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts", "MPI_GROUP_RANGE_EXCL_F08TS", 2500, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large", "MPI_GROUP_RANGE_EXCL_F08_LARGE", 2501, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large", "MPI_GROUP_RANGE_EXCL_F08TS_LARGE", 2502, 470);
+MT_THUNK_PMPI(MPI_Group_range_excl, 9984, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_", 9992, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl__", 9993, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl", 9994, 470);
+MT_THUNK_FORTRAN("MPI_GROUP_RANGE_EXCL", 9995, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_", 9996, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_", 10000, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large_", 10004, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large_", 10008, 470);
 #endif
 
 #if MT_HAVE_Group_range_incl
-MT_THUNK_PMPI(MPI_Group_range_incl, 2504, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl", "MPI_GROUP_RANGE_INCL", 2506, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08", "MPI_GROUP_RANGE_INCL_F08", 2507, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts", "MPI_GROUP_RANGE_INCL_F08TS", 2508, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large", "MPI_GROUP_RANGE_INCL_F08_LARGE", 2509, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large", "MPI_GROUP_RANGE_INCL_F08TS_LARGE", 2510, 471);
+MT_THUNK_PMPI(MPI_Group_range_incl, 10016, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_", 10024, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl__", 10025, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl", 10026, 471);
+MT_THUNK_FORTRAN("MPI_GROUP_RANGE_INCL", 10027, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_", 10028, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_", 10032, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large_", 10036, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large_", 10040, 471);
 #endif
 
 #if MT_HAVE_Group_union
-MT_THUNK_PMPI(MPI_Group_union, 2512, 472);
-MT_THUNK_FORTRAN("mpi_group_union", "MPI_GROUP_UNION", 2514, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08", "MPI_GROUP_UNION_F08", 2515, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts", "MPI_GROUP_UNION_F08TS", 2516, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08_large", "MPI_GROUP_UNION_F08_LARGE", 2517, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts_large", "MPI_GROUP_UNION_F08TS_LARGE", 2518, 472);
+MT_THUNK_PMPI(MPI_Group_union, 10048, 472);
+MT_THUNK_FORTRAN("mpi_group_union_", 10056, 472);
+MT_THUNK_FORTRAN("mpi_group_union__", 10057, 472);
+MT_THUNK_FORTRAN("mpi_group_union", 10058, 472);
+MT_THUNK_FORTRAN("MPI_GROUP_UNION", 10059, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_", 10060, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_", 10064, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_large_", 10068, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_large_", 10072, 472);
 #endif
 
 #if MT_HAVE_Comm_create_keyval
-MT_THUNK_PMPI(MPI_Comm_create_keyval, 2520, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval", "MPI_COMM_CREATE_KEYVAL", 2522, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08", "MPI_COMM_CREATE_KEYVAL_F08", 2523, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts", "MPI_COMM_CREATE_KEYVAL_F08TS", 2524, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large", "MPI_COMM_CREATE_KEYVAL_F08_LARGE", 2525, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large", "MPI_COMM_CREATE_KEYVAL_F08TS_LARGE", 2526, 480);
+MT_THUNK_PMPI(MPI_Comm_create_keyval, 10080, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_", 10088, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval__", 10089, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval", 10090, 480);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_KEYVAL", 10091, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_", 10092, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_", 10096, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large_", 10100, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large_", 10104, 480);
 #endif
 
 #if MT_HAVE_Comm_free_keyval
-MT_THUNK_PMPI(MPI_Comm_free_keyval, 2528, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval", "MPI_COMM_FREE_KEYVAL", 2530, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08", "MPI_COMM_FREE_KEYVAL_F08", 2531, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts", "MPI_COMM_FREE_KEYVAL_F08TS", 2532, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large", "MPI_COMM_FREE_KEYVAL_F08_LARGE", 2533, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large", "MPI_COMM_FREE_KEYVAL_F08TS_LARGE", 2534, 481);
+MT_THUNK_PMPI(MPI_Comm_free_keyval, 10112, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_", 10120, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval__", 10121, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval", 10122, 481);
+MT_THUNK_FORTRAN("MPI_COMM_FREE_KEYVAL", 10123, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_", 10124, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_", 10128, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large_", 10132, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large_", 10136, 481);
 #endif
 
 #if MT_HAVE_Win_create_keyval
-MT_THUNK_PMPI(MPI_Win_create_keyval, 2536, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval", "MPI_WIN_CREATE_KEYVAL", 2538, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08", "MPI_WIN_CREATE_KEYVAL_F08", 2539, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts", "MPI_WIN_CREATE_KEYVAL_F08TS", 2540, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large", "MPI_WIN_CREATE_KEYVAL_F08_LARGE", 2541, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large", "MPI_WIN_CREATE_KEYVAL_F08TS_LARGE", 2542, 482);
+MT_THUNK_PMPI(MPI_Win_create_keyval, 10144, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_", 10152, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval__", 10153, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval", 10154, 482);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_KEYVAL", 10155, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_", 10156, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_", 10160, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large_", 10164, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large_", 10168, 482);
 #endif
 
 #if MT_HAVE_Win_free_keyval
-MT_THUNK_PMPI(MPI_Win_free_keyval, 2544, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval", "MPI_WIN_FREE_KEYVAL", 2546, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08", "MPI_WIN_FREE_KEYVAL_F08", 2547, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts", "MPI_WIN_FREE_KEYVAL_F08TS", 2548, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large", "MPI_WIN_FREE_KEYVAL_F08_LARGE", 2549, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large", "MPI_WIN_FREE_KEYVAL_F08TS_LARGE", 2550, 483);
+MT_THUNK_PMPI(MPI_Win_free_keyval, 10176, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_", 10184, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval__", 10185, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval", 10186, 483);
+MT_THUNK_FORTRAN("MPI_WIN_FREE_KEYVAL", 10187, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_", 10188, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_", 10192, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large_", 10196, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large_", 10200, 483);
 #endif
 
 #if MT_HAVE_Win_set_attr
-MT_THUNK_PMPI(MPI_Win_set_attr, 2552, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr", "MPI_WIN_SET_ATTR", 2554, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08", "MPI_WIN_SET_ATTR_F08", 2555, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts", "MPI_WIN_SET_ATTR_F08TS", 2556, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large", "MPI_WIN_SET_ATTR_F08_LARGE", 2557, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large", "MPI_WIN_SET_ATTR_F08TS_LARGE", 2558, 484);
+MT_THUNK_PMPI(MPI_Win_set_attr, 10208, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_", 10216, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr__", 10217, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr", 10218, 484);
+MT_THUNK_FORTRAN("MPI_WIN_SET_ATTR", 10219, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_", 10220, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_", 10224, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large_", 10228, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large_", 10232, 484);
 #endif
 
 #if MT_HAVE_Win_delete_attr
-MT_THUNK_PMPI(MPI_Win_delete_attr, 2560, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr", "MPI_WIN_DELETE_ATTR", 2562, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08", "MPI_WIN_DELETE_ATTR_F08", 2563, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts", "MPI_WIN_DELETE_ATTR_F08TS", 2564, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large", "MPI_WIN_DELETE_ATTR_F08_LARGE", 2565, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large", "MPI_WIN_DELETE_ATTR_F08TS_LARGE", 2566, 485);
+MT_THUNK_PMPI(MPI_Win_delete_attr, 10240, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_", 10248, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr__", 10249, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr", 10250, 485);
+MT_THUNK_FORTRAN("MPI_WIN_DELETE_ATTR", 10251, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_", 10252, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_", 10256, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large_", 10260, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large_", 10264, 485);
 #endif
 
 #if MT_HAVE_Type_create_keyval
-MT_THUNK_PMPI(MPI_Type_create_keyval, 2568, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval", "MPI_TYPE_CREATE_KEYVAL", 2570, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08", "MPI_TYPE_CREATE_KEYVAL_F08", 2571, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts", "MPI_TYPE_CREATE_KEYVAL_F08TS", 2572, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large", "MPI_TYPE_CREATE_KEYVAL_F08_LARGE", 2573, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large", "MPI_TYPE_CREATE_KEYVAL_F08TS_LARGE", 2574, 486);
+MT_THUNK_PMPI(MPI_Type_create_keyval, 10272, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_", 10280, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval__", 10281, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval", 10282, 486);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_KEYVAL", 10283, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_", 10284, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_", 10288, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large_", 10292, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large_", 10296, 486);
 #endif
 
 #if MT_HAVE_Type_free_keyval
-MT_THUNK_PMPI(MPI_Type_free_keyval, 2576, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval", "MPI_TYPE_FREE_KEYVAL", 2578, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08", "MPI_TYPE_FREE_KEYVAL_F08", 2579, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts", "MPI_TYPE_FREE_KEYVAL_F08TS", 2580, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large", "MPI_TYPE_FREE_KEYVAL_F08_LARGE", 2581, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large", "MPI_TYPE_FREE_KEYVAL_F08TS_LARGE", 2582, 487);
+MT_THUNK_PMPI(MPI_Type_free_keyval, 10304, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_", 10312, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval__", 10313, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval", 10314, 487);
+MT_THUNK_FORTRAN("MPI_TYPE_FREE_KEYVAL", 10315, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_", 10316, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_", 10320, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large_", 10324, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large_", 10328, 487);
 #endif
 
 #if MT_HAVE_Type_set_attr
-MT_THUNK_PMPI(MPI_Type_set_attr, 2584, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr", "MPI_TYPE_SET_ATTR", 2586, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08", "MPI_TYPE_SET_ATTR_F08", 2587, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts", "MPI_TYPE_SET_ATTR_F08TS", 2588, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large", "MPI_TYPE_SET_ATTR_F08_LARGE", 2589, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large", "MPI_TYPE_SET_ATTR_F08TS_LARGE", 2590, 488);
+MT_THUNK_PMPI(MPI_Type_set_attr, 10336, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_", 10344, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr__", 10345, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr", 10346, 488);
+MT_THUNK_FORTRAN("MPI_TYPE_SET_ATTR", 10347, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_", 10348, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_", 10352, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large_", 10356, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large_", 10360, 488);
 #endif
 
 #if MT_HAVE_Type_delete_attr
-MT_THUNK_PMPI(MPI_Type_delete_attr, 2592, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr", "MPI_TYPE_DELETE_ATTR", 2594, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08", "MPI_TYPE_DELETE_ATTR_F08", 2595, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts", "MPI_TYPE_DELETE_ATTR_F08TS", 2596, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large", "MPI_TYPE_DELETE_ATTR_F08_LARGE", 2597, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large", "MPI_TYPE_DELETE_ATTR_F08TS_LARGE", 2598, 489);
+MT_THUNK_PMPI(MPI_Type_delete_attr, 10368, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_", 10376, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr__", 10377, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr", 10378, 489);
+MT_THUNK_FORTRAN("MPI_TYPE_DELETE_ATTR", 10379, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_", 10380, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_", 10384, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large_", 10388, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large_", 10392, 489);
 #endif
 
 #if MT_HAVE_Keyval_create
-MT_THUNK_PMPI(MPI_Keyval_create, 2600, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create", "MPI_KEYVAL_CREATE", 2602, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08", "MPI_KEYVAL_CREATE_F08", 2603, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts", "MPI_KEYVAL_CREATE_F08TS", 2604, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08_large", "MPI_KEYVAL_CREATE_F08_LARGE", 2605, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large", "MPI_KEYVAL_CREATE_F08TS_LARGE", 2606, 490);
+MT_THUNK_PMPI(MPI_Keyval_create, 10400, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_", 10408, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create__", 10409, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create", 10410, 490);
+MT_THUNK_FORTRAN("MPI_KEYVAL_CREATE", 10411, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_", 10412, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_", 10416, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_large_", 10420, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large_", 10424, 490);
 #endif
 
 #if MT_HAVE_Keyval_free
-MT_THUNK_PMPI(MPI_Keyval_free, 2608, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free", "MPI_KEYVAL_FREE", 2610, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08", "MPI_KEYVAL_FREE_F08", 2611, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts", "MPI_KEYVAL_FREE_F08TS", 2612, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08_large", "MPI_KEYVAL_FREE_F08_LARGE", 2613, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large", "MPI_KEYVAL_FREE_F08TS_LARGE", 2614, 491);
+MT_THUNK_PMPI(MPI_Keyval_free, 10432, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_", 10440, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free__", 10441, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free", 10442, 491);
+MT_THUNK_FORTRAN("MPI_KEYVAL_FREE", 10443, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_", 10444, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_", 10448, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_large_", 10452, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large_", 10456, 491);
 #endif
 
 #if MT_HAVE_Attr_put
-MT_THUNK_PMPI(MPI_Attr_put, 2616, 492);
-MT_THUNK_FORTRAN("mpi_attr_put", "MPI_ATTR_PUT", 2618, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08", "MPI_ATTR_PUT_F08", 2619, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts", "MPI_ATTR_PUT_F08TS", 2620, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08_large", "MPI_ATTR_PUT_F08_LARGE", 2621, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large", "MPI_ATTR_PUT_F08TS_LARGE", 2622, 492);
+MT_THUNK_PMPI(MPI_Attr_put, 10464, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_", 10472, 492);
+MT_THUNK_FORTRAN("mpi_attr_put__", 10473, 492);
+MT_THUNK_FORTRAN("mpi_attr_put", 10474, 492);
+MT_THUNK_FORTRAN("MPI_ATTR_PUT", 10475, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_", 10476, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_", 10480, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_large_", 10484, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large_", 10488, 492);
 #endif
 
 #if MT_HAVE_Attr_delete
-MT_THUNK_PMPI(MPI_Attr_delete, 2624, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete", "MPI_ATTR_DELETE", 2626, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08", "MPI_ATTR_DELETE_F08", 2627, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts", "MPI_ATTR_DELETE_F08TS", 2628, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08_large", "MPI_ATTR_DELETE_F08_LARGE", 2629, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large", "MPI_ATTR_DELETE_F08TS_LARGE", 2630, 493);
+MT_THUNK_PMPI(MPI_Attr_delete, 10496, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_", 10504, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete__", 10505, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete", 10506, 493);
+MT_THUNK_FORTRAN("MPI_ATTR_DELETE", 10507, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_", 10508, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_", 10512, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_large_", 10516, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large_", 10520, 493);
 #endif
 
 #if MT_HAVE_Comm_create_errhandler
-MT_THUNK_PMPI(MPI_Comm_create_errhandler, 2632, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler", "MPI_COMM_CREATE_ERRHANDLER", 2634, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08", "MPI_COMM_CREATE_ERRHANDLER_F08", 2635, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts", "MPI_COMM_CREATE_ERRHANDLER_F08TS", 2636, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large", "MPI_COMM_CREATE_ERRHANDLER_F08_LARGE", 2637, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large", "MPI_COMM_CREATE_ERRHANDLER_F08TS_LARGE", 2638, 500);
+MT_THUNK_PMPI(MPI_Comm_create_errhandler, 10528, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_", 10536, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler__", 10537, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler", 10538, 500);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_ERRHANDLER", 10539, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_", 10540, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_", 10544, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large_", 10548, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large_", 10552, 500);
 #endif
 
 #if MT_HAVE_Comm_get_errhandler
-MT_THUNK_PMPI(MPI_Comm_get_errhandler, 2640, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler", "MPI_COMM_GET_ERRHANDLER", 2642, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08", "MPI_COMM_GET_ERRHANDLER_F08", 2643, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts", "MPI_COMM_GET_ERRHANDLER_F08TS", 2644, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large", "MPI_COMM_GET_ERRHANDLER_F08_LARGE", 2645, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large", "MPI_COMM_GET_ERRHANDLER_F08TS_LARGE", 2646, 501);
+MT_THUNK_PMPI(MPI_Comm_get_errhandler, 10560, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_", 10568, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler__", 10569, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler", 10570, 501);
+MT_THUNK_FORTRAN("MPI_COMM_GET_ERRHANDLER", 10571, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_", 10572, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_", 10576, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large_", 10580, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large_", 10584, 501);
 #endif
 
 #if MT_HAVE_Comm_set_errhandler
-MT_THUNK_PMPI(MPI_Comm_set_errhandler, 2648, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler", "MPI_COMM_SET_ERRHANDLER", 2650, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08", "MPI_COMM_SET_ERRHANDLER_F08", 2651, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts", "MPI_COMM_SET_ERRHANDLER_F08TS", 2652, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large", "MPI_COMM_SET_ERRHANDLER_F08_LARGE", 2653, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large", "MPI_COMM_SET_ERRHANDLER_F08TS_LARGE", 2654, 502);
+MT_THUNK_PMPI(MPI_Comm_set_errhandler, 10592, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_", 10600, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler__", 10601, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler", 10602, 502);
+MT_THUNK_FORTRAN("MPI_COMM_SET_ERRHANDLER", 10603, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_", 10604, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_", 10608, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large_", 10612, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large_", 10616, 502);
 #endif
 
 #if MT_HAVE_Comm_call_errhandler
-MT_THUNK_PMPI(MPI_Comm_call_errhandler, 2656, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler", "MPI_COMM_CALL_ERRHANDLER", 2658, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08", "MPI_COMM_CALL_ERRHANDLER_F08", 2659, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts", "MPI_COMM_CALL_ERRHANDLER_F08TS", 2660, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large", "MPI_COMM_CALL_ERRHANDLER_F08_LARGE", 2661, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large", "MPI_COMM_CALL_ERRHANDLER_F08TS_LARGE", 2662, 503);
+MT_THUNK_PMPI(MPI_Comm_call_errhandler, 10624, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_", 10632, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler__", 10633, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler", 10634, 503);
+MT_THUNK_FORTRAN("MPI_COMM_CALL_ERRHANDLER", 10635, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_", 10636, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_", 10640, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large_", 10644, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large_", 10648, 503);
 #endif
 
 #if MT_HAVE_Win_create_errhandler
-MT_THUNK_PMPI(MPI_Win_create_errhandler, 2664, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler", "MPI_WIN_CREATE_ERRHANDLER", 2666, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08", "MPI_WIN_CREATE_ERRHANDLER_F08", 2667, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts", "MPI_WIN_CREATE_ERRHANDLER_F08TS", 2668, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large", "MPI_WIN_CREATE_ERRHANDLER_F08_LARGE", 2669, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large", "MPI_WIN_CREATE_ERRHANDLER_F08TS_LARGE", 2670, 504);
+MT_THUNK_PMPI(MPI_Win_create_errhandler, 10656, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_", 10664, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler__", 10665, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler", 10666, 504);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_ERRHANDLER", 10667, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_", 10668, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_", 10672, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large_", 10676, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large_", 10680, 504);
 #endif
 
 #if MT_HAVE_Win_get_errhandler
-MT_THUNK_PMPI(MPI_Win_get_errhandler, 2672, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler", "MPI_WIN_GET_ERRHANDLER", 2674, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08", "MPI_WIN_GET_ERRHANDLER_F08", 2675, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts", "MPI_WIN_GET_ERRHANDLER_F08TS", 2676, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large", "MPI_WIN_GET_ERRHANDLER_F08_LARGE", 2677, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large", "MPI_WIN_GET_ERRHANDLER_F08TS_LARGE", 2678, 505);
+MT_THUNK_PMPI(MPI_Win_get_errhandler, 10688, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_", 10696, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler__", 10697, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler", 10698, 505);
+MT_THUNK_FORTRAN("MPI_WIN_GET_ERRHANDLER", 10699, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_", 10700, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_", 10704, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large_", 10708, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large_", 10712, 505);
 #endif
 
 #if MT_HAVE_Win_set_errhandler
-MT_THUNK_PMPI(MPI_Win_set_errhandler, 2680, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler", "MPI_WIN_SET_ERRHANDLER", 2682, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08", "MPI_WIN_SET_ERRHANDLER_F08", 2683, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts", "MPI_WIN_SET_ERRHANDLER_F08TS", 2684, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large", "MPI_WIN_SET_ERRHANDLER_F08_LARGE", 2685, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large", "MPI_WIN_SET_ERRHANDLER_F08TS_LARGE", 2686, 506);
+MT_THUNK_PMPI(MPI_Win_set_errhandler, 10720, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_", 10728, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler__", 10729, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler", 10730, 506);
+MT_THUNK_FORTRAN("MPI_WIN_SET_ERRHANDLER", 10731, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_", 10732, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_", 10736, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large_", 10740, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large_", 10744, 506);
 #endif
 
 #if MT_HAVE_Win_call_errhandler
-MT_THUNK_PMPI(MPI_Win_call_errhandler, 2688, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler", "MPI_WIN_CALL_ERRHANDLER", 2690, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08", "MPI_WIN_CALL_ERRHANDLER_F08", 2691, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts", "MPI_WIN_CALL_ERRHANDLER_F08TS", 2692, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large", "MPI_WIN_CALL_ERRHANDLER_F08_LARGE", 2693, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large", "MPI_WIN_CALL_ERRHANDLER_F08TS_LARGE", 2694, 507);
+MT_THUNK_PMPI(MPI_Win_call_errhandler, 10752, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_", 10760, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler__", 10761, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler", 10762, 507);
+MT_THUNK_FORTRAN("MPI_WIN_CALL_ERRHANDLER", 10763, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_", 10764, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_", 10768, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large_", 10772, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large_", 10776, 507);
 #endif
 
 #if MT_HAVE_File_create_errhandler
-MT_THUNK_PMPI(MPI_File_create_errhandler, 2696, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler", "MPI_FILE_CREATE_ERRHANDLER", 2698, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08", "MPI_FILE_CREATE_ERRHANDLER_F08", 2699, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts", "MPI_FILE_CREATE_ERRHANDLER_F08TS", 2700, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large", "MPI_FILE_CREATE_ERRHANDLER_F08_LARGE", 2701, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large", "MPI_FILE_CREATE_ERRHANDLER_F08TS_LARGE", 2702, 508);
+MT_THUNK_PMPI(MPI_File_create_errhandler, 10784, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_", 10792, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler__", 10793, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler", 10794, 508);
+MT_THUNK_FORTRAN("MPI_FILE_CREATE_ERRHANDLER", 10795, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_", 10796, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_", 10800, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large_", 10804, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large_", 10808, 508);
 #endif
 
 #if MT_HAVE_File_get_errhandler
-MT_THUNK_PMPI(MPI_File_get_errhandler, 2704, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler", "MPI_FILE_GET_ERRHANDLER", 2706, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08", "MPI_FILE_GET_ERRHANDLER_F08", 2707, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts", "MPI_FILE_GET_ERRHANDLER_F08TS", 2708, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large", "MPI_FILE_GET_ERRHANDLER_F08_LARGE", 2709, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large", "MPI_FILE_GET_ERRHANDLER_F08TS_LARGE", 2710, 509);
+MT_THUNK_PMPI(MPI_File_get_errhandler, 10816, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_", 10824, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler__", 10825, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler", 10826, 509);
+MT_THUNK_FORTRAN("MPI_FILE_GET_ERRHANDLER", 10827, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_", 10828, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_", 10832, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large_", 10836, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large_", 10840, 509);
 #endif
 
 #if MT_HAVE_File_set_errhandler
-MT_THUNK_PMPI(MPI_File_set_errhandler, 2712, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler", "MPI_FILE_SET_ERRHANDLER", 2714, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08", "MPI_FILE_SET_ERRHANDLER_F08", 2715, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts", "MPI_FILE_SET_ERRHANDLER_F08TS", 2716, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large", "MPI_FILE_SET_ERRHANDLER_F08_LARGE", 2717, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large", "MPI_FILE_SET_ERRHANDLER_F08TS_LARGE", 2718, 510);
+MT_THUNK_PMPI(MPI_File_set_errhandler, 10848, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_", 10856, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler__", 10857, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler", 10858, 510);
+MT_THUNK_FORTRAN("MPI_FILE_SET_ERRHANDLER", 10859, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_", 10860, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_", 10864, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large_", 10868, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large_", 10872, 510);
 #endif
 
 #if MT_HAVE_File_call_errhandler
-MT_THUNK_PMPI(MPI_File_call_errhandler, 2720, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler", "MPI_FILE_CALL_ERRHANDLER", 2722, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08", "MPI_FILE_CALL_ERRHANDLER_F08", 2723, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts", "MPI_FILE_CALL_ERRHANDLER_F08TS", 2724, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large", "MPI_FILE_CALL_ERRHANDLER_F08_LARGE", 2725, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large", "MPI_FILE_CALL_ERRHANDLER_F08TS_LARGE", 2726, 511);
+MT_THUNK_PMPI(MPI_File_call_errhandler, 10880, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_", 10888, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler__", 10889, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler", 10890, 511);
+MT_THUNK_FORTRAN("MPI_FILE_CALL_ERRHANDLER", 10891, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_", 10892, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_", 10896, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large_", 10900, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large_", 10904, 511);
 #endif
 
 #if MT_HAVE_Errhandler_free
-MT_THUNK_PMPI(MPI_Errhandler_free, 2728, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free", "MPI_ERRHANDLER_FREE", 2730, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08", "MPI_ERRHANDLER_FREE_F08", 2731, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts", "MPI_ERRHANDLER_FREE_F08TS", 2732, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large", "MPI_ERRHANDLER_FREE_F08_LARGE", 2733, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large", "MPI_ERRHANDLER_FREE_F08TS_LARGE", 2734, 512);
+MT_THUNK_PMPI(MPI_Errhandler_free, 10912, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_", 10920, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free__", 10921, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free", 10922, 512);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_FREE", 10923, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_", 10924, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_", 10928, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large_", 10932, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large_", 10936, 512);
 #endif
 
 #if MT_HAVE_Errhandler_create
-MT_THUNK_PMPI(MPI_Errhandler_create, 2736, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create", "MPI_ERRHANDLER_CREATE", 2738, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08", "MPI_ERRHANDLER_CREATE_F08", 2739, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts", "MPI_ERRHANDLER_CREATE_F08TS", 2740, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large", "MPI_ERRHANDLER_CREATE_F08_LARGE", 2741, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large", "MPI_ERRHANDLER_CREATE_F08TS_LARGE", 2742, 513);
+MT_THUNK_PMPI(MPI_Errhandler_create, 10944, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_", 10952, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create__", 10953, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create", 10954, 513);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_CREATE", 10955, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_", 10956, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_", 10960, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large_", 10964, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large_", 10968, 513);
 #endif
 
 #if MT_HAVE_Errhandler_get
-MT_THUNK_PMPI(MPI_Errhandler_get, 2744, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get", "MPI_ERRHANDLER_GET", 2746, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08", "MPI_ERRHANDLER_GET_F08", 2747, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts", "MPI_ERRHANDLER_GET_F08TS", 2748, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large", "MPI_ERRHANDLER_GET_F08_LARGE", 2749, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large", "MPI_ERRHANDLER_GET_F08TS_LARGE", 2750, 514);
+MT_THUNK_PMPI(MPI_Errhandler_get, 10976, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_", 10984, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get__", 10985, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get", 10986, 514);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_GET", 10987, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_", 10988, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_", 10992, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large_", 10996, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large_", 11000, 514);
 #endif
 
 #if MT_HAVE_Errhandler_set
-MT_THUNK_PMPI(MPI_Errhandler_set, 2752, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set", "MPI_ERRHANDLER_SET", 2754, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08", "MPI_ERRHANDLER_SET_F08", 2755, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts", "MPI_ERRHANDLER_SET_F08TS", 2756, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large", "MPI_ERRHANDLER_SET_F08_LARGE", 2757, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large", "MPI_ERRHANDLER_SET_F08TS_LARGE", 2758, 515);
+MT_THUNK_PMPI(MPI_Errhandler_set, 11008, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_", 11016, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set__", 11017, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set", 11018, 515);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_SET", 11019, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_", 11020, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_", 11024, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large_", 11028, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large_", 11032, 515);
 #endif
 
 #if MT_HAVE_Add_error_class
-MT_THUNK_PMPI(MPI_Add_error_class, 2760, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class", "MPI_ADD_ERROR_CLASS", 2762, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08", "MPI_ADD_ERROR_CLASS_F08", 2763, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts", "MPI_ADD_ERROR_CLASS_F08TS", 2764, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08_large", "MPI_ADD_ERROR_CLASS_F08_LARGE", 2765, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large", "MPI_ADD_ERROR_CLASS_F08TS_LARGE", 2766, 516);
+MT_THUNK_PMPI(MPI_Add_error_class, 11040, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_", 11048, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class__", 11049, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class", 11050, 516);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_CLASS", 11051, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_", 11052, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_", 11056, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_large_", 11060, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large_", 11064, 516);
 #endif
 
 #if MT_HAVE_Add_error_code
-MT_THUNK_PMPI(MPI_Add_error_code, 2768, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code", "MPI_ADD_ERROR_CODE", 2770, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08", "MPI_ADD_ERROR_CODE_F08", 2771, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts", "MPI_ADD_ERROR_CODE_F08TS", 2772, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08_large", "MPI_ADD_ERROR_CODE_F08_LARGE", 2773, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large", "MPI_ADD_ERROR_CODE_F08TS_LARGE", 2774, 517);
+MT_THUNK_PMPI(MPI_Add_error_code, 11072, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_", 11080, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code__", 11081, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code", 11082, 517);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_CODE", 11083, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_", 11084, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_", 11088, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_large_", 11092, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large_", 11096, 517);
 #endif
 
 #if MT_HAVE_Add_error_string
-MT_THUNK_PMPI(MPI_Add_error_string, 2776, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string", "MPI_ADD_ERROR_STRING", 2778, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08", "MPI_ADD_ERROR_STRING_F08", 2779, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts", "MPI_ADD_ERROR_STRING_F08TS", 2780, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08_large", "MPI_ADD_ERROR_STRING_F08_LARGE", 2781, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large", "MPI_ADD_ERROR_STRING_F08TS_LARGE", 2782, 518);
+MT_THUNK_PMPI(MPI_Add_error_string, 11104, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_", 11112, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string__", 11113, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string", 11114, 518);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_STRING", 11115, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_", 11116, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_", 11120, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_large_", 11124, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large_", 11128, 518);
 #endif
 
 #if MT_HAVE_Remove_error_class
-MT_THUNK_PMPI(MPI_Remove_error_class, 2784, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class", "MPI_REMOVE_ERROR_CLASS", 2786, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08", "MPI_REMOVE_ERROR_CLASS_F08", 2787, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts", "MPI_REMOVE_ERROR_CLASS_F08TS", 2788, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large", "MPI_REMOVE_ERROR_CLASS_F08_LARGE", 2789, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large", "MPI_REMOVE_ERROR_CLASS_F08TS_LARGE", 2790, 519);
+MT_THUNK_PMPI(MPI_Remove_error_class, 11136, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_", 11144, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class__", 11145, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class", 11146, 519);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CLASS", 11147, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_", 11148, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_", 11152, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large_", 11156, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large_", 11160, 519);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_class
-MT_THUNK_PMPI(MPIX_Delete_error_class, 2792, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class", "MPIX_DELETE_ERROR_CLASS", 2794, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08", "MPIX_DELETE_ERROR_CLASS_F08", 2795, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts", "MPIX_DELETE_ERROR_CLASS_F08TS", 2796, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large", "MPIX_DELETE_ERROR_CLASS_F08_LARGE", 2797, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large", "MPIX_DELETE_ERROR_CLASS_F08TS_LARGE", 2798, 519);
+MT_THUNK_PMPI(MPIX_Delete_error_class, 11168, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_", 11176, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class__", 11177, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class", 11178, 519);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CLASS", 11179, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_", 11180, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_", 11184, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large_", 11188, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large_", 11192, 519);
 #endif
 
 #if MT_HAVE_Remove_error_code
-MT_THUNK_PMPI(MPI_Remove_error_code, 2800, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code", "MPI_REMOVE_ERROR_CODE", 2802, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08", "MPI_REMOVE_ERROR_CODE_F08", 2803, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts", "MPI_REMOVE_ERROR_CODE_F08TS", 2804, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large", "MPI_REMOVE_ERROR_CODE_F08_LARGE", 2805, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large", "MPI_REMOVE_ERROR_CODE_F08TS_LARGE", 2806, 520);
+MT_THUNK_PMPI(MPI_Remove_error_code, 11200, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_", 11208, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code__", 11209, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code", 11210, 520);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CODE", 11211, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_", 11212, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_", 11216, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large_", 11220, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large_", 11224, 520);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_code
-MT_THUNK_PMPI(MPIX_Delete_error_code, 2808, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code", "MPIX_DELETE_ERROR_CODE", 2810, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08", "MPIX_DELETE_ERROR_CODE_F08", 2811, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts", "MPIX_DELETE_ERROR_CODE_F08TS", 2812, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large", "MPIX_DELETE_ERROR_CODE_F08_LARGE", 2813, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large", "MPIX_DELETE_ERROR_CODE_F08TS_LARGE", 2814, 520);
+MT_THUNK_PMPI(MPIX_Delete_error_code, 11232, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_", 11240, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code__", 11241, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code", 11242, 520);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CODE", 11243, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_", 11244, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_", 11248, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large_", 11252, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large_", 11256, 520);
 #endif
 
 #if MT_HAVE_Remove_error_string
-MT_THUNK_PMPI(MPI_Remove_error_string, 2816, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string", "MPI_REMOVE_ERROR_STRING", 2818, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08", "MPI_REMOVE_ERROR_STRING_F08", 2819, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts", "MPI_REMOVE_ERROR_STRING_F08TS", 2820, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large", "MPI_REMOVE_ERROR_STRING_F08_LARGE", 2821, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large", "MPI_REMOVE_ERROR_STRING_F08TS_LARGE", 2822, 521);
+MT_THUNK_PMPI(MPI_Remove_error_string, 11264, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_", 11272, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string__", 11273, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string", 11274, 521);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_STRING", 11275, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_", 11276, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_", 11280, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large_", 11284, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large_", 11288, 521);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_string
-MT_THUNK_PMPI(MPIX_Delete_error_string, 2824, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string", "MPIX_DELETE_ERROR_STRING", 2826, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08", "MPIX_DELETE_ERROR_STRING_F08", 2827, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts", "MPIX_DELETE_ERROR_STRING_F08TS", 2828, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large", "MPIX_DELETE_ERROR_STRING_F08_LARGE", 2829, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large", "MPIX_DELETE_ERROR_STRING_F08TS_LARGE", 2830, 521);
+MT_THUNK_PMPI(MPIX_Delete_error_string, 11296, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_", 11304, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string__", 11305, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string", 11306, 521);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_STRING", 11307, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_", 11308, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_", 11312, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large_", 11316, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large_", 11320, 521);
 #endif
 
 #if MT_HAVE_Op_create
-MT_THUNK_PMPI(MPI_Op_create, 2832, 522);
-MT_THUNK_FORTRAN("mpi_op_create", "MPI_OP_CREATE", 2834, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08", "MPI_OP_CREATE_F08", 2835, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts", "MPI_OP_CREATE_F08TS", 2836, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08_large", "MPI_OP_CREATE_F08_LARGE", 2837, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts_large", "MPI_OP_CREATE_F08TS_LARGE", 2838, 522);
+MT_THUNK_PMPI(MPI_Op_create, 11328, 522);
+MT_THUNK_FORTRAN("mpi_op_create_", 11336, 522);
+MT_THUNK_FORTRAN("mpi_op_create__", 11337, 522);
+MT_THUNK_FORTRAN("mpi_op_create", 11338, 522);
+MT_THUNK_FORTRAN("MPI_OP_CREATE", 11339, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_", 11340, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_", 11344, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_large_", 11348, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_large_", 11352, 522);
 #endif
 #if MT_HAVE_Op_create_c
-MT_THUNK_PMPI(MPI_Op_create_c, 2833, 522);
+MT_THUNK_PMPI(MPI_Op_create_c, 11332, 522);
 #endif
 
 #if MT_HAVE_Op_free
-MT_THUNK_PMPI(MPI_Op_free, 2840, 523);
-MT_THUNK_FORTRAN("mpi_op_free", "MPI_OP_FREE", 2842, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08", "MPI_OP_FREE_F08", 2843, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts", "MPI_OP_FREE_F08TS", 2844, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08_large", "MPI_OP_FREE_F08_LARGE", 2845, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts_large", "MPI_OP_FREE_F08TS_LARGE", 2846, 523);
+MT_THUNK_PMPI(MPI_Op_free, 11360, 523);
+MT_THUNK_FORTRAN("mpi_op_free_", 11368, 523);
+MT_THUNK_FORTRAN("mpi_op_free__", 11369, 523);
+MT_THUNK_FORTRAN("mpi_op_free", 11370, 523);
+MT_THUNK_FORTRAN("MPI_OP_FREE", 11371, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_", 11372, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_", 11376, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_large_", 11380, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_large_", 11384, 523);
 #endif
 
 #if MT_HAVE_Op_commutative
-MT_THUNK_PMPI(MPI_Op_commutative, 2848, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative", "MPI_OP_COMMUTATIVE", 2850, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08", "MPI_OP_COMMUTATIVE_F08", 2851, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts", "MPI_OP_COMMUTATIVE_F08TS", 2852, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08_large", "MPI_OP_COMMUTATIVE_F08_LARGE", 2853, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large", "MPI_OP_COMMUTATIVE_F08TS_LARGE", 2854, 524);
+MT_THUNK_PMPI(MPI_Op_commutative, 11392, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_", 11400, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative__", 11401, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative", 11402, 524);
+MT_THUNK_FORTRAN("MPI_OP_COMMUTATIVE", 11403, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_", 11404, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_", 11408, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_large_", 11412, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large_", 11416, 524);
 #endif
 
 #if MT_HAVE_Register_datarep
-MT_THUNK_PMPI(MPI_Register_datarep, 2856, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep", "MPI_REGISTER_DATAREP", 2858, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08", "MPI_REGISTER_DATAREP_F08", 2859, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts", "MPI_REGISTER_DATAREP_F08TS", 2860, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08_large", "MPI_REGISTER_DATAREP_F08_LARGE", 2861, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large", "MPI_REGISTER_DATAREP_F08TS_LARGE", 2862, 525);
+MT_THUNK_PMPI(MPI_Register_datarep, 11424, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_", 11432, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep__", 11433, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep", 11434, 525);
+MT_THUNK_FORTRAN("MPI_REGISTER_DATAREP", 11435, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_", 11436, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_", 11440, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_large_", 11444, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large_", 11448, 525);
 #endif
 #if MT_HAVE_Register_datarep_c
-MT_THUNK_PMPI(MPI_Register_datarep_c, 2857, 525);
+MT_THUNK_PMPI(MPI_Register_datarep_c, 11428, 525);
 #endif
 
 #if MT_HAVE_Grequest_start
-MT_THUNK_PMPI(MPI_Grequest_start, 2864, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start", "MPI_GREQUEST_START", 2866, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08", "MPI_GREQUEST_START_F08", 2867, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts", "MPI_GREQUEST_START_F08TS", 2868, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08_large", "MPI_GREQUEST_START_F08_LARGE", 2869, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large", "MPI_GREQUEST_START_F08TS_LARGE", 2870, 526);
+MT_THUNK_PMPI(MPI_Grequest_start, 11456, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_", 11464, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start__", 11465, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start", 11466, 526);
+MT_THUNK_FORTRAN("MPI_GREQUEST_START", 11467, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_", 11468, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_", 11472, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_large_", 11476, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large_", 11480, 526);
 #endif
 
 #if MT_HAVE_Grequest_complete
-MT_THUNK_PMPI(MPI_Grequest_complete, 2872, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete", "MPI_GREQUEST_COMPLETE", 2874, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08", "MPI_GREQUEST_COMPLETE_F08", 2875, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts", "MPI_GREQUEST_COMPLETE_F08TS", 2876, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large", "MPI_GREQUEST_COMPLETE_F08_LARGE", 2877, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large", "MPI_GREQUEST_COMPLETE_F08TS_LARGE", 2878, 527);
+MT_THUNK_PMPI(MPI_Grequest_complete, 11488, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_", 11496, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete__", 11497, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete", 11498, 527);
+MT_THUNK_FORTRAN("MPI_GREQUEST_COMPLETE", 11499, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_", 11500, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_", 11504, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large_", 11508, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large_", 11512, 527);
 #endif
 
 #if MT_HAVE_Comm_get_name
-MT_THUNK_PMPI(MPI_Comm_get_name, 2880, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name", "MPI_COMM_GET_NAME", 2882, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08", "MPI_COMM_GET_NAME_F08", 2883, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts", "MPI_COMM_GET_NAME_F08TS", 2884, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large", "MPI_COMM_GET_NAME_F08_LARGE", 2885, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large", "MPI_COMM_GET_NAME_F08TS_LARGE", 2886, 530);
+MT_THUNK_PMPI(MPI_Comm_get_name, 11520, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_", 11528, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name__", 11529, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name", 11530, 530);
+MT_THUNK_FORTRAN("MPI_COMM_GET_NAME", 11531, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_", 11532, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_", 11536, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large_", 11540, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large_", 11544, 530);
 #endif
 
 #if MT_HAVE_Comm_get_info
-MT_THUNK_PMPI(MPI_Comm_get_info, 2888, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info", "MPI_COMM_GET_INFO", 2890, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08", "MPI_COMM_GET_INFO_F08", 2891, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts", "MPI_COMM_GET_INFO_F08TS", 2892, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large", "MPI_COMM_GET_INFO_F08_LARGE", 2893, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large", "MPI_COMM_GET_INFO_F08TS_LARGE", 2894, 531);
+MT_THUNK_PMPI(MPI_Comm_get_info, 11552, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_", 11560, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info__", 11561, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info", 11562, 531);
+MT_THUNK_FORTRAN("MPI_COMM_GET_INFO", 11563, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_", 11564, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_", 11568, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large_", 11572, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large_", 11576, 531);
 #endif
 
 #if MT_HAVE_Comm_get_parent
-MT_THUNK_PMPI(MPI_Comm_get_parent, 2896, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent", "MPI_COMM_GET_PARENT", 2898, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08", "MPI_COMM_GET_PARENT_F08", 2899, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts", "MPI_COMM_GET_PARENT_F08TS", 2900, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large", "MPI_COMM_GET_PARENT_F08_LARGE", 2901, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large", "MPI_COMM_GET_PARENT_F08TS_LARGE", 2902, 532);
+MT_THUNK_PMPI(MPI_Comm_get_parent, 11584, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_", 11592, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent__", 11593, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent", 11594, 532);
+MT_THUNK_FORTRAN("MPI_COMM_GET_PARENT", 11595, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_", 11596, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_", 11600, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large_", 11604, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large_", 11608, 532);
 #endif
 
 #if MT_HAVE_Win_get_name
-MT_THUNK_PMPI(MPI_Win_get_name, 2904, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name", "MPI_WIN_GET_NAME", 2906, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08", "MPI_WIN_GET_NAME_F08", 2907, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts", "MPI_WIN_GET_NAME_F08TS", 2908, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08_large", "MPI_WIN_GET_NAME_F08_LARGE", 2909, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large", "MPI_WIN_GET_NAME_F08TS_LARGE", 2910, 533);
+MT_THUNK_PMPI(MPI_Win_get_name, 11616, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_", 11624, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name__", 11625, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name", 11626, 533);
+MT_THUNK_FORTRAN("MPI_WIN_GET_NAME", 11627, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_", 11628, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_", 11632, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_large_", 11636, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large_", 11640, 533);
 #endif
 
 #if MT_HAVE_Win_get_info
-MT_THUNK_PMPI(MPI_Win_get_info, 2912, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info", "MPI_WIN_GET_INFO", 2914, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08", "MPI_WIN_GET_INFO_F08", 2915, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts", "MPI_WIN_GET_INFO_F08TS", 2916, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08_large", "MPI_WIN_GET_INFO_F08_LARGE", 2917, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large", "MPI_WIN_GET_INFO_F08TS_LARGE", 2918, 534);
+MT_THUNK_PMPI(MPI_Win_get_info, 11648, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_", 11656, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info__", 11657, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info", 11658, 534);
+MT_THUNK_FORTRAN("MPI_WIN_GET_INFO", 11659, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_", 11660, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_", 11664, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_large_", 11668, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large_", 11672, 534);
 #endif
 
 #if MT_HAVE_Win_shared_query
-MT_THUNK_PMPI(MPI_Win_shared_query, 2920, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query", "MPI_WIN_SHARED_QUERY", 2922, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08", "MPI_WIN_SHARED_QUERY_F08", 2923, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts", "MPI_WIN_SHARED_QUERY_F08TS", 2924, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large", "MPI_WIN_SHARED_QUERY_F08_LARGE", 2925, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large", "MPI_WIN_SHARED_QUERY_F08TS_LARGE", 2926, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", "MPI_WIN_SHARED_QUERY_CPTR", 2927, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query, 11680, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_", 11688, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query__", 11689, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query", 11690, 535);
+MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY", 11691, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_", 11692, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_", 11696, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large_", 11700, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large_", 11704, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr_", 11708, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr__", 11709, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", 11710, 535);
+MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY_CPTR", 11711, 535);
 #endif
 #if MT_HAVE_Win_shared_query_c
-MT_THUNK_PMPI(MPI_Win_shared_query_c, 2921, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query_c, 11684, 535);
 #endif
 
 #if MT_HAVE_Type_get_name
-MT_THUNK_PMPI(MPI_Type_get_name, 2928, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name", "MPI_TYPE_GET_NAME", 2930, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08", "MPI_TYPE_GET_NAME_F08", 2931, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts", "MPI_TYPE_GET_NAME_F08TS", 2932, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08_large", "MPI_TYPE_GET_NAME_F08_LARGE", 2933, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large", "MPI_TYPE_GET_NAME_F08TS_LARGE", 2934, 536);
+MT_THUNK_PMPI(MPI_Type_get_name, 11712, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_", 11720, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name__", 11721, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name", 11722, 536);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_NAME", 11723, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_", 11724, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_", 11728, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_large_", 11732, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large_", 11736, 536);
 #endif
 
 #if MT_HAVE_Type_set_name
-MT_THUNK_PMPI(MPI_Type_set_name, 2936, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name", "MPI_TYPE_SET_NAME", 2938, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08", "MPI_TYPE_SET_NAME_F08", 2939, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts", "MPI_TYPE_SET_NAME_F08TS", 2940, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08_large", "MPI_TYPE_SET_NAME_F08_LARGE", 2941, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large", "MPI_TYPE_SET_NAME_F08TS_LARGE", 2942, 537);
+MT_THUNK_PMPI(MPI_Type_set_name, 11744, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_", 11752, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name__", 11753, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name", 11754, 537);
+MT_THUNK_FORTRAN("MPI_TYPE_SET_NAME", 11755, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_", 11756, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_", 11760, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_large_", 11764, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large_", 11768, 537);
 #endif
 
 #if MT_HAVE_Get_processor_name
-MT_THUNK_PMPI(MPI_Get_processor_name, 2944, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name", "MPI_GET_PROCESSOR_NAME", 2946, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08", "MPI_GET_PROCESSOR_NAME_F08", 2947, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts", "MPI_GET_PROCESSOR_NAME_F08TS", 2948, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large", "MPI_GET_PROCESSOR_NAME_F08_LARGE", 2949, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large", "MPI_GET_PROCESSOR_NAME_F08TS_LARGE", 2950, 538);
+MT_THUNK_PMPI(MPI_Get_processor_name, 11776, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_", 11784, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name__", 11785, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name", 11786, 538);
+MT_THUNK_FORTRAN("MPI_GET_PROCESSOR_NAME", 11787, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_", 11788, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_", 11792, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large_", 11796, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large_", 11800, 538);
 #endif
 
 #if MT_HAVE_Get_hw_resource_info
-MT_THUNK_PMPI(MPI_Get_hw_resource_info, 2952, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info", "MPI_GET_HW_RESOURCE_INFO", 2954, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08", "MPI_GET_HW_RESOURCE_INFO_F08", 2955, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts", "MPI_GET_HW_RESOURCE_INFO_F08TS", 2956, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large", "MPI_GET_HW_RESOURCE_INFO_F08_LARGE", 2957, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large", "MPI_GET_HW_RESOURCE_INFO_F08TS_LARGE", 2958, 539);
+MT_THUNK_PMPI(MPI_Get_hw_resource_info, 11808, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_", 11816, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info__", 11817, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info", 11818, 539);
+MT_THUNK_FORTRAN("MPI_GET_HW_RESOURCE_INFO", 11819, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_", 11820, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_", 11824, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large_", 11828, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large_", 11832, 539);
 #endif
 
 #if MT_HAVE_Info_get
-MT_THUNK_PMPI(MPI_Info_get, 2960, 540);
-MT_THUNK_FORTRAN("mpi_info_get", "MPI_INFO_GET", 2962, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08", "MPI_INFO_GET_F08", 2963, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts", "MPI_INFO_GET_F08TS", 2964, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08_large", "MPI_INFO_GET_F08_LARGE", 2965, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts_large", "MPI_INFO_GET_F08TS_LARGE", 2966, 540);
+MT_THUNK_PMPI(MPI_Info_get, 11840, 540);
+MT_THUNK_FORTRAN("mpi_info_get_", 11848, 540);
+MT_THUNK_FORTRAN("mpi_info_get__", 11849, 540);
+MT_THUNK_FORTRAN("mpi_info_get", 11850, 540);
+MT_THUNK_FORTRAN("MPI_INFO_GET", 11851, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_", 11852, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_", 11856, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_large_", 11860, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_large_", 11864, 540);
 #endif
 
 #if MT_HAVE_Info_get_nkeys
-MT_THUNK_PMPI(MPI_Info_get_nkeys, 2968, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys", "MPI_INFO_GET_NKEYS", 2970, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08", "MPI_INFO_GET_NKEYS_F08", 2971, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts", "MPI_INFO_GET_NKEYS_F08TS", 2972, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large", "MPI_INFO_GET_NKEYS_F08_LARGE", 2973, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large", "MPI_INFO_GET_NKEYS_F08TS_LARGE", 2974, 541);
+MT_THUNK_PMPI(MPI_Info_get_nkeys, 11872, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_", 11880, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys__", 11881, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys", 11882, 541);
+MT_THUNK_FORTRAN("MPI_INFO_GET_NKEYS", 11883, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_", 11884, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_", 11888, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large_", 11892, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large_", 11896, 541);
 #endif
 
 #if MT_HAVE_Info_get_nthkey
-MT_THUNK_PMPI(MPI_Info_get_nthkey, 2976, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey", "MPI_INFO_GET_NTHKEY", 2978, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08", "MPI_INFO_GET_NTHKEY_F08", 2979, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts", "MPI_INFO_GET_NTHKEY_F08TS", 2980, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large", "MPI_INFO_GET_NTHKEY_F08_LARGE", 2981, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large", "MPI_INFO_GET_NTHKEY_F08TS_LARGE", 2982, 542);
+MT_THUNK_PMPI(MPI_Info_get_nthkey, 11904, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_", 11912, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey__", 11913, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey", 11914, 542);
+MT_THUNK_FORTRAN("MPI_INFO_GET_NTHKEY", 11915, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_", 11916, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_", 11920, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large_", 11924, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large_", 11928, 542);
 #endif
 
 #if MT_HAVE_Info_get_string
-MT_THUNK_PMPI(MPI_Info_get_string, 2984, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string", "MPI_INFO_GET_STRING", 2986, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08", "MPI_INFO_GET_STRING_F08", 2987, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts", "MPI_INFO_GET_STRING_F08TS", 2988, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08_large", "MPI_INFO_GET_STRING_F08_LARGE", 2989, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large", "MPI_INFO_GET_STRING_F08TS_LARGE", 2990, 543);
+MT_THUNK_PMPI(MPI_Info_get_string, 11936, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_", 11944, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string__", 11945, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string", 11946, 543);
+MT_THUNK_FORTRAN("MPI_INFO_GET_STRING", 11947, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_", 11948, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_", 11952, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_large_", 11956, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large_", 11960, 543);
 #endif
 
 #if MT_HAVE_Info_get_valuelen
-MT_THUNK_PMPI(MPI_Info_get_valuelen, 2992, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen", "MPI_INFO_GET_VALUELEN", 2994, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08", "MPI_INFO_GET_VALUELEN_F08", 2995, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts", "MPI_INFO_GET_VALUELEN_F08TS", 2996, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large", "MPI_INFO_GET_VALUELEN_F08_LARGE", 2997, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large", "MPI_INFO_GET_VALUELEN_F08TS_LARGE", 2998, 544);
+MT_THUNK_PMPI(MPI_Info_get_valuelen, 11968, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_", 11976, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen__", 11977, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen", 11978, 544);
+MT_THUNK_FORTRAN("MPI_INFO_GET_VALUELEN", 11979, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_", 11980, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_", 11984, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large_", 11988, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large_", 11992, 544);
 #endif
 
 #if MT_HAVE_Info_create_env
-MT_THUNK_PMPI(MPI_Info_create_env, 3000, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env", "MPI_INFO_CREATE_ENV", 3002, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08", "MPI_INFO_CREATE_ENV_F08", 3003, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts", "MPI_INFO_CREATE_ENV_F08TS", 3004, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08_large", "MPI_INFO_CREATE_ENV_F08_LARGE", 3005, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large", "MPI_INFO_CREATE_ENV_F08TS_LARGE", 3006, 545);
+MT_THUNK_PMPI(MPI_Info_create_env, 12000, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_", 12008, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env__", 12009, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env", 12010, 545);
+MT_THUNK_FORTRAN("MPI_INFO_CREATE_ENV", 12011, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_", 12012, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_", 12016, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_large_", 12020, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large_", 12024, 545);
 #endif
 
 #if MT_HAVE_Cart_get
-MT_THUNK_PMPI(MPI_Cart_get, 3008, 546);
-MT_THUNK_FORTRAN("mpi_cart_get", "MPI_CART_GET", 3010, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08", "MPI_CART_GET_F08", 3011, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts", "MPI_CART_GET_F08TS", 3012, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08_large", "MPI_CART_GET_F08_LARGE", 3013, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large", "MPI_CART_GET_F08TS_LARGE", 3014, 546);
+MT_THUNK_PMPI(MPI_Cart_get, 12032, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_", 12040, 546);
+MT_THUNK_FORTRAN("mpi_cart_get__", 12041, 546);
+MT_THUNK_FORTRAN("mpi_cart_get", 12042, 546);
+MT_THUNK_FORTRAN("MPI_CART_GET", 12043, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_", 12044, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_", 12048, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_large_", 12052, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large_", 12056, 546);
 #endif
 
 #if MT_HAVE_Cart_map
-MT_THUNK_PMPI(MPI_Cart_map, 3016, 547);
-MT_THUNK_FORTRAN("mpi_cart_map", "MPI_CART_MAP", 3018, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08", "MPI_CART_MAP_F08", 3019, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts", "MPI_CART_MAP_F08TS", 3020, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08_large", "MPI_CART_MAP_F08_LARGE", 3021, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large", "MPI_CART_MAP_F08TS_LARGE", 3022, 547);
+MT_THUNK_PMPI(MPI_Cart_map, 12064, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_", 12072, 547);
+MT_THUNK_FORTRAN("mpi_cart_map__", 12073, 547);
+MT_THUNK_FORTRAN("mpi_cart_map", 12074, 547);
+MT_THUNK_FORTRAN("MPI_CART_MAP", 12075, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_", 12076, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_", 12080, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_large_", 12084, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large_", 12088, 547);
 #endif
 
 #if MT_HAVE_Graph_get
-MT_THUNK_PMPI(MPI_Graph_get, 3024, 548);
-MT_THUNK_FORTRAN("mpi_graph_get", "MPI_GRAPH_GET", 3026, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08", "MPI_GRAPH_GET_F08", 3027, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts", "MPI_GRAPH_GET_F08TS", 3028, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08_large", "MPI_GRAPH_GET_F08_LARGE", 3029, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large", "MPI_GRAPH_GET_F08TS_LARGE", 3030, 548);
+MT_THUNK_PMPI(MPI_Graph_get, 12096, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_", 12104, 548);
+MT_THUNK_FORTRAN("mpi_graph_get__", 12105, 548);
+MT_THUNK_FORTRAN("mpi_graph_get", 12106, 548);
+MT_THUNK_FORTRAN("MPI_GRAPH_GET", 12107, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_", 12108, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_", 12112, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_large_", 12116, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large_", 12120, 548);
 #endif
 
 #if MT_HAVE_Graph_map
-MT_THUNK_PMPI(MPI_Graph_map, 3032, 549);
-MT_THUNK_FORTRAN("mpi_graph_map", "MPI_GRAPH_MAP", 3034, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08", "MPI_GRAPH_MAP_F08", 3035, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts", "MPI_GRAPH_MAP_F08TS", 3036, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08_large", "MPI_GRAPH_MAP_F08_LARGE", 3037, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large", "MPI_GRAPH_MAP_F08TS_LARGE", 3038, 549);
+MT_THUNK_PMPI(MPI_Graph_map, 12128, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_", 12136, 549);
+MT_THUNK_FORTRAN("mpi_graph_map__", 12137, 549);
+MT_THUNK_FORTRAN("mpi_graph_map", 12138, 549);
+MT_THUNK_FORTRAN("MPI_GRAPH_MAP", 12139, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_", 12140, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_", 12144, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_large_", 12148, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large_", 12152, 549);
 #endif
 
 #if MT_HAVE_Graph_neighbors
-MT_THUNK_PMPI(MPI_Graph_neighbors, 3040, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors", "MPI_GRAPH_NEIGHBORS", 3042, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08", "MPI_GRAPH_NEIGHBORS_F08", 3043, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts", "MPI_GRAPH_NEIGHBORS_F08TS", 3044, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large", "MPI_GRAPH_NEIGHBORS_F08_LARGE", 3045, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large", "MPI_GRAPH_NEIGHBORS_F08TS_LARGE", 3046, 550);
+MT_THUNK_PMPI(MPI_Graph_neighbors, 12160, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_", 12168, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors__", 12169, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors", 12170, 550);
+MT_THUNK_FORTRAN("MPI_GRAPH_NEIGHBORS", 12171, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_", 12172, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_", 12176, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large_", 12180, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large_", 12184, 550);
 #endif
 
 #if MT_HAVE_Dist_graph_neighbors
-MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 3048, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", "MPI_DIST_GRAPH_NEIGHBORS", 3050, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08", "MPI_DIST_GRAPH_NEIGHBORS_F08", 3051, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts", "MPI_DIST_GRAPH_NEIGHBORS_F08TS", 3052, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large", "MPI_DIST_GRAPH_NEIGHBORS_F08_LARGE", 3053, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large", "MPI_DIST_GRAPH_NEIGHBORS_F08TS_LARGE", 3054, 551);
+MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 12192, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_", 12200, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors__", 12201, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", 12202, 551);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_NEIGHBORS", 12203, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_", 12204, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_", 12208, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large_", 12212, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large_", 12216, 551);
 #endif
 
 #if MT_HAVE_Type_get_contents
-MT_THUNK_PMPI(MPI_Type_get_contents, 3056, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents", "MPI_TYPE_GET_CONTENTS", 3058, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08", "MPI_TYPE_GET_CONTENTS_F08", 3059, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts", "MPI_TYPE_GET_CONTENTS_F08TS", 3060, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large", "MPI_TYPE_GET_CONTENTS_F08_LARGE", 3061, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large", "MPI_TYPE_GET_CONTENTS_F08TS_LARGE", 3062, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents, 12224, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_", 12232, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents__", 12233, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents", 12234, 552);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_CONTENTS", 12235, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_", 12236, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_", 12240, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large_", 12244, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large_", 12248, 552);
 #endif
 #if MT_HAVE_Type_get_contents_c
-MT_THUNK_PMPI(MPI_Type_get_contents_c, 3057, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents_c, 12228, 552);
 #endif
 
 #if MT_HAVE_Type_match_size
-MT_THUNK_PMPI(MPI_Type_match_size, 3064, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size", "MPI_TYPE_MATCH_SIZE", 3066, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08", "MPI_TYPE_MATCH_SIZE_F08", 3067, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts", "MPI_TYPE_MATCH_SIZE_F08TS", 3068, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08_large", "MPI_TYPE_MATCH_SIZE_F08_LARGE", 3069, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large", "MPI_TYPE_MATCH_SIZE_F08TS_LARGE", 3070, 553);
+MT_THUNK_PMPI(MPI_Type_match_size, 12256, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_", 12264, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size__", 12265, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size", 12266, 553);
+MT_THUNK_FORTRAN("MPI_TYPE_MATCH_SIZE", 12267, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_", 12268, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_", 12272, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_large_", 12276, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large_", 12280, 553);
 #endif
 
 #if MT_HAVE_Type_create_f90_real
-MT_THUNK_PMPI(MPI_Type_create_f90_real, 3072, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real", "MPI_TYPE_CREATE_F90_REAL", 3074, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08", "MPI_TYPE_CREATE_F90_REAL_F08", 3075, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts", "MPI_TYPE_CREATE_F90_REAL_F08TS", 3076, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large", "MPI_TYPE_CREATE_F90_REAL_F08_LARGE", 3077, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large", "MPI_TYPE_CREATE_F90_REAL_F08TS_LARGE", 3078, 554);
+MT_THUNK_PMPI(MPI_Type_create_f90_real, 12288, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_", 12296, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real__", 12297, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real", 12298, 554);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_REAL", 12299, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_", 12300, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_", 12304, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large_", 12308, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large_", 12312, 554);
 #endif
 
 #if MT_HAVE_Type_create_f90_integer
-MT_THUNK_PMPI(MPI_Type_create_f90_integer, 3080, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer", "MPI_TYPE_CREATE_F90_INTEGER", 3082, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08", "MPI_TYPE_CREATE_F90_INTEGER_F08", 3083, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts", "MPI_TYPE_CREATE_F90_INTEGER_F08TS", 3084, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large", "MPI_TYPE_CREATE_F90_INTEGER_F08_LARGE", 3085, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large", "MPI_TYPE_CREATE_F90_INTEGER_F08TS_LARGE", 3086, 555);
+MT_THUNK_PMPI(MPI_Type_create_f90_integer, 12320, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_", 12328, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer__", 12329, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer", 12330, 555);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_INTEGER", 12331, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_", 12332, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_", 12336, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large_", 12340, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large_", 12344, 555);
 #endif
 
 #if MT_HAVE_Type_create_f90_complex
-MT_THUNK_PMPI(MPI_Type_create_f90_complex, 3088, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex", "MPI_TYPE_CREATE_F90_COMPLEX", 3090, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08", "MPI_TYPE_CREATE_F90_COMPLEX_F08", 3091, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS", 3092, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large", "MPI_TYPE_CREATE_F90_COMPLEX_F08_LARGE", 3093, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large", "MPI_TYPE_CREATE_F90_COMPLEX_F08TS_LARGE", 3094, 556);
+MT_THUNK_PMPI(MPI_Type_create_f90_complex, 12352, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_", 12360, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex__", 12361, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex", 12362, 556);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_COMPLEX", 12363, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_", 12364, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_", 12368, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large_", 12372, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large_", 12376, 556);
 #endif
 
 #if MT_HAVE_Type_get_value_index
-MT_THUNK_PMPI(MPI_Type_get_value_index, 3096, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index", "MPI_TYPE_GET_VALUE_INDEX", 3098, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08", "MPI_TYPE_GET_VALUE_INDEX_F08", 3099, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts", "MPI_TYPE_GET_VALUE_INDEX_F08TS", 3100, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large", "MPI_TYPE_GET_VALUE_INDEX_F08_LARGE", 3101, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large", "MPI_TYPE_GET_VALUE_INDEX_F08TS_LARGE", 3102, 557);
+MT_THUNK_PMPI(MPI_Type_get_value_index, 12384, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_", 12392, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index__", 12393, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index", 12394, 557);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_VALUE_INDEX", 12395, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_", 12396, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_", 12400, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large_", 12404, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large_", 12408, 557);
 #endif
 
 #if MT_HAVE_Type_hindexed
-MT_THUNK_PMPI(MPI_Type_hindexed, 3104, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed", "MPI_TYPE_HINDEXED", 3106, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08", "MPI_TYPE_HINDEXED_F08", 3107, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts", "MPI_TYPE_HINDEXED_F08TS", 3108, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large", "MPI_TYPE_HINDEXED_F08_LARGE", 3109, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large", "MPI_TYPE_HINDEXED_F08TS_LARGE", 3110, 558);
+MT_THUNK_PMPI(MPI_Type_hindexed, 12416, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_", 12424, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed__", 12425, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed", 12426, 558);
+MT_THUNK_FORTRAN("MPI_TYPE_HINDEXED", 12427, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_", 12428, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_", 12432, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large_", 12436, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large_", 12440, 558);
 #endif
 
 #if MT_HAVE_Type_hvector
-MT_THUNK_PMPI(MPI_Type_hvector, 3112, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector", "MPI_TYPE_HVECTOR", 3114, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08", "MPI_TYPE_HVECTOR_F08", 3115, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts", "MPI_TYPE_HVECTOR_F08TS", 3116, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08_large", "MPI_TYPE_HVECTOR_F08_LARGE", 3117, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large", "MPI_TYPE_HVECTOR_F08TS_LARGE", 3118, 559);
+MT_THUNK_PMPI(MPI_Type_hvector, 12448, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_", 12456, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector__", 12457, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector", 12458, 559);
+MT_THUNK_FORTRAN("MPI_TYPE_HVECTOR", 12459, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_", 12460, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_", 12464, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_large_", 12468, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large_", 12472, 559);
 #endif
 
 #if MT_HAVE_Type_struct
-MT_THUNK_PMPI(MPI_Type_struct, 3120, 560);
-MT_THUNK_FORTRAN("mpi_type_struct", "MPI_TYPE_STRUCT", 3122, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08", "MPI_TYPE_STRUCT_F08", 3123, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts", "MPI_TYPE_STRUCT_F08TS", 3124, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08_large", "MPI_TYPE_STRUCT_F08_LARGE", 3125, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large", "MPI_TYPE_STRUCT_F08TS_LARGE", 3126, 560);
+MT_THUNK_PMPI(MPI_Type_struct, 12480, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_", 12488, 560);
+MT_THUNK_FORTRAN("mpi_type_struct__", 12489, 560);
+MT_THUNK_FORTRAN("mpi_type_struct", 12490, 560);
+MT_THUNK_FORTRAN("MPI_TYPE_STRUCT", 12491, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_", 12492, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_", 12496, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_large_", 12500, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large_", 12504, 560);
 #endif
 
 #if MT_HAVE_File_get_amode
-MT_THUNK_PMPI(MPI_File_get_amode, 3128, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode", "MPI_FILE_GET_AMODE", 3130, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08", "MPI_FILE_GET_AMODE_F08", 3131, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts", "MPI_FILE_GET_AMODE_F08TS", 3132, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large", "MPI_FILE_GET_AMODE_F08_LARGE", 3133, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large", "MPI_FILE_GET_AMODE_F08TS_LARGE", 3134, 570);
+MT_THUNK_PMPI(MPI_File_get_amode, 12512, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_", 12520, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode__", 12521, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode", 12522, 570);
+MT_THUNK_FORTRAN("MPI_FILE_GET_AMODE", 12523, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_", 12524, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_", 12528, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large_", 12532, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large_", 12536, 570);
 #endif
 
 #if MT_HAVE_File_get_atomicity
-MT_THUNK_PMPI(MPI_File_get_atomicity, 3136, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity", "MPI_FILE_GET_ATOMICITY", 3138, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08", "MPI_FILE_GET_ATOMICITY_F08", 3139, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts", "MPI_FILE_GET_ATOMICITY_F08TS", 3140, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large", "MPI_FILE_GET_ATOMICITY_F08_LARGE", 3141, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large", "MPI_FILE_GET_ATOMICITY_F08TS_LARGE", 3142, 571);
+MT_THUNK_PMPI(MPI_File_get_atomicity, 12544, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_", 12552, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity__", 12553, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity", 12554, 571);
+MT_THUNK_FORTRAN("MPI_FILE_GET_ATOMICITY", 12555, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_", 12556, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_", 12560, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large_", 12564, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large_", 12568, 571);
 #endif
 
 #if MT_HAVE_File_get_byte_offset
-MT_THUNK_PMPI(MPI_File_get_byte_offset, 3144, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset", "MPI_FILE_GET_BYTE_OFFSET", 3146, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08", "MPI_FILE_GET_BYTE_OFFSET_F08", 3147, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts", "MPI_FILE_GET_BYTE_OFFSET_F08TS", 3148, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large", "MPI_FILE_GET_BYTE_OFFSET_F08_LARGE", 3149, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large", "MPI_FILE_GET_BYTE_OFFSET_F08TS_LARGE", 3150, 572);
+MT_THUNK_PMPI(MPI_File_get_byte_offset, 12576, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_", 12584, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset__", 12585, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset", 12586, 572);
+MT_THUNK_FORTRAN("MPI_FILE_GET_BYTE_OFFSET", 12587, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_", 12588, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_", 12592, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large_", 12596, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large_", 12600, 572);
 #endif
 
 #if MT_HAVE_File_get_info
-MT_THUNK_PMPI(MPI_File_get_info, 3152, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info", "MPI_FILE_GET_INFO", 3154, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08", "MPI_FILE_GET_INFO_F08", 3155, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts", "MPI_FILE_GET_INFO_F08TS", 3156, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08_large", "MPI_FILE_GET_INFO_F08_LARGE", 3157, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large", "MPI_FILE_GET_INFO_F08TS_LARGE", 3158, 573);
+MT_THUNK_PMPI(MPI_File_get_info, 12608, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_", 12616, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info__", 12617, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info", 12618, 573);
+MT_THUNK_FORTRAN("MPI_FILE_GET_INFO", 12619, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_", 12620, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_", 12624, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_large_", 12628, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large_", 12632, 573);
 #endif
 
 #if MT_HAVE_File_get_position
-MT_THUNK_PMPI(MPI_File_get_position, 3160, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position", "MPI_FILE_GET_POSITION", 3162, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08", "MPI_FILE_GET_POSITION_F08", 3163, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts", "MPI_FILE_GET_POSITION_F08TS", 3164, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08_large", "MPI_FILE_GET_POSITION_F08_LARGE", 3165, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large", "MPI_FILE_GET_POSITION_F08TS_LARGE", 3166, 574);
+MT_THUNK_PMPI(MPI_File_get_position, 12640, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_", 12648, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position__", 12649, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position", 12650, 574);
+MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION", 12651, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_", 12652, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_", 12656, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_large_", 12660, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large_", 12664, 574);
 #endif
 
 #if MT_HAVE_File_get_size
-MT_THUNK_PMPI(MPI_File_get_size, 3168, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size", "MPI_FILE_GET_SIZE", 3170, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08", "MPI_FILE_GET_SIZE_F08", 3171, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts", "MPI_FILE_GET_SIZE_F08TS", 3172, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08_large", "MPI_FILE_GET_SIZE_F08_LARGE", 3173, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large", "MPI_FILE_GET_SIZE_F08TS_LARGE", 3174, 575);
+MT_THUNK_PMPI(MPI_File_get_size, 12672, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_", 12680, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size__", 12681, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size", 12682, 575);
+MT_THUNK_FORTRAN("MPI_FILE_GET_SIZE", 12683, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_", 12684, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_", 12688, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_large_", 12692, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large_", 12696, 575);
 #endif
 
 #if MT_HAVE_File_get_type_extent
-MT_THUNK_PMPI(MPI_File_get_type_extent, 3176, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent", "MPI_FILE_GET_TYPE_EXTENT", 3178, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08", "MPI_FILE_GET_TYPE_EXTENT_F08", 3179, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts", "MPI_FILE_GET_TYPE_EXTENT_F08TS", 3180, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large", "MPI_FILE_GET_TYPE_EXTENT_F08_LARGE", 3181, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large", "MPI_FILE_GET_TYPE_EXTENT_F08TS_LARGE", 3182, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent, 12704, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_", 12712, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent__", 12713, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent", 12714, 576);
+MT_THUNK_FORTRAN("MPI_FILE_GET_TYPE_EXTENT", 12715, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_", 12716, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_", 12720, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large_", 12724, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large_", 12728, 576);
 #endif
 #if MT_HAVE_File_get_type_extent_c
-MT_THUNK_PMPI(MPI_File_get_type_extent_c, 3177, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent_c, 12708, 576);
 #endif
 
 #if MT_HAVE_File_get_view
-MT_THUNK_PMPI(MPI_File_get_view, 3184, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view", "MPI_FILE_GET_VIEW", 3186, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08", "MPI_FILE_GET_VIEW_F08", 3187, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts", "MPI_FILE_GET_VIEW_F08TS", 3188, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08_large", "MPI_FILE_GET_VIEW_F08_LARGE", 3189, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large", "MPI_FILE_GET_VIEW_F08TS_LARGE", 3190, 577);
+MT_THUNK_PMPI(MPI_File_get_view, 12736, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_", 12744, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view__", 12745, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view", 12746, 577);
+MT_THUNK_FORTRAN("MPI_FILE_GET_VIEW", 12747, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_", 12748, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_", 12752, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_large_", 12756, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large_", 12760, 577);
 #endif
 
 #if MT_HAVE_MPIX_Comm_revoke
-MT_THUNK_PMPI(MPIX_Comm_revoke, 3192, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke", "MPIX_COMM_REVOKE", 3194, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08", "MPIX_COMM_REVOKE_F08", 3195, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts", "MPIX_COMM_REVOKE_F08TS", 3196, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large", "MPIX_COMM_REVOKE_F08_LARGE", 3197, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large", "MPIX_COMM_REVOKE_F08TS_LARGE", 3198, 580);
+MT_THUNK_PMPI(MPIX_Comm_revoke, 12768, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_", 12776, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke__", 12777, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke", 12778, 580);
+MT_THUNK_FORTRAN("MPIX_COMM_REVOKE", 12779, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_", 12780, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_", 12784, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large_", 12788, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large_", 12792, 580);
 #endif
 
 #if MT_HAVE_MPIX_Comm_is_revoked
-MT_THUNK_PMPI(MPIX_Comm_is_revoked, 3200, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked", "MPIX_COMM_IS_REVOKED", 3202, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08", "MPIX_COMM_IS_REVOKED_F08", 3203, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts", "MPIX_COMM_IS_REVOKED_F08TS", 3204, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large", "MPIX_COMM_IS_REVOKED_F08_LARGE", 3205, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large", "MPIX_COMM_IS_REVOKED_F08TS_LARGE", 3206, 581);
+MT_THUNK_PMPI(MPIX_Comm_is_revoked, 12800, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_", 12808, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked__", 12809, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked", 12810, 581);
+MT_THUNK_FORTRAN("MPIX_COMM_IS_REVOKED", 12811, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_", 12812, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_", 12816, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large_", 12820, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large_", 12824, 581);
 #endif
 
 #if MT_HAVE_MPIX_Comm_shrink
-MT_THUNK_PMPI(MPIX_Comm_shrink, 3208, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink", "MPIX_COMM_SHRINK", 3210, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08", "MPIX_COMM_SHRINK_F08", 3211, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts", "MPIX_COMM_SHRINK_F08TS", 3212, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large", "MPIX_COMM_SHRINK_F08_LARGE", 3213, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large", "MPIX_COMM_SHRINK_F08TS_LARGE", 3214, 582);
+MT_THUNK_PMPI(MPIX_Comm_shrink, 12832, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_", 12840, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink__", 12841, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink", 12842, 582);
+MT_THUNK_FORTRAN("MPIX_COMM_SHRINK", 12843, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_", 12844, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_", 12848, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large_", 12852, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large_", 12856, 582);
 #endif
 
 #if MT_HAVE_MPIX_Comm_agree
-MT_THUNK_PMPI(MPIX_Comm_agree, 3216, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree", "MPIX_COMM_AGREE", 3218, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08", "MPIX_COMM_AGREE_F08", 3219, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts", "MPIX_COMM_AGREE_F08TS", 3220, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08_large", "MPIX_COMM_AGREE_F08_LARGE", 3221, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large", "MPIX_COMM_AGREE_F08TS_LARGE", 3222, 583);
+MT_THUNK_PMPI(MPIX_Comm_agree, 12864, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_", 12872, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree__", 12873, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree", 12874, 583);
+MT_THUNK_FORTRAN("MPIX_COMM_AGREE", 12875, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_", 12876, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_", 12880, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_large_", 12884, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large_", 12888, 583);
 #endif
 
 #if MT_HAVE_MPIX_Comm_iagree
-MT_THUNK_PMPI(MPIX_Comm_iagree, 3224, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree", "MPIX_COMM_IAGREE", 3226, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08", "MPIX_COMM_IAGREE_F08", 3227, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts", "MPIX_COMM_IAGREE_F08TS", 3228, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large", "MPIX_COMM_IAGREE_F08_LARGE", 3229, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large", "MPIX_COMM_IAGREE_F08TS_LARGE", 3230, 584);
+MT_THUNK_PMPI(MPIX_Comm_iagree, 12896, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_", 12904, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree__", 12905, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree", 12906, 584);
+MT_THUNK_FORTRAN("MPIX_COMM_IAGREE", 12907, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_", 12908, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_", 12912, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large_", 12916, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large_", 12920, 584);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_ack
-MT_THUNK_PMPI(MPIX_Comm_failure_ack, 3232, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack", "MPIX_COMM_FAILURE_ACK", 3234, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08", "MPIX_COMM_FAILURE_ACK_F08", 3235, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts", "MPIX_COMM_FAILURE_ACK_F08TS", 3236, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large", "MPIX_COMM_FAILURE_ACK_F08_LARGE", 3237, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large", "MPIX_COMM_FAILURE_ACK_F08TS_LARGE", 3238, 585);
+MT_THUNK_PMPI(MPIX_Comm_failure_ack, 12928, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_", 12936, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack__", 12937, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack", 12938, 585);
+MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_ACK", 12939, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_", 12940, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_", 12944, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large_", 12948, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large_", 12952, 585);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 3240, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", "MPIX_COMM_FAILURE_GET_ACKED", 3242, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08", "MPIX_COMM_FAILURE_GET_ACKED_F08", 3243, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts", "MPIX_COMM_FAILURE_GET_ACKED_F08TS", 3244, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large", "MPIX_COMM_FAILURE_GET_ACKED_F08_LARGE", 3245, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large", "MPIX_COMM_FAILURE_GET_ACKED_F08TS_LARGE", 3246, 586);
+MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 12960, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_", 12968, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked__", 12969, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", 12970, 586);
+MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_GET_ACKED", 12971, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_", 12972, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_", 12976, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large_", 12980, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large_", 12984, 586);
 #endif
 
 #if MT_HAVE_MPIX_Comm_ack_failed
-MT_THUNK_PMPI(MPIX_Comm_ack_failed, 3248, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed", "MPIX_COMM_ACK_FAILED", 3250, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08", "MPIX_COMM_ACK_FAILED_F08", 3251, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts", "MPIX_COMM_ACK_FAILED_F08TS", 3252, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large", "MPIX_COMM_ACK_FAILED_F08_LARGE", 3253, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large", "MPIX_COMM_ACK_FAILED_F08TS_LARGE", 3254, 587);
+MT_THUNK_PMPI(MPIX_Comm_ack_failed, 12992, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_", 13000, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed__", 13001, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed", 13002, 587);
+MT_THUNK_FORTRAN("MPIX_COMM_ACK_FAILED", 13003, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_", 13004, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_", 13008, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large_", 13012, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large_", 13016, 587);
 #endif
 
 #if MT_HAVE_MPIX_Comm_get_failed
-MT_THUNK_PMPI(MPIX_Comm_get_failed, 3256, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed", "MPIX_COMM_GET_FAILED", 3258, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08", "MPIX_COMM_GET_FAILED_F08", 3259, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts", "MPIX_COMM_GET_FAILED_F08TS", 3260, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large", "MPIX_COMM_GET_FAILED_F08_LARGE", 3261, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large", "MPIX_COMM_GET_FAILED_F08TS_LARGE", 3262, 588);
+MT_THUNK_PMPI(MPIX_Comm_get_failed, 13024, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_", 13032, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed__", 13033, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed", 13034, 588);
+MT_THUNK_FORTRAN("MPIX_COMM_GET_FAILED", 13035, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_", 13036, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_", 13040, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large_", 13044, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large_", 13048, 588);
 #endif
 #endif

@@ -19,7 +19,9 @@
     } while (0)
 
 #define ID 4011     /* larger than a byte, as large as an immediate can be */
-#define INDEX 20011 /* of the Fortran name in mt_next; PMPI_Try is the one after */
+#define INDEX 20011 /* of the Fortran names in mt_next, by spelling; then PMPI_Try, and mpi_real_ */
+#define PMPI_INDEX 20015
+#define REAL_INDEX 20016
 
 /* What the library has: see fortran.h. */
 typedef struct note {
@@ -29,8 +31,8 @@ typedef struct note {
 _Thread_local note mt_noted_call __attribute__((tls_model("initial-exec")));
 struct {
     uint64_t start, size;
-} mt_layer;
-void *mt_next[INDEX + 2];
+} mt_layer, mt_bindings;
+void *mt_next[REAL_INDEX + 1];
 
 static int found, missed;
 static uint64_t caller_found;
@@ -40,10 +42,16 @@ static uint32_t index_found;
 static void scramble(void)
 {
 #if defined(__x86_64__)
+    __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\nmovaps %%xmm0, %%xmm1\nmovaps %%xmm0, %%xmm2\nmovaps %%xmm0, %%xmm3\n"
+                     "movaps %%xmm0, %%xmm4\nmovaps %%xmm0, %%xmm5\nmovaps %%xmm0, %%xmm6\nmovaps %%xmm0, %%xmm7\n" ::
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
     __asm__ volatile("mov $-1, %%rax\nmov %%rax, %%rcx\nmov %%rax, %%rdx\nmov %%rax, %%rsi\nmov %%rax, %%rdi\n"
                      "mov %%rax, %%r8\nmov %%rax, %%r9\nmov %%rax, %%r10\nmov %%rax, %%r11\n" ::
                          : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory");
 #elif defined(__aarch64__)
+    __asm__ volatile("movi v0.2d, #0\nmovi v1.2d, #0\nmovi v2.2d, #0\nmovi v3.2d, #0\n"
+                     "movi v4.2d, #0\nmovi v5.2d, #0\nmovi v6.2d, #0\nmovi v7.2d, #0\n" ::
+                         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7");
     __asm__ volatile("mov x0, #-1\nmov x1, x0\nmov x2, x0\nmov x3, x0\nmov x4, x0\nmov x5, x0\nmov x6, x0\n"
                      "mov x7, x0\nmov x8, x0\nmov x9, x0\nmov x10, x0\nmov x11, x0\nmov x12, x0\nmov x13, x0\n"
                      "mov x14, x0\nmov x15, x0\nmov x16, x0\nmov x17, x0\n" ::
@@ -84,6 +92,15 @@ static int64_t reach(int who, void *site, ARGUMENTS)
 #define REACH(who) reach(who, __builtin_return_address(0), a, b, c, d, e, f, g, h, i, j, k, l)
 static __attribute__((noinline)) int64_t binding(ARGUMENTS) { return REACH(BINDING); }
 static __attribute__((noinline)) int64_t real(ARGUMENTS) { return REACH(REAL); }
+/* A function of another library, that has nothing to do with MPI. */
+double mpi_real_(double, int64_t, double, double, double, double, double, double, double);
+
+static __attribute__((noinline)) double reals(double a, int64_t b, double c, double d, double e, double f, double g,
+                                              double h, double i)
+{
+    return a + 10 * (double)b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g + 10000000 * h + 100000000 * i;
+}
+
 int64_t MPI_Try(ARGUMENTS) { return REACH(WRAPPER); }
 
 void *mt_next_find(uint32_t index, uint64_t caller)
@@ -92,7 +109,7 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     found++;
     index_found = index;
     caller_found = caller;
-    void *p = index == INDEX ? (void *)binding : (void *)real;
+    void *p = index < PMPI_INDEX ? (void *)binding : index == PMPI_INDEX ? (void *)real : (void *)reals;
     mt_next[index] = p;
     scramble();
     return p;
@@ -107,8 +124,12 @@ void mt_fortran_missed(void)
 }
 
 MT_THUNK_CODE;
-MT_THUNK_FORTRAN("mpi_try", "MPI_TRY", 20011, 4011);
-MT_THUNK_PMPI(MPI_Try, 20012, 4011);
+MT_THUNK_FORTRAN("mpi_try_", 20011, 4011);
+MT_THUNK_FORTRAN("mpi_try__", 20012, 4011);
+MT_THUNK_FORTRAN("mpi_try", 20013, 4011);
+MT_THUNK_FORTRAN("MPI_TRY", 20014, 4011);
+MT_THUNK_PMPI(MPI_Try, 20015, 4011);
+MT_THUNK_FORTRAN("mpi_real_", 20016, 4012);
 
 /* The callers: a program, and a layer, whose code lies apart. The sum has the
  * digits of the twelve arguments in reverse. */
@@ -136,18 +157,17 @@ static int in_call(uint64_t site)
     return site > (uint64_t)(uintptr_t)call && site < (uint64_t)(uintptr_t)call + 400;
 }
 
-static void check_fortran(function *f, int first)
+static void check_fortran(function *f, uint32_t index)
 {
     found = missed = 0;
     mt_noted_call.call = 0;
     REQUIRE(call(f) && reached.who == BINDING);
-    REQUIRE(found == first && missed == 0);
-    REQUIRE(mt_noted_call.call == ((uint32_t)INDEX << 16 | ID));
+    REQUIRE(found == 1 && missed == 0);
+    REQUIRE(mt_noted_call.call == (index << 16 | ID));
     REQUIRE(mt_noted_call.site == reached.site && in_call(reached.site));
-    if (first)
-        REQUIRE(index_found == INDEX && caller_found == reached.site);
+    REQUIRE(index_found == index && caller_found == reached.site);
     REQUIRE(call(f) && reached.who == BINDING && missed == 1); /* nobody took the first */
-    REQUIRE(mt_noted_call.call == ((uint32_t)INDEX << 16 | ID) && mt_noted_call.site == reached.site);
+    REQUIRE(mt_noted_call.call == (index << 16 | ID) && mt_noted_call.site == reached.site);
 }
 
 static void *check_thread(void *unused)
@@ -163,12 +183,12 @@ int main(void)
 {
     function *names[] = {mpi_try_, mpi_try__, mpi_try, MPI_TRY};
     for (int i = 0; i < 4; i++)
-        check_fortran(names[i], i == 0);
+        check_fortran(names[i], INDEX + (uint32_t)i);
 
     mt_noted_call.call = 0;
     found = 0;
     REQUIRE(call(PMPI_Try) && reached.who == REAL && in_call(reached.site) && found == 1);
-    REQUIRE(index_found == INDEX + 1 && caller_found == reached.site);
+    REQUIRE(index_found == PMPI_INDEX && caller_found == reached.site);
     REQUIRE(call_from_layer(PMPI_Try) && reached.who == REAL && found == 1); /* no layer is known yet */
     mt_layer.start = (uint64_t)(uintptr_t)__start_layer;
     mt_layer.size = (uint64_t)(__stop_layer - __start_layer);
@@ -176,9 +196,16 @@ int main(void)
     REQUIRE(reached.site - mt_layer.start < mt_layer.size);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
     mt_noted_call.call = (uint32_t)INDEX << 16 | ID;
+    REQUIRE(call(PMPI_Try) && reached.who == REAL); /* a note is for files of bindings */
+    mt_bindings.start = (uint64_t)(uintptr_t)call;
+    mt_bindings.size = 400;
     REQUIRE(call(PMPI_Try) && reached.who == WRAPPER && in_call(reached.site));
     mt_noted_call.call = (uint32_t)INDEX << 16 | (ID + 1);
     REQUIRE(call(PMPI_Try) && reached.who == REAL);
+
+    mt_noted_call.call = 1; /* the slowest way: a call was missed, and the function is not known yet */
+    REQUIRE(mpi_real_(1, 2, 3, 4, 5, 6, 7, 8, 9) == 987654321);
+    mt_noted_call.call = 0;
 
     pthread_t thread;
     uint32_t before = mt_noted_call.call;
