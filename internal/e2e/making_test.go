@@ -13,24 +13,28 @@ import (
 // Each group's counts say what its own members receive: 1, 2 and 3 ints from
 // each of the left, 3 and 3 from each of the right, twice.
 func TestIntercommunicatorReduceScatter(t *testing.T) {
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		j := m.run(t, 5, m.compile(t, "inter_reduce_scatter"))
-		job := aggregate.New(j.ranks)
-		want, got := volumes{}, volumes{}
-		for _, left := range []int{0, 1} {
-			for i, right := range []int{2, 3, 4} {
-				want = want.plus(messages(left, right, 4*(i+1), 4*(i+1)))
-				want = want.plus(messages(right, left, 12, 12))
-			}
+	want := volumes{}
+	for _, left := range []int{0, 1} {
+		for i, right := range []int{2, 3, 4} {
+			want = want.plus(messages(left, right, 4*(i+1), 4*(i+1)))
+			want = want.plus(messages(right, left, 12, 12))
 		}
-		for pair, v := range job.Matrices()[aggregate.Collective].All() {
-			got.add(pair.From, pair.To, v.Bytes, v.Messages)
-		}
-		diff(t, "matrix", want, got)
-		if problems := job.Summary().Problems; len(problems) != 0 {
-			t.Error(problems)
-		}
-	})
+	}
+	for _, f := range forms() {
+		t.Run(f.name, func(t *testing.T) {
+			withEach(t, f.has, func(t *testing.T, m implementation) {
+				job := aggregate.New(m.run(t, 5, m.compile(t, "inter_reduce_scatter", f.flags...)).ranks)
+				got := volumes{}
+				for pair, v := range job.Matrices()[aggregate.Collective].All() {
+					got.add(pair.From, pair.To, v.Bytes, v.Messages)
+				}
+				diff(t, "matrix", want.times(f.started), got)
+				if problems := job.Summary().Problems; len(problems) != 0 {
+					t.Error(problems)
+				}
+			})
+		})
+	}
 }
 
 // What is made and freed over and over stays flat, and is the same on all

@@ -55,23 +55,12 @@ func TestFiles(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "files"), filepath.Join(t.TempDir(), "data")).ranks
 		for _, p := range ranks {
-			got := map[string]profile.Volume{}
-			for i := range p.Rows {
-				if r := &p.Rows[i]; r.Class == profile.IO && r.Direction != profile.None {
-					if r.Messages != 0 {
-						t.Errorf("%s: %d messages, a file is nobody to send to", r.Call, r.Messages)
-					}
-					v := got[r.Direction.String()+" "+r.Call]
-					v.Add(profile.Volume{Bytes: r.Bytes, Count: r.Calls})
-					got[r.Direction.String()+" "+r.Call] = v
-				}
-			}
 			want := map[string]profile.Volume{
 				"write File_write_at":     {Bytes: 1000, Count: 1},
 				"write File_write_at_all": {Bytes: 400, Count: 1},
 				"read File_read_at":       {Bytes: uint64(3 * (10 + p.Rank)), Count: 3},
 			}
-			if d := cmp.Diff(want, got); d != "" {
+			if d := cmp.Diff(want, movedByFiles(t, p)); d != "" {
 				t.Errorf("rank %d: %s", p.Rank, d)
 			}
 		}

@@ -39,7 +39,7 @@ func (m implementation) lacks(program string) string {
 	switch {
 	case !m.mpi4 && (program == "isendrecv" || program == "partitioned"):
 		return "has no MPI 4"
-	case !m.large && program == "large":
+	case !m.large && (program == "large" || program == "large_sends"):
 		return "has no large counts"
 	case program == "early_persistent" && m.name != "openmpi":
 		return "has no mpi-ext.h with persistent collectives"
@@ -91,6 +91,7 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
 	}
 	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
+		"file_calls":   filepath.Join(t.TempDir(), "data"),
 		"thread_sends": "1000", "thread_receives": "100"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
 	out := succeed(t, nil, m.launch(n, preload(lib, env, program, arguments[name])...)...)

@@ -17,6 +17,9 @@ func TestPartitioned(t *testing.T) {
 		for _, call := range []string{"Pready", "Pready_range", "Pready_list"} {
 			diff(t, "calls of "+call, []uint64{3, 0}, calls[call])
 		}
+		if n := calls["Parrived"]; n == nil || n[0] != 0 || n[1] < 3 {
+			t.Errorf("calls of Parrived: %v, want 3 or more, on rank 1 only", n)
+		}
 	})
 }
 

@@ -22,6 +22,9 @@ int main(int argc, char **argv)
             MPI_Pready_range(0, 1, request);
             MPI_Pready_list(1, (int[]){2}, request);
         }
+        if (world_rank == 1)
+            for (int flag = 0; !flag;)
+                MPI_Parrived(request, 3, &flag);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         REQUIRE(data[99] == i + 1);
     }

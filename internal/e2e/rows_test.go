@@ -1,0 +1,213 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sentBetween is what inter_collectives.c sends from world rank 0 to the other
+// side, whose j-th member is world rank 3 - j, and back.
+func sentBetween(form) map[string]volumes {
+	across := func(there, back func(j int) int) volumes {
+		v := volumes{}
+		for j := range 3 {
+			v = v.plus(message(0, 3-j, there(j))).plus(message(3-j, 0, back(j)))
+		}
+		return v
+	}
+	back := func(bytes int) volumes {
+		return message(3, 0, bytes).plus(message(2, 0, bytes)).plus(message(1, 0, bytes))
+	}
+	there := func(bytes int) volumes {
+		return message(0, 3, bytes).plus(message(0, 2, bytes)).plus(message(0, 1, bytes))
+	}
+	wide := func(j int) int { return 4 - 2*(j%2) } // an int or a short
+	return map[string]volumes{
+		"Bcast": message(2, 0, 10), "Scatterv": message(2, 0, 14), "Gatherv": message(0, 3, 12),
+		"Gather": back(11), "Scatter": there(13), "Reduce": message(0, 1, 5*4),
+		"Allgather": across(each(6), each(9)), "Alltoall": across(each(4), each(7)),
+		"Allgatherv":           across(each(15), func(j int) int { return 16 + j }),
+		"Alltoallv":            across(func(j int) int { return 20 + j }, func(j int) int { return 30 + j }),
+		"Alltoallw":            across(wide, func(j int) int { return 2 * wide(j) }),
+		"Allreduce":            across(each(2*4), each(2*4)),
+		"Reduce_scatter_block": across(each(1*4), each(3*4)), // what each of the receivers gets
+		"Barrier":              across(each(0), each(0)),
+	}
+}
+
+func TestCollectivesBetween(t *testing.T) { eachForm(t, "inter_collectives", sentBetween) }
+
+// A count of 0 is a message of 0 bytes.
+func TestCollectivesOfNothing(t *testing.T) {
+	odd := func(rank int) int { return 3 * (rank % 2) }
+	up := func(wide int) volumes {
+		return eachPair(4, func(from, to int) int {
+			switch to - from {
+			case 1:
+				return 5 * wide
+			case -1:
+				return 0
+			}
+			return -1
+		})
+	}
+	eachForm(t, "zeros", func(form) map[string]volumes {
+		return map[string]volumes{
+			"Bcast": fromRoot(4, 2, each(0)), "Gather": toRoot(4, 2, each(0)),
+			"Alltoall": toOthers(4, size(0)), "Allreduce": toOthers(4, size(0)),
+			"Gatherv": toRoot(4, 1, odd), "Scatterv": fromRoot(4, 0, odd),
+			"Allgatherv":         toOthers(4, func(from, to int) int { return odd(from) }),
+			"Alltoallv":          toOthers(4, func(from, to int) int { return odd(to) }),
+			"Alltoallw":          toOthers(4, func(from, to int) int { return 4 * odd(to) }),
+			"Reduce_scatter":     toOthers(4, func(from, to int) int { return 4 * odd(to) }),
+			"Neighbor_alltoallv": up(1), "Neighbor_alltoallw": up(2),
+		}
+	})
+}
+
+// TestLargeSends: the twins are booked under the name of the call that they are
+// a twin of, and a persistent one under what made it or what started it.
+func TestLargeSends(t *testing.T) {
+	withEach(t, large, func(t *testing.T, m implementation) {
+		both := func(bytes int) volumes { return message(0, 1, bytes).plus(message(1, 0, bytes)) }
+		j := record(t, nil, m.launch(2, m.compile(t, "large_sends"))...)
+		if j.code != 0 {
+			t.Fatalf("exit status %d\n%s", j.code, j.stderr)
+		}
+		checkWhole(t, 2, j)
+		sent := sentBy(j.ranks)
+		for call, v := range map[string]volumes{
+			"Bsend": message(0, 1, 1), "Rsend": message(0, 1, 2), "Ibsend": message(0, 1, 4), "Issend": message(0, 1, 8),
+			"Irsend": message(0, 1, 16), "Send": message(0, 1, 256), "Sendrecv_replace": both(512), "Isendrecv": both(1024),
+			"Isendrecv_replace": both(2048),
+		} {
+			diff(t, call, v, sent[call])
+		}
+		diff(t, "point-to-point", messages(0, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256).plus(both(512)).plus(both(1024)).plus(both(2048)),
+			pointToPoint(j.ranks))
+		received := receivedBy(j.ranks)
+		diff(t, "Irecv", messages(0, 1, 1, 2, 4, 8, 16, 32, 64, 128), received["Irecv"])
+		diff(t, "Imrecv", message(0, 1, 256), received["Imrecv"])
+		diff(t, "Sendrecv_replace", both(512), received["Sendrecv_replace"])
+		calls := callsBy(j.ranks)
+		for call, n := range map[string][]uint64{"Isendrecv": {1, 1}, "Startall": {1, 0}, "Bsend_init": {1, 0},
+			"Ssend_init": {1, 0}, "Rsend_init": {1, 0}, "Buffer_attach": {1, 1}, "Buffer_detach": {1, 1}} {
+			diff(t, "calls of "+call, n, calls[call])
+		}
+	})
+}
+
+// TestMoments: a call belongs to the slice in which it began, its time is that
+// between entering and leaving, and a row has the shortest and the longest.
+func TestMoments(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := m.run(t, 2, m.compile(t, "moments"))
+		sent := sentIn(j.ranks)
+		for _, v := range sent {
+			for p := range v {
+				if p.From != p.To {
+					delete(v, p)
+				}
+			}
+		}
+		diff(t, "sent to itself, by slice", map[string]volumes{"run": toSelf(2, 1), "2": toSelf(2, 4, 16)}, sent)
+		for _, p := range j.ranks {
+			for _, r := range p.Rows {
+				if r.Call == "Comm_free" && (r.Slice != 0 || r.TimeNs < 100e6) {
+					t.Errorf("rank %d: Comm_free in slice %d took %d ns, want slice 0 and 100 ms", p.Rank, r.Slice, r.TimeNs)
+				}
+				if p.Rank == 0 && r.Call == "Allreduce" && (r.Calls != 2 || r.TimeNs < 380e6 || r.MinNs < 80e6 || r.MinNs > r.TimeNs/2 ||
+					r.MaxNs < 280e6 || r.MinNs+r.MaxNs != r.TimeNs) {
+					t.Errorf("rank 0 waited %d ns, the least %d, the most %d, in %d Allreduces, want 100 ms and 300 ms",
+						r.TimeNs, r.MinNs, r.MaxNs, r.Calls)
+				}
+			}
+		}
+		// By the program's own clock, from after a nap of 150 ms on.
+		for line := range strings.Lines(j.stderr) {
+			var rank int
+			var ns uint64
+			if _, err := fmt.Sscanf(line, "moments %d %d", &rank, &ns); err == nil {
+				if app := uint64(j.ranks[rank].FinalizeStart - j.ranks[rank].InitEnd); app < ns+150e6 || app > ns+150e6+500e6 {
+					t.Errorf("rank %d: application time %d ns, want %d and little more", rank, app, ns+150e6)
+				}
+			}
+		}
+	})
+}
+
+// TestProfFiles requires lines of .prof files that are known from arithmetic.
+func TestProfFiles(t *testing.T) {
+	lines := func(t *testing.T, m implementation, n int, program string, rank int) []string {
+		j := record(t, []string{"--format", "prof"}, m.launch(n, m.compile(t, program))...)
+		text, err := os.ReadFile(filepath.Join(j.dir, "prof", fmt.Sprintf("%s.%d.prof", program, rank)))
+		if err != nil {
+			t.Fatal(err, j.stderr)
+		}
+		return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	}
+	histogram := func(columns ...int) string {
+		h := make([]string, 66)
+		for i := range h {
+			h[i] = "0"
+		}
+		for _, c := range columns {
+			h[c] = "1"
+		}
+		return strings.Join(h, ",")
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		// 1 byte of each power of two to 128, and none; a barrier of Finalize is
+		// the MPI's own.
+		diff(t, "sends", []string{"# POINT TO POINT",
+			"E\t0\t1\t255 bytes\t9 msgs sent\t" + histogram(0, 1, 2, 3, 4, 5, 6, 7, 8), "# OSC", "# COLLECTIVES"},
+			withoutBlocks(lines(t, m, 2, "sends", 0)))
+		diff(t, "onesided", []string{"# POINT TO POINT", "# OSC",
+			"S\t0\t2\t88 bytes\t6 msgs sent", "R\t0\t2\t76 bytes\t6 msgs sent",
+			"# COLLECTIVES", "C\t0\t1\t0 bytes\t1 msgs sent", "C\t0\t2\t0 bytes\t1 msgs sent"},
+			withoutBlocks(lines(t, m, 3, "onesided", 0)))
+		// Rank 2 is the root of a Bcast of 40 bytes on the reversed world.
+		got := strings.Join(lines(t, m, 4, "subcomm", 2), "\n")
+		if want := "procs: 3,2,1,0\nO2A\t2\t120 bytes\t1 msgs sent\nA2O\t2\t0 bytes\t0 msgs sent\nA2A\t2\t0 bytes\t0 msgs sent"; !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	})
+}
+
+// withoutBlocks leaves out the blocks of communicators.
+func withoutBlocks(lines []string) []string {
+	var kept []string
+	for _, line := range lines {
+		if kind, _, _ := strings.Cut(line, "\t"); kind != "D" && kind != "O2A" && kind != "A2O" && kind != "A2A" {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+// TestSizeClassesOfCollectives: that of one message, not of all that goes out.
+func TestSizeClassesOfCollectives(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		want := map[string]uint8{"Barrier": 0, "Bcast": 4, "Gather": 4, "Scatter": 4, "Reduce": 5, "Allgather": 4,
+			"Alltoall": 5, "Allreduce": 5, "Reduce_scatter_block": 4, "Scan": 4, "Exscan": 5}
+		seen := map[string]bool{}
+		for _, p := range m.run(t, 4, m.compile(t, "collectives")).ranks {
+			for _, r := range p.Rows {
+				class, ok := want[r.Call]
+				if seen[r.Call] = true; ok && r.Direction == profile.Send && r.Messages > 0 && r.SizeClass != class {
+					t.Errorf("rank %d: %s in size class %d, want %d", p.Rank, r.Call, r.SizeClass, class)
+				}
+			}
+		}
+		for call := range want {
+			if !seen[call] {
+				t.Errorf("no %s", call)
+			}
+		}
+	})
+}

@@ -1,0 +1,81 @@
+/* Each collective of an intercommunicator once (4 ranks): left has world rank
+ * 0, right 3, 2, 1. There is no self to leave out: left's rank 0 sends to right's
+ * rank 0. */
+#include "forms.h"
+
+static MPI_Comm inter;
+static int left, me, there;
+static char in[256], out[256];
+static int numbers[16], sums[16];
+static count_type send[3], receive[3];
+static displ_type places[3] = {0, 64, 128};
+
+/* root_of is the root argument where the root is a member of one group. */
+static int root_of(int in_left, int member)
+{
+    if (left != in_left)
+        return member;
+    return me == member ? MPI_ROOT : MPI_PROC_NULL;
+}
+
+/* What matters at the root only is garbage elsewhere: no counts at all. */
+static void rooted(void)
+{
+    int root = root_of(0, 1);
+    CALL(Bcast, bcast, out, 10, MPI_BYTE, root, inter);
+    receive[0] = send[0] = 14;
+    CALL(Scatterv, scatterv, out, root == MPI_ROOT ? send : NULL, places, MPI_BYTE, in, left ? 14 : 0, MPI_BYTE, root,
+         inter);
+    root = root_of(0, 0);
+    receive[0] = 12;
+    CALL(Gatherv, gatherv, out, left ? 12 : 0, MPI_BYTE, in, root == MPI_ROOT ? receive : NULL, places, MPI_BYTE, root,
+         inter);
+    CALL(Gather, gather, out, 11, MPI_BYTE, in, 11, MPI_BYTE, root_of(1, 0), inter);
+#ifndef NO_SCATTER_INIT
+    CALL(Scatter, scatter, out, 13, MPI_BYTE, in, 13, MPI_BYTE, root_of(1, 0), inter);
+#endif
+    CALL(Reduce, reduce, numbers, sums, 5, MPI_INT, MPI_SUM, root_of(0, 2), inter);
+}
+
+static void all_to_all(void)
+{
+    MPI_Datatype to[3], from[3];
+    CALL(Allgather, allgather, out, left ? 6 : 9, MPI_BYTE, in, left ? 9 : 6, MPI_BYTE, inter);
+    CALL(Alltoall, alltoall, out, left ? 4 : 7, MPI_BYTE, in, left ? 7 : 4, MPI_BYTE, inter);
+    for (int k = 0; k < there; k++)
+        receive[k] = left ? 16 + k : 15;
+    CALL(Allgatherv, allgatherv, out, left ? 15 : 16 + me, MPI_BYTE, in, receive, places, MPI_BYTE, inter);
+    for (int k = 0; k < there; k++) {
+        int member = left ? k : me; /* of right */
+        send[k] = left ? 20 + member : 30 + member;
+        receive[k] = left ? 30 + member : 20 + member;
+        to[k] = from[k] = member % 2 ? MPI_SHORT : MPI_INT;
+    }
+    CALL(Alltoallv, alltoallv, out, send, places, MPI_BYTE, in, receive, places, MPI_BYTE, inter);
+    for (int k = 0; k < there; k++) {
+        send[k] = left ? 1 : 2;
+        receive[k] = left ? 2 : 1;
+    }
+    CALL(Alltoallw, alltoallw, out, send, places, to, in, receive, places, from, inter);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm local;
+    begin(argc, argv, 4);
+    left = world_rank == 0;
+    MPI_Comm_split(MPI_COMM_WORLD, left, -world_rank, &local);
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, left ? 3 : 0, 7, &inter);
+    me = rank_in(inter);
+    MPI_Comm_remote_size(inter, &there);
+    rooted();
+    all_to_all();
+    CALL(Allreduce, allreduce, numbers, sums, 2, MPI_INT, MPI_SUM, inter);
+    CALL(Reduce_scatter_block, reduce_scatter_block, numbers, sums, left ? 3 : 1, MPI_INT, MPI_SUM, inter);
+#ifndef LARGE /* a barrier has no count */
+    CALL(Barrier, barrier, inter);
+#endif
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&local);
+    return end();
+}
