@@ -122,7 +122,7 @@ func TestMoments(t *testing.T) {
 					t.Errorf("rank %d: Comm_free in slice %d took %d ns, want slice 0 and 100 ms", p.Rank, r.Slice, r.TimeNs)
 				}
 				if p.Rank == 0 && r.Call == "Allreduce" && (r.Calls != 2 || r.TimeNs < 380e6 || r.MinNs < 80e6 || r.MinNs > r.TimeNs/2 ||
-					r.MaxNs < 280e6 || r.MinNs+r.MaxNs != r.TimeNs) {
+					r.MaxNs < 280e6 || r.MinNs+r.MaxNs+2 < r.TimeNs || r.MinNs+r.MaxNs > r.TimeNs+2) {
 					t.Errorf("rank 0 waited %d ns, the least %d, the most %d, in %d Allreduces, want 100 ms and 300 ms",
 						r.TimeNs, r.MinNs, r.MaxNs, r.Calls)
 				}
