@@ -61,12 +61,33 @@ func eachForm(t *testing.T, program string, once func(form) map[string]volumes, 
 				}
 				j := m.run(t, 4, m.compile(t, program, append(f.flags, flags...)...))
 				want{sent: f.sent(sent)}.check(t, j.ranks)
+				checkRowSums(t, j.ranks)
 				calls := callsBy(j.ranks)
 				for call := range sent {
 					diff(t, "calls of "+f.call(call), []uint64{1, 1, 1, 1}, calls[f.call(call)])
 				}
 			})
 		})
+	}
+}
+
+// checkRowSums requires that what a process sent is the same in its rows as it is
+// spread over pairs.
+func checkRowSums(t *testing.T, ranks []*profile.Profile) {
+	t.Helper()
+	for _, p := range ranks {
+		var rows, pairs profile.Volume
+		for _, r := range p.Rows {
+			if r.Direction == profile.Send {
+				rows.Add(profile.Volume{Bytes: r.Bytes, Count: r.Messages})
+			}
+		}
+		p.EachFlow(func(_ *profile.Row, f profile.Flow) {
+			pairs.Add(profile.Volume{Bytes: f.Bytes, Count: f.Messages})
+		})
+		if rows != pairs {
+			t.Errorf("rank %d sent %+v by its rows, %+v over pairs", p.Rank, rows, pairs)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,41 @@ func sentBetween(form) map[string]volumes {
 }
 
 func TestCollectivesBetween(t *testing.T) { eachForm(t, "inter_collectives", sentBetween) }
+
+// TestBlocksBetween requires the operations and bytes per class of the
+// intercommunicator: a root's are those of its own calls with MPI_ROOT.
+func TestBlocksBetween(t *testing.T) {
+	type classes struct{ O2A, A2O, A2A profile.Volume }
+	var want [4]classes
+	want[2].O2A = profile.Volume{Bytes: 10 + 14, Count: 2} // Bcast, Scatterv
+	want[0].O2A = profile.Volume{Bytes: 3 * 13, Count: 1}  // Scatter
+	want[0].A2O = profile.Volume{Bytes: 3 * 11, Count: 1}  // Gather
+	want[1].A2O = profile.Volume{Bytes: 5 * 4, Count: 1}   // Reduce
+	want[3].A2O = profile.Volume{Bytes: 12, Count: 1}      // Gatherv
+	rooted := []string{"Bcast", "Scatterv", "Scatter", "Gather", "Gatherv", "Reduce"}
+	for call, v := range sentBetween(form{}) {
+		if slices.Contains(rooted, call) {
+			continue
+		}
+		for r := range want {
+			want[r].A2A.Count++
+		}
+		for p, vol := range v {
+			want[p.From].A2A.Bytes += vol.Bytes
+		}
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		var got [4]classes
+		for r, p := range m.run(t, 4, m.compile(t, "inter_collectives")).ranks {
+			for _, block := range p.Traffic().Comms {
+				if block.Name == "between" {
+					got[r] = classes{block.O2A, block.A2O, block.A2A}
+				}
+			}
+		}
+		diff(t, "blocks", want, got)
+	})
+}
 
 // A count of 0 is a message of 0 bytes.
 func TestCollectivesOfNothing(t *testing.T) {

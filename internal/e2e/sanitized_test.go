@@ -37,7 +37,7 @@ var unsanitized = map[string]string{
 // lacks tells why an MPI cannot run a program, with and without the library.
 func (m implementation) lacks(program string) string {
 	switch {
-	case !m.mpi4 && (program == "isendrecv" || program == "partitioned"):
+	case !m.mpi4 && (program == "isendrecv" || program == "partitioned" || strings.HasPrefix(program, "sessions")):
 		return "has no MPI 4"
 	case !m.large && (program == "large" || program == "large_sends"):
 		return "has no large counts"

@@ -66,6 +66,7 @@ int main(int argc, char **argv)
     left = world_rank == 0;
     MPI_Comm_split(MPI_COMM_WORLD, left, -world_rank, &local);
     MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, left ? 3 : 0, 7, &inter);
+    MPI_Comm_set_name(inter, "between");
     me = rank_in(inter);
     MPI_Comm_remote_size(inter, &there);
     rooted();
