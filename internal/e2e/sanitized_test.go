@@ -22,6 +22,7 @@ var unsanitized = map[string]string{
 	"ends":          "does not finalize",
 	"full":          "limits the size of files, which the runtime needs",
 	"host":          "is no MPI program",
+	"initialized":   "is a library that a program opens",
 	"init_library":  "is built in two parts",
 	"intervals":     "is bound to the clock",
 	"no_mpi":        "is no MPI program",
