@@ -100,6 +100,23 @@ func TestInert(t *testing.T) {
 	})
 }
 
+// Other libraries have functions of the names of Fortran's bindings: they are
+// called with what they are called with, and are no MPI calls.
+func TestNamesakes(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		dir := t.TempDir()
+		source := filepath.Join(root, "interpose", "testdata", "namesakes.c")
+		succeed(t, nil, "gcc", "-shared", "-fPIC", "-DLIBRARY", source, "-o", filepath.Join(dir, "libnamesakes.so"))
+		program := filepath.Join(dir, "namesakes")
+		succeed(t, nil, m.cc, source, "-o", program, "-L"+dir, "-lnamesakes", "-Wl,-rpath,"+dir)
+		ranks := m.run(t, 2, program).ranks
+		want{
+			sent:  map[string]volumes{"Allreduce": toOthers(2, func(int, int) int { return 4 })},
+			calls: map[string][]uint64{"Allreduce": {1, 1}, "Init": {1, 1}, "Send": nil, "Bcast": nil},
+		}.check(t, ranks)
+	})
+}
+
 // TestPlugin opens MPI with RTLD_LOCAL from a program that knows nothing of it.
 func TestPlugin(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {

@@ -21,6 +21,7 @@ var unsanitized = map[string]string{
 	"initialized":   "opens a plugin that it is given",
 	"init_library":  "is built in two parts",
 	"intervals":     "is bound to the clock",
+	"namesakes":     "is built in two parts",
 	"no_mpi":        "is no MPI program",
 	"nulls":         "passes wrong pointers",
 	"phase_part":    "is a part of phase_parts",

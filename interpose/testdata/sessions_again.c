@@ -1,5 +1,6 @@
 /* Sessions one after the other, each the only one (2 ranks): in the k-th of
- * three, after a twentieth of a second, 100 k bytes from 0 to 1. */
+ * three, after a twentieth of a second, 100 k bytes from 0 to 1. In the first,
+ * rank 1 leaves a receive open. */
 #include "check.h"
 
 #include <unistd.h>
@@ -22,6 +23,10 @@ int main(void)
             MPI_Send(data, 100 * k, MPI_BYTE, 1, 0, comm);
         else
             MPI_Recv(data, sizeof data, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
+        MPI_Request left;
+        static char never[8];
+        if (k == 1 && rank == 1)
+            MPI_Irecv(never, sizeof never, MPI_BYTE, 0, 9, comm, &left);
         MPI_Comm_free(&comm);
         usleep(50000);
         if (MPI_Session_finalize(&session) != MPI_SUCCESS)
