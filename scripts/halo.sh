@@ -25,5 +25,5 @@ if "$launch" --version 2>&1 | grep -q 'Open MPI\|OpenRTE\|PRRTE'; then
 fi
 
 mkdir -p build
-"$cc" -O2 -Wno-stringop-overflow -o build/halo examples/halo/halo.c -lm
+"$cc" -O2 -g -Wno-stringop-overflow -o build/halo examples/halo/halo.c -lm
 exec bin/mpitrace run -- "$launch" "${options[@]}" build/halo "$@"
