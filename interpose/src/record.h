@@ -71,8 +71,8 @@ MT_INLINE void mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
 
 // The slow ways into a wrapper: see lifecycle.c, thread.c, site.c and slice.c.
 mt_thread *mt_enter_slow(uint64_t site) MT_SLOW;
-void mt_enter_watched(mt_span *s) MT_SLOW;
-void mt_enter_interval(mt_span *s) MT_SLOW;
+mt_span mt_enter_watched(mt_span s) MT_SLOW;
+mt_span mt_enter_interval(mt_span s) MT_SLOW;
 void mt_clock_ran_back(void) MT_SLOW;
 
 // Opens a call from a site.
@@ -89,14 +89,14 @@ MT_INLINE mt_span mt_enter_from(unsigned call, uint64_t site)
     if (mt_unlikely(s.slice == MT_PAUSED))
         s.thread = NULL;
     if (mt_unlikely(mt_lies_in(&mt_watched, s.site)))
-        mt_enter_watched(&s);
+        s = mt_enter_watched(s); // not by its address: the span stays in registers
     if (mt_likely(s.thread != NULL)) {
         s.outer = s.thread->inner;
         s.thread->inner = 0;
     }
     s.start = mt_ticks();
     if (mt_unlikely(s.start >= mt_load(&mt_slice_until)))
-        mt_enter_interval(&s);
+        s = mt_enter_interval(s);
     return s;
 }
 

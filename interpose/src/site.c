@@ -15,10 +15,11 @@ void mt_watch_set(mt_watch *w, uint64_t start, uint64_t size)
     atomic_store(&w->size, size);
 }
 
-void mt_enter_watched(mt_span *s)
+mt_span mt_enter_watched(mt_span s)
 {
-    if (mt_lies_in(&mt_bindings, s->site) && !mt_fortran_take(s->call, &s->site) && mt_lies_in(&mt_layer, s->site))
-        s->thread = NULL;
-    if (mt_stacks_on && s->thread)
-        s->site = mt_stack_site(s->site);
+    if (mt_lies_in(&mt_bindings, s.site) && !mt_fortran_take(s.call, &s.site) && mt_lies_in(&mt_layer, s.site))
+        s.thread = NULL;
+    if (mt_stacks_on && s.thread)
+        s.site = mt_stack_site(s.site);
+    return s;
 }

@@ -209,21 +209,22 @@ void mt_slice_intervals(void)
 }
 
 // A call begins after the end of the interval.
-void mt_enter_interval(mt_span *s)
+mt_span mt_enter_interval(mt_span s)
 {
     int saved = errno;
     if (!mt_on())
-        return;
+        return s;
     pthread_mutex_lock(&lock);
-    if (s->start >= mt_load(&mt_slice_until)) { // no other thread was here first
+    if (s.start >= mt_load(&mt_slice_until)) { // no other thread was here first
         uint64_t before = interval.number;
         look_at_clock();
         if (interval.number != before)
             begin(false);
     }
-    if (s->slice != MT_PAUSED)
-        s->slice = latest;
+    if (s.slice != MT_PAUSED)
+        s.slice = latest;
     pthread_mutex_unlock(&lock);
     errno = saved;
-    s->start = mt_ticks();
+    s.start = mt_ticks();
+    return s;
 }
