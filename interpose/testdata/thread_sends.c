@@ -9,6 +9,7 @@ enum { THREADS = 8, COMMS = 4 };
 
 static MPI_Comm comms[COMMS];
 static int messages;
+static pthread_barrier_t done; /* no thread ends, and leaves its table to another, before all have begun */
 
 static void *send(void *arg)
 {
@@ -20,6 +21,7 @@ static void *send(void *arg)
         if (i % 100 == 0)
             MPI_Sendrecv(out, 8 + t, MPI_BYTE, world_rank, t, in, 64, MPI_BYTE, world_rank, t, comm, MPI_STATUS_IGNORE);
     }
+    pthread_barrier_wait(&done);
     return NULL;
 }
 
@@ -33,6 +35,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    pthread_barrier_init(&done, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, send, (void *)(size_t)i) == 0);
     for (int i = 0; i < THREADS; i++)
