@@ -17,7 +17,7 @@
 // What this thread's latest call from Fortran was, until the C wrapper takes it.
 typedef struct mt_noted {
     uint64_t site; // return address in the program
-    uint32_t call; // id in the low half, MT_NEXT index in the high one; 0 when taken
+    uint32_t call; // id in the low half, index in mt_next in the high one; 0 when taken
 } mt_noted;
 
 extern _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
