@@ -2,13 +2,13 @@ package aggregate
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// eachFlow calls f for every part of what the processes sent: what each
-// profile knows by itself, and what takes two to know.
-func (j *Job) eachFlow(f func(profile.Flow)) {
-	for _, p := range j.Profiles {
-		p.EachFlow(func(_ *profile.Row, flow profile.Flow) { f(flow) })
-	}
-	j.eachCrossing(f)
+// crossings are the Reduce_scatters over intercommunicators: what a process
+// sends to each member of the other group is in the counts that the other group
+// gave, and all of its members gave the same. Where nobody of the other group
+// was recorded the messages are in no matrix, which Problems tells.
+type crossings struct {
+	received map[crossing]counts
+	sent     map[senderOver]*toGroup
 }
 
 // crossing is a Reduce_scatter over an intercommunicator, as one of its groups
@@ -18,65 +18,80 @@ type crossing struct {
 	first      int // world rank of the group's first member
 }
 
-// eachCrossing spreads Reduce_scatter over intercommunicators: what a process
-// sends to each member of the other group is in the counts that the other
-// group gave, and all of its members gave the same. Where nobody of the other
-// group was recorded the messages are in no matrix, which Problems tells.
-func (j *Job) eachCrossing(f func(profile.Flow)) {
-	received := j.crossings()
-	type half struct {
-		crossing
-		rank int
+// counts are what each member of a group received in all, as the lowest rank
+// of those that were added says it.
+type counts struct {
+	by    int
+	bytes []uint64
+}
+
+// senderOver is a process, and the other group's side of the crossing.
+type senderOver struct {
+	crossing
+	rank int
+}
+
+type toGroup struct {
+	calls  uint64
+	remote profile.Group
+}
+
+func (x *crossings) add(p *profile.Profile, v *profile.Vector) {
+	c := &p.Comms[v.Comm]
+	if v.Calls == 0 || c.Members.Len() == 0 {
+		return
 	}
-	spread := map[half]bool{}
-	j.eachOwnGroup(func(p *profile.Profile, c *profile.Comm, v *profile.Vector) {
-		if c.Remote.Len() == 0 {
-			return
-		}
-		other := crossing{c.ID, v.Call, c.Remote.At(0)}
-		bytes := received[other]
-		if len(bytes) != c.Remote.Len() {
-			return
-		}
-		for i, n := range bytes {
-			if spread[half{other, p.Rank}] {
-				n = 0 // the sum over all call sites was given with the first
-			}
-			if to := c.Remote.At(i); to >= 0 {
-				f(profile.Flow{Kind: profile.Collective, From: p.Rank, To: to, Bytes: n, Messages: v.Calls})
-			}
-		}
-		spread[half{other, p.Rank}] = true
-	})
+	if x.received == nil {
+		x.received, x.sent = map[crossing]counts{}, map[senderOver]*toGroup{}
+	}
+	x.receive(crossing{c.ID, v.Call, c.Members.At(0)}, counts{p.Rank, v.Bytes})
+	if c.Remote.Len() > 0 {
+		x.send(senderOver{crossing{c.ID, v.Call, c.Remote.At(0)}, p.Rank}, &toGroup{v.Calls, c.Remote})
+	}
 }
 
-// crossings sums what each group's members receive, as one of them says it.
-func (j *Job) crossings() map[crossing][]uint64 {
-	received, whose := map[crossing][]uint64{}, map[crossing]int{}
-	j.eachOwnGroup(func(p *profile.Profile, c *profile.Comm, v *profile.Vector) {
-		key := crossing{c.ID, v.Call, c.Members.At(0)}
-		if received[key] == nil {
-			received[key], whose[key] = make([]uint64, len(v.Bytes)), p.Rank
+func (x *crossings) receive(key crossing, said counts) {
+	known, ok := x.received[key]
+	switch {
+	case !ok || said.by < known.by:
+		x.received[key] = counts{said.by, append([]uint64{}, said.bytes...)}
+	case said.by == known.by && len(said.bytes) == len(known.bytes):
+		for i, n := range said.bytes {
+			known.bytes[i] += n
 		}
-		if whose[key] != p.Rank || len(v.Bytes) != len(received[key]) {
-			return
-		}
-		for i, n := range v.Bytes {
-			received[key][i] += n
-		}
-	})
-	return received
+	}
 }
 
-func (j *Job) eachOwnGroup(visit func(*profile.Profile, *profile.Comm, *profile.Vector)) {
-	for _, p := range j.Profiles {
-		for i := range p.Vectors {
-			v := &p.Vectors[i]
-			if v.Comm < 0 || int(v.Comm) >= len(p.Comms) || v.Calls == 0 {
-				continue
-			}
-			if c := &p.Comms[v.Comm]; v.OwnGroup(c) && c.Members.Len() > 0 {
-				visit(p, c, v)
+func (x *crossings) send(key senderOver, to *toGroup) {
+	if known := x.sent[key]; known != nil {
+		known.calls += to.calls
+		return
+	}
+	x.sent[key] = &toGroup{to.calls, to.remote}
+}
+
+func (x *crossings) merge(o *crossings) {
+	if x.received == nil {
+		x.received, x.sent = map[crossing]counts{}, map[senderOver]*toGroup{}
+	}
+	for key, said := range o.received {
+		x.receive(key, said)
+	}
+	for key, to := range o.sent {
+		x.send(key, to)
+	}
+}
+
+// spread gives what each process sent to each member of the other group.
+func (x *crossings) spread(f func(profile.Flow)) {
+	for key, sent := range x.sent {
+		said := x.received[key.crossing]
+		if len(said.bytes) != sent.remote.Len() {
+			continue
+		}
+		for i, n := range said.bytes {
+			if to := sent.remote.At(i); to >= 0 {
+				f(profile.Flow{Kind: profile.Collective, From: key.rank, To: to, Bytes: n, Messages: sent.calls})
 			}
 		}
 	}

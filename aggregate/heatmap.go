@@ -30,8 +30,8 @@ func NewHeatmap(m *Matrix, n int) *Heatmap {
 	for i := range h.Bytes {
 		h.Bytes[i] = make([]uint64, bins)
 	}
-	for p, v := range m.All() {
-		h.Bytes[p.From/per][p.To/per] += v.Bytes
+	for p, v := range m.Fold(func(rank int) int { return rank / per }).All() {
+		h.Bytes[p.From][p.To] = v.Bytes
 	}
 	return h
 }

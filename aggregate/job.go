@@ -181,15 +181,19 @@ func senders(t *profile.Traffic) []int {
 }
 
 // Matrices adds up what the processes sent, by class and pair.
-func (j *Job) Matrices() *Matrices {
-	ms := new(Matrices)
-	j.eachFlow(func(f profile.Flow) { ms.Add(f) })
-	for _, t := range j.Traffic {
-		for _, f := range t.Flows {
-			ms.Add(f)
+func (j *Job) Matrices() *Matrices { return j.tally().Matrices() }
+
+func (j *Job) tally() *Tally {
+	t := NewTally(nil)
+	for _, p := range j.Profiles {
+		t.Add(p)
+	}
+	for _, traffic := range j.Traffic {
+		for i := range traffic.Flows {
+			t.AddFlow(&traffic.Flows[i])
 		}
 	}
-	return ms
+	return t
 }
 
 // find returns the recordings of a rank.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"maps"
-	"math/bits"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -16,113 +15,246 @@ type Pair struct {
 	To   int `json:"to"`
 }
 
-// Volume is what went from one process to another.
-type Volume struct {
-	Bytes    uint64 `json:"bytes"`
-	Messages uint64 `json:"messages"`
-}
-
 // Cell is an entry of a Matrix.
 type Cell struct {
 	Pair
 	Volume
 }
 
-// Matrix is a sparse matrix of what processes sent to each other: row = where
-// the data came from, column = where it went. A pair that has an entry of
-// zeros was spoken of all the same. Sums are modulo 2^64. The zero value is an
-// empty matrix.
+// Matrix is what processes sent to each other: row = where the data came from,
+// column = where it went. A pair that has an entry of zeros was spoken of all
+// the same. Sums are modulo 2^64. The zero value is an empty matrix.
 //
-// Entries are kept in pages of some columns of a row: collectives on many ranks
-// fill all of the matrix, for 25 bytes an entry (BenchmarkMatrices), and ranks
-// with a few neighbours each take a few pages each.
+// It holds entries one by one, 20 bytes each, and collectives as they are
+// (fan): these become entries where All, Row and Top give them out, and nowhere
+// else. It is not safe for use by several goroutines, not even for reading.
 type Matrix struct {
-	pages map[pageKey]*page
-	len   int
+	rows map[int]*vector
+	fans map[fanKey]*fan
 
-	// The page that was added to last: collectives go through a row in order.
-	last    *page
-	lastKey pageKey
+	// The row that was added to last.
+	last     *vector
+	lastFrom int
+
+	parts map[int][]part // of each row, see partsOf; nil after a change
 }
 
-const pageColumns = 16
-
-type pageKey struct{ from, column int } // column / pageColumns
-
-type page struct {
-	has   uint16 // bit i: there is an entry i
-	cells [pageColumns]Volume
+// part is a line of a fan: what a row has from it.
+type part struct {
+	*fan
+	place int
 }
 
 // Add adds to one entry.
 func (m *Matrix) Add(p Pair, v Volume) {
-	key := pageKey{p.From, p.To / pageColumns}
-	if m.last == nil || m.lastKey != key {
-		m.last, m.lastKey = m.page(key), key
+	if m.last == nil || m.lastFrom != p.From {
+		m.last, m.lastFrom = m.row(p.From), p.From
 	}
-	i := p.To % pageColumns
-	if m.last.has&(1<<i) == 0 {
-		m.last.has |= 1 << i
-		m.len++
-	}
-	m.last.cells[i].Bytes += v.Bytes
-	m.last.cells[i].Messages += v.Messages
+	m.last.add(int32(p.To), v)
 }
 
-func (m *Matrix) page(key pageKey) *page {
-	if m.pages == nil {
-		m.pages = map[pageKey]*page{}
+func (m *Matrix) row(from int) *vector {
+	if m.rows == nil {
+		m.rows = map[int]*vector{}
 	}
-	p := m.pages[key]
-	if p == nil {
-		p = new(page)
-		m.pages[key] = p
+	r := m.rows[from]
+	if r == nil {
+		r = new(vector)
+		m.rows[from] = r
 	}
-	return p
+	return r
 }
 
-// At is the entry of a pair, zeros where there is none.
-func (m *Matrix) At(from, to int) Volume {
-	if p := m.pages[pageKey{from, to / pageColumns}]; p != nil {
-		return p.cells[to%pageColumns]
+// fan finds the fan that is like f, or makes it one of m.
+func (m *Matrix) fan(f *fan) *fan {
+	key := f.key()
+	if known := m.fans[key]; known != nil {
+		return known
 	}
-	return Volume{}
+	if m.fans == nil {
+		m.fans = map[fanKey]*fan{}
+	}
+	m.fans[key] = f
+	m.parts = nil
+	return f
 }
 
-func (m *Matrix) has(p Pair) bool {
-	page := m.pages[pageKey{p.From, p.To / pageColumns}]
-	return page != nil && page.has&(1<<(p.To%pageColumns)) != 0
+// addFan adds what f holds to the fan that is like it.
+func (m *Matrix) addFan(f *fan) {
+	like := *f
+	like.each = vector{}
+	m.fan(&like).each.merge(&f.each)
+	m.parts = nil
 }
 
-// Len is the number of entries.
-func (m *Matrix) Len() int { return m.len }
-
-// Size is the largest rank of any entry, plus 1; 0 without entries.
-func (m *Matrix) Size() int {
-	n := 0
-	for key, p := range m.pages {
-		if p.has != 0 {
-			n = max(n, key.from+1, key.column*pageColumns+bits.Len16(p.has))
+// partsOf lists what each row has from fans.
+func (m *Matrix) partsOf() map[int][]part {
+	if m.parts == nil {
+		m.parts = map[int][]part{}
+		for _, f := range m.fans {
+			m.addParts(f)
 		}
 	}
-	return n
+	return m.parts
+}
+
+func (m *Matrix) addParts(f *fan) {
+	f.each.settle()
+	if !f.turned {
+		f.senders(func(place, rank int, _ Volume) { m.parts[rank] = append(m.parts[rank], part{f, place}) })
+		return
+	}
+	if len(f.each.at) == 0 {
+		return
+	}
+	for q := range f.to.group.Len() {
+		if rank := f.to.group.At(q); rank >= 0 {
+			m.parts[rank] = append(m.parts[rank], part{f, q})
+		}
+	}
+}
+
+// cells gives the entries of one row that a part stands for.
+func (p part) cells(visit func(to int, v Volume)) {
+	if p.turned {
+		weight := p.weightOf(p.place)
+		p.senders(func(from, rank int, each Volume) {
+			if p.reaches(from, p.place) {
+				visit(rank, each.times(weight))
+			}
+		})
+		return
+	}
+	each, _ := p.each.get(int32(p.place))
+	for q := range p.to.group.Len() {
+		if weight := p.weightOf(q); weight > 0 && p.reaches(p.place, q) {
+			visit(p.to.group.At(q), each.times(weight))
+		}
+	}
+}
+
+// senders lists the rows that may have entries, in order.
+func (m *Matrix) senders() []int {
+	seen := make(map[int]bool, len(m.rows))
+	for from := range m.rows {
+		seen[from] = true
+	}
+	for from := range m.partsOf() {
+		seen[from] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Row goes through the entries of one row by column.
+func (m *Matrix) Row(from int) iter.Seq2[int, Volume] { return m.expand(from, new(vector)) }
+
+// expand is Row in memory that is used again.
+func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
+	row, parts := m.rows[from], m.partsOf()[from]
+	if row != nil {
+		row.settle()
+	}
+	if len(parts) > 0 {
+		*room = vector{at: room.at[:0], volume: room.volume[:0]}
+		for _, p := range parts {
+			// Each part comes in the order of its group, mostly ascending: one is
+			// appended, the next sorted in.
+			p.cells(func(to int, v Volume) { room.append(int32(to), v) })
+			room.settle()
+		}
+		if row != nil {
+			room.late(row)
+			room.settle()
+		}
+		row = room
+	}
+	return func(yield func(int, Volume) bool) {
+		if row == nil {
+			return
+		}
+		for i, to := range row.at {
+			if !yield(int(to), row.volume[i]) {
+				return
+			}
+		}
+	}
 }
 
 // All goes through the entries, by row and column.
 func (m *Matrix) All() iter.Seq2[Pair, Volume] {
 	return func(yield func(Pair, Volume) bool) {
-		keys := slices.SortedFunc(maps.Keys(m.pages), func(a, b pageKey) int {
-			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.column, b.column))
-		})
-		for _, key := range keys {
-			p := m.pages[key]
-			for i := range p.cells {
-				if p.has&(1<<i) != 0 && !yield(Pair{key.from, key.column*pageColumns + i}, p.cells[i]) {
+		room := new(vector)
+		for _, from := range m.senders() {
+			for to, v := range m.expand(from, room) {
+				if !yield(Pair{from, to}, v) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// At is the entry of a pair, zeros where there is none.
+func (m *Matrix) At(from, to int) Volume {
+	v, _ := m.at(from, to)
+	return v
+}
+
+func (m *Matrix) at(from, to int) (sum Volume, has bool) {
+	if row := m.rows[from]; row != nil {
+		row.settle()
+		sum, has = row.get(int32(to))
+	}
+	for _, p := range m.partsOf()[from] {
+		if v, ok := p.at(to); ok {
+			sum.plus(v)
+			has = true
+		}
+	}
+	return sum, has
+}
+
+// at is one entry of the row that p is a part of.
+func (p part) at(to int) (Volume, bool) {
+	columns := p.to
+	if p.turned {
+		columns = p.from
+	}
+	column, ok := columns.place(to)
+	if !ok {
+		return Volume{}, false
+	}
+	sender, receiver := p.place, column
+	if p.turned {
+		sender, receiver = column, p.place
+	}
+	each, ok := p.each.get(int32(sender))
+	weight := p.weightOf(receiver)
+	return each.times(weight), ok && weight > 0 && p.reaches(sender, receiver)
+}
+
+func (m *Matrix) has(p Pair) bool {
+	_, ok := m.at(p.From, p.To)
+	return ok
+}
+
+func (m *Matrix) empty() bool { return len(m.rows) == 0 && len(m.fans) == 0 }
+
+// Size is the largest rank of any entry, plus 1; 0 without entries.
+func (m *Matrix) Size() int {
+	n := 0
+	for from, row := range m.rows {
+		row.settle()
+		if k := len(row.at); k > 0 {
+			n = max(n, from+1, int(row.at[k-1])+1)
+		}
+	}
+	for _, f := range m.fans {
+		if len(f.each.at) > 0 && f.to.group.Len() > 0 {
+			n = max(n, f.from.last()+1, f.to.last()+1)
+		}
+	}
+	return n
 }
 
 func comparePairs(a, b Pair) int {
@@ -131,40 +263,80 @@ func comparePairs(a, b Pair) int {
 
 // Merge adds all entries of o.
 func (m *Matrix) Merge(o *Matrix) {
-	for p, v := range o.All() {
-		m.Add(p, v)
+	for from, row := range o.rows {
+		m.row(from).merge(row)
+	}
+	for _, f := range o.fans {
+		m.addFan(f)
 	}
 }
 
 // DropSelf removes the diagonal: what processes sent to themselves.
 func (m *Matrix) DropSelf() {
-	for key, p := range m.pages {
-		i := key.from - key.column*pageColumns
-		if i >= 0 && i < pageColumns && p.has&(1<<i) != 0 {
-			p.has &^= 1 << i
-			p.cells[i] = Volume{}
-			m.len--
+	for from, row := range m.rows {
+		row.settle()
+		m.rows[from] = row.keep(func(to int) bool { return to != from })
+		if len(m.rows[from].at) == 0 {
+			delete(m.rows, from)
 		}
 	}
+	m.last = nil
 }
 
-// Total is the sum of all entries.
-func (m *Matrix) Total() Volume {
-	var sum Volume
-	for _, v := range m.All() {
-		sum.Bytes += v.Bytes
-		sum.Messages += v.Messages
+// Restrict is the part of m whose senders and receivers are wanted.
+func (m *Matrix) Restrict(sender, receiver func(rank int) bool) *Matrix {
+	out := new(Matrix)
+	for from, row := range m.rows {
+		if !sender(from) {
+			continue
+		}
+		row.settle()
+		if kept := row.keep(receiver); len(kept.at) > 0 {
+			out.row(from).merge(kept)
+		}
 	}
-	return sum
+	for _, f := range m.fans {
+		out.addFan(f.restrict(sender, receiver))
+	}
+	return out
+}
+
+func (f *fan) restrict(sender, receiver func(rank int) bool) *fan {
+	out := &fan{from: f.from, to: f.to, higher: f.higher, weight: make([]uint64, f.to.group.Len())}
+	all := true
+	for q := range out.weight {
+		if rank := f.to.group.At(q); rank >= 0 && receiver(rank) {
+			out.weight[q] = f.weightOf(q)
+		} else {
+			all = false
+		}
+	}
+	if all {
+		out.weight = f.weight
+	}
+	f.senders(func(place, rank int, each Volume) {
+		if sender(rank) {
+			out.each.add(int32(place), each)
+		}
+	})
+	return out
 }
 
 // Symmetric is m plus its transpose: twice the mean of both directions. Its
 // diagonal is twice that of m.
 func (m *Matrix) Symmetric() *Matrix {
 	s := new(Matrix)
-	for p, v := range m.All() {
-		s.Add(p, v)
-		s.Add(Pair{p.To, p.From}, v)
+	s.Merge(m)
+	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // so that columns come in order
+		row := m.rows[from]
+		for i, to := range row.at {
+			s.row(int(to)).add(int32(from), row.volume[i])
+		}
+	}
+	for _, f := range m.fans {
+		turned := *f
+		turned.turned = !f.turned
+		s.addFan(&turned)
 	}
 	return s
 }
@@ -200,31 +372,9 @@ func ClassOf(k profile.Kind) MatrixClass {
 	return Collective
 }
 
-// Matrices are a job's, by class.
+// Matrices are a job's, by class. Some may share their entries: they are not to
+// be added to.
 type Matrices [NumMatrixClasses]Matrix
-
-// Add adds a flow to the matrix of its class and to that of all. A remote read
-// is turned round: its data goes from the target to the one who reads. Flows
-// from or to what is no rank of this job are left out.
-func (ms *Matrices) Add(f profile.Flow) {
-	if f.From < 0 || f.To < 0 {
-		return
-	}
-	p := Pair{f.From, f.To}
-	if f.Kind == profile.RemoteRead {
-		p = Pair{f.To, f.From}
-	}
-	v := Volume{f.Bytes, f.Messages}
-	ms[All].Add(p, v)
-	ms[ClassOf(f.Kind)].Add(p, v)
-}
-
-// Merge adds the entries of o, class by class.
-func (ms *Matrices) Merge(o *Matrices) {
-	for c := range ms {
-		ms[c].Merge(&o[c])
-	}
-}
 
 // DropSelf removes the diagonals.
 func (ms *Matrices) DropSelf() {

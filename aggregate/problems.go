@@ -124,20 +124,8 @@ func (j *Job) losses() []string {
 // adds up to: the rest went to processes that are no rank of this job, or to
 // peers that were not kept.
 func (j *Job) unplaced() []string {
-	var rows, placed Volume
-	for _, p := range j.Profiles {
-		for i := range p.Rows {
-			if _, ok := profile.KindOf(p.Rows[i].Class, p.Rows[i].Direction); ok && p.Rank >= 0 {
-				rows.add(&p.Rows[i])
-			}
-		}
-	}
-	j.eachFlow(func(f profile.Flow) {
-		if f.From >= 0 {
-			placed.Bytes += f.Bytes
-			placed.Messages += f.Messages
-		}
-	})
+	t := j.tally()
+	rows, placed := t.unplaced(t.Matrices())
 	switch {
 	case rows.Messages == placed.Messages && rows.Bytes == placed.Bytes:
 		return nil

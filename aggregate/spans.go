@@ -1,8 +1,10 @@
 package aggregate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,6 +14,33 @@ type Span struct{ First, Last int }
 // Spans is a set of ranks as disjoint spans in ascending order, which takes no
 // room for the many ranks of a large job that something is true of.
 type Spans []Span
+
+// ParseSpans reads a set of numbers from 0: "0-3,8".
+func ParseSpans(text string) (Spans, error) {
+	var out Spans
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, ranged := strings.Cut(part, "-")
+		first, err := strconv.ParseUint(from, 10, 31)
+		last := first
+		if err == nil && ranged {
+			last, err = strconv.ParseUint(to, 10, 31)
+		}
+		if err != nil || last < first {
+			return nil, fmt.Errorf("%q is neither a number nor a range as in 0-3,8", part)
+		}
+		out = append(out, Span{int(first), int(last)})
+	}
+	slices.SortFunc(out, func(a, b Span) int { return cmp.Compare(a.First, b.First) })
+	disjoint := out[:1]
+	for _, s := range out[1:] {
+		if end := &disjoint[len(disjoint)-1].Last; s.First <= *end+1 {
+			*end = max(*end, s.Last)
+			continue
+		}
+		disjoint = append(disjoint, s)
+	}
+	return disjoint, nil
+}
 
 // spansOf takes ranks in ascending order.
 func spansOf(ranks []int) Spans {
@@ -50,7 +79,8 @@ func (s Spans) Len() int {
 
 // Has tells whether a rank is among them.
 func (s Spans) Has(rank int) bool {
-	return slices.ContainsFunc(s, func(span Span) bool { return span.First <= rank && rank <= span.Last })
+	after, found := slices.BinarySearchFunc(s, rank, func(span Span, r int) int { return cmp.Compare(span.First, r) })
+	return found || after > 0 && rank <= s[after-1].Last
 }
 
 // String reads "rank 3" or "ranks 0-2, 5", the first dozen of spans.

@@ -132,7 +132,7 @@ func (j *Job) Summary() *Summary {
 	s.RanksFinalized = len(j.finalized())
 	ms := j.Matrices()
 	s.Traffic = matrixTotals(ms)
-	s.Pairs = busiest(&ms[All], topPairs)
+	s.Pairs = ms[All].Top(topPairs)
 	s.Heatmap = NewHeatmap(&ms[All], s.RanksExpected)
 	s.Conservation = j.Conservation(allRanks)
 	s.Problems = append(j.Problems(), s.Conservation.problems()...)
@@ -301,11 +301,6 @@ func (c *CallTotals) add(r *profile.Row) {
 	}
 }
 
-func (v *Volume) add(r *profile.Row) {
-	v.Bytes += r.Bytes
-	v.Messages += r.Messages
-}
-
 func classTotals(profiles []*profile.Profile) []ClassTotals {
 	var sums [profile.NumClasses]Totals
 	for _, p := range profiles {
@@ -337,23 +332,4 @@ func matrixTotals(ms *Matrices) []MatrixTotals {
 		}
 	}
 	return out
-}
-
-// busiest lists the n entries of m with the most bytes, then messages.
-func busiest(m *Matrix, n int) []Cell {
-	top := make([]Cell, 0, n+1)
-	for p, v := range m.All() {
-		c := Cell{p, v}
-		if len(top) == n && compareBusy(top[n-1], c) <= 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(top, c, compareBusy)
-		top = slices.Insert(top, at, c)
-		top = top[:min(len(top), n)]
-	}
-	return top
-}
-
-func compareBusy(a, b Cell) int {
-	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Messages, a.Messages), comparePairs(a.Pair, b.Pair))
 }

@@ -1,5 +1,7 @@
 package profile
 
+import "strings"
+
 // Comm is a communicator as one process saw it.
 type Comm struct {
 	ID          string // 32 hex digits, the same on every member
@@ -40,6 +42,13 @@ func (c *Comm) shortID() string {
 		return c.ID[:8]
 	}
 	return c.ID
+}
+
+// Called reports whether people may call the communicator so: its name, its
+// label, or how its id begins, from 4 digits on.
+func (c *Comm) Called(name string) bool {
+	const digits = 4
+	return name != "" && (name == c.Name || name == c.Label()) || len(name) >= digits && strings.HasPrefix(c.ID, strings.ToLower(name))
 }
 
 // Peers is the group that the communicator's peers are ranks of: the remote

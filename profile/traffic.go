@@ -58,10 +58,14 @@ type Traffic struct {
 // nil; all messages of a part are of the row's size class.
 func (p *Profile) EachFlow(f func(row *Row, part Flow)) {
 	for i := range p.Rows {
-		p.eachRowFlow(&p.Rows[i], f)
+		r := &p.Rows[i]
+		p.RowFlows(r, func(part Flow) { f(r, part) })
 	}
 	for i := range p.Vectors {
-		p.eachVectorFlow(&p.Vectors[i], f)
+		v := &p.Vectors[i]
+		row := Row{Thread: v.Thread, Call: v.Call, Class: v.Class, Direction: Send, Spread: v.Spread,
+			Comm: v.Comm, Peer: PeerNone, Callsite: v.Callsite, Slice: v.Slice}
+		p.VectorFlows(v, func(part Flow) { f(&row, part) })
 	}
 }
 
@@ -81,7 +85,9 @@ func KindOf(c Class, d Direction) (Kind, bool) {
 	return 0, false
 }
 
-func (p *Profile) eachRowFlow(r *Row, f func(*Row, Flow)) {
+// RowFlows is EachFlow of one row. Rows of irregular collectives have none:
+// their vectors do.
+func (p *Profile) RowFlows(r *Row, f func(Flow)) {
 	kind, ok := KindOf(r.Class, r.Direction)
 	if !ok || r.Messages == 0 || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
 		return
@@ -91,7 +97,7 @@ func (p *Profile) eachRowFlow(r *Row, f func(*Row, Flow)) {
 	emit := func(to int) {
 		if to >= 0 {
 			part.To = to
-			f(r, part)
+			f(part)
 		}
 	}
 	fan := uint64(c.FanOut(r.Spread))
@@ -122,7 +128,8 @@ func (p *Profile) eachRowFlow(r *Row, f func(*Row, Flow)) {
 	}
 }
 
-func (p *Profile) eachVectorFlow(v *Vector, f func(*Row, Flow)) {
+// VectorFlows is EachFlow of one irregular collective.
+func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 	if v.Comm < 0 || int(v.Comm) >= len(p.Comms) || v.Calls == 0 {
 		return
 	}
@@ -130,8 +137,6 @@ func (p *Profile) eachVectorFlow(v *Vector, f func(*Row, Flow)) {
 	if v.OwnGroup(c) {
 		return // to whom is known to the other group: aggregate puts them together
 	}
-	row := Row{Thread: v.Thread, Call: v.Call, Class: v.Class, Direction: Send, Spread: v.Spread,
-		Comm: v.Comm, Peer: PeerNone, Callsite: v.Callsite, Slice: v.Slice}
 	for i, bytes := range v.Bytes {
 		member := int32(i)
 		if v.Spread == ToEdgeVector {
@@ -145,7 +150,7 @@ func (p *Profile) eachVectorFlow(v *Vector, f func(*Row, Flow)) {
 			continue
 		}
 		if to := c.WorldRank(member); to >= 0 {
-			f(&row, Flow{Kind: Collective, From: p.Rank, To: to, Bytes: bytes, Messages: v.Calls})
+			f(Flow{Kind: Collective, From: p.Rank, To: to, Bytes: bytes, Messages: v.Calls})
 		}
 	}
 }
