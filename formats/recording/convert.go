@@ -231,26 +231,31 @@ func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale
 // moved fills in what the row's calls moved: a recording holds one message of
 // a collective, a profile all that the process sends.
 func moved(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) {
-	r.Messages, r.Bytes = raw.Count, raw.Bytes
+	spread, fan, total := spreadOf(p, r, call)
+	r.Spread, r.Messages, r.Bytes = spread, raw.Count*fan, raw.Bytes
 	if r.Class == profile.IO {
 		r.Messages = 0 // bytes to or from a file are no message
 	}
-	if r.Comm < 0 {
-		return // folded: there is nobody to spread it to
+	if !total {
+		r.Bytes *= fan
 	}
-	r.Spread = spreads[call.Spread]
+}
+
+// spreadOf tells to whom a row's messages go, to how many each, and whether
+// the recording has the bytes to all of them together and not to one.
+func spreadOf(p *profile.Profile, r *profile.Row, call calls.Call) (s profile.Spread, fan uint64, total bool) {
+	if r.Comm < 0 {
+		return profile.ToNobody, 1, true // folded: there is nobody to spread it to
+	}
+	s = spreads[call.Spread]
 	received := r.Class == profile.AllToOne && r.Direction == profile.Recv
 	if received {
-		r.Spread = profile.ToOthers // from them, at the root
+		s = profile.ToOthers // from them, at the root
 	}
-	fan := uint64(p.Comms[r.Comm].FanOut(r.Spread))
-	r.Messages *= fan
 	// Rows of vector collectives, and of Gatherv's root, hold totals.
 	gatherv := received && strings.HasSuffix(strings.TrimSuffix(call.Name, "_init"), "atherv")
-	if r.Spread == profile.ToVector || r.Spread == profile.ToEdgeVector || gatherv {
-		return
-	}
-	r.Bytes *= fan
+	total = s == profile.ToVector || s == profile.ToEdgeVector || gatherv
+	return s, uint64(p.Comms[r.Comm].FanOut(s)), total
 }
 
 func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {

@@ -1,0 +1,180 @@
+package recording
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+var byName = func() map[string]calls.Call {
+	m := map[string]calls.Call{}
+	for _, c := range calls.Table {
+		m[c.Name] = c
+	}
+	return m
+}()
+
+// callNamed is the inverse of callOf.
+func callNamed(name string) (calls.Call, bool) {
+	if number, unknown := strings.CutPrefix(name, "call-"); unknown {
+		id, err := strconv.ParseUint(number, 10, 16)
+		return callOf(uint16(id)), err == nil
+	}
+	c, ok := byName[name]
+	return c, ok
+}
+
+// tablesOf makes the rows of each thread's table. What was set aside is of no
+// known thread, and goes to the first.
+func tablesOf(p *profile.Profile) ([][]layout.Row, error) {
+	tables := make([][]layout.Row, p.Threads)
+	var seen receives
+	enter := func(thread int32, call string, raw layout.Row) error {
+		if thread < 0 || int(thread) >= len(tables) {
+			return fmt.Errorf("a row of thread %d, and %d threads", thread, len(tables))
+		}
+		seen.add(call, raw)
+		tables[thread] = append(tables[thread], raw)
+		return nil
+	}
+	for i := range p.Rows {
+		raw, err := rawRow(p, &p.Rows[i])
+		if err == nil {
+			err = enter(p.Rows[i].Thread, p.Rows[i].Call, raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	unfinished := uint64(0)
+	for i := range p.Asides {
+		a := &p.Asides[i]
+		if a.Kind == profile.UnfinishedReceive && a.Call == "" {
+			unfinished += a.Count // which the reader finds out for itself
+			continue
+		}
+		raw, err := rawAside(p, a)
+		if err == nil {
+			err = enter(0, a.Call, raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("aside %d: %w", i, err)
+		}
+	}
+	if ended := seen.ended + p.Losses.Requests + unfinished; unfinished > 0 && ended > seen.posted {
+		start, _ := callNamed("Start")
+		raw := layout.Row{Comm: layout.CommNone, Peer: layout.PeerNone, Call: start.ID, Direction: layout.DirPosted, Count: ended - seen.posted}
+		return tables, enter(0, start.Name, raw)
+	}
+	return tables, nil
+}
+
+// commOf is the index of a communicator as rows have it.
+func commOf(p *profile.Profile, comm int32) (uint32, error) {
+	switch {
+	case comm < 0:
+		return layout.CommNone, nil
+	case int(comm) >= len(p.Comms):
+		return 0, fmt.Errorf("communicator %d of %d", comm, len(p.Comms))
+	}
+	return uint32(comm), nil
+}
+
+// rawRow is the inverse of addRow: of what a collective moved, a recording
+// holds one message.
+func rawRow(p *profile.Profile, r *profile.Row) (layout.Row, error) {
+	call, ok := callNamed(r.Call)
+	if !ok {
+		return layout.Row{}, fmt.Errorf("MPI_%s is no call", r.Call)
+	}
+	comm, err := commOf(p, r.Comm)
+	if err != nil {
+		return layout.Row{}, err
+	}
+	raw := layout.Row{Callsite: r.Callsite, Comm: comm, Peer: r.Peer, Slice: r.Slice, Call: call.ID,
+		SizeClass: r.SizeClass, Count: r.Calls, Time: r.TimeNs, Min: r.MinNs, Max: r.MaxNs}
+	if raw.Direction, ok = rawDirections[way{r.Direction, r.Calls > 0}]; !ok {
+		return raw, fmt.Errorf("MPI_%s: no calls and direction %v: no recording holds it", r.Call, r.Direction)
+	}
+	if r.Direction != profile.None {
+		_, fan, total := spreadOf(p, r, call)
+		if r.Calls == 0 {
+			raw.Count = max(r.Messages/max(fan, 1), 1) // what went to nobody says not how often
+		}
+		if raw.Bytes = r.Bytes; !total {
+			raw.Bytes /= max(fan, 1)
+		}
+	}
+	return raw, checkRow(p, r, call, raw)
+}
+
+// checkRow tells whether reading gives the row back.
+func checkRow(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) error {
+	back := *r
+	back.Spread, back.Messages, back.Bytes = profile.ToNobody, 0, 0
+	back.Class, _ = profile.ParseClass(call.Class)
+	if r.Direction != profile.None {
+		moved(p, &back, call, raw)
+	}
+	if back != *r || raw.Count == 0 {
+		return fmt.Errorf("MPI_%s %v: %d calls, %d messages, %d bytes: no recording holds it", r.Call, r.Direction, r.Calls, r.Messages, r.Bytes)
+	}
+	return nil
+}
+
+// way is what a recorded direction means.
+type way struct {
+	direction profile.Direction
+	calls     bool
+}
+
+var rawDirections = func() map[way]uint8 {
+	m := map[way]uint8{}
+	for raw, d := range directions {
+		m[way{d.way, d.calls}] = raw
+	}
+	return m
+}()
+
+var rawAsides = func() map[profile.AsideKind]uint8 {
+	m := map[profile.AsideKind]uint8{}
+	for _, raw := range slices.Sorted(maps.Keys(asides)) {
+		m[asides[raw]] = raw
+	}
+	return m
+}()
+
+// rawAside is the inverse of addAside.
+func rawAside(p *profile.Profile, a *profile.Aside) (layout.Row, error) {
+	call, ok := callNamed(a.Call)
+	direction, known := rawAsides[a.Kind]
+	if !ok || !known || a.Count == 0 {
+		return layout.Row{}, fmt.Errorf("%v of MPI_%s, %d times: no recording holds it", a.Kind, a.Call, a.Count)
+	}
+	comm, err := commOf(p, a.Comm)
+	return layout.Row{Callsite: a.Callsite, Comm: comm, Peer: a.Peer, Slice: a.Slice, Call: call.ID,
+		Direction: direction, Count: a.Count, Bytes: a.Bytes}, err
+}
+
+// appendRows encodes rows one after the other: where in its table a row stands
+// means nothing to a reader.
+func appendRows(raw []byte, rows []layout.Row) []byte {
+	for _, r := range rows {
+		raw = order.AppendUint64(raw, r.Callsite)
+		raw = order.AppendUint32(raw, r.Comm)
+		raw = order.AppendUint32(raw, uint32(r.Peer))
+		raw = order.AppendUint32(raw, r.Slice)
+		raw = order.AppendUint16(raw, r.Call)
+		raw = append(raw, r.Direction, r.SizeClass)
+		for _, v := range [...]uint64{r.Count, r.Bytes, r.Time, r.Min, r.Max} {
+			raw = order.AppendUint64(raw, v)
+		}
+	}
+	return raw
+}

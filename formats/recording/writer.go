@@ -1,0 +1,274 @@
+package recording
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// WriteFile writes p as a recording, as the library would have left it:
+// reading the file gives p back, but for what no recording holds (Source,
+// Symbols, Problems and Losses.Damaged). Room that nothing is in is a hole of
+// the file. A profile that no recording can hold is an error.
+func WriteFile(path string, p *profile.Profile) error {
+	m, err := imageOf(p)
+	if err != nil {
+		return fmt.Errorf("write recording %s: %w", path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write recording: %w", err)
+	}
+	for _, piece := range m.pieces {
+		_, failed := f.WriteAt(piece.raw, int64(piece.at))
+		err = errors.Join(err, failed)
+	}
+	if err = errors.Join(err, f.Truncate(int64(m.size)), f.Close()); err != nil {
+		os.Remove(path)
+		return fmt.Errorf("write recording: %w", err)
+	}
+	return nil
+}
+
+// Write writes the same with its holes filled.
+func Write(w io.Writer, p *profile.Profile) error {
+	m, err := imageOf(p)
+	if err != nil {
+		return fmt.Errorf("write recording: %w", err)
+	}
+	raw := make([]byte, m.size)
+	for _, piece := range m.pieces {
+		copy(raw[piece.at:], piece.raw)
+	}
+	if _, err := w.Write(raw); err != nil {
+		return fmt.Errorf("write recording: %w", err)
+	}
+	return nil
+}
+
+// image is a recording as it is to be written.
+type image struct {
+	pieces []piece // in order; zeros are between them
+	size   uint64
+}
+
+type piece struct {
+	at  uint64
+	raw []byte
+}
+
+var order = binary.LittleEndian
+
+// imageOf lays the file out: the header, one segment of log, and a table for
+// each thread.
+func imageOf(p *profile.Profile) (*image, error) {
+	tables, err := tablesOf(p)
+	if err != nil {
+		return nil, err
+	}
+	log, err := logOf(p)
+	if err != nil {
+		return nil, err
+	}
+	segment, thread := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Thread{}))
+	logSize := pages(max(layout.MinLogSegment, segment+uint64(len(log.raw))+thread*uint64(len(tables))))
+	m := &image{size: layout.HeaderSize + logSize}
+	for i, rows := range tables {
+		capacity := capacityFor(len(rows))
+		size := pages(segment + capacity*uint64(binary.Size(layout.Row{})))
+		raw := appended(nil, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentTable, Size: size, Rows: capacity, Offset: m.size})
+		m.pieces = append(m.pieces, piece{m.size, appendRows(raw, rows)})
+		log.add(layout.RecordThread, layout.Thread{Index: uint32(i), Table: m.size})
+		m.size += size
+	}
+	head := appended(make([]byte, 0, layout.HeaderSize+int(segment)+len(log.raw)), headerOf(p, m.size))
+	head = append(head, make([]byte, layout.HeaderSize-len(head))...)
+	head = appended(head, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentLog, Size: logSize, Offset: layout.HeaderSize})
+	m.pieces = slices.Insert(m.pieces, 0, piece{0, append(head, log.raw...)})
+	return m, nil
+}
+
+// pages rounds up to the pages that the library maps.
+func pages(size uint64) uint64 { return (size + 4095) &^ 4095 }
+
+// capacityFor is how large the library makes the table of so many rows.
+func capacityFor(rows int) uint64 {
+	capacity := uint64(layout.MinTableRows)
+	for uint64(rows) >= capacity-capacity/16 {
+		capacity *= 2
+	}
+	return capacity
+}
+
+func appended(raw []byte, v any) []byte {
+	raw, err := binary.Append(raw, order, v)
+	if err != nil {
+		panic(err) // the layout's types are of fixed size
+	}
+	return raw
+}
+
+// clockAt is a moment on clocks that all show the time of day.
+func clockAt(unixNs int64) layout.Clock {
+	return layout.Clock{Ticks: uint64(unixNs), Monotonic: uint64(unixNs), Realtime: uint64(unixNs)}
+}
+
+func headerOf(p *profile.Profile, end uint64) layout.Header {
+	h := layout.Header{Magic: layout.Magic, Version: layout.Version, ByteOrder: layout.ByteOrder,
+		HeaderSize: layout.HeaderSize, State: uint32(p.State), End: end, WorldRank: int32(p.Rank),
+		WorldSize: int32(p.Size), Pid: uint32(p.Pid), Clock: layout.ClockMonotonic,
+		Start: clockAt(p.Start), InitEnd: clockAt(p.InitEnd), FinalizeStart: clockAt(p.FinalizeStart),
+		LostCalls: p.Losses.Calls, FoldedCalls: p.Losses.Folded, LostRequests: p.Losses.Requests,
+		LostComms: p.Losses.Comms, NegativeTicks: p.Losses.NegativeTicks, UntimedCalls: p.Losses.Untimed,
+		LostStacks: p.Losses.Stacks, Pauses: p.Pauses}
+	if p.State == profile.Finalized {
+		h.FinalizeEnd = clockAt(p.End)
+	} else {
+		h.Last = clockAt(p.End) // all that is known of the end of a process that did not say so
+	}
+	return h
+}
+
+// log is the records of a recording.
+type log struct{ raw []byte }
+
+// add appends a record; the Record at the start of v is filled in here.
+func (l *log) add(kind uint32, v any, tails ...[]byte) {
+	start := len(l.raw)
+	l.raw = appended(l.raw, v)
+	for _, tail := range tails {
+		l.raw = append(l.raw, tail...)
+	}
+	for len(l.raw)%8 != 0 {
+		l.raw = append(l.raw, 0)
+	}
+	order.PutUint32(l.raw[start:], uint32(len(l.raw)-start))
+	order.PutUint32(l.raw[start+4:], kind)
+}
+
+func logOf(p *profile.Profile) (*log, error) {
+	l := &log{}
+	l.addStrings(p)
+	for i := range p.Comms {
+		if err := l.addComm(uint32(i), &p.Comms[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range p.Slices {
+		l.add(layout.RecordSlice, layout.Slice{Index: s.Index, Length: uint32(len(s.Name)), Start: uint64(s.Start)}, []byte(s.Name))
+	}
+	for _, m := range p.Modules {
+		id, err := hex.DecodeString(m.BuildID)
+		if err != nil {
+			return nil, fmt.Errorf("module %s: build id: %w", m.Path, err)
+		}
+		l.add(layout.RecordModule, layout.Module{Bias: m.Bias, Start: m.Start, End: m.End,
+			BuildIDLength: uint32(len(id)), PathLength: uint32(len(m.Path))}, id, []byte(m.Path))
+	}
+	for _, site := range slices.Sorted(maps.Keys(p.Stacks)) {
+		l.add(layout.RecordStack, layout.Stack{ID: uint32(site), Depth: uint32(len(p.Stacks[site]))}, appended(nil, p.Stacks[site]))
+	}
+	for i := range p.Vectors {
+		if err := l.addVector(&p.Vectors[i]); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (l *log) addStrings(p *profile.Profile) {
+	command := ""
+	for _, arg := range p.Command {
+		command += arg + "\x00"
+	}
+	for _, s := range []struct {
+		key  uint32
+		text string
+	}{{layout.StringHost, p.Host}, {layout.StringJob, p.Run}, {layout.StringCommand, command},
+		{layout.StringProgram, p.Program}, {layout.StringLibrary, p.Library}} {
+		if s.text != "" {
+			l.add(layout.RecordString, layout.String{Key: s.key, Length: uint32(len(s.text))}, []byte(s.text))
+		}
+	}
+}
+
+func (l *log) addComm(index uint32, c *profile.Comm) error {
+	r := layout.Comm{Index: index, Parent: layout.CommNone, Size: uint32(c.Members.Len()), Rank: uint32(c.Rank),
+		Base: int32(c.Members.Base), Stride: int32(c.Members.Stride), Folded: c.Folded}
+	if err := errors.Join(parseID(&r.ID, c.ID), parseID(&r.FoldID, c.Fold)); err != nil {
+		return fmt.Errorf("communicator %d: %w", index, err)
+	}
+	if c.Parent >= 0 {
+		r.Parent = uint32(c.Parent)
+	}
+	if c.Constructor != "" {
+		call, ok := callNamed(c.Constructor)
+		if !ok {
+			return fmt.Errorf("communicator %d: made by %s, which is no call", index, c.Constructor)
+		}
+		r.Constructor = uint32(call.ID)
+	}
+	for _, flag := range []struct {
+		set bool
+		bit uint32
+	}{{c.Inter, layout.CommInter}, {c.Freed, layout.CommFreed}, {c.Found, layout.CommFound},
+		{c.Members.List != nil, layout.CommList}, {c.Inter || c.Remote.Len() > 0, layout.CommRemote}} {
+		if flag.set {
+			r.Flags |= flag.bit
+		}
+	}
+	remote := ranksOf(c.Remote)
+	r.RemoteSize = uint32(len(remote))
+	l.add(layout.RecordComm, r, appended(nil, c.Members.List), appended(nil, remote))
+	if c.Name != "" {
+		l.add(layout.RecordName, layout.Name{Index: index, Length: uint32(len(c.Name))}, []byte(c.Name))
+	}
+	if c.Edges != nil {
+		l.add(layout.RecordEdges, layout.Edges{Index: index, Count: uint32(len(c.Edges))}, appended(nil, c.Edges))
+	}
+	return nil
+}
+
+// parseID takes the 32 hex digits of an id; one that is not known is all zeros.
+func parseID(id *[2]uint64, text string) error {
+	if text == "" {
+		return nil
+	}
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != 16 {
+		return fmt.Errorf("id %q is not 32 hex digits", text)
+	}
+	id[0], id[1] = binary.BigEndian.Uint64(raw), binary.BigEndian.Uint64(raw[8:])
+	return nil
+}
+
+// ranksOf lists a group, as the remote ones of recordings are kept.
+func ranksOf(g profile.Group) []int32 {
+	if g.List != nil {
+		return g.List
+	}
+	out := make([]int32, g.Len())
+	for i := range out {
+		out[i] = int32(g.At(i))
+	}
+	return out
+}
+
+func (l *log) addVector(v *profile.Vector) error {
+	call, ok := callNamed(v.Call)
+	if !ok || spreads[call.Spread] != v.Spread || v.Comm < 0 {
+		return fmt.Errorf("vector of %s: no recording holds it", strings.TrimSpace("MPI_"+v.Call))
+	}
+	l.add(layout.RecordVector, layout.Vector{Callsite: v.Callsite, Comm: uint32(v.Comm), Slice: v.Slice, Call: call.ID,
+		Direction: layout.DirSend, Thread: uint32(v.Thread), Length: uint32(len(v.Bytes)), Count: v.Calls}, appended(nil, v.Bytes))
+	return nil
+}

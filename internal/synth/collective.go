@@ -1,0 +1,123 @@
+package synth
+
+// Part is a set of communicators that divide the ranks along the grid.
+type Part uint8
+
+const (
+	World   Part = iota
+	Lines        // ranks with the same first two coordinates: neighbours in the world
+	Columns      // ranks with the same last two coordinates: a plane apart in the world
+	Planes       // ranks with the same first coordinate
+	numParts
+)
+
+// comm is a communicator's members: base, base+stride, …
+type comm struct {
+	part               Part
+	base, stride, size int
+}
+
+// comm is the one of the part that a rank is in.
+func (p Part) comm(g Grid, rank int) comm {
+	plane := g[1] * g[2]
+	switch p {
+	case Lines:
+		return comm{p, rank - rank%g[2], 1, g[2]}
+	case Columns:
+		return comm{p, rank % plane, plane, g[0]}
+	case Planes:
+		return comm{p, rank - rank%plane, 1, plane}
+	}
+	return comm{p, 0, 1, g.Ranks()}
+}
+
+// rank is a world rank's rank in a communicator that it is in.
+func (c comm) rank(world int) int { return (world - c.base) / c.stride }
+
+// Call is a collective that a synthetic job can do.
+type Call uint8
+
+const (
+	Allreduce Call = iota
+	Allgather
+	Alltoall
+	Barrier
+	Alltoallv // rank i to rank j: 3i + j bytes more than the least
+	Scan
+	Bcast // the rooted ones, each time from another root
+	Scatter
+	Gather
+	Reduce
+)
+
+var callNames = [...]string{"Allreduce", "Allgather", "Alltoall", "Barrier", "Alltoallv", "Scan", "Bcast", "Scatter", "Gather", "Reduce"}
+
+func (c Call) String() string { return callNames[c] }
+
+func (c Call) fromRoot() bool { return c == Bcast || c == Scatter }
+
+func (c Call) toRoot() bool { return c == Gather || c == Reduce }
+
+// Collective is so many calls of a collective, by all ranks.
+type Collective struct {
+	Call  Call
+	On    Part
+	Times int
+	Bytes uint64 // of one message; the least of Alltoallv; 0 for Barrier
+}
+
+// root is the root of the i-th time, as a rank in the communicator.
+func (c Collective) root(i, size int) int { return i * 37 % size }
+
+// rooted is how often a rank of the communicator is the root.
+func (c Collective) rooted(rank, size int) uint64 {
+	n := uint64(0)
+	for i := range c.Times {
+		if c.root(i, size) == rank {
+			n++
+		}
+	}
+	return n
+}
+
+// pair is one message of an Alltoallv, by ranks in the communicator.
+func (c Collective) pair(from, to int) uint64 { return c.Bytes + 3*uint64(from) + uint64(to) }
+
+// between is what goes from one world rank to another, by what the Standard
+// says the call moves.
+func (c Collective) between(g Grid, from, to int) Volume {
+	on := c.On.comm(g, from)
+	if from == to || c.On.comm(g, to) != on {
+		return Volume{}
+	}
+	f, t := on.rank(from), on.rank(to)
+	one := Volume{c.Bytes, 1}
+	switch {
+	case c.Call.fromRoot():
+		return one.times(c.rooted(f, on.size))
+	case c.Call.toRoot():
+		return one.times(c.rooted(t, on.size))
+	case c.Call == Scan && t < f:
+		return Volume{}
+	case c.Call == Alltoallv:
+		one.Bytes = c.pair(f, t)
+	}
+	return one.times(uint64(c.Times))
+}
+
+// total is the sum over all pairs: of one communicator, times how many there are.
+func (c Collective) total(g Grid) Volume {
+	size := c.On.comm(g, 0).size
+	n, times := uint64(size), uint64(c.Times)*uint64(g.Ranks()/size)
+	pairs := n * (n - 1)
+	one := Volume{c.Bytes, 1}
+	switch {
+	case c.Call.fromRoot() || c.Call.toRoot():
+		return one.times((n - 1) * times)
+	case c.Call == Scan:
+		return one.times(pairs / 2 * times)
+	case c.Call == Alltoallv: // each rank i stands n-1 times as sender, with 3i, and n-1 times as receiver, with i
+		return Volume{pairs*c.Bytes + 4*(n-1)*(pairs/2), pairs}.times(times)
+	}
+	return one.times(pairs * times)
+}

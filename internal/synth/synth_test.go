@@ -1,0 +1,257 @@
+package synth
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
+
+func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
+	for _, shape := range Shapes {
+		for _, n := range sizes {
+			j, err := Named(shape, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprintf("%s of %d", shape, n), func(t *testing.T) { f(t, j) })
+		}
+	}
+}
+
+// dense is a matrix by rank.
+type dense struct {
+	n int
+	v []Volume
+}
+
+func newDense(n int) dense { return dense{n, make([]Volume, n*n)} }
+
+func (d dense) at(from, to int) *Volume { return &d.v[from*d.n+to] }
+
+func (d dense) compare(t *testing.T, what string, want func(from, to int) Volume) {
+	t.Helper()
+	for from := range d.n {
+		for to := range d.n {
+			if got, want := *d.at(from, to), want(from, to); got != want {
+				t.Fatalf("%s %d to %d: %+v, want %+v", what, from, to, got, want)
+			}
+		}
+	}
+}
+
+func (d dense) sum() Volume {
+	var sum Volume
+	for _, v := range d.v {
+		sum.add(v)
+	}
+	return sum
+}
+
+// What the profiles say is, pair by pair, what the formulas say; what was
+// received is what was sent; and the formulas of the totals agree.
+func TestExpected(t *testing.T) {
+	eachJob(t, sizes, func(t *testing.T, j *Job) {
+		p2p, coll, received := newDense(j.Ranks), newDense(j.Ranks), newDense(j.Ranks)
+		each(t, j, func(p *profile.Profile) {
+			p.EachFlow(func(_ *profile.Row, f profile.Flow) {
+				into := coll
+				if f.Kind == profile.External {
+					into = p2p
+				}
+				into.at(f.From, f.To).add(Volume{f.Bytes, f.Messages})
+			})
+			for _, r := range p.Rows {
+				if r.Class == profile.P2P && r.Direction == profile.Recv {
+					received.at(p.Comms[r.Comm].WorldRank(r.Peer), p.Rank).add(Volume{r.Bytes, r.Messages})
+				}
+			}
+		})
+		p2p.compare(t, "p2p", j.P2P)
+		received.compare(t, "received", j.P2P)
+		coll.compare(t, "collective", j.Coll)
+		if got := p2p.sum(); got != j.TotalP2P() {
+			t.Errorf("p2p in all %+v, want %+v", got, j.TotalP2P())
+		}
+		if got := coll.sum(); got != j.TotalColl() {
+			t.Errorf("collective in all %+v, want %+v", got, j.TotalColl())
+		}
+		for from := range j.Ranks {
+			var want []int
+			for to := range j.Ranks {
+				if p2p.at(from, to).Messages > 0 {
+					want = append(want, to)
+				}
+			}
+			if got := j.Destinations(from); !slices.Equal(got, want) {
+				t.Fatalf("rank %d sends to %v, want %v", from, got, want)
+			}
+		}
+	})
+}
+
+// The root of a Reduce or Gather says what it received: as much as the others
+// say that they sent.
+func TestRootsReceive(t *testing.T) {
+	for _, j := range []*Job{NewStencil(64), NewRandom(27, 4)} {
+		var sent, received Volume
+		each(t, j, func(p *profile.Profile) {
+			for _, r := range p.Rows {
+				switch {
+				case r.Class == profile.AllToOne && r.Direction == profile.Send:
+					sent.add(Volume{r.Bytes, r.Messages})
+				case r.Class == profile.AllToOne && r.Direction == profile.Recv:
+					received.add(Volume{r.Bytes, r.Messages})
+				}
+			}
+		})
+		if sent != received || sent.Messages == 0 {
+			t.Errorf("%s: sent %+v, received %+v", j.Name, sent, received)
+		}
+	}
+}
+
+func each(t *testing.T, s profile.Source, f func(*profile.Profile)) {
+	t.Helper()
+	if err := s.Each(func(p *profile.Profile) error { f(p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGrid(t *testing.T) {
+	for n, want := range map[int]Grid{1: {1, 1, 1}, 2: {2, 1, 1}, 7: {7, 1, 1}, 12: {3, 2, 2}, 27: {3, 3, 3}, 36: {4, 3, 3},
+		64: {4, 4, 4}, 1000: {10, 10, 10}, 1024: {16, 8, 8}, 10_000: {25, 20, 20}, 100_000: {50, 50, 40}} {
+		if got := GridOf(n); got != want {
+			t.Errorf("%d ranks: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// A rank inside the grid has 26 neighbours, one at a corner 7.
+func TestStencilNeighbours(t *testing.T) {
+	j := NewStencil(1000)
+	if n := len(j.Destinations(555)); n != 26 {
+		t.Errorf("rank 555 has %d neighbours", n)
+	}
+	if diff := cmp.Diff([]int{1, 10, 11, 100, 101, 110, 111}, j.Destinations(0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShuffle(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 64, 1000, 4097} {
+		s, seen := shuffle{n, 5}, make([]bool, n)
+		for i := range n {
+			at := s.at(i)
+			if at < 0 || at >= n || seen[at] || s.whose(at) != i {
+				t.Fatalf("of %d: %d goes to %d, which comes from %d", n, i, at, s.whose(at))
+			}
+			seen[at] = true
+		}
+	}
+}
+
+func TestRecordings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.rec")
+	eachJob(t, []int{1, 2, 5, 64}, func(t *testing.T, j *Job) {
+		each(t, j, func(p *profile.Profile) {
+			if err := recording.WriteFile(path, p); err != nil {
+				t.Fatal(err)
+			}
+			got, err := recording.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Source = ""
+			if diff := cmp.Diff(p, got); diff != "" {
+				t.Fatal(diff)
+			}
+		})
+	})
+}
+
+// An Arrow file keeps the modules that call sites are in, and the fold ids of
+// communicators that were folded.
+func TestArrow(t *testing.T) {
+	notKept := cmp.Options{cmpopts.IgnoreFields(profile.Profile{}, "Modules"), cmpopts.IgnoreFields(profile.Comm{}, "Fold")}
+	path := filepath.Join(t.TempDir(), "profile.arrow")
+	eachJob(t, []int{1, 5, 64}, func(t *testing.T, j *Job) {
+		var ps []*profile.Profile
+		each(t, j, func(p *profile.Profile) { ps = append(ps, p) })
+		var out bytes.Buffer
+		if err := arrowfile.WriteProfile(&out, ps); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := arrowfile.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range got {
+			p.Source = ""
+		}
+		if diff := cmp.Diff(ps, got, notKept); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A .prof file holds the flows alone, and these are the formulas'.
+func TestProf(t *testing.T) {
+	eachJob(t, []int{1, 5, 64}, func(t *testing.T, j *Job) {
+		var out bytes.Buffer
+		each(t, j, func(p *profile.Profile) {
+			if err := prof.Write(&out, p.Traffic()); err != nil {
+				t.Fatal(err)
+			}
+		})
+		traffic, err := prof.Read(&out, "job.prof")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p2p, coll := newDense(j.Ranks), newDense(j.Ranks)
+		for _, f := range traffic.Flows {
+			if f.Kind == profile.External {
+				p2p.at(f.From, f.To).add(Volume{f.Bytes, f.Messages})
+			} else {
+				coll.at(f.From, f.To).add(Volume{f.Bytes, f.Messages})
+			}
+		}
+		p2p.compare(t, "p2p", j.P2P)
+		coll.compare(t, "collective", j.Coll)
+	})
+}
+
+func TestDeterministic(t *testing.T) {
+	eachJob(t, []int{64}, func(t *testing.T, j *Job) {
+		var a, b bytes.Buffer
+		again, _ := Named(j.Name, j.Ranks)
+		for rank := range j.Ranks {
+			if err := recording.Write(&a, j.Profile(rank)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for rank := range j.Ranks {
+			if err := recording.Write(&b, again.Profile(rank)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Error("two jobs of the same shape differ")
+		}
+	})
+}
