@@ -3,7 +3,6 @@ package recording
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -40,13 +39,17 @@ func (f *file) profile() *profile.Profile {
 			Start: m.Start, End: m.End, Bias: m.Bias})
 	}
 	for _, t := range f.threads {
-		f.addRows(p, t, index, scale)
+		if !f.headOnly {
+			f.addRows(p, t, index, scale)
+		}
 		if t.Last > h.Start.Ticks {
 			f.latest = max(f.latest, f.unixTime(t.Last, scale))
 		}
 	}
 	f.addVectors(p, index)
-	f.addUnfinished(p)
+	if !f.headOnly {
+		f.addUnfinished(p)
+	}
 	if p.End == 0 {
 		p.End = f.lastKnown(p)
 	}
@@ -170,18 +173,34 @@ func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int
 		return
 	}
 	rows := min(s.Rows, (s.Size-start)/size) // of a table that is cut, what there is
-	buf := make([]byte, 1024*size)
 	for at, end := t.Table+start, t.Table+start+rows*size; at < end; {
-		piece := buf[:min(uint64(len(buf)), end-at)]
-		if _, err := f.r.ReadAt(piece, int64(at)); err != nil && err != io.EOF {
+		piece, err := f.bytes(at, min(1024*size, end-at))
+		if err != nil {
 			f.problem(at, "%v", err)
 			return
 		}
+		p.Rows = slices.Grow(p.Rows, f.used(piece, size))
 		for i := uint64(0); i+size <= uint64(len(piece)); i += size {
-			f.addRow(p, int32(t.Index), f.row(piece[i:i+size]), at+i, index, scale)
+			if f.order.Uint64(piece[i+rowCount:]) != 0 {
+				f.addRow(p, int32(t.Index), f.row(piece[i:i+size]), at+i, index, scale)
+			}
 		}
 		at += uint64(len(piece))
 	}
+}
+
+// rowCount is where in a row its Count is.
+const rowCount = 24
+
+// used is how many of the rows, of so many bytes each, are not empty.
+func (f *file) used(rows []byte, size uint64) int {
+	n := 0
+	for i := uint64(0); i+size <= uint64(len(rows)); i += size {
+		if f.order.Uint64(rows[i+rowCount:]) != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // row decodes by hand what is read by the million.
@@ -189,12 +208,12 @@ func (f *file) row(b []byte) layout.Row {
 	o := f.order
 	return layout.Row{Callsite: o.Uint64(b), Comm: o.Uint32(b[8:]), Peer: int32(o.Uint32(b[12:])),
 		Slice: o.Uint32(b[16:]), Call: o.Uint16(b[20:]), Direction: b[22], SizeClass: b[23],
-		Count: o.Uint64(b[24:]), Bytes: o.Uint64(b[32:]), Time: o.Uint64(b[40:]),
+		Count: o.Uint64(b[rowCount:]), Bytes: o.Uint64(b[32:]), Time: o.Uint64(b[40:]),
 		Min: o.Uint64(b[48:]), Max: o.Uint64(b[56:])}
 }
 
 func (f *file) addRow(p *profile.Profile, thread int32, raw layout.Row, at uint64, index map[uint32]int32, scale float64) {
-	if raw.Count == 0 || raw.Call == 0 {
+	if raw.Call == 0 {
 		return
 	}
 	call := callOf(raw.Call)

@@ -24,8 +24,8 @@ func Dump(w io.Writer, path string) error {
 	if err != nil {
 		return fmt.Errorf("dump recording: %w", err)
 	}
-	f, err := open(in, info.Size())
-	if err != nil {
+	f := newFile(in, info.Size())
+	if err := f.open(); err != nil {
 		return fmt.Errorf("dump recording %s: %w", path, err)
 	}
 	out := bufio.NewWriter(w)

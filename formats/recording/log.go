@@ -26,13 +26,15 @@ func (f *file) readLog(at, end uint64) {
 			f.problem(at, "record of %d bytes does not fit into its segment", r.Size)
 			return
 		}
-		buf := make([]byte, r.Size)
-		if _, err := f.r.ReadAt(buf, int64(at)); err != nil {
-			f.problem(at, "%v", err)
-			return
-		}
-		if err := f.readRecord(r.Kind, buf); err != nil {
-			f.problem(at, "%v", err)
+		if !f.headOnly || r.Kind != layout.RecordVector {
+			buf, err := f.bytes(at, uint64(r.Size))
+			if err != nil {
+				f.problem(at, "%v", err)
+				return
+			}
+			if err := f.readRecord(r.Kind, buf); err != nil {
+				f.problem(at, "%v", err)
+			}
 		}
 		at += uint64(r.Size)
 	}

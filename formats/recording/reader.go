@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sync"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -22,27 +24,58 @@ func Is(head []byte) bool { return bytes.HasPrefix(head, layout.Magic[:]) }
 
 // ReadFile reads the recording at path. Errors name the file and the place.
 func ReadFile(path string) (*profile.Profile, error) {
-	f, err := os.Open(path)
+	return readFile(path, wholeFile, false)
+}
+
+// ReadHead reads the recording at path but for its rows and vectors, and what
+// follows from these: it tells which process of which job it is of, at a
+// fraction of the cost.
+func ReadHead(path string) (*profile.Profile, error) {
+	return readFile(path, headOfFile, true)
+}
+
+// How much of a file is read at once: most recordings are smaller, and a call
+// of the system for each record would take longer than all else. What lies
+// behind is read piece by piece.
+const (
+	wholeFile  = 1 << 20
+	headOfFile = layout.HeaderSize + layout.MinLogSegment
+)
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error) {
+	in, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	defer in.Close()
+	info, err := in.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	p, err := Read(f, info.Size())
-	if err != nil {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer) // a profile keeps nothing of it
+	ahead = min(ahead, info.Size())
+	*buffer = slices.Grow((*buffer)[:0], int(ahead))
+	n, err := in.ReadAt((*buffer)[:ahead], 0)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read recording: %w", err)
+	}
+	f := newFile(in, info.Size())
+	f.ahead, f.headOnly = (*buffer)[:n], headOnly
+	if err := f.open(); err != nil {
 		return nil, fmt.Errorf("read recording %s: %w", path, err)
 	}
+	p := f.profile()
 	p.Source = path
 	return p, nil
 }
 
 // Read reads a recording of size bytes.
 func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
-	f, err := open(r, size)
-	if err != nil {
+	f := newFile(r, size)
+	if err := f.open(); err != nil {
 		return nil, err
 	}
 	return f.profile(), nil
@@ -50,10 +83,13 @@ func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
 
 // file is a recording whose log has been read.
 type file struct {
-	r      io.ReaderAt
-	size   int64
-	order  binary.ByteOrder
-	header layout.Header
+	r        io.ReaderAt
+	size     int64
+	ahead    []byte // the start of r, as far as it is in memory
+	scratch  []byte // what lies behind and is looked at
+	headOnly bool   // rows and vectors are left out
+	order    binary.ByteOrder
+	header   layout.Header
 
 	strings  map[uint32]string
 	threads  []layout.Thread
@@ -89,26 +125,28 @@ type vectorRecord struct {
 	bytes []uint64
 }
 
-func open(r io.ReaderAt, size int64) (*file, error) {
-	f := &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{},
+func newFile(r io.ReaderAt, size int64) *file {
+	return &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{},
 		tables: map[uint64]layout.Segment{}}
+}
+
+// open reads the header and the log.
+func (f *file) open() error {
 	if err := f.readHeader(); err != nil {
-		return nil, err
+		return err
 	}
 	f.readSegments()
-	return f, nil
+	return nil
 }
 
 func (f *file) readHeader() error {
-	head := make([]byte, binary.Size(layout.Header{}))
-	if n, err := f.r.ReadAt(head, 0); n < len(head) {
-		if n < len(layout.Magic) || !Is(head) {
-			return fmt.Errorf("not a recording: it does not start with %q", layout.Magic[:])
-		}
-		return fmt.Errorf("truncated at byte %d, inside the header: %w", n, err)
-	}
+	size := binary.Size(layout.Header{})
+	head, err := f.bytes(0, uint64(size))
 	if !Is(head) {
 		return fmt.Errorf("not a recording: it does not start with %q", layout.Magic[:])
+	}
+	if err != nil {
+		return fmt.Errorf("truncated at byte %d, inside the header: %w", len(head), err)
 	}
 	f.order = binary.LittleEndian
 	if binary.BigEndian.Uint32(head[12:]) == layout.ByteOrder {
@@ -170,11 +208,25 @@ func (f *file) readSegments() {
 	}
 }
 
+// bytes reads n bytes, which hold until the next call. With an error they are
+// those that could be read.
+func (f *file) bytes(at, n uint64) ([]byte, error) {
+	if at <= uint64(len(f.ahead)) && n <= uint64(len(f.ahead))-at {
+		return f.ahead[at : at+n], nil
+	}
+	f.scratch = slices.Grow(f.scratch[:0], int(n))[:n]
+	got, err := f.r.ReadAt(f.scratch, int64(at))
+	if uint64(got) == n {
+		err = nil
+	}
+	return f.scratch[:got], err
+}
+
 func (f *file) decode(at uint64, v any) error {
-	buf := make([]byte, binary.Size(v))
-	if _, err := f.r.ReadAt(buf, int64(at)); err != nil {
+	buf, err := f.bytes(at, uint64(binary.Size(v)))
+	if err != nil {
 		return err
 	}
-	_, err := binary.Decode(buf, f.order, v)
+	_, err = binary.Decode(buf, f.order, v)
 	return err
 }

@@ -221,7 +221,7 @@ func (l *log) addComm(index uint32, c *profile.Comm) error {
 		set bool
 		bit uint32
 	}{{c.Inter, layout.CommInter}, {c.Freed, layout.CommFreed}, {c.Found, layout.CommFound},
-		{c.Members.List != nil, layout.CommList}, {c.Inter || c.Remote.Len() > 0, layout.CommRemote}} {
+		{c.Members.List != nil, layout.CommList}, {c.Remote.List != nil || c.Remote.N > 0, layout.CommRemote}} {
 		if flag.set {
 			r.Flags |= flag.bit
 		}

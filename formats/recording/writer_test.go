@@ -1,0 +1,187 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// rich is rank 1 of 4 with one of everything that a recording can hold: an
+// intercommunicator, a topology, stacks, phases, two threads, what was lost and
+// what was set aside.
+func rich() *profile.Profile {
+	id := func(c byte) string { return strings.Repeat(string(c), 32) }
+	const site, stack = 0x401230, profile.StackSite | 7
+	return &profile.Profile{
+		Run: "job9", Rank: 1, Size: 4, Host: "node7", Pid: 77, Program: "/bin/app", Command: []string{"app", "", "-x"},
+		Library: "an MPI", State: profile.Finalized, Start: 1_000, InitEnd: 2_000, FinalizeStart: 8_000, End: 9_000, Threads: 2,
+		Comms: []profile.Comm{
+			{ID: id('1'), Fold: id('a'), Name: "MPI_COMM_WORLD", Parent: -1, Rank: 1, Members: profile.Group{Stride: 1, N: 4}},
+			{ID: id('2'), Fold: id('b'), Constructor: "Intercomm_create", Parent: 0, Inter: true, Freed: true, Folded: 3,
+				Members: profile.Group{Base: 1, N: 1}, Remote: profile.Group{N: 2, List: []int32{3, profile.PeerElsewhere}}},
+			{ID: id('3'), Fold: id('c'), Name: "ring", Constructor: "Dist_graph_create", Parent: 0, Rank: 1, Found: true,
+				Members: profile.Group{N: 3, List: []int32{2, 1, 0}}, Edges: []int32{2, profile.PeerProcNull, 1, 0}},
+			{ID: id('4'), Fold: id('d'), Name: "MPI_COMM_SELF", Parent: -1, Members: profile.Group{Base: 1, Stride: 1, N: 1}},
+		},
+		Slices:  []profile.Slice{{Name: "run", Start: 1_000}, {Index: 1, Name: "solve", Start: 5_000}},
+		Modules: []profile.Module{{Path: "/bin/app", BuildID: "0123ab", Start: 0x400000, End: 0x500000, Bias: 0x1000}, {Path: "/lib/x.so", Start: 1, End: 2}},
+		Stacks:  map[uint64][]uint64{stack: {site, 0x404560}},
+		Rows: []profile.Row{
+			{Call: "Init", Class: profile.Other, Comm: -1, Peer: -1, Calls: 1, TimeNs: 1_000, MinNs: 1_000, MaxNs: 1_000, Callsite: site},
+			{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Comm: 1, Peer: 1, SizeClass: 4, Callsite: stack,
+				Slice: 1, Calls: 3, Messages: 3, Bytes: 30, TimeNs: 60, MinNs: 10, MaxNs: 30},
+			{Call: "Start", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Peer: 2, SizeClass: 1, Messages: 5, Bytes: 5},
+			{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Comm: -1, Peer: profile.PeerLost, Calls: 2, Messages: 2, Bytes: 7},
+			{Call: "Allreduce", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToOthers, Peer: -1, SizeClass: 4, Calls: 10, Messages: 30, Bytes: 240},
+			{Call: "Allreduce", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToOthers, Comm: 3, Peer: -1, SizeClass: 4, Calls: 10},
+			{Call: "Barrier_init", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToOthers, Comm: 3, Peer: -1},
+			{Call: "Allgather", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToOthers, Comm: 1, Peer: -1, SizeClass: 3, Calls: 1, Messages: 2, Bytes: 8},
+			{Call: "Gatherv", Class: profile.AllToOne, Direction: profile.Recv, Spread: profile.ToOthers, Peer: 1, SizeClass: 3, Calls: 1, Messages: 3, Bytes: 17},
+			{Call: "Reduce", Class: profile.AllToOne, Direction: profile.Recv, Spread: profile.ToOthers, Peer: 1, SizeClass: 4, Calls: 2, Messages: 6, Bytes: 48},
+			{Call: "Gather_init", Class: profile.AllToOne, Direction: profile.Send, Spread: profile.ToPeer, Peer: 0, SizeClass: 4, Messages: 4, Bytes: 32},
+			{Call: "Exscan", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToHigher, Peer: -1, SizeClass: 4, Calls: 2, Messages: 4, Bytes: 32},
+			{Call: "Alltoallv", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToVector, Peer: -1, SizeClass: 5, Calls: 2, Messages: 6, Bytes: 61},
+			{Call: "Neighbor_allgather", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToEdges, Comm: 2, Peer: -1, SizeClass: 2, Calls: 3, Messages: 6, Bytes: 18},
+			{Thread: 1, Call: "Get", Class: profile.OneSided, Direction: profile.Read, Spread: profile.ToPeer, Peer: 3, SizeClass: 4, Calls: 1, Messages: 1, Bytes: 8},
+			{Thread: 1, Call: "Put", Class: profile.OneSided, Direction: profile.Write, Spread: profile.ToPeer, Peer: 3, SizeClass: 4, Calls: 1, Messages: 1, Bytes: 8},
+			{Thread: 1, Call: "File_write", Class: profile.IO, Direction: profile.Write, Comm: -1, Peer: -1, SizeClass: 7, Calls: 1, Bytes: 100},
+			{Thread: 1, Call: "call-60000", Class: profile.Other, Comm: -1, Peer: -1, Calls: 1},
+		},
+		Vectors: []profile.Vector{
+			{Call: "Alltoallv", Class: profile.AllToAll, Spread: profile.ToVector, Callsite: site, Slice: 1, Calls: 2, Bytes: []uint64{20, 9, 1, 40}},
+			{Thread: 1, Call: "Neighbor_alltoallv", Class: profile.AllToAll, Spread: profile.ToEdgeVector, Comm: 2, Calls: 1, Bytes: []uint64{1, 0, 2, 3}},
+		},
+		Asides: []profile.Aside{
+			{Kind: profile.CancelledReceive, Call: "Irecv", Peer: 2, Callsite: site, Slice: 1, Count: 2},
+			{Kind: profile.CancelledSend, Call: "Start", Peer: 3, Count: 1, Bytes: 12},
+			{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: -1, Peer: profile.PeerAnySource, Count: 4},
+		},
+		Pauses: 2,
+		Losses: profile.Losses{Calls: 1, Folded: 2, Requests: 3, Comms: 4, NegativeTicks: 5, Untimed: 6, Stacks: 7},
+	}
+}
+
+// many fills a table that had to grow: 1,000 rows need 2,048 places.
+func many() *profile.Profile {
+	p := rich()
+	for i := range 1000 {
+		p.Rows = append(p.Rows, profile.Row{Thread: 1, Call: "Barrier", Class: profile.AllToAll, Direction: profile.Send,
+			Spread: profile.ToOthers, Peer: -1, Callsite: uint64(i), Calls: 1, Messages: 3})
+	}
+	return p
+}
+
+// killed had 5 receives open that Start posted, which no row says.
+func killed() *profile.Profile {
+	p := rich()
+	p.State, p.FinalizeStart = profile.Running, 0
+	p.Asides = append(p.Asides[:2:2], profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 5})
+	return p
+}
+
+func TestWrite(t *testing.T) {
+	for name, p := range map[string]*profile.Profile{
+		"everything": rich(), "a large table": many(), "killed": killed(), "before its rank was known": {Rank: -1, Size: -1, State: profile.Running},
+		"read": read(t, sample().bytes()), "read, with receives": read(t, receiving().bytes()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Write(&out, p); err != nil {
+				t.Fatal(err)
+			}
+			got := read(t, out.Bytes())
+			if diff := cmp.Diff(p, got); diff != "" {
+				t.Error(diff)
+			}
+			path := filepath.Join(t.TempDir(), "r.rec")
+			if err := WriteFile(path, p); err != nil {
+				t.Fatal(err)
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(raw, out.Bytes()) {
+				t.Error("the file with holes is another")
+			}
+			checkHead(t, path, p)
+		})
+	}
+}
+
+// checkHead compares all that has nothing to do with rows.
+func checkHead(t *testing.T, path string, want *profile.Profile) {
+	t.Helper()
+	got, err := ReadHead(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Asides", "Source")); diff != "" {
+		t.Error(diff)
+	}
+	if got.Rows != nil || got.Vectors != nil || got.Asides != nil {
+		t.Error("rows were read")
+	}
+}
+
+// A table of 256 rows is as the library makes it: full at 240.
+func TestWriteSizes(t *testing.T) {
+	for rows, want := range map[int]uint64{0: 256, 239: 256, 240: 512, 479: 512, 480: 1024} {
+		if got := capacityFor(rows); got != want {
+			t.Errorf("%d rows: a table of %d, want %d", rows, got, want)
+		}
+	}
+	var out bytes.Buffer
+	if err := Write(&out, rich()); err != nil {
+		t.Fatal(err)
+	}
+	var h layout.Header
+	if _, err := binary.Decode(out.Bytes(), binary.LittleEndian, &h); err != nil {
+		t.Fatal(err)
+	}
+	if want := uint64(4096 + 16384 + 2*20480); h.End != want || uint64(out.Len()) != want {
+		t.Errorf("file of %d bytes, %d in its header; want %d", out.Len(), h.End, want)
+	}
+}
+
+func TestWriteImpossible(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*profile.Profile)
+		want  string
+	}{
+		"an unknown call":             {func(p *profile.Profile) { p.Rows[1].Call = "Sned" }, "row 1: MPI_Sned is no call"},
+		"bytes that do not divide":    {func(p *profile.Profile) { p.Rows[4].Bytes = 241 }, "row 4: MPI_Allreduce send: 10 calls, 30 messages, 241 bytes"},
+		"messages that do not divide": {func(p *profile.Profile) { p.Rows[4].Messages = 29 }, "row 4"},
+		"another class":               {func(p *profile.Profile) { p.Rows[1].Class = profile.Sync }, "row 1"},
+		"a thread too many":           {func(p *profile.Profile) { p.Rows[1].Thread = 2 }, "row 1: a row of thread 2, and 2 threads"},
+		"a communicator too many":     {func(p *profile.Profile) { p.Rows[1].Comm = 4 }, "row 1: communicator 4 of 4"},
+		"a write without a call":      {func(p *profile.Profile) { p.Rows[15].Calls = 0 }, "row 15: MPI_Put"},
+		"an id of a communicator":     {func(p *profile.Profile) { p.Comms[1].ID = "xyz" }, `communicator 1: id "xyz"`},
+		"a constructor":               {func(p *profile.Profile) { p.Comms[1].Constructor = "xyz" }, "communicator 1: made by xyz"},
+		"a build id":                  {func(p *profile.Profile) { p.Modules[0].BuildID = "xyz" }, "module /bin/app"},
+		"a vector of another spread":  {func(p *profile.Profile) { p.Vectors[0].Spread = profile.ToEdgeVector }, "vector of MPI_Alltoallv"},
+		"an aside of no call":         {func(p *profile.Profile) { p.Asides[0].Call = "" }, "aside 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := rich()
+			c.spoil(p)
+			path := filepath.Join(t.TempDir(), "r.rec")
+			err := WriteFile(path, p)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if _, err := os.Stat(path); err == nil {
+				t.Error("a file was written")
+			}
+		})
+	}
+}

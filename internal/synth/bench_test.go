@@ -1,0 +1,51 @@
+package synth
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// middle is a rank in the middle of a stencil of 100,000: one with 26
+// neighbours.
+func middle() *profile.Profile { return NewStencil(100_000).Profile(51_020) }
+
+func rate(b *testing.B, p *profile.Profile) {
+	seconds := b.Elapsed().Seconds()
+	b.ReportMetric(float64(b.N)/seconds, "recordings/s")
+	b.ReportMetric(float64(b.N*len(p.Rows))/seconds, "rows/s")
+}
+
+func BenchmarkProfile(b *testing.B) {
+	j := NewStencil(100_000)
+	for b.Loop() {
+		j.Profile(51_020)
+	}
+	rate(b, middle())
+}
+
+func BenchmarkWriteRecording(b *testing.B) {
+	p, dir := middle(), b.TempDir()
+	for n := 0; b.Loop(); n++ { // each a file of its own, as a job's are
+		if err := recording.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.rec", n)), p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	rate(b, p)
+}
+
+func BenchmarkReadRecording(b *testing.B) {
+	p, path := middle(), filepath.Join(b.TempDir(), "r.rec")
+	if err := recording.WriteFile(path, p); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := recording.ReadFile(path); err != nil {
+			b.Fatal(err)
+		}
+	}
+	rate(b, p)
+}
