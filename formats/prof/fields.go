@@ -1,0 +1,192 @@
+package prof
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+const (
+	maxRank    = math.MaxInt32
+	safeDigits = 19 // so many digits cannot overflow 64 bits
+)
+
+// numeral reads the digits of line from at on, and the one byte that has to
+// follow. It returns the index behind that, or 0 where there is anything else
+// or at is 0, so that calls can be chained and the last result alone tells. A
+// number of more than 19 digits counts as anything else.
+func numeral(line []byte, at int, end byte) (n uint64, next int) {
+	if at == 0 {
+		return 0, 0
+	}
+	i := at
+	for i < len(line) && line[i]-'0' <= 9 {
+		n = n*10 + uint64(line[i]-'0')
+		i++
+	}
+	if i == at || i-at > safeDigits || i == len(line) || line[i] != end {
+		return 0, 0
+	}
+	return n, i + 1
+}
+
+// word goes over a given text, in the manner of numeral.
+func word(line []byte, at int, want string) (next int) {
+	end := at + len(want)
+	if at == 0 || end > len(line) || string(line[at:end]) != want {
+		return 0
+	}
+	return end
+}
+
+// zeros are four empty columns of a histogram, which are most of them.
+var zeros = binary.LittleEndian.Uint64([]byte("0,0,0,0,"))
+
+// plainHistogram adds numbers with commas between them to h, or checks them
+// alone if h is nil. It returns false where there is anything else.
+func plainHistogram(text []byte, h *profile.Histogram) bool {
+	for i, column := 0, 0; ; column++ {
+		for len(text)-i >= 8 && binary.LittleEndian.Uint64(text[i:]) == zeros {
+			i += 8
+			column += 4
+		}
+		start, n := i, uint64(0)
+		for i < len(text) && text[i]-'0' <= 9 {
+			n = n*10 + uint64(text[i]-'0')
+			i++
+		}
+		if i == start || i-start > safeDigits {
+			return false
+		}
+		count(h, column, n)
+		if i == len(text) {
+			return true
+		}
+		if text[i] != ',' {
+			return false
+		}
+		i++
+	}
+}
+
+// anyHistogram is plainHistogram that also takes numbers of 20 digits, and says
+// what is wrong.
+func anyHistogram(text []byte, h *profile.Histogram) error {
+	i := 0
+	for column := range bytes.SplitSeq(text, []byte(",")) {
+		n, err := number(column)
+		if err != nil {
+			return fmt.Errorf("column %d of the histogram: %w", i+1, err)
+		}
+		count(h, i, n)
+		i++
+	}
+	return nil
+}
+
+// count adds to a column. Those that 64-bit sizes cannot reach go to the last
+// one, where Open MPI puts whatever is too large for its table.
+func count(h *profile.Histogram, column int, n uint64) {
+	if h != nil && n > 0 {
+		h[min(column, len(h)-1)] += n
+	}
+}
+
+// appendRanks reads ranks with commas between them, or after each.
+func appendRanks(to []int, list []byte) ([]int, error) {
+	to = slices.Grow(to, bytes.Count(list, []byte(","))+1)
+	for len(list) > 0 {
+		var item []byte
+		if item, list = untilComma(list); len(item) == 0 {
+			continue // a comma after the last
+		}
+		r, err := rank(item)
+		if err != nil {
+			return to, err
+		}
+		to = append(to, r)
+	}
+	return to, nil
+}
+
+func untilComma(list []byte) (item, rest []byte) {
+	for i, c := range list {
+		if c == ',' {
+			return list[:i], list[i+1:]
+		}
+	}
+	return list, nil
+}
+
+// split puts the first fields of a line into f; rest is the one that may
+// follow.
+func split(line []byte, f [][]byte) (rest []byte, err error) {
+	n := 0
+	for s := range bytes.FieldsSeq(line) {
+		switch {
+		case n < len(f):
+			f[n] = s
+			n++
+		case rest == nil:
+			rest = s
+		default:
+			return nil, fmt.Errorf("%s after the end of the line", quote(s))
+		}
+	}
+	if n < len(f) {
+		return nil, fmt.Errorf("line ends after %d of %d fields", n, len(f))
+	}
+	return rest, nil
+}
+
+// volume reads `bytes "bytes" count "msgs" "sent"`.
+func volume(f [][]byte) (bytes, messages uint64, err error) {
+	for i, want := range [...]string{1: "bytes", 3: "msgs", 4: "sent"} {
+		if want != "" && string(f[i]) != want {
+			return 0, 0, fmt.Errorf("%s in place of `%s`", quote(f[i]), want)
+		}
+	}
+	if bytes, err = number(f[0]); err != nil {
+		return 0, 0, err
+	}
+	messages, err = number(f[2])
+	return bytes, messages, err
+}
+
+func rank(s []byte) (int, error) {
+	n, err := number(s)
+	if err != nil || n > maxRank {
+		return 0, fmt.Errorf("%s is no rank", quote(s))
+	}
+	return int(n), nil
+}
+
+// number is strconv.ParseUint of bytes.
+func number(s []byte) (uint64, error) {
+	var n uint64
+	for _, c := range s {
+		digit := uint64(c - '0')
+		if c-'0' > 9 || n > (math.MaxUint64-digit)/10 {
+			return 0, fmt.Errorf("%s is no number of 64 bits", quote(s))
+		}
+		n = n*10 + digit
+	}
+	if len(s) == 0 {
+		return 0, fmt.Errorf("%s is no number of 64 bits", quote(s))
+	}
+	return n, nil
+}
+
+// quote shows a piece of a file in a message: short, and harmless to print.
+func quote(s []byte) string {
+	const most = 40
+	if len(s) > most {
+		return strconv.Quote(string(s[:most])) + "..."
+	}
+	return strconv.Quote(string(s))
+}

@@ -1,0 +1,251 @@
+package prof
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Handler is given what a file says while it is read. What it is given is valid
+// during the call only, and one of the functions may be nil.
+type Handler struct {
+	// Flow is called for each line of kind E, I, S, R or C; a pair may come
+	// more than once.
+	Flow func(f *profile.Flow)
+	// Comm is called for each D line, with the volumes of its block: those up
+	// to the next D line.
+	Comm func(c *profile.CommTraffic)
+	// Histograms says that Flow wants them. Otherwise they are checked and
+	// Flow.Histogram is nil.
+	Histograms bool
+}
+
+// Scan reads a .prof file as Read does, and keeps nothing of it: whatever the
+// size of the file it takes the memory of its longest line.
+//
+// Lines that make no sense are skipped: Scan then returns a *Problems at the
+// end. After any other error the handler has seen only a part of the file. The
+// name is only for the messages.
+func Scan(r io.Reader, name string, h Handler) error {
+	var (
+		src      = newLines(r)
+		problems = &Problems{File: name}
+		p        = parser{Handler: h}
+	)
+	for {
+		line, err := src.next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = p.line(line)
+		} else if !errors.Is(err, errLong) {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if err != nil {
+			problems.add(src.number, err)
+		}
+	}
+	p.endBlock()
+	if problems.Count > 0 {
+		return problems
+	}
+	return nil
+}
+
+// parser reads line by line.
+type parser struct {
+	Handler
+	// What the handler is given, so that a line allocates nothing.
+	flow      profile.Flow
+	histogram profile.Histogram
+	comm      profile.CommTraffic // the D block that the next volumes belong to
+
+	inBlock bool // whether there is one
+	seen    [3]bool
+}
+
+func (p *parser) line(line []byte) error {
+	if len(line) > 2 && line[1] == '\t' && isFlow(line[0]) && p.plainFlow(line) {
+		return nil
+	}
+	if len(bytes.TrimSpace(line)) == 0 || line[0] == '#' {
+		return nil
+	}
+	kind := line
+	if i := bytes.IndexAny(line, "\t "); i >= 0 {
+		kind = line[:i]
+	}
+	switch {
+	case len(kind) == 1 && isFlow(kind[0]):
+		return p.anyFlow(line)
+	case string(kind) == "D":
+		return p.startBlock(line)
+	case string(kind) == "O2A", string(kind) == "A2O", string(kind) == "A2A":
+		return p.blockVolume(string(kind), line)
+	}
+	return fmt.Errorf("%s starts no line of a .prof file", quote(kind))
+}
+
+func isFlow(kind byte) bool {
+	switch kind {
+	case 'E', 'I', 'S', 'R', 'C':
+		return true
+	}
+	return false
+}
+
+func hasHistogram(kind profile.Kind) bool {
+	return kind == profile.External || kind == profile.Internal
+}
+
+// plainFlow reads a line of a pair that is written as Open MPI and mpitrace
+// write it, in one go: nearly all lines of large files. It returns false for
+// any other, for anyFlow to read it or to say what is wrong with it.
+func (p *parser) plainFlow(line []byte) bool {
+	f := profile.Flow{Kind: profile.Kind(line[0])}
+	from, at := numeral(line, 2, '\t')
+	to, at := numeral(line, at, '\t')
+	f.Bytes, at = numeral(line, at, ' ')
+	at = word(line, at, "bytes\t")
+	f.Messages, at = numeral(line, at, ' ')
+	at = word(line, at, "msgs sent")
+	if at == 0 || from > maxRank || to > maxRank {
+		return false
+	}
+	f.From, f.To = int(from), int(to)
+	if at < len(line) {
+		if line[at] != '\t' || !hasHistogram(f.Kind) || at+1 == len(line) {
+			return false
+		}
+		if f.Histogram = p.freshHistogram(); !plainHistogram(line[at+1:], f.Histogram) {
+			return false
+		}
+	}
+	p.tell(f)
+	return true
+}
+
+// anyFlow reads `E from to bytes "bytes" count "msgs" "sent" [histogram]`, with
+// any white space between.
+func (p *parser) anyFlow(line []byte) error {
+	var fields [8][]byte
+	text, err := split(line, fields[:])
+	if err != nil {
+		return err
+	}
+	f := profile.Flow{Kind: profile.Kind(line[0])}
+	if f.From, err = rank(fields[1]); err != nil {
+		return err
+	}
+	if f.To, err = rank(fields[2]); err != nil {
+		return err
+	}
+	if f.Bytes, f.Messages, err = volume(fields[3:]); err != nil {
+		return err
+	}
+	if len(text) > 0 {
+		if !hasHistogram(f.Kind) {
+			return fmt.Errorf("%s after the end of a line of kind %c", quote(text), f.Kind)
+		}
+		f.Histogram = p.freshHistogram()
+		if err := anyHistogram(text, f.Histogram); err != nil {
+			return err
+		}
+	}
+	p.tell(f)
+	return nil
+}
+
+// freshHistogram is the one that is filled again and again; nil if the handler
+// wants none.
+func (p *parser) freshHistogram() *profile.Histogram {
+	if !p.Histograms {
+		return nil
+	}
+	p.histogram = profile.Histogram{}
+	return &p.histogram
+}
+
+func (p *parser) tell(f profile.Flow) {
+	if p.Flow != nil {
+		p.flow = f
+		p.Flow(&p.flow)
+	}
+}
+
+// startBlock reads `D name procs: ranks`, the start of a communicator's block.
+func (p *parser) startBlock(line []byte) error {
+	p.endBlock()
+	i := bytes.LastIndex(line, []byte("\tprocs:"))
+	if i < len("D") {
+		return errors.New("a D line without a tab and `procs:`")
+	}
+	members, err := appendRanks(p.comm.Members[:0], bytes.TrimSpace(line[i+len("\tprocs:"):]))
+	if err != nil {
+		return err
+	}
+	name := p.comm.Name
+	if text := bytes.TrimPrefix(line[len("D"):i], []byte("\t")); string(text) != name {
+		name = string(text)
+	}
+	p.inBlock, p.seen = true, [3]bool{}
+	p.comm = profile.CommTraffic{Name: name, Rank: -1, Members: members}
+	return nil
+}
+
+// endBlock gives the block to the handler, if there is one.
+func (p *parser) endBlock() {
+	if p.inBlock && p.Comm != nil {
+		p.Comm(&p.comm)
+	}
+	p.inBlock = false
+}
+
+// blockVolume reads `O2A rank bytes "bytes" count "msgs" "sent"`.
+func (p *parser) blockVolume(kind string, line []byte) error {
+	var fields [7][]byte
+	rest, err := split(line, fields[:])
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("%s after the end of an %s line", quote(rest), kind)
+	}
+	r, err := rank(fields[1])
+	if err != nil {
+		return err
+	}
+	var v profile.Volume
+	if v.Bytes, v.Count, err = volume(fields[2:]); err != nil {
+		return err
+	}
+	return p.book(kind, r, v)
+}
+
+// book puts a volume into the current block.
+func (p *parser) book(kind string, r int, v profile.Volume) error {
+	c := &p.comm
+	if !p.inBlock {
+		return fmt.Errorf("an %s line that follows no D line", kind)
+	}
+	if c.Rank >= 0 && c.Rank != r {
+		return fmt.Errorf("an %s line of rank %d in a block of rank %d", kind, r, c.Rank)
+	}
+	place, to := 0, &c.O2A
+	switch kind {
+	case "A2O":
+		place, to = 1, &c.A2O
+	case "A2A":
+		place, to = 2, &c.A2A
+	}
+	if p.seen[place] {
+		return fmt.Errorf("a second %s line in one block", kind)
+	}
+	p.seen[place] = true
+	c.Rank, *to = r, v
+	return nil
+}
