@@ -24,15 +24,17 @@ func numeral(line []byte, at int, end byte) (n uint64, next int) {
 	if at == 0 {
 		return 0, 0
 	}
-	i := at
-	for i < len(line) && line[i]-'0' <= 9 {
-		n = n*10 + uint64(line[i]-'0')
-		i++
+	for i, c := range line[at:] {
+		if digit := c - '0'; digit <= 9 {
+			n = n*10 + uint64(digit)
+			continue
+		}
+		if i == 0 || i > safeDigits || c != end {
+			break
+		}
+		return n, at + i + 1
 	}
-	if i == at || i-at > safeDigits || i == len(line) || line[i] != end {
-		return 0, 0
-	}
-	return n, i + 1
+	return 0, 0
 }
 
 // word goes over a given text, in the manner of numeral.

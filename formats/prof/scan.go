@@ -106,7 +106,7 @@ func hasHistogram(kind profile.Kind) bool {
 // write it, in one go: nearly all lines of large files. It returns false for
 // any other, for anyFlow to read it or to say what is wrong with it.
 func (p *parser) plainFlow(line []byte) bool {
-	f := profile.Flow{Kind: profile.Kind(line[0])}
+	f := p.freshFlow(line[0])
 	from, at := numeral(line, 2, '\t')
 	to, at := numeral(line, at, '\t')
 	f.Bytes, at = numeral(line, at, ' ')
@@ -118,14 +118,14 @@ func (p *parser) plainFlow(line []byte) bool {
 	}
 	f.From, f.To = int(from), int(to)
 	if at < len(line) {
-		if line[at] != '\t' || !hasHistogram(f.Kind) || at+1 == len(line) {
+		if line[at] != '\t' || !hasHistogram(f.Kind) {
 			return false
 		}
 		if f.Histogram = p.freshHistogram(); !plainHistogram(line[at+1:], f.Histogram) {
 			return false
 		}
 	}
-	p.tell(f)
+	p.tell()
 	return true
 }
 
@@ -137,7 +137,7 @@ func (p *parser) anyFlow(line []byte) error {
 	if err != nil {
 		return err
 	}
-	f := profile.Flow{Kind: profile.Kind(line[0])}
+	f := p.freshFlow(line[0])
 	if f.From, err = rank(fields[1]); err != nil {
 		return err
 	}
@@ -156,12 +156,17 @@ func (p *parser) anyFlow(line []byte) error {
 			return err
 		}
 	}
-	p.tell(f)
+	p.tell()
 	return nil
 }
 
-// freshHistogram is the one that is filled again and again; nil if the handler
-// wants none.
+// freshFlow and freshHistogram are those that are filled again and again; there
+// is no histogram if the handler wants none.
+func (p *parser) freshFlow(kind byte) *profile.Flow {
+	p.flow.Kind, p.flow.Histogram = profile.Kind(kind), nil
+	return &p.flow
+}
+
 func (p *parser) freshHistogram() *profile.Histogram {
 	if !p.Histograms {
 		return nil
@@ -170,9 +175,8 @@ func (p *parser) freshHistogram() *profile.Histogram {
 	return &p.histogram
 }
 
-func (p *parser) tell(f profile.Flow) {
+func (p *parser) tell() {
 	if p.Flow != nil {
-		p.flow = f
 		p.Flow(&p.flow)
 	}
 }
