@@ -19,16 +19,18 @@ type Format struct {
 	Name      string
 	Extension string                 // of file names, with its dot
 	Is        func(head []byte) bool // by the first bytes of a file
-	// Read reads a file. An error with content says what had to be skipped.
+	// Read opens a file. An error with content says what had to be skipped.
 	Read func(path string) (*Content, error)
-	// Write writes profiles, usually one rank's; nil for recordings, which
-	// only the library inside an application writes.
-	Write func(w io.Writer, ps []*profile.Profile) error
+	// Write writes profiles; nil for recordings, which only the library
+	// inside an application writes.
+	Write func(w io.Writer, src profile.Source) error
 }
 
-// Content is what a file holds: profiles, or the traffic alone.
+// Content is what a file holds: profiles, or the traffic alone. Profiles are
+// read as they are walked over: only how the file begins and ends was looked at
+// before.
 type Content struct {
-	Profiles []*profile.Profile
+	Profiles profile.Source
 	Traffic  *profile.Traffic
 }
 
@@ -76,20 +78,34 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-func readRecording(path string) (*Content, error) {
-	p, err := recording.ReadFile(path)
-	if p == nil {
-		return nil, err
+// recordingFile is a source of one profile.
+type recordingFile string
+
+func (path recordingFile) Each(f func(*profile.Profile) error) error {
+	p, err := recording.ReadFile(string(path))
+	if err != nil {
+		return err
 	}
-	return &Content{Profiles: []*profile.Profile{p}}, err
+	return f(p)
 }
 
-func readArrow(path string) (*Content, error) {
-	ps, err := arrowfile.Read(path)
+func readRecording(path string) (*Content, error) {
+	head, err := readHead(path)
+	if err == nil && !recording.Is(head) {
+		_, err = recording.ReadFile(path) // which says what is wrong
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Content{Profiles: ps}, nil
+	return &Content{Profiles: recordingFile(path)}, nil
+}
+
+func readArrow(path string) (*Content, error) {
+	f, err := arrowfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Content{Profiles: f}, nil
 }
 
 func readProf(path string) (*Content, error) {
@@ -106,11 +122,6 @@ func readProf(path string) (*Content, error) {
 }
 
 // writeProf writes one rank's file after the other.
-func writeProf(w io.Writer, ps []*profile.Profile) error {
-	for _, p := range ps {
-		if err := prof.Write(w, p.Traffic()); err != nil {
-			return err
-		}
-	}
-	return nil
+func writeProf(w io.Writer, src profile.Source) error {
+	return src.Each(func(p *profile.Profile) error { return prof.Write(w, p.Traffic()) })
 }

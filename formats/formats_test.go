@@ -32,7 +32,7 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := f.Write(&b, ps); err != nil {
+			if err := f.Write(&b, profile.List(ps)); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(t.TempDir(), "file.rec")
@@ -51,8 +51,14 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 			if content.Traffic != nil {
 				flows = content.Traffic.Flows
 			}
-			for _, p := range content.Profiles {
-				flows = append(flows, p.Traffic().Flows...)
+			if content.Profiles != nil {
+				err := content.Profiles.Each(func(p *profile.Profile) error {
+					flows = append(flows, p.Traffic().Flows...)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
 			if diff := cmp.Diff(want, flows); diff != "" {
 				t.Error(diff)

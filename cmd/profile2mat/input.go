@@ -94,7 +94,9 @@ func (in input) loadFiles(paths []string) ([]source, error) {
 		if err != nil {
 			in.warn(err)
 		}
-		profiles = append(profiles, content.Profiles...)
+		if profiles, err = appendAll(profiles, content.Profiles); err != nil {
+			return nil, err
+		}
 		if content.Traffic != nil {
 			traffic = append(traffic, content.Traffic)
 		}
@@ -103,6 +105,17 @@ func (in input) loadFiles(paths []string) ([]source, error) {
 		return ofTraffic(paths, traffic)
 	}
 	return ofProfiles(paths, profiles)
+}
+
+func appendAll(ps []*profile.Profile, src profile.Source) ([]*profile.Profile, error) {
+	if src == nil {
+		return ps, nil
+	}
+	err := src.Each(func(p *profile.Profile) error {
+		ps = append(ps, p)
+		return nil
+	})
+	return ps, err
 }
 
 // ofProfiles tells apart the jobs of one file, as those of a run directory;

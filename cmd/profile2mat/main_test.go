@@ -239,7 +239,7 @@ func arrowFile(t *testing.T, path, run string, ranks ...int) string {
 func arrowOf(t *testing.T, path string, ps []*profile.Profile) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrowfile.WriteProfile(&b, ps); err != nil {
+	if err := arrowfile.WriteProfile(&b, profile.List(ps)); err != nil {
 		t.Fatal(err)
 	}
 	return put(t, path, b.String())

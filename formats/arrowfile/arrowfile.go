@@ -8,19 +8,19 @@
 // its unit ("unit") and its meaning ("doc").
 //
 // A table of facts alone cannot give a profile back: an Alltoallv's counts, or
-// which communicator a peer was a rank of, are in no column. The schema's
-// metadata carries the rest as JSON (see header), once for what many ranks
-// share. Readers that know nothing of it are not disturbed.
+// which communicator a peer was a rank of, are in no column. The rest is in a
+// part of the file that readers who go by the footer do not look at (see
+// sealer), process by process, so that a job of any size is read in the memory
+// of a few processes.
 package arrowfile
 
 import "bytes"
 
 // Keys of the schema's metadata.
 const (
-	keyFormat   = "mpitrace.format"   // formatVersion
-	keyTool     = "mpitrace.tool"     // who wrote the file
-	keyTable    = "mpitrace.table"    // which of the tables it is
-	keyProfiles = "mpitrace.profiles" // JSON: header
+	keyFormat = "mpitrace.format" // formatVersion
+	keyTool   = "mpitrace.tool"   // who wrote the file
+	keyTable  = "mpitrace.table"  // which of the tables it is
 )
 
 // Values of keyTable.
@@ -31,7 +31,7 @@ const (
 )
 
 // formatVersion changes when an older reader would misread a newer file.
-const formatVersion = "1"
+const formatVersion = "2"
 
 const tool = "mpitrace"
 

@@ -2,6 +2,8 @@ package arrowfile
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,10 +23,23 @@ import (
 func encode(t testing.TB, ps []*profile.Profile) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := WriteProfile(&out, ps); err != nil {
+	if err := WriteProfile(&out, profile.List(ps)); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// readBytes reads all profiles of a file.
+func readBytes(data []byte) ([]*profile.Profile, error) {
+	var ps []*profile.Profile
+	err := read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
+		ps = append(ps, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ps, nil
 }
 
 // save writes bytes to a file and gives its path.
@@ -108,7 +123,7 @@ func TestModulesOfCallSites(t *testing.T) {
 	want := slices.Clone(p.Modules)
 	p.Modules = append(p.Modules, profile.Module{Path: "/lib/libc.so.6", Start: 0x7f0000000000, End: 0x7f0000200000, Bias: 0x7f0000000000})
 	data := encode(t, []*profile.Profile{p})
-	back, err := read(bytes.NewReader(data), int64(len(data)))
+	back, err := readBytes(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +132,8 @@ func TestModulesOfCallSites(t *testing.T) {
 	}
 }
 
-func TestRowsSortedByRunAndRank(t *testing.T) {
+func TestOrderIsTheSources(t *testing.T) {
 	ps := append(testJob("b"), testJob("a")...)
-	slices.Reverse(ps[:4])
 	back, err := Read(save(t, encode(t, ps)))
 	if err != nil {
 		t.Fatal(err)
@@ -147,12 +161,78 @@ func TestManyBatches(t *testing.T) {
 	if in.NumRecords() != 3 {
 		t.Errorf("%d record batches, want 3", in.NumRecords())
 	}
-	back, err := read(bytes.NewReader(data), int64(len(data)))
+	back, err := readBytes(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(p.Rows, back[0].Rows); diff != "" {
 		t.Errorf("rows:\n%s", diff)
+	}
+}
+
+// More processes than a block and a batch hold, with blocks that end inside
+// batches and the other way round.
+func TestManyBlocks(t *testing.T) {
+	const n = 3000
+	var ps []*profile.Profile
+	for rank := range n {
+		p := testProfile("run", rank%4)
+		p.Rank, p.Source = rank, strings.Repeat("long ", 100)
+		for len(p.Rows) < 50 {
+			p.Rows = append(p.Rows, p.Rows[1])
+		}
+		p.Rows[20].Bytes = uint64(rank)
+		ps = append(ps, p)
+	}
+	data := encode(t, ps)
+	rank := 0
+	err := read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
+		if diff := cmp.Diff(ps[rank], p); diff != "" {
+			t.Errorf("rank %d:\n%s", rank, diff)
+		}
+		rank++
+		return nil
+	})
+	if err != nil || rank != n {
+		t.Errorf("%d of %d processes, %v", rank, n, err)
+	}
+}
+
+func TestSourceReadTwiceAndStopped(t *testing.T) {
+	f, err := Open(save(t, encode(t, testJob("run"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranks []int
+	enough := errors.New("enough")
+	for range 2 {
+		err := f.Each(func(p *profile.Profile) error {
+			ranks = append(ranks, p.Rank)
+			if p.Rank == 2 {
+				return enough
+			}
+			return nil
+		})
+		if err != enough {
+			t.Errorf("error %v, want that of the function as it is", err)
+		}
+	}
+	if want := []int{0, 1, 2, 0, 1, 2}; !slices.Equal(ranks, want) {
+		t.Errorf("ranks %v, want %v", ranks, want)
+	}
+}
+
+// changing is a source of which a row is renamed each time.
+type changing struct{ p *profile.Profile }
+
+func (c changing) Each(f func(*profile.Profile) error) error {
+	c.p.Rows[0].Call += "_again"
+	return f(c.p)
+}
+
+func TestSourceThatChanges(t *testing.T) {
+	if err := WriteProfile(io.Discard, changing{testProfile("run", 0)}); !errors.Is(err, errChanged) {
+		t.Errorf("error %v, want one that says so", err)
 	}
 }
 
@@ -214,7 +294,7 @@ func TestPeerOfAnotherWorld(t *testing.T) {
 	if got := table(t, data, "peer"); got[0] != array.NullValueStr {
 		t.Errorf("peer %s, want null", got[0])
 	}
-	back, err := read(bytes.NewReader(data), int64(len(data)))
+	back, err := readBytes(data)
 	if err != nil || back[0].Rows[0].Peer != 1 {
 		t.Errorf("read back %+v, %v: want peer 1", back[0].Rows, err)
 	}
@@ -254,7 +334,7 @@ func describe(schema *arrow.Schema) []string {
 
 func TestComms(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteComms(&out, testJob("run")); err != nil {
+	if err := WriteComms(&out, profile.List(testJob("run"))); err != nil {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{
@@ -280,7 +360,7 @@ func TestRanks(t *testing.T) {
 	ps := testJob("run")
 	ps[3].State, ps[3].FinalizeStart = profile.Running, 0 // killed
 	var out bytes.Buffer
-	if err := WriteRanks(&out, ps); err != nil {
+	if err := WriteRanks(&out, profile.List(ps)); err != nil {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{

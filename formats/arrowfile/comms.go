@@ -3,7 +3,6 @@ package arrowfile
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -16,46 +15,68 @@ type communicatorRow struct {
 	hasParent bool
 	seenBy    int
 	freedBy   int
-	latest    *profile.Profile // counted last
+	latest    int // process that was counted last
 	folded    uint64
 }
 
 // WriteComms writes one row for each communicator, in the order in which they
-// are first met over the profiles sorted by run and rank.
-func WriteComms(w io.Writer, ps []*profile.Profile) error {
-	rows := communicatorRows(sorted(ps))
-	meta := map[string]string{keyTable: tableComms}
-	if err := write(w, meta, communicatorColumns(), slices.Values(rows)); err != nil {
+// are first met. It goes over the source once.
+func WriteComms(w io.Writer, src profile.Source) error {
+	if err := writeComms(w, src); err != nil {
 		return fmt.Errorf("write arrow table of communicators: %w", err)
 	}
 	return nil
 }
 
-func communicatorRows(ps []*profile.Profile) []*communicatorRow {
+func writeComms(w io.Writer, src profile.Source) error {
+	t, err := newWriter(w, tableComms, communicatorColumns())
+	if err != nil {
+		return err
+	}
+	rows, err := communicatorRows(src)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		t.note(row)
+	}
+	for _, row := range rows {
+		if err := t.add(row); err != nil {
+			return err
+		}
+	}
+	return t.close(new(headerBuilder))
+}
+
+func communicatorRows(src profile.Source) ([]*communicatorRow, error) {
 	type key struct{ run, id string }
 	index := map[key]*communicatorRow{}
 	var rows []*communicatorRow
-	for _, p := range ps {
+	n := 0
+	err := src.Each(func(p *profile.Profile) error {
+		n++
 		for i := range p.Comms {
 			c := &p.Comms[i]
 			row := index[key{p.Run, c.ID}]
 			if row == nil {
-				row = &communicatorRow{run: p.Run, Comm: c}
+				first := *c // alone, so that the rest of the profile can go
+				row = &communicatorRow{run: p.Run, Comm: &first}
 				row.parent, row.hasParent = parentLabel(p, c)
 				index[key{p.Run, c.ID}] = row
 				rows = append(rows, row)
 			}
-			if row.latest != p { // a process may have made it several times
+			if row.latest != n { // a process may have made it several times
 				row.seenBy++
 				if c.Freed {
 					row.freedBy++
 				}
-				row.latest = p
+				row.latest = n
 			}
 			row.folded = max(row.folded, c.Folded)
 		}
-	}
-	return rows
+		return nil
+	})
+	return rows, err
 }
 
 func parentLabel(p *profile.Profile, c *profile.Comm) (string, bool) {

@@ -2,9 +2,10 @@ package arrowfile
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	good := encode(t, testJob("run"))
 	var comms bytes.Buffer
-	if err := WriteComms(&comms, testJob("run")); err != nil {
+	if err := WriteComms(&comms, profile.List(testJob("run"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -34,11 +35,12 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		"cut at the end":     {good[:len(good)-1], "truncated after"},
 		"a table not ours":   {foreignFile(t, nil), "not as mpitrace writes it"},
 		"rewritten":          {rewrite(t, good), "not as mpitrace writes it"},
+		"the old format":     {bytes.Replace(good, []byte(sealMark), []byte(oldSealMark), 1), "written in format version 1"},
 		"a bit flipped":      {flipped(good, len(good)/2), "damaged: its checksum is"},
 		"communicators":      {comms.Bytes(), "it is the table of communicators"},
-		"a later version":    {sealedFile(t, map[string]string{keyFormat: "2"}), `format version "2", this reads version "1"`},
-		"header of nonsense": {sealedFile(t, map[string]string{keyTable: tableProfile, keyProfiles: "{"}), "unexpected end of JSON"},
-		"other columns":      {sealedFile(t, map[string]string{keyTable: tableProfile, keyProfiles: "{}"}), "0 columns thread"},
+		"a later version":    {sealedFile(t, `{"format":"3"}`), `format version "3", this reads version "2"`},
+		"header of nonsense": {sealedFile(t, "{"), "unexpected end of JSON"},
+		"other columns":      {sealedFile(t, `{"format":"2","table":"profile"}`), "0 columns thread"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bad.arrow")
@@ -66,12 +68,15 @@ func foreignFile(t *testing.T, meta map[string]string) []byte {
 	return writeBatch(t, b.NewRecord())
 }
 
-// sealedFile is one with that column as we write it.
-func sealedFile(t *testing.T, meta map[string]string) []byte {
+// sealedFile is one with that column as we write it, and a header.
+func sealedFile(t *testing.T, common string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	cols := []column[uint64]{uint64Column("calls", "calls", "a number", func(n uint64) uint64 { return n })}
-	if err := write(&out, meta, cols, slices.Values([]uint64{1})); err != nil {
+	w, err := newWriter(&out, tableProfile, []column[uint64]{uint64Column("calls", "calls", "a number", func(n uint64) uint64 { return n })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.add(1), w.flush(), w.seal.close(nil, packer().EncodeAll([]byte(common), nil), w.out.Close)); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -121,7 +126,7 @@ func flipped(data []byte, i int) []byte {
 func TestEveryByteFlipped(t *testing.T) {
 	good := encode(t, testJob("run")[:1])
 	for i := range good {
-		if _, err := read(bytes.NewReader(flipped(good, i)), int64(len(good))); err == nil {
+		if _, err := readBytes(flipped(good, i)); err == nil {
 			t.Fatalf("bit %d of byte %d flipped, and read all the same", i%8, i)
 		}
 	}
@@ -130,7 +135,7 @@ func TestEveryByteFlipped(t *testing.T) {
 func TestEveryTruncation(t *testing.T) {
 	good := encode(t, testJob("run")[:1])
 	for n := range good {
-		if _, err := read(bytes.NewReader(good[:n]), int64(n)); err == nil {
+		if _, err := readBytes(good[:n]); err == nil {
 			t.Fatalf("the first %d of %d bytes were read as a file", n, len(good))
 		}
 	}
@@ -138,15 +143,21 @@ func TestEveryTruncation(t *testing.T) {
 
 // A header may be well-formed and still say what no profile can be made of.
 func TestHeaderChecked(t *testing.T) {
-	for name, text := range map[string]string{
-		"no program":      `{"processes":[{"program":0}]}`,
-		"negative rows":   `{"programs":[{}],"processes":[{"rows":-1}]}`,
-		"no communicator": `{"programs":[{}],"processes":[{"communicators":[{"communicator":3}]}]}`,
-		"no parent":       `{"programs":[{}],"communicators":[{}],"processes":[{"communicators":[{"parent":5}]}]}`,
-		"endless group":   `{"programs":[{}],"communicators":[{"members":{"n":1000000000000}}],"processes":[{"communicators":[{"parent":-1}]}]}`,
-		"no file":         `{"programs":[{}],"processes":[{"modules":[{"file":0}]}]}`,
+	for name, c := range map[string]struct{ common, process string }{
+		"no program":      {`{}`, `{"program":0}`},
+		"negative rows":   {`{"programs":[{}]}`, `{"rows":-1}`},
+		"no communicator": {`{"programs":[{}]}`, `{"communicators":[{"communicator":3}]}`},
+		"no parent":       {`{"programs":[{}],"communicators":[{}]}`, `{"communicators":[{"parent":5}]}`},
+		"endless group":   {`{"programs":[{}],"communicators":[{"members":{"n":1000000000000}}]}`, `{}`},
+		"endless own":     {`{"programs":[{}]}`, `{"communicators":[{"parent":-1,"own":{"members":{"n":1000000000000}}}]}`},
+		"no file":         {`{"programs":[{}]}`, `{"modules":[{"file":0}]}`},
+		"no file named":   {`{"programs":[{}],"places":[{"file":0}]}`, `{}`},
 	} {
-		if _, err := parseHeader(text); err == nil {
+		common, err := parseShared([]byte(c.common))
+		if err == nil {
+			_, err = common.parseProcess([]byte(c.process))
+		}
+		if err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -158,14 +169,14 @@ func FuzzRead(f *testing.F) {
 	f.Add(encode(f, nil))
 	f.Add([]byte("ARROW1\x00\x00ARROW1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ps, err := read(bytes.NewReader(data), int64(len(data)))
+		ps, err := readBytes(data)
 		if err != nil {
 			return
 		}
 		for _, p := range ps {
 			p.Traffic()
 		}
-		again, err := read(bytes.NewReader(encode(t, ps)), int64(len(encode(t, ps))))
+		again, err := readBytes(encode(t, ps))
 		if err != nil {
 			t.Fatalf("accepted, written, and not read back: %v", err)
 		}
@@ -178,21 +189,28 @@ func FuzzRead(f *testing.F) {
 // FuzzHeader goes past the seal, which keeps FuzzRead away from the header.
 func FuzzHeader(f *testing.F) {
 	for _, p := range testJob("run") {
-		meta, err := headerOf([]*profile.Profile{p})
-		if err != nil {
+		b := new(headerBuilder)
+		if err := b.add(p); err != nil {
 			f.Fatal(err)
 		}
-		f.Add(meta[keyProfiles])
+		block := bytes.Clone(b.block)
+		if _, common, err := b.finish(tableProfile); err == nil {
+			text, _ := unpacker().DecodeAll(common, nil)
+			f.Add(text, block)
+		}
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		head, err := parseHeader(text)
+	f.Fuzz(func(t *testing.T, common, block []byte) {
+		head, err := parseShared(common)
 		if err != nil {
 			return
 		}
-		for i := range head.Processes {
-			if p, err := head.profile(&head.Processes[i]); err == nil {
+		blocks := bytes.NewReader(appendPart(nil, packer().EncodeAll(block, nil)))
+		rows := rowReader{next: func([]profile.Row) ([]profile.Row, error) { return make([]profile.Row, 64), nil }}
+		eachProcess(io.NewSectionReader(blocks, 0, blocks.Size()), head, func(info *processInfo, keys []byte) error {
+			if p, err := rows.profile(head, info, keys); err == nil {
 				p.Traffic()
 			}
-		}
+			return nil
+		})
 	})
 }

@@ -3,20 +3,19 @@ package arrowfile
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// header is what the columns of profile.arrow do not say of the profiles. What
-// many processes share is in it once, and processes refer to it by index.
-type header struct {
-	Programs  []program      `json:"programs"`
-	Files     []moduleFile   `json:"files"`
-	Comms     []communicator `json:"communicators"`
-	Places    []place        `json:"places,omitempty"` // those that have a name
-	Processes []processInfo  `json:"processes"`        // in the order of their rows
+// shared is what many processes share of that which the columns do not say.
+// Processes refer to it by index.
+type shared struct {
+	Format   string         `json:"format"` // formatVersion
+	Table    string         `json:"table"`
+	Programs []program      `json:"programs,omitempty"`
+	Files    []moduleFile   `json:"files,omitempty"`
+	Comms    []communicator `json:"communicators,omitempty"`
+	Places   []place        `json:"places,omitempty"` // those that have a name
 }
 
 type program struct {
@@ -60,6 +59,8 @@ type group struct {
 	List   []int32 `json:"list,omitzero"`
 }
 
+// processInfo is what the columns do not say of one process. Its rows' keys follow
+// it (see packKeys).
 type processInfo struct {
 	Program       int            `json:"program"`
 	Rank          int            `json:"rank"`
@@ -82,7 +83,6 @@ type processInfo struct {
 	Vectors       []vector       `json:"vectors,omitempty"`
 	Asides        []aside        `json:"asides,omitempty"`
 	Rows          int            `json:"rows"`
-	Keys          []byte         `json:"keys,omitempty"` // see packKeys
 }
 
 type slice struct {
@@ -102,12 +102,13 @@ type module struct {
 // membership is a communicator as one process sees it. The process's
 // memberships have the order, and so the indices, of Profile.Comms.
 type membership struct {
-	Comm   int    `json:"communicator"`
-	Parent int32  `json:"parent"`
-	Rank   int    `json:"rank"`
-	Edges  *edges `json:"edges,omitempty"`
-	Freed  bool   `json:"freed,omitempty"`
-	Folded uint64 `json:"folded,omitempty"`
+	Comm   int           `json:"communicator"`  // index into the shared ones, where Own is nil
+	Own    *communicator `json:"own,omitempty"` // one of a single member, as each process has some
+	Parent int32         `json:"parent"`
+	Rank   int           `json:"rank"`
+	Edges  *edges        `json:"edges,omitempty"`
+	Freed  bool          `json:"freed,omitempty"`
+	Folded uint64        `json:"folded,omitempty"`
 }
 
 // edges tells no edges from none used.
@@ -143,109 +144,8 @@ type aside struct {
 	Bytes    uint64 `json:"bytes,omitempty"`
 }
 
-// headerOf is the metadata that carries the header.
-func headerOf(ps []*profile.Profile) (map[string]string, error) {
-	b := &headerBuilder{}
-	head := header{Processes: make([]processInfo, len(ps))}
-	for i, p := range ps {
-		head.Processes[i] = b.process(p)
-	}
-	head.Places = b.places(ps)
-	head.Programs, head.Files, head.Comms = b.programs.all, b.files.all, b.comms.all
-	text, err := json.Marshal(head)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{keyProfiles: string(text)}, nil
-}
-
-// pool numbers distinct values in the order in which they come.
-type pool[T any] struct {
-	all   []T
-	index map[string]int
-}
-
-func (p *pool[T]) of(v T) int {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // these are strings and numbers
-	}
-	i, ok := p.index[string(text)]
-	if !ok {
-		if p.index == nil {
-			p.index = map[string]int{}
-		}
-		i = len(p.all)
-		p.index[string(text)] = i
-		p.all = append(p.all, v)
-	}
-	return i
-}
-
-type headerBuilder struct {
-	programs pool[program]
-	files    pool[moduleFile]
-	comms    pool[communicator]
-}
-
-func (b *headerBuilder) process(p *profile.Profile) processInfo {
-	info := processInfo{
-		Program: b.programs.of(program{p.Run, p.Size, p.Program, p.Command, p.Library}),
-		Rank:    p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State,
-		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
-		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Problems: p.Problems,
-		Stacks: packStacks(p.Stacks), Rows: len(p.Rows), Keys: packKeys(p.Rows),
-	}
-	for _, s := range p.Slices {
-		info.Slices = append(info.Slices, slice(s))
-	}
-	for i := range p.Comms {
-		info.Comms = append(info.Comms, b.membership(&p.Comms[i]))
-	}
-	for _, m := range calledFrom(p) {
-		file := b.files.of(moduleFile{m.Path, m.BuildID})
-		info.Modules = append(info.Modules, module{file, m.Start, m.End, m.Bias})
-	}
-	for _, v := range p.Vectors {
-		info.Vectors = append(info.Vectors, vector{v.Thread, v.Call, v.Class, v.Spread, v.Comm,
-			v.Callsite, v.Slice, v.Calls, len(v.Bytes), packVector(v.Bytes)})
-	}
-	for _, a := range p.Asides {
-		info.Asides = append(info.Asides, aside{a.Kind.String(), a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes})
-	}
-	return info
-}
-
-func (b *headerBuilder) membership(c *profile.Comm) membership {
-	m := membership{Parent: c.Parent, Rank: c.Rank, Freed: c.Freed, Folded: c.Folded}
-	m.Comm = b.comms.of(communicator{c.ID, c.Name, c.Constructor, c.Inter, group(c.Members), group(c.Remote)})
-	if c.Edges != nil {
-		m.Edges = (*edges)(&c.Edges)
-	}
-	return m
-}
-
-// places are the named places of all call sites, in order.
-func (b *headerBuilder) places(ps []*profile.Profile) []place {
-	used := map[profile.Place]profile.Symbol{}
-	for _, p := range ps {
-		for _, a := range p.Addresses() {
-			at := p.Place(a)
-			if s, ok := p.Symbols[at]; ok {
-				used[at] = s
-			}
-		}
-	}
-	out := make([]place, 0, len(used))
-	for _, at := range slices.SortedFunc(maps.Keys(used), profile.Place.Compare) {
-		s := used[at]
-		out = append(out, place{b.files.of(moduleFile{at.Path, at.BuildID}), at.Offset, s.Function, s.Into, s.Source, s.Line})
-	}
-	return out
-}
-
 // symbols are the names of the places; nil if there are none.
-func (h *header) symbols() profile.Symbols {
+func (h *shared) symbols() profile.Symbols {
 	if len(h.Places) == 0 {
 		return nil
 	}
@@ -258,44 +158,36 @@ func (h *header) symbols() profile.Symbols {
 	return out
 }
 
-// calledFrom lists the modules that hold a call site of the profile.
-func calledFrom(p *profile.Profile) []profile.Module {
-	used := make([]bool, len(p.Modules))
-	for _, a := range p.Addresses() {
-		if m := p.ModuleOf(a); m >= 0 {
-			used[m] = true
+// parseShared reads the shared part back and checks it.
+func parseShared(text []byte) (*shared, error) {
+	h := new(shared)
+	if err := json.Unmarshal(text, h); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	for i, p := range h.Places {
+		if p.File < 0 || p.File >= len(h.Files) {
+			return nil, fmt.Errorf("header: place %d: no file %d", i, p.File)
 		}
 	}
-	var out []profile.Module
-	for i, m := range p.Modules {
-		if used[i] {
-			out = append(out, m)
+	for i := range h.Comms {
+		if c := &h.Comms[i]; !c.sane() {
+			return nil, fmt.Errorf("header: communicator %s: a group of %d", c.ID, max(c.Members.N, c.Remote.N))
 		}
 	}
-	return out
+	return h, nil
 }
 
-// parseHeader reads the header back and checks that its parts refer to each
-// other, so that profiles can be made of it without further checks.
-func parseHeader(text string) (*header, error) {
-	head := new(header)
-	if err := json.Unmarshal([]byte(text), head); err != nil {
-		return nil, fmt.Errorf("metadata %s: %w", keyProfiles, err)
+// parseProcess reads one process's part back and checks what it refers to, so
+// that a profile can be made of it without further checks.
+func (h *shared) parseProcess(text []byte) (*processInfo, error) {
+	info := new(processInfo)
+	if err := json.Unmarshal(text, info); err != nil {
+		return nil, err
 	}
-	for i, p := range head.Places {
-		if p.File < 0 || p.File >= len(head.Files) {
-			return nil, fmt.Errorf("metadata %s: place %d: no file %d", keyProfiles, i, p.File)
-		}
-	}
-	for i := range head.Processes {
-		if err := head.check(&head.Processes[i]); err != nil {
-			return nil, fmt.Errorf("metadata %s: process %d: %w", keyProfiles, i, err)
-		}
-	}
-	return head, nil
+	return info, h.check(info)
 }
 
-func (h *header) check(info *processInfo) error {
+func (h *shared) check(info *processInfo) error {
 	if info.Program < 0 || info.Program >= len(h.Programs) {
 		return fmt.Errorf("no program %d", info.Program)
 	}
@@ -313,23 +205,34 @@ func (h *header) check(info *processInfo) error {
 		}
 	}
 	for _, m := range info.Comms {
-		if m.Comm < 0 || m.Comm >= len(h.Comms) {
-			return fmt.Errorf("no communicator %d", m.Comm)
+		if err := h.checkMembership(m); err != nil {
+			return err
 		}
 		if int(m.Parent) >= len(info.Comms) {
 			return fmt.Errorf("no parent communicator %d", m.Parent)
-		}
-		if c := h.Comms[m.Comm]; m.Rank < -1 || !c.Members.sane() || !c.Remote.sane() {
-			return fmt.Errorf("communicator %s: rank %d of a group of %d", c.ID, m.Rank, c.Members.N)
 		}
 	}
 	return nil
 }
 
+func (h *shared) checkMembership(m membership) error {
+	switch {
+	case m.Own == nil && (m.Comm < 0 || m.Comm >= len(h.Comms)):
+		return fmt.Errorf("no communicator %d", m.Comm)
+	case m.Own != nil && !m.Own.sane():
+		return fmt.Errorf("communicator %s: a group of %d", m.Own.ID, max(m.Own.Members.N, m.Own.Remote.N))
+	case m.Rank < -1:
+		return fmt.Errorf("communicator %d: rank %d", m.Comm, m.Rank)
+	}
+	return nil
+}
+
+func (c *communicator) sane() bool { return c.Members.sane() && c.Remote.sane() }
+
 func (g group) sane() bool { return g.N >= 0 && g.N <= maxRanks }
 
 // profile makes the process's profile, all but its rows.
-func (h *header) profile(info *processInfo) (*profile.Profile, error) {
+func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 	prog := h.Programs[info.Program]
 	p := &profile.Profile{
 		Run: prog.Run, Rank: info.Rank, Size: prog.Size, Host: info.Host, Pid: info.Pid,
@@ -368,8 +271,11 @@ func (h *header) profile(info *processInfo) (*profile.Profile, error) {
 	return p, nil
 }
 
-func (h *header) comm(m membership) profile.Comm {
-	c := h.Comms[m.Comm]
+func (h *shared) comm(m membership) profile.Comm {
+	c := m.Own
+	if c == nil {
+		c = &h.Comms[m.Comm]
+	}
 	out := profile.Comm{ID: c.ID, Name: c.Name, Constructor: c.Constructor, Parent: m.Parent, Inter: c.Inter,
 		Rank: m.Rank, Members: profile.Group(c.Members), Remote: profile.Group(c.Remote), Freed: m.Freed, Folded: m.Folded}
 	if m.Edges != nil {

@@ -27,7 +27,7 @@ var errPacked = errors.New("packed part is damaged")
 // before, compressed with zstd.
 
 var packer = sync.OnceValue(func() *zstd.Encoder {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	enc, err := zstd.NewWriter(nil)
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -35,7 +35,7 @@ var packer = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var unpacker = sync.OnceValue(func() *zstd.Decoder {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(1))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
 	if err != nil {
 		panic(err)
 	}
@@ -83,30 +83,54 @@ func rowKeys(r *profile.Row) [5]uint64 {
 	return [5]uint64{uint64(r.Spread), uint64(int64(r.Comm)), uint64(int64(r.Peer)), uint64(r.Slice), r.Callsite}
 }
 
-// packKeys keeps the keys of all rows, one part after the other.
+// packKeys keeps the keys of all rows, one part after the other. They are not
+// compressed: the block that they go into is.
 func packKeys(rows []profile.Row) []byte {
-	var flat []uint64
+	raw := make([]byte, 0, 8*len(rows))
+	var last uint64
 	for part := range 5 {
 		for i := range rows {
-			flat = append(flat, rowKeys(&rows[i])[part])
+			v := rowKeys(&rows[i])[part]
+			raw = binary.AppendVarint(raw, int64(v-last))
+			last = v
 		}
 	}
-	return packVector(flat)
+	return raw
 }
 
 // unpackKeys puts packed keys into the rows.
-func unpackKeys(packed []byte, rows []profile.Row) error {
-	n := len(rows)
-	flat, err := unpackVector(packed, 5*n)
-	if err != nil {
-		return err
+func unpackKeys(raw []byte, rows []profile.Row) error {
+	var last uint64
+	for part := range 5 {
+		for i := range rows {
+			delta, used := binary.Varint(raw)
+			if used <= 0 {
+				return fmt.Errorf("%w: the key of row %d is cut off", errPacked, i)
+			}
+			raw, last = raw[used:], last+uint64(delta)
+			setKey(&rows[i], part, last)
+		}
 	}
-	for i := range rows {
-		r := &rows[i]
-		r.Spread, r.Comm, r.Peer = profile.Spread(flat[i]), int32(flat[n+i]), int32(flat[2*n+i])
-		r.Slice, r.Callsite = uint32(flat[3*n+i]), flat[4*n+i]
+	if len(raw) > 0 {
+		return fmt.Errorf("%w: %d bytes too many", errPacked, len(raw))
 	}
 	return nil
+}
+
+// setKey is the inverse of rowKeys.
+func setKey(r *profile.Row, part int, v uint64) {
+	switch part {
+	case 0:
+		r.Spread = profile.Spread(v)
+	case 1:
+		r.Comm = int32(v)
+	case 2:
+		r.Peer = int32(v)
+	case 3:
+		r.Slice = uint32(v)
+	case 4:
+		r.Callsite = v
+	}
 }
 
 // packStacks keeps stacks one after the other: the site, the number of

@@ -1,11 +1,9 @@
 package arrowfile
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -32,47 +30,51 @@ type process struct {
 	sites  map[uint64]*site  // by Row.Callsite
 }
 
-// WriteProfile writes the table of facts of all the profiles, sorted by run (in
-// the order in which the runs are first met) and rank, each profile's rows in
-// their own order.
-func WriteProfile(w io.Writer, ps []*profile.Profile) error {
-	ps = sorted(ps)
-	head, err := headerOf(ps)
-	if err != nil {
-		return fmt.Errorf("write arrow table: %w", err)
-	}
-	head[keyTable] = tableProfile
-	if err := write(w, head, factColumns(), facts(ps)); err != nil {
+// WriteProfile writes the table of facts of all the profiles, in the order of
+// the source, each profile's rows in their own order. It goes over the source
+// twice.
+func WriteProfile(w io.Writer, src profile.Source) error {
+	if err := writeProfile(w, src); err != nil {
 		return fmt.Errorf("write arrow table: %w", err)
 	}
 	return nil
 }
 
-func sorted(ps []*profile.Profile) []*profile.Profile {
-	met := map[string]int{}
-	for _, p := range ps {
-		if _, ok := met[p.Run]; !ok {
-			met[p.Run] = len(met)
-		}
+func writeProfile(w io.Writer, src profile.Source) error {
+	t, err := newWriter(w, tableProfile, factColumns())
+	if err != nil {
+		return err
 	}
-	ps = slices.Clone(ps)
-	slices.SortStableFunc(ps, func(a, b *profile.Profile) int {
-		return cmp.Or(cmp.Compare(met[a.Run], met[b.Run]), cmp.Compare(a.Rank, b.Rank))
+	err = src.Each(func(p *profile.Profile) error {
+		for f := range facts(p) {
+			t.note(f)
+		}
+		return nil
 	})
-	return ps
+	if err != nil {
+		return err
+	}
+	head := new(headerBuilder)
+	err = src.Each(func(p *profile.Profile) error {
+		for f := range facts(p) {
+			if err := t.add(f); err != nil {
+				return err
+			}
+		}
+		return head.add(p)
+	})
+	if err != nil {
+		return err
+	}
+	return t.close(head)
 }
 
-func facts(ps []*profile.Profile) iter.Seq[fact] {
-	procs := make([]*process, len(ps))
-	for i, p := range ps {
-		procs[i] = newProcess(p)
-	}
+func facts(p *profile.Profile) iter.Seq[fact] {
+	of := newProcess(p)
 	return func(yield func(fact) bool) {
-		for _, p := range procs {
-			for i := range p.Rows {
-				if !yield(fact{&p.Rows[i], p, p.sites[p.Rows[i].Callsite]}) {
-					return
-				}
+		for i := range p.Rows {
+			if !yield(fact{&p.Rows[i], of, of.sites[p.Rows[i].Callsite]}) {
+				return
 			}
 		}
 	}

@@ -55,16 +55,16 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 			t.Fatal(err)
 		}
 	}
-	write("profile.arrow", func(w io.Writer) error { return WriteProfile(w, ps) })
-	write("comms.arrow", func(w io.Writer) error { return WriteComms(w, ps) })
-	write("ranks.arrow", func(w io.Writer) error { return WriteRanks(w, ps) })
+	write("profile.arrow", func(w io.Writer) error { return WriteProfile(w, profile.List(ps)) })
+	write("comms.arrow", func(w io.Writer) error { return WriteComms(w, profile.List(ps)) })
+	write("ranks.arrow", func(w io.Writer) error { return WriteRanks(w, profile.List(ps)) })
 	if err := os.Mkdir(filepath.Join(dir, "arrow"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range ps {
 		if p.Rank >= 0 {
 			write(fmt.Sprintf("arrow/%s.%d.arrow", p.Run, p.Rank), func(w io.Writer) error {
-				return WriteProfile(w, []*profile.Profile{p})
+				return WriteProfile(w, profile.List{p})
 			})
 		}
 	}

@@ -3,19 +3,32 @@ package arrowfile
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WriteRanks writes one row for each process, sorted by run and rank.
-func WriteRanks(w io.Writer, ps []*profile.Profile) error {
-	meta := map[string]string{keyTable: tableRanks}
-	if err := write(w, meta, rankColumns(), slices.Values(sorted(ps))); err != nil {
+// WriteRanks writes one row for each process, in the order of the source. It
+// goes over it twice.
+func WriteRanks(w io.Writer, src profile.Source) error {
+	if err := writeRanks(w, src); err != nil {
 		return fmt.Errorf("write arrow table of ranks: %w", err)
 	}
 	return nil
+}
+
+func writeRanks(w io.Writer, src profile.Source) error {
+	t, err := newWriter(w, tableRanks, rankColumns())
+	if err != nil {
+		return err
+	}
+	if err := src.Each(func(p *profile.Profile) error { t.note(p); return nil }); err != nil {
+		return err
+	}
+	if err := src.Each(t.add); err != nil {
+		return err
+	}
+	return t.close(new(headerBuilder))
 }
 
 // lastKnown is the last moment known of a process, in Unix ns.

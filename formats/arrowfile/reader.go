@@ -1,249 +1,322 @@
 package arrowfile
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Read reads the profiles back from a file that WriteProfile wrote, each with
-// its rows in their order, its communicators and counts. Of the modules only
-// those are there that hold a call site.
-func Read(path string) ([]*profile.Profile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read arrow file: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read arrow file: %w", err)
-	}
-	ps, err := read(f, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("read arrow file %s: %w", path, err)
-	}
-	return ps, nil
+// File is a profile.Source: the profiles of a file that WriteProfile wrote, each
+// with its rows in their order, its communicators and counts. Of the modules
+// only those are there that hold a call site.
+type File struct {
+	path    string
+	shared  *shared
+	symbols profile.Symbols
 }
 
-// ReadSymbols reads the names of call sites alone.
-func ReadSymbols(path string) (profile.Symbols, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read arrow file: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read arrow file: %w", err)
-	}
-	var symbols profile.Symbols
-	err = reading(f, info.Size(), func(_ *ipc.FileReader, head *header) error {
-		symbols = head.symbols()
-		return nil
+// Open checks that path is a file of profiles and reads what these share.
+// Whether it is whole is found out by Each.
+func Open(path string) (*File, error) {
+	f := &File{path: path}
+	err := withFile(path, func(r io.ReaderAt, size int64) (err error) {
+		_, f.shared, err = openHeader(r, size)
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read arrow file %s: %w", path, err)
+		return nil, err
 	}
-	return symbols, nil
+	f.symbols = f.shared.symbols()
+	return f, nil
 }
 
-// read is Read of size bytes.
-func read(r io.ReaderAt, size int64) (ps []*profile.Profile, err error) {
-	err = reading(r, size, func(in *ipc.FileReader, head *header) (err error) {
-		rows := rowReader{head: head}
-		for i := range in.NumRecords() {
-			batch, err := in.RecordAt(i)
-			if err != nil {
-				return fmt.Errorf("damaged: record batch %d: %w", i, err)
-			}
-			err = rows.add(batch)
-			batch.Release()
-			if err != nil {
-				return fmt.Errorf("record batch %d: %w", i, err)
-			}
-		}
-		ps, err = rows.profiles()
-		return err
+// Each implements profile.Source. It holds a batch of rows and a block of
+// processes at a time.
+func (f *File) Each(each func(*profile.Profile) error) error {
+	var failed error // of each, and not of the file
+	err := withFile(f.path, func(r io.ReaderAt, size int64) error {
+		return read(r, size, func(p *profile.Profile) error {
+			failed = each(p)
+			return failed
+		})
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// Symbols are the names of the call sites.
+func (f *File) Symbols() profile.Symbols { return f.symbols }
+
+// Read reads all profiles of a file.
+func Read(path string) ([]*profile.Profile, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	var ps []*profile.Profile
+	err = f.Each(func(p *profile.Profile) error {
+		ps = append(ps, p)
+		return nil
 	})
 	return ps, err
 }
 
-// reading opens a file of size bytes for f. The Arrow library panics where what
-// it reads is wrong; such a panic becomes an error here.
-func reading(r io.ReaderAt, size int64, f func(*ipc.FileReader, *header) error) (err error) {
-	defer func() {
-		if trouble := recover(); trouble != nil {
-			err = fmt.Errorf("damaged: %v", trouble)
-		}
-	}()
-	if err := checkSeal(r, size); err != nil {
-		return err
-	}
-	in, err := ipc.NewFileReader(io.NewSectionReader(r, 0, size))
-	if err != nil {
-		return fmt.Errorf("damaged: %w", err)
-	}
-	defer in.Close()
-	head, err := headerIn(in.Schema())
-	if err != nil {
-		return err
-	}
-	return f(in, head)
-}
-
-// headerIn finds the header in the metadata, or says what else the file is.
-func headerIn(schema *arrow.Schema) (*header, error) {
-	md := schema.Metadata()
-	get := func(key string) string { value, _ := md.GetValue(key); return value }
-	switch version, table := get(keyFormat), get(keyTable); {
-	case version != formatVersion:
-		return nil, fmt.Errorf("written in format version %q, this reads version %q", version, formatVersion)
-	case table != tableProfile:
-		return nil, fmt.Errorf("it is the table of %s, not of what was communicated", table)
-	}
-	return parseHeader(get(keyProfiles))
-}
-
-// rowReader collects the rows of all batches, which are those of the header's
-// processes one after the other.
-type rowReader struct {
-	head *header
-	rows []profile.Row
-}
-
-// profiles are all profiles, once all batches were added.
-func (rr *rowReader) profiles() ([]*profile.Profile, error) {
-	total := 0
-	for i := range rr.head.Processes {
-		total += rr.head.Processes[i].Rows
-	}
-	if total != len(rr.rows) {
-		return nil, fmt.Errorf("it has %d rows, its header speaks of %d", len(rr.rows), total)
-	}
-	ps := make([]*profile.Profile, len(rr.head.Processes))
-	symbols := rr.head.symbols()
-	rest := rr.rows
-	for i := range ps {
-		info := &rr.head.Processes[i]
-		var err error
-		if ps[i], err = rr.profile(info, rest[:info.Rows:info.Rows]); err != nil {
-			return nil, fmt.Errorf("rank %d: %w", info.Rank, err)
-		}
-		ps[i].Symbols = symbols
-		rest = rest[info.Rows:]
-	}
-	return ps, nil
-}
-
-func (rr *rowReader) profile(info *processInfo, rows []profile.Row) (*profile.Profile, error) {
-	p, err := rr.head.profile(info)
+// ReadSymbols reads the names of call sites alone.
+func ReadSymbols(path string) (profile.Symbols, error) {
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := unpackKeys(info.Keys, rows); err != nil {
-		return nil, err
-	}
-	if len(rows) > 0 {
-		p.Rows = rows
-	}
-	return p, nil
+	return f.Symbols(), nil
 }
 
-// add appends the rows of a batch.
-func (rr *rowReader) add(batch arrow.Record) error {
-	b := columnsOf{batch: batch}
-	thread := number[int32](&b, "thread")
-	call, class, direction := b.text("call"), b.text("class"), b.text("direction")
-	sizeClass := number[uint8](&b, "size_class")
-	calls, messages, bytes := number[uint64](&b, "calls"), number[uint64](&b, "messages"), number[uint64](&b, "bytes")
-	timeNs, minNs, maxNs := number[uint64](&b, "time_ns"), number[uint64](&b, "min_ns"), number[uint64](&b, "max_ns")
-	if b.err != nil {
-		return b.err
+func withFile(path string, f func(io.ReaderAt, int64) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read arrow file: %w", err)
 	}
-	for i := range int(batch.NumRows()) {
-		c, ok := profile.ParseClass(class(i))
-		d, ok2 := profile.ParseDirection(direction(i))
-		if !ok || !ok2 {
-			return fmt.Errorf("row %d: class %q or direction %q is not known", len(rr.rows), class(i), direction(i))
-		}
-		if sizeClass(i) >= profile.NumSizeClasses {
-			return fmt.Errorf("row %d: there is no size class %d", len(rr.rows), sizeClass(i))
-		}
-		rr.rows = append(rr.rows, profile.Row{Thread: thread(i), Call: call(i), Class: c, Direction: d,
-			SizeClass: sizeClass(i), Calls: calls(i), Messages: messages(i), Bytes: bytes(i),
-			TimeNs: timeNs(i), MinNs: minNs(i), MaxNs: maxNs(i)})
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("read arrow file: %w", err)
+	}
+	if err := f(file, info.Size()); err != nil {
+		return fmt.Errorf("read arrow file %s: %w", path, err)
 	}
 	return nil
 }
 
-// columnsOf finds columns by name; err is the first that is missing or of
-// another type.
-type columnsOf struct {
-	batch arrow.Record
-	err   error
-}
-
-func (b *columnsOf) named(name string) arrow.Array {
-	found := b.batch.Schema().FieldIndices(name)
-	if len(found) != 1 {
-		b.fail(fmt.Errorf("%d columns %s", len(found), name))
-		return nil
+// openHeader finds the parts of a file of size bytes and reads what its
+// processes share.
+func openHeader(r io.ReaderAt, size int64) (s sealed, common *shared, err error) {
+	if s, err = findSeal(r, size); err != nil {
+		return s, nil, err
 	}
-	return b.batch.Column(found[0])
-}
-
-func (b *columnsOf) fail(err error) {
-	if b.err == nil {
-		b.err = err
+	packed := make([]byte, s.seal-int64(lengthsLen)-s.shared)
+	if _, err := r.ReadAt(packed, s.shared); err != nil {
+		return s, nil, err
 	}
+	text, err := unpacker().DecodeAll(packed, nil)
+	if err != nil {
+		return s, nil, fmt.Errorf("damaged: header: %w", err)
+	}
+	if common, err = parseShared(text); err != nil {
+		return s, nil, err
+	}
+	switch {
+	case common.Format != formatVersion:
+		return s, nil, fmt.Errorf("written in format version %q, this reads version %q", common.Format, formatVersion)
+	case common.Table != tableProfile:
+		return s, nil, fmt.Errorf("it is the table of %s, not of what was communicated", common.Table)
+	}
+	return s, common, nil
 }
 
-// number is a column of numbers; null is 0.
-func number[V any](b *columnsOf, name string) func(i int) V {
-	values, ok := b.named(name).(interface {
-		arrow.Array
-		Value(int) V
+// read gives each profile of a file of size bytes.
+func read(r io.ReaderAt, size int64, each func(*profile.Profile) error) error {
+	s, common, err := openHeader(r, size)
+	if err != nil {
+		return err
+	}
+	if err := s.check(r); err != nil {
+		return err
+	}
+	batches, err := newBatches(r, size)
+	if err != nil {
+		return err
+	}
+	defer batches.in.Close()
+	rows := rowReader{next: batches.next}
+	symbols := common.symbols()
+	err = eachProcess(io.NewSectionReader(r, s.blocks, s.shared-s.blocks), common, func(info *processInfo, keys []byte) error {
+		p, err := rows.profile(common, info, keys)
+		if err != nil {
+			return fmt.Errorf("rank %d: %w", info.Rank, err)
+		}
+		p.Symbols = symbols
+		return each(p)
 	})
-	if !ok {
-		b.fail(fmt.Errorf("column %s is not of its type", name))
-		return nil
+	if err != nil {
+		return err
 	}
-	return func(i int) V {
-		if values.IsNull(i) {
-			return *new(V)
+	return rows.end()
+}
+
+// eachProcess reads blocks of processes. The keys are valid during the call.
+func eachProcess(r *io.SectionReader, common *shared, f func(info *processInfo, keys []byte) error) error {
+	var raw []byte
+	in := blockReader{r: r}
+	for n := 0; ; {
+		block, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		return values.Value(i)
+		if err == nil {
+			raw, err = unpacker().DecodeAll(block, raw[:0])
+		}
+		if err != nil {
+			return fmt.Errorf("damaged: processes from %d on: %w", n, err)
+		}
+		for rest := raw; len(rest) > 0; n++ {
+			var text, keys []byte
+			if text, keys, rest, err = cutProcess(rest); err != nil {
+				return fmt.Errorf("damaged: process %d: %w", n, err)
+			}
+			info, err := common.parseProcess(text)
+			if err != nil {
+				return fmt.Errorf("process %d: %w", n, err)
+			}
+			if err := f(info, keys); err != nil {
+				return err
+			}
+		}
 	}
 }
 
-// text is a column of strings; null is empty.
-func (b *columnsOf) text(name string) func(i int) string {
-	codes, ok := b.named(name).(*array.Dictionary)
-	if !ok {
-		b.fail(fmt.Errorf("column %s is not a dictionary", name))
-		return nil
+func cutProcess(raw []byte) (text, keys, rest []byte, err error) {
+	if text, rest, err = cutPart(raw); err == nil {
+		keys, rest, err = cutPart(rest)
 	}
-	words, ok := codes.Dictionary().(*array.String)
-	if !ok {
-		b.fail(fmt.Errorf("column %s is not of strings", name))
-		return nil
+	return text, keys, rest, err
+}
+
+// cutPart is the inverse of appendPart.
+func cutPart(raw []byte) (part, rest []byte, err error) {
+	n, used := binary.Uvarint(raw)
+	if used <= 0 || n > uint64(len(raw)-used) {
+		return nil, nil, fmt.Errorf("%w: it is cut off", errPacked)
 	}
-	texts := make([]string, words.Len())
-	for i := range texts {
-		texts[i] = strings.Clone(words.Value(i)) // the batch owns the memory
+	raw = raw[used:]
+	return raw[:n:n], raw[n:], nil
+}
+
+// blockReader cuts blocks.
+type blockReader struct {
+	r   *io.SectionReader
+	at  int64
+	buf []byte
+}
+
+// next is a block, valid until the next one.
+func (b *blockReader) next() ([]byte, error) {
+	if b.at == b.r.Size() {
+		return nil, io.EOF
 	}
-	return func(i int) string {
-		if codes.IsNull(i) {
-			return ""
+	head := make([]byte, min(binary.MaxVarintLen64, b.r.Size()-b.at))
+	if _, err := b.r.ReadAt(head, b.at); err != nil {
+		return nil, err
+	}
+	n, used := binary.Uvarint(head)
+	if used <= 0 || n > uint64(b.r.Size()-b.at-int64(used)) {
+		return nil, fmt.Errorf("%w: a block is cut off", errPacked)
+	}
+	if uint64(cap(b.buf)) < n {
+		b.buf = make([]byte, n)
+	}
+	_, err := b.r.ReadAt(b.buf[:n], b.at+int64(used))
+	b.at += int64(used) + int64(n)
+	return b.buf[:n], err
+}
+
+// batches reads the record batches of a file. The Arrow library panics where
+// what it reads is wrong; such a panic becomes an error here.
+type batches struct {
+	in      *ipc.FileReader
+	n       int
+	decoder decoder
+}
+
+func newBatches(r io.ReaderAt, size int64) (b *batches, err error) {
+	defer recovered(&err)
+	in, err := ipc.NewFileReader(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	return &batches{in: in}, nil
+}
+
+// next appends the rows of the next batch; io.EOF is after the last.
+func (b *batches) next(rows []profile.Row) (_ []profile.Row, err error) {
+	defer recovered(&err)
+	if b.n == b.in.NumRecords() {
+		return rows, io.EOF
+	}
+	batch, err := b.in.RecordAt(b.n)
+	if err != nil {
+		return nil, fmt.Errorf("damaged: record batch %d: %w", b.n, err)
+	}
+	defer batch.Release()
+	if rows, err = b.decoder.rows(batch, rows); err != nil {
+		return nil, fmt.Errorf("record batch %d: %w", b.n, err)
+	}
+	b.n++
+	return rows, nil
+}
+
+func recovered(err *error) {
+	if trouble := recover(); trouble != nil {
+		*err = fmt.Errorf("damaged: %v", trouble)
+	}
+}
+
+// rowReader deals the rows of a table out to the processes, which have them one
+// after the other.
+type rowReader struct {
+	next func([]profile.Row) ([]profile.Row, error)
+	buf  []profile.Row // of the latest batch
+	rest []profile.Row // of buf
+}
+
+func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*profile.Profile, error) {
+	p, err := common.profile(info)
+	if err != nil {
+		return nil, err
+	}
+	if info.Rows > len(keys) { // a key takes some bytes
+		return nil, fmt.Errorf("%w: keys of %d rows in %d bytes", errPacked, info.Rows, len(keys))
+	}
+	if info.Rows > 0 {
+		p.Rows = make([]profile.Row, 0, info.Rows)
+	}
+	for len(p.Rows) < info.Rows {
+		if err := rr.fill(); err != nil {
+			return nil, fmt.Errorf("its rows: %w", err)
 		}
-		return texts[codes.GetValueIndex(i)]
+		n := min(len(rr.rest), info.Rows-len(p.Rows))
+		p.Rows = append(p.Rows, rr.rest[:n]...)
+		rr.rest = rr.rest[n:]
+	}
+	return p, unpackKeys(keys, p.Rows)
+}
+
+// fill reads on if there is no row left; io.ErrUnexpectedEOF is after the last.
+func (rr *rowReader) fill() (err error) {
+	for len(rr.rest) == 0 && err == nil {
+		rr.buf, err = rr.next(rr.buf[:0])
+		rr.rest = rr.buf
+	}
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// end checks that no rows are left.
+func (rr *rowReader) end() error {
+	switch err := rr.fill(); {
+	case err == nil:
+		return errors.New("it has more rows than its header speaks of")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil
+	default:
+		return err
 	}
 }

@@ -11,13 +11,25 @@ import (
 
 // An Arrow file has no checksum, and the Arrow library believes every length
 // in it: one flipped bit can make it ask for a terabyte, which ends a Go
-// program without a chance to recover. So our files carry a seal between the
-// end of the stream and the footer, where readers, who go by the footer, do not
-// look: sealMark and the CRC-32C of all bytes of the file but these eight. Read
-// checks it before it gives the file to the library.
-const sealMark = "MPTR"
+// program without a chance to recover. So our files carry a part of their own
+// between the end of the stream and the footer, where readers, who go by the
+// footer, do not look:
+//
+//	blocks   processes (see headerBuilder)
+//	shared   what the processes share, compressed JSON
+//	8 bytes  length of blocks, 8 bytes length of shared
+//	4 bytes  sealMark, 4 bytes CRC-32C of all bytes of the file but these eight
+//
+// The checksum is compared before the file is given to the library.
+const (
+	sealMark    = "MPT2"
+	oldSealMark = "MPTR" // of format version 1
+)
 
-const sealLen = len(sealMark) + 4
+const (
+	sealLen    = len(sealMark) + 4
+	lengthsLen = 2 * 8
+)
 
 // endOfStream ends the stream of messages in an Arrow file. The Go library
 // leaves it out.
@@ -26,6 +38,8 @@ var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errNotSealed = errors.New("an Arrow file, but not as mpitrace writes it: it has no seal; only a file that no other program has written can be read back")
+
+var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it anew from the recordings", formatVersion)
 
 // sealer is what the Arrow writer writes into: it puts the seal before the
 // footer.
@@ -54,10 +68,14 @@ func (s *sealer) Seek(offset int64, whence int) (int64, error) {
 	return s.pos, nil
 }
 
-// close ends the file, the footer being what finish writes.
-func (s *sealer) close(finish func() error) error {
-	if _, err := s.Write(endOfStream); err != nil {
-		return err
+// close ends the file with our part and the footer, which is what finish writes.
+func (s *sealer) close(blocks, common []byte, finish func() error) error {
+	lengths := binary.LittleEndian.AppendUint64(nil, uint64(len(blocks)))
+	lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(common)))
+	for _, part := range [][]byte{endOfStream, blocks, common, lengths} {
+		if _, err := s.Write(part); err != nil {
+			return err
+		}
 	}
 	s.footer = new(bytes.Buffer)
 	if err := finish(); err != nil {
@@ -71,50 +89,73 @@ func (s *sealer) close(finish func() error) error {
 	return err
 }
 
-// checkSeal tells a file that is no Arrow file from one that was cut off, from
-// another program's and from one that was damaged.
-func checkSeal(r io.ReaderAt, size int64) error {
-	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
-	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if !Is(head) {
-		return fmt.Errorf("not an Arrow file: it does not begin with %s", magic)
-	}
-	if size < int64(len(head)+len(tail)) {
-		return fmt.Errorf("truncated after %d bytes", size)
-	}
-	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if !bytes.Equal(tail[4:], magic) {
-		return fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
-	}
-	footer := int64(binary.LittleEndian.Uint32(tail)) + int64(len(tail))
-	return checkSum(r, size-footer-int64(sealLen), size)
+// sealed is where the parts of a file are.
+type sealed struct {
+	blocks, shared, seal, size int64 // offsets; shared ends lengthsLen before the seal
+	sum                        uint32
 }
 
-// checkSum compares the seal at the given offset with the bytes around it.
-func checkSum(r io.ReaderAt, at, size int64) error {
+// findSeal tells a file that is no Arrow file from one that was cut off and
+// from another program's.
+func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
+	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
+	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return s, err
+	}
+	if !Is(head) {
+		return s, fmt.Errorf("not an Arrow file: it does not begin with %s", magic)
+	}
+	if size < int64(len(head)+len(tail)) {
+		return s, fmt.Errorf("truncated after %d bytes", size)
+	}
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return s, err
+	}
+	if !bytes.Equal(tail[4:], magic) {
+		return s, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
+	}
+	footer := int64(binary.LittleEndian.Uint32(tail)) + int64(len(tail))
+	s = sealed{seal: size - footer - int64(sealLen), size: size}
+	return s, s.find(r)
+}
+
+// find fills in what the bytes before the footer say.
+func (s *sealed) find(r io.ReaderAt) error {
+	at := s.seal - int64(lengthsLen)
 	if at < int64(len(magic)) {
 		return errNotSealed
 	}
-	seal := make([]byte, sealLen)
-	if _, err := r.ReadAt(seal, at); err != nil {
+	raw := make([]byte, lengthsLen+sealLen)
+	if _, err := r.ReadAt(raw, at); err != nil {
 		return err
 	}
-	if string(seal[:len(sealMark)]) != sealMark {
+	blocks, common := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
+	mark := string(raw[lengthsLen:][:len(sealMark)])
+	switch {
+	case mark == oldSealMark:
+		return errOldFormat
+	case mark != sealMark:
 		return errNotSealed
+	case common > uint64(at) || blocks > uint64(at)-common:
+		return fmt.Errorf("damaged: a header of %d and %d bytes", blocks, common)
 	}
+	s.shared = at - int64(common)
+	s.blocks = s.shared - int64(blocks)
+	s.sum = binary.LittleEndian.Uint32(raw[lengthsLen+len(sealMark):])
+	return nil
+}
+
+// check compares the checksum with the bytes of the file.
+func (s *sealed) check(r io.ReaderAt) error {
 	sum := crc32.New(castagnoli)
-	after := at + int64(sealLen)
-	for _, part := range []*io.SectionReader{io.NewSectionReader(r, 0, at), io.NewSectionReader(r, after, size-after)} {
+	after := s.seal + int64(sealLen)
+	for _, part := range []*io.SectionReader{io.NewSectionReader(r, 0, s.seal), io.NewSectionReader(r, after, s.size-after)} {
 		if _, err := io.Copy(sum, part); err != nil {
 			return err
 		}
 	}
-	if want := binary.LittleEndian.Uint32(seal[len(sealMark):]); sum.Sum32() != want {
-		return fmt.Errorf("damaged: its checksum is %08x, %08x when it was written", sum.Sum32(), want)
+	if sum.Sum32() != s.sum {
+		return fmt.Errorf("damaged: its checksum is %08x, %08x when it was written", sum.Sum32(), s.sum)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package arrowfile
 
 import (
+	"errors"
 	"io"
-	"iter"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -14,64 +14,84 @@ import (
 type column[T any] interface {
 	field() arrow.Field
 	note(T)            // meets every record once, before the first add
-	add(T)             // appends the record's value
+	add(T) bool        // appends the record's value, unless it was not met
 	take() arrow.Array // what was added since the last take
 }
 
-// write writes a table with the given metadata. It goes over the records
-// twice: an Arrow file has one dictionary for all batches of a column, which
-// therefore has to be complete before the first batch.
-func write[T any](w io.Writer, meta map[string]string, cols []column[T], recs iter.Seq[T]) error {
-	schema := schemaOf(meta, cols)
-	seal := &sealer{w: w}
-	out, err := ipc.NewFileWriter(seal, ipc.WithSchema(schema), ipc.WithZstd())
-	if err != nil {
-		return err
+// writer writes a table. It meets the records twice: an Arrow file has one
+// dictionary for all batches of a column, which therefore has to be complete
+// before the first batch.
+type writer[T any] struct {
+	table   string
+	cols    []column[T]
+	schema  *arrow.Schema
+	seal    *sealer
+	out     *ipc.FileWriter
+	n       int // records since the last batch
+	batches int
+}
+
+func newWriter[T any](w io.Writer, table string, cols []column[T]) (*writer[T], error) {
+	t := &writer[T]{table: table, cols: cols, schema: schemaOf(table, cols), seal: &sealer{w: w}}
+	var err error
+	t.out, err = ipc.NewFileWriter(t.seal, ipc.WithSchema(t.schema), ipc.WithZstd())
+	return t, err
+}
+
+// note meets a record. All are met before the first is added.
+func (t *writer[T]) note(rec T) {
+	for _, c := range t.cols {
+		c.note(rec)
 	}
-	for rec := range recs {
-		for _, c := range cols {
-			c.note(rec)
+}
+
+// errChanged is of a source that gives other profiles the second time, as one
+// of recordings of a program that still runs may.
+var errChanged = errors.New("what is written changed meanwhile")
+
+func (t *writer[T]) add(rec T) error {
+	for _, c := range t.cols {
+		if !c.add(rec) {
+			return errChanged
 		}
 	}
-	n, batches := 0, 0
-	flush := func() error {
-		arrays := make([]arrow.Array, len(cols))
-		for i, c := range cols {
-			arrays[i] = c.take()
-		}
-		batch := array.NewRecord(schema, arrays, int64(n))
-		n, batches = 0, batches+1
-		return out.Write(batch)
+	if t.n++; t.n == maxBatch {
+		return t.flush()
 	}
-	for rec := range recs {
-		for _, c := range cols {
-			c.add(rec)
-		}
-		if n++; n == maxBatch {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
+	return nil
+}
+
+func (t *writer[T]) flush() error {
+	arrays := make([]arrow.Array, len(t.cols))
+	for i, c := range t.cols {
+		arrays[i] = c.take()
 	}
+	batch := array.NewRecord(t.schema, arrays, int64(t.n))
+	t.n, t.batches = 0, t.batches+1
+	return t.out.Write(batch)
+}
+
+// close ends the file, with what the builder has of its profiles.
+func (t *writer[T]) close(head *headerBuilder) error {
 	// An empty table has one empty batch: readers want its dictionaries.
-	if n > 0 || batches == 0 {
-		if err := flush(); err != nil {
+	if t.n > 0 || t.batches == 0 {
+		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	return seal.close(out.Close)
+	blocks, common, err := head.finish(t.table)
+	if err != nil {
+		return err
+	}
+	return t.seal.close(blocks, common, t.out.Close)
 }
 
-func schemaOf[T any](meta map[string]string, cols []column[T]) *arrow.Schema {
+func schemaOf[T any](table string, cols []column[T]) *arrow.Schema {
 	fields := make([]arrow.Field, len(cols))
 	for i, c := range cols {
 		fields[i] = c.field()
 	}
-	all := map[string]string{keyFormat: formatVersion, keyTool: tool}
-	for k, v := range meta {
-		all[k] = v
-	}
-	md := arrow.MetadataFrom(all)
+	md := arrow.MetadataFrom(map[string]string{keyFormat: formatVersion, keyTool: tool, keyTable: table})
 	return arrow.NewSchema(fields, &md)
 }
 
@@ -89,6 +109,8 @@ type text[T any] struct {
 	values *array.StringBuilder
 	dict   arrow.Array // made of values at the first take
 	index  *array.Int32Builder
+	last   string // value that was met last, as rows that follow each other have many in common
+	code   int32  // of it, -1 if it is in no dictionary
 }
 
 var textType = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
@@ -103,6 +125,7 @@ func optionalText[T any](name, doc string, nullable bool, get func(T) (string, b
 		get:    get,
 		codes:  map[string]int32{},
 		values: array.NewStringBuilder(memory.DefaultAllocator),
+		code:   -1,
 		index:  array.NewInt32Builder(memory.DefaultAllocator),
 	}
 }
@@ -111,21 +134,33 @@ func (t *text[T]) field() arrow.Field { return t.about }
 
 func (t *text[T]) note(rec T) {
 	s, ok := t.get(rec)
-	if !ok {
+	if !ok || s == t.last && t.code >= 0 {
 		return
 	}
-	if _, known := t.codes[s]; !known {
-		t.codes[s] = int32(len(t.codes))
+	code, known := t.codes[s]
+	if !known {
+		code = int32(len(t.codes))
+		t.codes[s] = code
 		t.values.Append(s)
 	}
+	t.last, t.code = s, code
 }
 
-func (t *text[T]) add(rec T) {
-	if s, ok := t.get(rec); ok {
-		t.index.Append(t.codes[s])
-	} else {
+func (t *text[T]) add(rec T) bool {
+	s, ok := t.get(rec)
+	if !ok {
 		t.index.AppendNull()
+		return true
 	}
+	if s != t.last || t.code < 0 {
+		code, known := t.codes[s]
+		if !known {
+			return false
+		}
+		t.last, t.code = s, code
+	}
+	t.index.Append(t.code)
+	return true
 }
 
 func (t *text[T]) take() arrow.Array {
@@ -144,7 +179,7 @@ type plain[T any] struct {
 
 func (p *plain[T]) field() arrow.Field { return p.about }
 func (p *plain[T]) note(T)             {}
-func (p *plain[T]) add(rec T)          { p.put(rec) }
+func (p *plain[T]) add(rec T) bool     { p.put(rec); return true }
 func (p *plain[T]) take() arrow.Array  { return p.builder.NewArray() }
 
 // appender is what the builders of fixed-width values have in common.

@@ -130,7 +130,7 @@ func (d Dir) Stale() bool {
 // Merge writes the merged files of the jobs, each rank's own files in the
 // formats asked for, and the jobs into run.json.
 func (d Dir) Merge(jobs []*aggregate.Job, formats []Format, info *Info) error {
-	var all []*profile.Profile
+	var all profile.List
 	info.Jobs = nil
 	stems := aggregate.Stems(jobs)
 	for i, j := range jobs {
@@ -177,5 +177,5 @@ func writeRank(w io.Writer, p *profile.Profile, f Format) error {
 	if f == Prof {
 		return prof.Write(w, p.Traffic())
 	}
-	return arrowfile.WriteProfile(w, []*profile.Profile{p})
+	return arrowfile.WriteProfile(w, profile.List{p})
 }
