@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -79,14 +80,71 @@ type check struct {
 	open    map[doubt]int // pairs that were not compared
 }
 
+// exchange is what ranks received from each other, from row sender to column
+// receiver, and what they exchanged with other worlds.
+type exchange struct {
+	received  Matrix
+	elsewhere map[int]Exchange // by rank
+}
+
+func (x *exchange) add(p *profile.Profile) {
+	var elsewhere Exchange
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if r.Class != profile.P2P || p.Rank < 0 || r.Direction != profile.Send && r.Direction != profile.Recv {
+			continue
+		}
+		switch peer := worldRank(p, r.Comm, r.Peer); {
+		case r.Direction == profile.Recv && peer >= 0:
+			x.received.Add(Pair{peer, p.Rank}, Volume{r.Bytes, r.Messages})
+		case peer == profile.PeerElsewhere && r.Direction == profile.Send:
+			elsewhere.Sent.add(r)
+		case peer == profile.PeerElsewhere:
+			elsewhere.Received.add(r)
+		}
+	}
+	x.addElsewhere(p.Rank, elsewhere)
+}
+
+func (x *exchange) addElsewhere(rank int, e Exchange) {
+	if e == (Exchange{}) {
+		return
+	}
+	if x.elsewhere == nil {
+		x.elsewhere = map[int]Exchange{}
+	}
+	sum := x.elsewhere[rank]
+	sum.plus(e)
+	x.elsewhere[rank] = sum
+}
+
+func (e *Exchange) plus(o Exchange) {
+	e.Sent.plus(o.Sent)
+	e.Received.plus(o.Received)
+}
+
+func (x *exchange) merge(o *exchange) {
+	x.received.Merge(&o.received)
+	for rank, e := range o.elsewhere {
+		x.addElsewhere(rank, e)
+	}
+}
+
 // Conservation makes the check, for the pairs of one rank if it is not
 // allRanks.
 func (j *Job) Conservation(rank int) *Conservation {
-	c := &check{judge: newJudge(j), rank: rank, open: map[doubt]int{},
-		Conservation: &Conservation{SetAside: j.setAside(rank), NotCompared: []NotCompared{}}}
-	var sent, received Matrix
-	j.exchanges(&sent, &received, &c.OtherWorlds, rank)
-	c.judge.speakOf(&sent)
+	c := &check{judge: j.judge.of(j), rank: rank, open: map[doubt]int{},
+		Conservation: &Conservation{SetAside: j.judge.asideOf(rank), NotCompared: []NotCompared{}}}
+	for r, e := range j.exchange.elsewhere {
+		if rank < 0 || r == rank {
+			c.OtherWorlds.plus(e)
+		}
+	}
+	sent, received := &j.Matrices()[External], &j.exchange.received
+	if spoken := c.judge.spokenOf(); !spoken.empty() {
+		spoken.Merge(sent)
+		sent = spoken
+	}
 	for p, v := range sent.All() {
 		c.compare(p, Exchange{v, received.At(p.From, p.To)})
 	}
@@ -108,10 +166,8 @@ func (c *check) compare(p Pair, x Exchange) {
 		return
 	}
 	c.Pairs++
-	c.Sent.Bytes += x.Sent.Bytes
-	c.Sent.Messages += x.Sent.Messages
-	c.Received.Bytes += x.Received.Bytes
-	c.Received.Messages += x.Received.Messages
+	c.Sent.plus(x.Sent)
+	c.Received.plus(x.Received)
 	switch {
 	case !c.judge.agrees(p, x):
 		c.unequal = append(c.unequal, Imbalance{p, x})
@@ -161,44 +217,16 @@ func compareImbalances(a, b Imbalance) int {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// exchanges adds up what ranks sent and what they received, both from row
-// sender to column receiver.
-func (j *Job) exchanges(sent, received *Matrix, elsewhere *Exchange, rank int) {
-	for _, p := range j.Profiles {
-		if p.Rank < 0 {
-			continue
-		}
-		for i := range p.Rows {
-			r := &p.Rows[i]
-			if r.Class != profile.P2P || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
-				continue
-			}
-			peer := p.Comms[r.Comm].WorldRank(r.Peer)
-			own := rank < 0 || rank == p.Rank
-			switch {
-			case r.Direction == profile.Send && peer >= 0:
-				sent.Add(Pair{p.Rank, peer}, Volume{r.Bytes, r.Messages})
-			case r.Direction == profile.Recv && peer >= 0:
-				received.Add(Pair{peer, p.Rank}, Volume{r.Bytes, r.Messages})
-			case r.Direction == profile.Send && peer == profile.PeerElsewhere && own:
-				elsewhere.Sent.add(r)
-			case r.Direction == profile.Recv && peer == profile.PeerElsewhere && own:
-				elsewhere.Received.add(r)
-			}
-		}
-	}
-}
-
-// setAside sums up, kind by kind, what is in no row.
-func (j *Job) setAside(rank int) []SetAside {
+// asideOf sums up, kind by kind, what is in no row.
+func (g *judge) asideOf(rank int) []SetAside {
 	out := []SetAside{}
-	for k := range profile.NumAsideKinds {
-		s := SetAside{Kind: k.String()}
+	for k, byRank := range g.setAside {
+		s := SetAside{Kind: profile.AsideKind(k).String()}
 		var ranks []int
-		for _, p := range j.Profiles {
-			if n := p.SetAside(k); n > 0 && (rank < 0 || p.Rank == rank) {
-				s.Count += n
-				ranks = append(ranks, p.Rank)
+		for _, r := range slices.Sorted(maps.Keys(byRank)) {
+			if rank < 0 || r == rank {
+				s.Count += byRank[r]
+				ranks = append(ranks, r)
 			}
 		}
 		if s.Count > 0 {

@@ -180,7 +180,7 @@ func TestConservationLists(t *testing.T) {
 		peer := fixtureRank(0)
 		peer.Rank, peer.Size, peer.Comms, peer.Rows = 4+i, 100, ps[0].Comms, nil
 		ps[0].Rows = append(ps[0].Rows, profile.Row{Call: "Send", Class: profile.P2P, Direction: profile.Send,
-			Peer: int32(4 + i), Messages: 1, Bytes: uint64(i)})
+			Spread: profile.ToPeer, Peer: int32(4 + i), Messages: 1, Bytes: uint64(i)})
 		ps = append(ps, peer)
 	}
 	c := New(ps).Conservation(allRanks)

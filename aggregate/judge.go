@@ -28,13 +28,16 @@ var doubts = []doubt{notRecorded, twice, notFinal, isDamaged, wasOff, lostCalls,
 // judge knows what may be concluded about a pair of ranks.
 type judge struct {
 	sends, receives map[int]doubt // of the ranks in doubt
-	recorded        []int
-	size            int // of the job
+	setAside        [profile.NumAsideKinds]map[int]uint64
 
 	asides map[Pair]*asides
 	// What is set aside without its peer, by rank: receives from any source,
 	// and sends that were cancelled. Each may stand for a message once.
 	anySource, anyDest map[int]uint64
+
+	// While it judges:
+	recorded []int
+	size     int // of the job
 }
 
 // asides are messages between two ranks that are in no row of the one or of the
@@ -46,42 +49,93 @@ type asides struct {
 	maybeSent uint64 // perhaps sent and received, but not counted as sent
 }
 
-func newJudge(j *Job) *judge {
-	g := &judge{sends: map[int]doubt{}, receives: map[int]doubt{}, recorded: j.Recorded(), size: j.Size(),
-		asides: map[Pair]*asides{}, anySource: map[int]uint64{}, anyDest: map[int]uint64{}}
+func (g *judge) make() {
+	if g.sends != nil {
+		return
+	}
+	g.sends, g.receives, g.asides = map[int]doubt{}, map[int]doubt{}, map[Pair]*asides{}
+	g.anySource, g.anyDest = map[int]uint64{}, map[int]uint64{}
+	for k := range g.setAside {
+		g.setAside[k] = map[int]uint64{}
+	}
+}
+
+func (g *judge) addProcess(p *profile.Profile) {
+	if g.make(); p.Rank < 0 {
+		return
+	}
+	g.doubt(p)
+	for i := range p.Asides {
+		g.setAside[p.Asides[i].Kind][p.Rank] += p.Asides[i].Count
+		g.add(p, &p.Asides[i])
+	}
+}
+
+func (g *judge) merge(o *judge) {
+	g.make()
+	for r, d := range o.sends {
+		note(g.sends, r, d)
+	}
+	for r, d := range o.receives {
+		note(g.receives, r, d)
+	}
+	addAll(g.anySource, o.anySource)
+	addAll(g.anyDest, o.anyDest)
+	for k := range g.setAside {
+		addAll(g.setAside[k], o.setAside[k])
+	}
+	for p, s := range o.asides {
+		if g.asides[p] == nil {
+			g.asides[p] = new(asides)
+		}
+		g.asides[p].merge(s)
+	}
+}
+
+func addAll(sums, more map[int]uint64) {
+	for k, n := range more {
+		sums[k] += n
+	}
+}
+
+func (s *asides) merge(o *asides) {
+	s.gone += o.gone
+	s.cancelled.plus(o.cancelled)
+	s.maybeGone += o.maybeGone
+	s.maybeSent += o.maybeSent
+}
+
+// of is one that knows the whole job. It uses up what is set aside, in copies.
+func (g *judge) of(j *Job) *judge {
+	g.make()
+	out := &judge{sends: maps.Clone(g.sends), receives: maps.Clone(g.receives), setAside: g.setAside, asides: g.asides,
+		anySource: maps.Clone(g.anySource), anyDest: maps.Clone(g.anyDest), recorded: j.Recorded(), size: j.Size()}
 	for _, r := range j.Duplicated() {
-		g.sends[r], g.receives[r] = twice, twice
+		out.sends[r], out.receives[r] = twice, twice
 	}
-	for _, p := range j.Profiles {
-		if p.Rank < 0 {
-			continue
-		}
-		g.doubt(p)
-		for i := range p.Asides {
-			g.add(p, &p.Asides[i])
-		}
+	return out
+}
+
+// note keeps the doubt that says most.
+func note(of map[int]doubt, rank int, d doubt) {
+	if was, ok := of[rank]; !ok || slices.Index(doubts, d) < slices.Index(doubts, was) {
+		of[rank] = d
 	}
-	return g
 }
 
 func (g *judge) doubt(p *profile.Profile) {
-	note := func(of map[int]doubt, d doubt) {
-		if was, ok := of[p.Rank]; !ok || slices.Index(doubts, d) < slices.Index(doubts, was) {
-			of[p.Rank] = d
-		}
-	}
 	for _, c := range []struct {
 		is bool
 		d  doubt
 	}{{p.State != profile.Finalized, notFinal}, {p.Losses.Damaged > 0, isDamaged}, {p.Pauses > 0, wasOff},
 		{p.Losses.Calls > 0, lostCalls}} {
 		if c.is {
-			note(g.sends, c.d)
-			note(g.receives, c.d)
+			note(g.sends, p.Rank, c.d)
+			note(g.receives, p.Rank, c.d)
 		}
 	}
 	if p.Losses.Requests > 0 {
-		note(g.receives, lostRequests)
+		note(g.receives, p.Rank, lostRequests)
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -90,9 +144,9 @@ func (g *judge) doubt(p *profile.Profile) {
 		}
 		switch r.Direction {
 		case profile.Send:
-			note(g.sends, lostPeers)
+			note(g.sends, p.Rank, lostPeers)
 		case profile.Recv:
-			note(g.receives, lostPeers)
+			note(g.receives, p.Rank, lostPeers)
 		}
 	}
 }
@@ -144,14 +198,16 @@ func (s *asides) add(a *profile.Aside) {
 	}
 }
 
-// speakOf enters the pairs that must have sent something, since it was set
-// aside by the receiver.
-func (g *judge) speakOf(sent *Matrix) {
+// spokenOf are the pairs that must have sent something, since it was set aside
+// by the receiver.
+func (g *judge) spokenOf() *Matrix {
+	m := new(Matrix)
 	for p, s := range g.asides {
 		if s.gone > 0 || s.cancelled != (Volume{}) {
-			sent.Add(p, Volume{})
+			m.Add(p, Volume{})
 		}
 	}
+	return m
 }
 
 // doubtOf is why a pair cannot be judged, empty if it can.

@@ -148,6 +148,17 @@ func (m *Matrix) senders() []int {
 // Row goes through the entries of one row by column.
 func (m *Matrix) Row(from int) iter.Seq2[int, Volume] { return m.expand(from, new(vector)) }
 
+// Column goes through the entries of one column by row.
+func (m *Matrix) Column(to int) iter.Seq2[int, Volume] {
+	return func(yield func(int, Volume) bool) {
+		for _, from := range m.senders() {
+			if v, ok := m.at(from, to); ok && !yield(from, v) {
+				return
+			}
+		}
+	}
+}
+
 // expand is Row in memory that is used again.
 func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 	row, parts := m.rows[from], m.partsOf()[from]

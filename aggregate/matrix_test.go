@@ -67,16 +67,12 @@ func TestMatricesOfFixture(t *testing.T) {
 }
 
 func TestTrafficAndProfilesGiveTheSameMatrices(t *testing.T) {
-	var traffic []*profile.Traffic
+	var lines []profile.Flow
 	for _, p := range fixture() {
-		traffic = append(traffic, p.Traffic())
+		lines = append(lines, p.Traffic().Flows...)
 	}
-	a, b := New(fixture()), NewFromTraffic(traffic...)
-	if diff := cmp.Diff(cells(a.Matrices()), cells(b.Matrices())); diff != "" {
+	if diff := cmp.Diff(cells(New(fixture()).Matrices()), cells(flows(lines...))); diff != "" {
 		t.Error(diff)
-	}
-	if a.Size() != b.Size() || !cmp.Equal(a.Recorded(), b.Recorded()) {
-		t.Errorf("got %d ranks (%v) of traffic", b.Size(), b.Recorded())
 	}
 }
 
@@ -111,7 +107,7 @@ func TestFlowsToOtherWorldsAreLeftOut(t *testing.T) {
 func TestRowSums(t *testing.T) {
 	j := New(fixture())
 	m := &j.Matrices()[All]
-	for _, p := range j.Profiles {
+	for _, p := range fixture() {
 		var sent, row Volume
 		for i := range p.Rows {
 			if d := p.Rows[i].Direction; d == profile.Send || d == profile.Write {
@@ -135,18 +131,18 @@ func TestRowSums(t *testing.T) {
 // their pairs.
 func BenchmarkMatrices(b *testing.B) {
 	const n = 1024
-	j := new(Job)
+	var ps []*profile.Profile
 	for r := range n {
 		p := fixtureRank(r)
 		p.Comms[0].Members.N = n
 		p.Rows = p.Rows[4:5]
 		p.Vectors = nil
-		j.Profiles = append(j.Profiles, p)
+		ps = append(ps, p)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		entries := 0
-		for range j.Matrices()[All].All() {
+		for range New(ps).Matrices()[All].All() {
 			entries++
 		}
 		if entries != n*(n-1) {

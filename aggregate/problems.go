@@ -12,7 +12,7 @@ import (
 // all that was sent was received, Conservation tells.
 func (j *Job) Problems() []string {
 	out := []string{}
-	if len(j.Profiles) == 0 {
+	if len(j.processes) == 0 {
 		return append(out, "nothing was recorded")
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
@@ -33,9 +33,10 @@ func (j *Job) Problems() []string {
 // finalized lists the ranks that were recorded to their end.
 func (j *Job) finalized() []int {
 	state := map[int]bool{}
-	for _, p := range j.Profiles {
+	for i := range j.processes {
+		p := &j.processes[i]
 		before, seen := state[p.Rank]
-		state[p.Rank] = p.State == profile.Finalized && (before || !seen)
+		state[p.Rank] = p.State == profile.Finalized.String() && (before || !seen)
 	}
 	var out []int
 	for _, r := range j.Recorded() {
@@ -49,7 +50,7 @@ func (j *Job) finalized() []int {
 func (j *Job) unfinished() Spans {
 	done := j.finalized()
 	var out []int
-	for _, p := range j.Profiles {
+	for _, p := range j.ordered() {
 		if _, ok := slices.BinarySearch(done, p.Rank); p.Rank >= 0 && !ok {
 			out = append(out, p.Rank)
 		}
@@ -60,7 +61,7 @@ func (j *Job) unfinished() Spans {
 // strangers are processes that ended before MPI told them their rank.
 func (j *Job) strangers() []string {
 	var out []string
-	for _, p := range j.Profiles {
+	for _, p := range j.ordered() {
 		if p.Rank < 0 {
 			out = append(out, fmt.Sprintf("process %d on %s ended before its rank was known: it is in no matrix", p.Pid, p.Host))
 		}
@@ -72,18 +73,18 @@ func (j *Job) strangers() []string {
 func (j *Job) disagreements() []string {
 	var out []string
 	size, library := -1, ""
-	for _, p := range j.Profiles {
-		if size >= 0 && p.Size >= 0 && p.Size != size {
-			out = append(out, fmt.Sprintf("rank %d counts %d ranks, others %d: these may be of several runs", p.Rank, p.Size, size))
+	for _, p := range j.ordered() {
+		if size >= 0 && p.size >= 0 && p.size != size {
+			out = append(out, fmt.Sprintf("rank %d counts %d ranks, others %d: these may be of several runs", p.Rank, p.size, size))
 		}
-		if library != "" && p.Library != "" && p.Library != library {
-			out = append(out, fmt.Sprintf("rank %d ran with another MPI library: %s", p.Rank, libraryLine(p.Library)))
+		if library != "" && p.library != "" && p.library != library {
+			out = append(out, fmt.Sprintf("rank %d ran with another MPI library: %s", p.Rank, p.library))
 		}
-		if p.Size >= 0 {
-			size = p.Size
+		if p.size >= 0 {
+			size = p.size
 		}
-		if p.Library != "" {
-			library = p.Library
+		if p.library != "" {
+			library = p.library
 		}
 	}
 	return out
@@ -107,11 +108,12 @@ func (j *Job) losses() []string {
 	for _, k := range kinds {
 		var sum uint64
 		var ranks []int
-		for _, p := range j.Profiles {
-			if n := k.count(&p.Losses); n > 0 {
-				sum += n
-				ranks = append(ranks, p.Rank)
+		for _, p := range j.ordered() {
+			if p.losses == nil || k.count(p.losses) == 0 {
+				continue
 			}
+			sum += k.count(p.losses)
+			ranks = append(ranks, p.Rank)
 		}
 		if sum > 0 {
 			out = append(out, fmt.Sprintf("%s %s (%s)", count(sum), k.text, spansOf(ranks)))
@@ -124,8 +126,7 @@ func (j *Job) losses() []string {
 // adds up to: the rest went to processes that are no rank of this job, or to
 // peers that were not kept.
 func (j *Job) unplaced() []string {
-	t := j.tally()
-	rows, placed := t.unplaced(t.Matrices())
+	rows, placed := j.tally.unplaced(j.Matrices())
 	switch {
 	case rows.Messages == placed.Messages && rows.Bytes == placed.Bytes:
 		return nil

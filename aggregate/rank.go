@@ -39,21 +39,21 @@ type CommTotals struct {
 	Sent Volume `json:"sent"`
 }
 
-// RankSummary computes the summary of one rank of the job.
+// RankSummary computes the summary of one rank of the job, which must be one
+// of those kept.
 func (j *Job) RankSummary(rank int) (*RankSummary, error) {
-	profiles := j.find(rank)
+	profiles := slices.DeleteFunc(slices.Clone(j.kept), func(p *profile.Profile) bool { return p.Rank != rank })
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("summarize rank %d: nothing was recorded of it; there are %s of %d",
 			rank, spansOf(j.Recorded()), j.Size())
 	}
-	s := &RankSummary{Rank: rank, Summary: *summarize(profiles)}
+	own := ofKept(profiles)
+	s := &RankSummary{Rank: rank, Summary: *own.summarize()}
 	s.Run = j.Run
 	s.RanksExpected, s.RanksRecorded = j.Size(), len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
-	own := New(profiles)
-	ms := j.Matrices()
 	s.Traffic = matrixTotals(own.Matrices())
-	s.Peers = peersOf(&ms[All], rank)
+	s.Peers = peersOf(&j.Matrices()[All], rank)
 	s.Pairs = []Cell{}
 	s.Comms = commTotals(profiles)
 	s.Conservation = j.Conservation(rank)
@@ -63,8 +63,8 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 
 func (j *Job) rankProblems(own *Job, rank int) []string {
 	out := []string{}
-	if len(own.Profiles) > 1 {
-		out = append(out, fmt.Sprintf("rank %d has %d recordings: these may be of several runs", rank, len(own.Profiles)))
+	if own.Processes() > 1 {
+		out = append(out, fmt.Sprintf("rank %d has %d recordings: these may be of several runs", rank, own.Processes()))
 	}
 	if running := own.unfinished(); len(running) > 0 {
 		out = append(out, notFinalized(running))
@@ -90,13 +90,11 @@ func peersOf(m *Matrix, rank int) []Peer {
 		}
 		return byRank[r]
 	}
-	for p, v := range m.All() {
-		if p.From == rank {
-			at(p.To).Sent = v
-		}
-		if p.To == rank {
-			at(p.From).Received = v
-		}
+	for to, v := range m.Row(rank) {
+		at(to).Sent = v
+	}
+	for from, v := range m.Column(rank) {
+		at(from).Received = v
 	}
 	out := make([]Peer, 0, len(byRank))
 	for p := range maps.Values(byRank) {

@@ -46,14 +46,19 @@ type Spread struct {
 }
 
 func (s *Spread) add(rank int, ns uint64) {
-	if s.Ranks == 0 || ns < s.MinNs {
-		s.MinNs, s.MinRank = ns, rank
+	s.merge(&Spread{Ranks: 1, MinNs: ns, MinRank: rank, MaxNs: ns, MaxRank: rank})
+}
+
+// merge finds the lowest rank of those that are equal. The mean is made of the
+// sum of all, in the end.
+func (s *Spread) merge(o *Spread) {
+	if s.Ranks == 0 || o.MinNs < s.MinNs || o.MinNs == s.MinNs && o.MinRank < s.MinRank {
+		s.MinNs, s.MinRank = o.MinNs, o.MinRank
 	}
-	if s.Ranks == 0 || ns > s.MaxNs {
-		s.MaxNs, s.MaxRank = ns, rank
+	if s.Ranks == 0 || o.MaxNs > s.MaxNs || o.MaxNs == s.MaxNs && o.MaxRank < s.MaxRank {
+		s.MaxNs, s.MaxRank = o.MaxNs, o.MaxRank
 	}
-	s.MeanNs = (s.MeanNs*float64(s.Ranks) + float64(ns)) / float64(s.Ranks+1)
-	s.Ranks++
+	s.Ranks += o.Ranks
 }
 
 // String names the place and those that called it.
@@ -89,49 +94,64 @@ type siteCall struct {
 	call string
 }
 
-// callSites adds up the rows by call site, those of the longest time first.
-// Folded calls have none.
-func callSites(profiles []*profile.Profile) []CallSite {
-	type key struct{ source, call string }
-	index := map[key]*CallSite{}
-	for start := 0; start < len(profiles); {
-		rank := profiles[start].Rank
-		end := start + 1
-		for end < len(profiles) && profiles[end].Rank == rank {
-			end++
-		}
-		times := map[*CallSite]uint64{}
-		for _, p := range profiles[start:end] {
-			for at, part := range partsOf(p) {
-				frames := p.Frames(at.site)
-				if len(frames) == 0 {
-					continue
-				}
-				k := key{sourceKey(frames), at.call}
-				c := index[k]
-				if c == nil {
-					c = newCallSite(frames, part)
-					index[k] = c
-				}
-				c.merge(part, frames[0].Offset)
-				times[c] += part.TimeNs
-			}
-		}
-		for c, ns := range times {
-			c.PerRank.add(rank, ns)
-		}
-		start = end
+// siteSums are call sites on the way.
+type siteSums map[siteKey]*CallSite
+
+type siteKey struct{ source, call string }
+
+// add adds a process's rows. Folded calls have no call site.
+func (s *siteSums) add(p *profile.Profile) {
+	if *s == nil {
+		*s = siteSums{}
 	}
-	out := make([]CallSite, 0, len(index))
-	for _, c := range index {
-		out = append(out, *c)
+	times := map[*CallSite]uint64{}
+	for at, part := range callsAt(p) {
+		frames := p.Frames(at.site)
+		if len(frames) == 0 {
+			continue
+		}
+		k := siteKey{sourceKey(frames), at.call}
+		c := (*s)[k]
+		if c == nil {
+			c = newCallSite(frames, part)
+			(*s)[k] = c
+		}
+		c.add(part, frames[0].Offset)
+		times[c] += part.TimeNs
+	}
+	for c, ns := range times {
+		c.PerRank.add(p.Rank, ns)
+	}
+}
+
+func (s *siteSums) merge(o *siteSums) {
+	if *s == nil {
+		*s = siteSums{}
+	}
+	for k, c := range *o {
+		if known := (*s)[k]; known != nil {
+			known.merge(c)
+			continue
+		}
+		own := *c
+		(*s)[k] = &own
+	}
+}
+
+// sites are those of the longest time first.
+func (s *siteSums) sites() []CallSite {
+	out := make([]CallSite, 0, len(*s))
+	for _, c := range *s {
+		site := *c
+		site.PerRank.MeanNs = float64(c.TimeNs) / float64(c.PerRank.Ranks)
+		out = append(out, site)
 	}
 	SortSites(out, ByTime)
 	return out
 }
 
-// partsOf adds up a profile's rows by address and call.
-func partsOf(p *profile.Profile) map[siteCall]*CallTotals {
+// callsAt adds up a profile's rows by address and call.
+func callsAt(p *profile.Profile) map[siteCall]*CallTotals {
 	out := map[siteCall]*CallTotals{}
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -154,16 +174,19 @@ func newCallSite(frames []profile.Frame, part *CallTotals) *CallSite {
 	return c
 }
 
-func (c *CallSite) merge(part *CallTotals, offset uint64) {
+func (c *CallSite) add(part *CallTotals, offset uint64) {
 	c.Offset = min(c.Offset, offset)
-	c.Calls += part.Calls
-	c.Messages += part.Messages
-	c.Bytes += part.Bytes
-	c.TimeNs += part.TimeNs
-	c.Sent.Bytes += part.Sent.Bytes
-	c.Sent.Messages += part.Sent.Messages
-	c.Received.Bytes += part.Received.Bytes
-	c.Received.Messages += part.Received.Messages
+	c.plus(part.Totals)
+	c.Sent.plus(part.Sent)
+	c.Received.plus(part.Received)
+}
+
+func (c *CallSite) merge(o *CallSite) {
+	c.Offset = min(c.Offset, o.Offset)
+	c.plus(o.Totals)
+	c.Sent.plus(o.Sent)
+	c.Received.plus(o.Received)
+	c.PerRank.merge(&o.PerRank)
 }
 
 // moved is what was sent, or received where nothing was sent: both sides of a

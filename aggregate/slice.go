@@ -15,39 +15,57 @@ type SliceTotals struct {
 	Totals
 }
 
-// sliceTotals are in the order in which the slices first began. Those in which
-// nothing was called are left out.
-func sliceTotals(profiles []*profile.Profile) []SliceTotals {
-	byName := map[string]*SliceTotals{}
-	start := map[string]int64{} // when the first process began it
-	for _, p := range profiles {
-		byIndex := map[uint32]*SliceTotals{}
-		for _, s := range p.Slices {
-			if byName[s.Name] == nil {
-				byName[s.Name], start[s.Name] = &SliceTotals{Slice: s.Name}, s.Start
-			}
-			byIndex[s.Index] = byName[s.Name]
-			start[s.Name] = min(start[s.Name], s.Start)
-		}
-		for _, r := range p.Rows {
-			of := byIndex[r.Slice]
-			if of == nil || profile.SetsUp(r.Call) {
-				continue
-			}
-			if r.Direction == profile.Recv {
-				r.Messages, r.Bytes = 0, 0
-			}
-			of.add(&r)
+// sliceSums are slices on the way, by name.
+type sliceSums map[string]*sliceSum
+
+type sliceSum struct {
+	Totals
+	start int64 // when the first process began it
+}
+
+func (s *sliceSums) of(name string, start int64) *sliceSum {
+	if *s == nil {
+		*s = sliceSums{}
+	}
+	sum := (*s)[name]
+	if sum == nil {
+		sum = &sliceSum{start: start}
+		(*s)[name] = sum
+	}
+	sum.start = min(sum.start, start)
+	return sum
+}
+
+func (s *sliceSums) add(p *profile.Profile) {
+	byIndex := map[uint32]*sliceSum{}
+	for _, slice := range p.Slices {
+		byIndex[slice.Index] = s.of(slice.Name, slice.Start)
+	}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if of := byIndex[r.Slice]; of != nil && !profile.SetsUp(r.Call) {
+			of.Totals.add(withoutReceived(r))
 		}
 	}
+}
+
+func (s *sliceSums) merge(o *sliceSums) {
+	for name, sum := range *o {
+		s.of(name, sum.start).plus(sum.Totals)
+	}
+}
+
+// totals are in the order in which the slices first began. Those in which
+// nothing was called are left out.
+func (s *sliceSums) totals() []SliceTotals {
 	out := []SliceTotals{}
-	for _, s := range byName {
-		if s.Totals != (Totals{}) {
-			out = append(out, *s)
+	for name, sum := range *s {
+		if sum.Totals != (Totals{}) {
+			out = append(out, SliceTotals{name, sum.Totals})
 		}
 	}
 	slices.SortFunc(out, func(a, b SliceTotals) int {
-		return cmp.Or(cmp.Compare(start[a.Slice], start[b.Slice]), cmp.Compare(a.Slice, b.Slice))
+		return cmp.Or(cmp.Compare((*s)[a.Slice].start, (*s)[b.Slice].start), cmp.Compare(a.Slice, b.Slice))
 	})
 	return out
 }

@@ -69,41 +69,6 @@ type Share struct {
 	MaxRank int     `json:"max_rank"`
 }
 
-// Totals are sums over rows. Messages and bytes that were sent and received
-// are both in, so a message between two ranks is in twice.
-type Totals struct {
-	Calls    uint64 `json:"calls"`
-	Messages uint64 `json:"messages"`
-	Bytes    uint64 `json:"bytes"`
-	TimeNs   uint64 `json:"time_ns"`
-}
-
-func (t *Totals) add(r *profile.Row) {
-	t.Calls += r.Calls
-	t.Messages += r.Messages
-	t.Bytes += r.Bytes
-	t.TimeNs += r.TimeNs
-}
-
-// CallTotals are the sums of one MPI function.
-type CallTotals struct {
-	Call  string `json:"call"` // without MPI_
-	Class string `json:"class"`
-	Totals
-	MeanNs   float64 `json:"mean_ns"`
-	MinNs    uint64  `json:"min_ns"`
-	MaxNs    uint64  `json:"max_ns"`
-	Sent     Volume  `json:"sent"`     // sends and remote writes
-	Received Volume  `json:"received"` // receives and remote reads
-}
-
-// ClassTotals are the sums of one kind of call, of what the calls sent, wrote
-// and read, but not of what was received: each message is in once.
-type ClassTotals struct {
-	Class string `json:"class"`
-	Totals
-}
-
 // MatrixTotals are the sums of a matrix.
 type MatrixTotals struct {
 	Class string `json:"class"`
@@ -111,22 +76,9 @@ type MatrixTotals struct {
 	Pairs int `json:"pairs"` // that exchanged anything, in one direction
 }
 
-// RankTimes is where a process ran, how it ended, and its times.
-type RankTimes struct {
-	Rank             int     `json:"rank"`
-	Host             string  `json:"host"`
-	Pid              int     `json:"pid"`
-	State            string  `json:"state"`
-	WallTimeS        float64 `json:"wall_time_s"`
-	ApplicationTimeS float64 `json:"application_time_s"`
-	MPITimeS         float64 `json:"mpi_time_s"`
-	MPIShare         float64 `json:"mpi_share"`
-}
-
-// Summary computes the summary of a job from its profiles.
+// Summary computes the summary of a job.
 func (j *Job) Summary() *Summary {
-	s := summarize(j.Profiles)
-	s.Run = j.Run
+	s := j.summarize()
 	s.RanksExpected = j.Size()
 	s.RanksRecorded = len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
@@ -139,40 +91,28 @@ func (j *Job) Summary() *Summary {
 	return s
 }
 
-// summarize fills in what needs no look at other processes.
-func summarize(profiles []*profile.Profile) *Summary {
+// summarize fills in what needs no look at pairs of processes.
+func (j *Job) summarize() *Summary {
+	ps := j.ordered()
 	s := &Summary{
-		Program:   New(profiles).Program(),
-		Hosts:     hosts(profiles),
-		Calls:     callTotals(profiles),
-		Classes:   classTotals(profiles),
-		Slices:    sliceTotals(profiles),
-		CallSites: callSites(profiles),
-		Ranks:     make([]RankTimes, 0, len(profiles)),
+		Run:       j.Run,
+		Program:   programOf(ps),
+		Hosts:     hosts(ps),
+		Calls:     j.calls.calls(),
+		Classes:   j.calls.classes(),
+		Slices:    j.slices.totals(),
+		CallSites: j.sites.sites(),
+		Ranks:     make([]RankTimes, 0, len(ps)),
 	}
-	if start := New(profiles).Start(); start != 0 {
+	if start := j.Start(); start != 0 {
 		s.Started = time.Unix(0, start).UTC()
 	}
-	for _, p := range profiles {
-		if s.Library == "" {
-			s.Library = libraryLine(p.Library)
-		}
-		if s.Command == nil {
-			s.Command = p.Command
-		}
-		t := timesOf(p)
-		s.Ranks = append(s.Ranks, t)
-		s.WallTimeS = max(s.WallTimeS, t.WallTimeS)
-		s.ApplicationTimeS += t.ApplicationTimeS
-		s.MPITimeS += t.MPITimeS
-		s.Untimed += p.Losses.Untimed
+	for i := range ps {
+		s.addProcess(&ps[i])
 	}
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		s.Totals.Calls += c.Calls
-		s.Totals.Messages += c.Messages
-		s.Totals.Bytes += c.Bytes
-		s.Totals.TimeNs += c.TimeNs
+		s.Totals.plus(c.Totals)
 		if profile.SetsUp(c.Call) {
 			s.InitFinalizeTimeS += seconds(c.TimeNs)
 		}
@@ -181,49 +121,19 @@ func summarize(profiles []*profile.Profile) *Summary {
 	return s
 }
 
-// libraryLine is the first line of a version string in one run of words: MPICH
-// has tabs in it.
-func libraryLine(version string) string {
-	return strings.Join(strings.Fields(firstLine(version)), " ")
-}
-
-func timesOf(p *profile.Profile) RankTimes {
-	var inMPI uint64
-	for i := range p.Rows {
-		if !profile.SetsUp(p.Rows[i].Call) {
-			inMPI += p.Rows[i].TimeNs
-		}
+func (s *Summary) addProcess(p *process) {
+	s.Library = cmp.Or(s.Library, p.library)
+	if s.Command == nil && p.command != "" {
+		s.Command = strings.Split(p.command, "\x00")
 	}
-	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), MPITimeS: seconds(inMPI)}
-	last := max(p.End, p.FinalizeStart, p.InitEnd)
-	t.WallTimeS = elapsed(p.Start, last)
-	if p.FinalizeStart != 0 {
-		last = p.FinalizeStart
+	s.Ranks = append(s.Ranks, p.RankTimes)
+	s.WallTimeS = max(s.WallTimeS, p.WallTimeS)
+	s.ApplicationTimeS += p.ApplicationTimeS
+	s.MPITimeS += p.MPITimeS
+	if p.losses != nil {
+		s.Untimed += p.losses.Untimed
 	}
-	t.ApplicationTimeS = elapsed(p.InitEnd, last)
-	if t.ApplicationTimeS > 0 {
-		t.MPIShare = t.MPITimeS / (t.ApplicationTimeS * float64(max(p.Threads, 1)))
-	}
-	return t
 }
-
-// shareKnown is false where the share says nothing: the rank never left
-// MPI_Init, or did not finalize and its calls took longer than the time up to
-// its last known moment.
-func (t *RankTimes) shareKnown() bool {
-	return t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
-}
-
-// elapsed is the seconds between two moments in Unix ns, 0 if either is not
-// known.
-func elapsed(from, to int64) float64 {
-	if from == 0 || to <= from {
-		return 0
-	}
-	return float64(to-from) / 1e9
-}
-
-func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
 
 func shareOf(ranks []RankTimes) Share {
 	var s Share
@@ -247,79 +157,14 @@ func shareOf(ranks []RankTimes) Share {
 	return s
 }
 
-func hosts(profiles []*profile.Profile) []Host {
+func hosts(ps []process) []Host {
 	count := map[string]int{}
-	for _, p := range profiles {
-		count[p.Host]++
+	for i := range ps {
+		count[ps[i].Host]++
 	}
 	out := []Host{}
 	for _, name := range slices.Sorted(maps.Keys(count)) {
 		out = append(out, Host{name, count[name]})
-	}
-	return out
-}
-
-func callTotals(profiles []*profile.Profile) []CallTotals {
-	byCall := map[string]*CallTotals{}
-	for _, p := range profiles {
-		for i := range p.Rows {
-			r := &p.Rows[i]
-			c := byCall[r.Call]
-			if c == nil {
-				c = &CallTotals{Call: r.Call, Class: r.Class.String()}
-				byCall[r.Call] = c
-			}
-			c.add(r)
-		}
-	}
-	out := make([]CallTotals, 0, len(byCall))
-	for _, c := range byCall {
-		if c.Calls > 0 {
-			c.MeanNs = float64(c.TimeNs) / float64(c.Calls)
-		}
-		out = append(out, *c)
-	}
-	slices.SortFunc(out, func(a, b CallTotals) int {
-		return cmp.Or(cmp.Compare(b.TimeNs, a.TimeNs), cmp.Compare(a.Call, b.Call))
-	})
-	return out
-}
-
-func (c *CallTotals) add(r *profile.Row) {
-	if r.Calls > 0 {
-		if c.Calls == 0 || r.MinNs < c.MinNs {
-			c.MinNs = r.MinNs
-		}
-		c.MaxNs = max(c.MaxNs, r.MaxNs)
-	}
-	c.Totals.add(r)
-	switch r.Direction {
-	case profile.Send, profile.Write:
-		c.Sent.add(r)
-	case profile.Recv, profile.Read:
-		c.Received.add(r)
-	}
-}
-
-func classTotals(profiles []*profile.Profile) []ClassTotals {
-	var sums [profile.NumClasses]Totals
-	for _, p := range profiles {
-		for i := range p.Rows {
-			r := p.Rows[i]
-			if r.Class >= profile.NumClasses {
-				continue
-			}
-			if r.Direction == profile.Recv {
-				r.Messages, r.Bytes = 0, 0
-			}
-			sums[r.Class].add(&r)
-		}
-	}
-	out := []ClassTotals{}
-	for c, t := range sums {
-		if t != (Totals{}) {
-			out = append(out, ClassTotals{profile.Class(c).String(), t})
-		}
 	}
 	return out
 }

@@ -148,30 +148,18 @@ func TestSummaryIgnoresOrder(t *testing.T) {
 	for range 50 {
 		ps := fixture()
 		r.Shuffle(len(ps), func(i, k int) { ps[i], ps[k] = ps[k], ps[i] })
-		a, b, c := New(ps[:1]), New(ps[1:2]), New(ps[2:])
-		for _, j := range []*Job{New(ps), a.Merge(b).Merge(c), a.Merge(b.Merge(c))} {
+		merged := func(jobs ...*Job) *Job {
+			for _, j := range jobs[1:] {
+				jobs[0].Merge(j)
+			}
+			return jobs[0]
+		}
+		a, b, c := func() *Job { return New(ps[:1]) }, func() *Job { return New(ps[1:2]) }, func() *Job { return New(ps[2:]) }
+		for _, j := range []*Job{New(ps), merged(merged(a(), b()), c()), merged(a(), merged(b(), c())), merged(NewJob(nil), c(), a(), b())} {
 			if got, _ := json.Marshal(j.Summary()); string(got) != string(want) {
 				t.Fatalf("got  %s\nwant %s", got, want)
 			}
 		}
-	}
-}
-
-func TestJobsAreToldApartByRunAndOrderedByStart(t *testing.T) {
-	late, early := fixture(), fixture()
-	for i := range early {
-		early[i].Run = "run-9"
-		early[i].Start -= 1000
-	}
-	jobs := Jobs(append(late, early...))
-	if len(jobs) != 2 || jobs[0].Run != "run-9" || jobs[1].Run != "run-7" || len(jobs[0].Profiles) != 4 {
-		t.Fatalf("got %v", jobs)
-	}
-	if got := Stems(jobs); !slices.Equal(got, []string{"halo-job1", "halo-job2"}) {
-		t.Errorf("got stems %q", got)
-	}
-	if got := Stems(jobs[:1]); !slices.Equal(got, []string{"halo"}) {
-		t.Errorf("got stem %q", got)
 	}
 }
 

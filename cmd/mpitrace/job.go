@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 )
@@ -90,27 +91,31 @@ func (j *job) info(argv []string, spool string) *rundir.Info {
 // finish turns the recordings into files and a summary, and decides the exit
 // status.
 func (j *job) finish(info *rundir.Info, status launch.Status) error {
-	jobs, damaged, err := j.dir.Load()
+	run, err := j.dir.Open(rundir.Whole)
 	if err != nil {
 		return err
 	}
-	for _, err := range damaged {
+	for _, err := range run.Damaged {
 		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
-	symbolizeJobs(j.log, j.dir, jobs)
-	if err := j.dir.Merge(jobs, j.formats, info); err != nil {
+	symbolizeRun(j.log, j.dir, run)
+	if err := j.dir.Merge(run, j.formats, info); err != nil {
 		return err
 	}
-	unrecorded := j.unrecorded(jobs)
-	if len(jobs) == 0 {
+	unrecorded := j.unrecorded(run)
+	if len(run.Jobs) == 0 {
 		why := j.why(status)
 		if unrecorded != "" && status.Code == 0 {
 			why, unrecorded = unrecorded, ""
 		}
 		fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", why)
 	}
-	complete := len(jobs) > 0 && len(damaged) == 0 && unrecorded == ""
-	for _, job := range jobs {
+	complete := len(run.Jobs) > 0 && len(run.Damaged) == 0 && unrecorded == ""
+	for _, src := range run.Jobs {
+		job, err := aggregate.Of(src, nil)
+		if err != nil {
+			return err
+		}
 		s := job.Summary()
 		complete = complete && len(s.Problems) == 0
 		if !j.options.noReport {

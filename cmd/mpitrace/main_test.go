@@ -18,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Set by TestMain.
@@ -106,19 +107,38 @@ func sh(t *testing.T, dir, command string) output {
 	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
+// loaded is a job with its profiles in memory.
+type loaded struct {
+	*aggregate.Job
+	Profiles []*profile.Profile
+}
+
 // load reads the jobs of a run directory.
-func load(t *testing.T, dir string) []*aggregate.Job {
+func load(t *testing.T, dir string) []loaded {
 	t.Helper()
-	jobs, damaged, err := rundir.Dir(dir).Load()
-	if err != nil || len(damaged) > 0 {
-		t.Fatalf("load %s: %v %v", dir, err, damaged)
+	run, err := rundir.Dir(dir).Open(rundir.Whole)
+	if err != nil || len(run.Damaged) > 0 {
+		t.Fatalf("load %s: %v %v", dir, err, run.Damaged)
+	}
+	var jobs []loaded
+	for _, src := range run.Jobs {
+		job := loaded{Job: aggregate.NewJob(nil)}
+		err := src.Each(func(p *profile.Profile) error {
+			job.Add(p)
+			job.Profiles = append(job.Profiles, p)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
 	}
 	return jobs
 }
 
 // checkRing requires that a job is a whole record of ring.c on n ranks with
 // messages of the given size.
-func checkRing(t *testing.T, j *aggregate.Job, n int, bytes uint64) {
+func checkRing(t *testing.T, j loaded, n int, bytes uint64) {
 	t.Helper()
 	if problems := j.Problems(); len(problems) > 0 || len(j.Recorded()) != n || j.Size() != n {
 		t.Errorf("%d ranks of %d recorded, want %d; problems: %q", len(j.Recorded()), j.Size(), n, problems)

@@ -195,7 +195,7 @@ func killAfter(announced string, n int64) error {
 
 // checkAnnounced requires of rank 1 as many messages of 100 bytes as it
 // announced, or the one more that it had no time to announce.
-func checkAnnounced(t *testing.T, j *aggregate.Job, announced string) {
+func checkAnnounced(t *testing.T, j loaded, announced string) {
 	t.Helper()
 	info, err := os.Stat(announced)
 	if err != nil {

@@ -71,14 +71,14 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		return usage(err)
 	}
 	dir := rundir.Dir(path)
-	jobs, damaged, err := dir.Load()
+	run, err := dir.Open(rundir.Whole)
 	if os.IsNotExist(err) {
 		return usage(err)
 	}
 	if err != nil {
 		return err
 	}
-	for _, err := range damaged {
+	for _, err := range run.Damaged {
 		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
 	}
 	_, infoErr := dir.ReadInfo()
@@ -89,19 +89,19 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %d of the recordings are still in %s: the run goes on, or `mpitrace run` was killed; "+
 			"in that case copy them to %s, since a reboot may delete them there\n", n, spool, dir.Recordings())
 	}
-	if len(jobs) == 0 {
+	if len(run.Jobs) == 0 {
 		return usage(nothingIn(path))
 	}
-	symbolizeJobs(cmd.ErrOrStderr(), dir, jobs)
+	symbolizeRun(cmd.ErrOrStderr(), dir, run)
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
-		if err := mergeIfStale(dir, jobs, formats); err != nil {
+		if err := mergeIfStale(dir, run, formats); err != nil {
 			// Somebody else's directory can still be read.
 			fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
 		}
 	}
-	found, err := o.summaries(jobs)
+	found, err := o.summaries(run)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	if o.json {
 		return writeJSON(cmd.OutOrStdout(), dir, found)
@@ -130,9 +130,9 @@ func (o *reportOptions) text() (aggregate.TextOptions, error) {
 	return text, nil
 }
 
-// symbolizeJobs names call sites, and says of which files it cannot.
-func symbolizeJobs(log io.Writer, dir rundir.Dir, jobs []*aggregate.Job) {
-	for _, err := range dir.Symbolize(jobs) {
+// symbolizeRun names call sites, and says of which files it cannot.
+func symbolizeRun(log io.Writer, dir rundir.Dir, run *rundir.Run) {
+	for _, err := range run.Symbolize(dir.Known()) {
 		fmt.Fprintf(log, "mpitrace: %v\n", err)
 	}
 }
@@ -158,17 +158,21 @@ type summary interface {
 
 // summaries are those of the jobs, or of the rank in each job that has it. It
 // is an error if none has.
-func (o *reportOptions) summaries(jobs []*aggregate.Job) ([]summary, error) {
+func (o *reportOptions) summaries(run *rundir.Run) ([]summary, error) {
 	var found []summary
 	var missing error
-	for _, j := range jobs {
+	for _, src := range run.Jobs {
+		j, err := aggregate.Of(src, func(rank int) bool { return rank == o.rank })
+		if err != nil {
+			return nil, err
+		}
 		if o.rank < 0 {
 			found = append(found, j.Summary())
 			continue
 		}
 		s, err := j.RankSummary(o.rank)
 		if err != nil {
-			missing = err
+			missing = usage(err)
 			continue
 		}
 		found = append(found, s)
@@ -212,7 +216,7 @@ func textOptions() aggregate.TextOptions {
 	return aggregate.TextOptions{ASCII: true}
 }
 
-func mergeIfStale(dir rundir.Dir, jobs []*aggregate.Job, formats []rundir.Format) error {
+func mergeIfStale(dir rundir.Dir, run *rundir.Run, formats []rundir.Format) error {
 	if !dir.Stale() && len(formats) == 0 {
 		return nil
 	}
@@ -221,5 +225,5 @@ func mergeIfStale(dir rundir.Dir, jobs []*aggregate.Job, formats []rundir.Format
 		return err
 	}
 	info.Version = versionString()
-	return dir.Merge(jobs, formats, info)
+	return dir.Merge(run, formats, info)
 }

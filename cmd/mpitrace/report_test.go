@@ -15,8 +15,11 @@ import (
 func merged(t *testing.T) rundir.Dir {
 	t.Helper()
 	dir := rundir.Dir(t.TempDir())
-	jobs := rundir.Jobs([]*profile.Profile{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}})
-	if err := dir.Merge(jobs, nil, new(rundir.Info)); err != nil {
+	run, err := rundir.OpenSource(profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Merge(run, nil, new(rundir.Info)); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -4,21 +4,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // unrecorded says which MPI functions the programs of the command import that
 // the library does not intercept; empty if there are none.
-func (j *job) unrecorded(jobs []*aggregate.Job) string {
+func (j *job) unrecorded(run *rundir.Run) string {
 	files := j.command.Files()
-	for _, job := range jobs {
-		if len(job.Profiles) == 0 {
-			continue
-		}
-		for _, m := range job.Profiles[0].Modules { // its libraries may call MPI too
-			files = append(files, m.Path)
-		}
+	for _, job := range run.Jobs {
+		files = append(files, job.Loaded()...) // its libraries may call MPI too
 	}
 	names, err := interpose.Unrecorded(j.library, files)
 	if err != nil || len(names) == 0 {

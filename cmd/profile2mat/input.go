@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,8 +19,15 @@ import (
 
 // source is a job to make matrices of, and how its files begin.
 type source struct {
-	job    *aggregate.Job
+	aggregate.Roster
+	tally  *aggregate.Tally
 	prefix string // path
+}
+
+func (s *source) add(p *profile.Profile) error {
+	s.Add(p)
+	s.tally.Add(p)
+	return nil
 }
 
 // input reads what PATHs name; what is skipped is said on log.
@@ -47,25 +55,28 @@ func (in input) load(paths []string) ([]source, error) {
 }
 
 func (in input) loadDir(path string) ([]source, error) {
-	jobs, damaged, err := rundir.Dir(path).Load()
+	run, err := rundir.Dir(path).Open(rundir.Heads)
 	if err != nil {
 		return nil, fmt.Errorf("read run directory %s: %w", path, err)
 	}
-	for _, err := range damaged {
+	for _, err := range run.Damaged {
 		in.warn(err)
 	}
-	if len(jobs) == 0 {
+	if len(run.Jobs) == 0 {
 		return nil, fmt.Errorf("%s holds no recordings and no profile.arrow: no run of mpitrace, or one that recorded nothing", path)
 	}
-	return sources(filepath.Join(path, "matrix"), jobs), nil
+	return sources(filepath.Join(path, "matrix"), run)
 }
 
-func sources(dir string, jobs []*aggregate.Job) []source {
-	out := make([]source, len(jobs))
-	for i, stem := range aggregate.Stems(jobs) {
-		out[i] = source{jobs[i], filepath.Join(dir, stem)}
+func sources(dir string, run *rundir.Run) ([]source, error) {
+	out := make([]source, len(run.Jobs))
+	for i, j := range run.Jobs {
+		out[i] = source{tally: aggregate.NewTally(nil), prefix: filepath.Join(dir, j.Stem)}
+		if err := j.Each(out[i].add); err != nil {
+			return nil, err
+		}
 	}
-	return out
+	return out, nil
 }
 
 // loadFiles reads files of one format and of one run.
@@ -124,12 +135,15 @@ func ofProfiles(paths []string, profiles []*profile.Profile) ([]source, error) {
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("%s: no process in it", paths[0])
 	}
-	jobs := rundir.Jobs(profiles)
-	if len(paths) > 1 && len(jobs) > 1 {
-		return nil, fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
-			jobs[0].Run, jobs[1].Run)
+	run, err := rundir.OpenSource(profile.List(profiles))
+	if err != nil {
+		return nil, err
 	}
-	return sources(filepath.Dir(paths[0]), jobs), nil
+	if len(paths) > 1 && len(run.Jobs) > 1 {
+		return nil, fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
+			run.Jobs[0].Run, run.Jobs[1].Run)
+	}
+	return sources(filepath.Dir(paths[0]), run)
 }
 
 func ofTraffic(paths []string, traffic []*profile.Traffic) ([]source, error) {
@@ -140,7 +154,36 @@ func ofTraffic(paths []string, traffic []*profile.Traffic) ([]source, error) {
 	if err := sameRun(paths, traffic); err != nil {
 		return nil, err
 	}
-	return []source{{aggregate.NewFromTraffic(traffic...), prefix}}, nil
+	s := source{tally: aggregate.NewTally(nil), prefix: prefix}
+	for _, t := range traffic {
+		for i := range t.Flows {
+			s.AddRank(max(t.Flows[i].From, t.Flows[i].To))
+			s.tally.AddFlow(&t.Flows[i])
+		}
+		for _, c := range t.Comms {
+			for _, rank := range c.Members {
+				s.AddRank(rank)
+			}
+		}
+		for _, rank := range senders(t) {
+			s.AddSender(rank)
+		}
+	}
+	return []source{s}, nil
+}
+
+// senders lists the processes whose .prof file, or part of one, t is.
+func senders(t *profile.Traffic) []int {
+	seen := map[int]bool{}
+	for i := range t.Flows {
+		seen[t.Flows[i].From] = true
+	}
+	for i := range t.Comms {
+		if t.Comms[i].Rank >= 0 {
+			seen[t.Comms[i].Rank] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // rankedProf matches <prefix>.<rank>.prof.
@@ -173,7 +216,7 @@ func sameRun(paths []string, traffic []*profile.Traffic) error {
 	var world []int
 	var worldPath string
 	for i, t := range traffic {
-		for _, r := range aggregate.NewFromTraffic(t).Recorded() {
+		for _, r := range senders(t) {
 			if owner[r] != "" {
 				return fmt.Errorf("rank %d is in both %s and %s: they are of different runs, or one has the other in it", r, owner[r], paths[i])
 			}

@@ -36,8 +36,8 @@ func (o *options) run(paths []string, stdout, stderr io.Writer) error {
 	}
 	var files []file
 	for _, s := range loaded {
-		if missing := s.job.Missing(); missing.Len() > 0 {
-			fmt.Fprintf(stderr, "profile2mat: %s: nothing from %s of %d\n", s.prefix, missing, s.job.Size())
+		if missing := s.Missing(); missing.Len() > 0 {
+			fmt.Fprintf(stderr, "profile2mat: %s: nothing from %s of %d\n", s.prefix, missing, s.Size())
 		}
 		fs := o.files(s)
 		if len(fs) == 0 {
@@ -62,7 +62,7 @@ func (o *options) run(paths []string, stdout, stderr io.Writer) error {
 // files are the matrices of a job. Directed ones are all of the job's size;
 // symmetric ones are those that Open MPI's script would write.
 func (o *options) files(s source) []file {
-	ms := s.job.Matrices()
+	ms := s.tally.Matrices()
 	if o.noSelf {
 		ms.DropSelf()
 	}
@@ -72,7 +72,7 @@ func (o *options) files(s source) []file {
 	}
 	var out []file
 	for c := range aggregate.NumMatrixClasses {
-		m, n := &ms[c], s.job.Size()
+		m, n := &ms[c], s.Size()
 		if o.symmetric {
 			n = m.Size()
 		}

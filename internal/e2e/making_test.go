@@ -42,9 +42,9 @@ func TestIntercommunicatorReduceScatter(t *testing.T) {
 func TestFoldedCommunicators(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		j := m.run(t, 3, m.compile(t, "fold"))
-		job := aggregate.New(j.ranks)
+		profile.Unify(j.ranks)
 		ids := map[string]map[int]bool{}
-		for _, p := range job.Profiles {
+		for _, p := range j.ranks {
 			if n := len(p.Comms); n > 8 {
 				t.Errorf("rank %d has %d records", p.Rank, n)
 			}

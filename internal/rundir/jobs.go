@@ -1,34 +1,6 @@
 package rundir
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-
-	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/profile"
-)
-
-// Jobs sorts profiles into jobs, ordered by their start. It changes Run where
-// that does not tell jobs apart.
-func Jobs(ps []*profile.Profile) []*aggregate.Job {
-	separate(ps)
-	return aggregate.Jobs(ps)
-}
-
-// separate makes Run differ for each job. Launchers use names again, and some
-// give none: a rank that comes a second time is one of another job.
-func separate(ps []*profile.Profile) {
-	ps = slices.Clone(ps)
-	slices.SortStableFunc(ps, func(a, b *profile.Profile) int { return cmp.Compare(a.Start, b.Start) })
-	jobs := map[string]*runs{} // by the launcher's name
-	for _, p := range ps {
-		if jobs[p.Run] == nil {
-			jobs[p.Run] = &runs{name: p.Run, ranks: map[int]bool{}}
-		}
-		p.Run = jobs[p.Run].add(p.Rank)
-	}
-}
+import "fmt"
 
 // runs numbers the jobs of one name.
 type runs struct {

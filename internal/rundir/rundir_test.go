@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -78,33 +80,123 @@ func rank(run string, rank int, start int64) *profile.Profile {
 	return &profile.Profile{Run: run, Rank: rank, Size: 2, Start: start, Program: "/opt/bin/" + run + "prog"}
 }
 
+func ranksOf(t *testing.T, j *Job) []int {
+	t.Helper()
+	var ranks []int
+	err := j.Each(func(p *profile.Profile) error {
+		if p.Run != j.Run {
+			t.Errorf("a process of %s in %s", p.Run, j.Run)
+		}
+		ranks = append(ranks, p.Rank)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ranks
+}
+
 func TestJobs(t *testing.T) {
 	// Two jobs that their launcher calls the same, one of another name in
 	// between, given in no order. One process never knew its rank.
-	ps := []*profile.Profile{rank("a", 1, 31), rank("b", 0, 20), rank("a", 0, 11), rank("a", 0, 30), rank("a", 1, 10), rank("a", -1, 32)}
-	jobs := Jobs(ps)
-	var got [][]int
-	var runs []string
-	for _, j := range jobs {
-		var ranks []int
-		for _, p := range j.Profiles {
-			ranks = append(ranks, p.Rank)
+	ps := profile.List{rank("a", 1, 31), rank("b", 0, 20), rank("a", 0, 11), rank("a", 0, 30), rank("a", 1, 10), rank("a", -1, 32)}
+	files := t.TempDir()
+	var paths []string
+	for i, p := range ps {
+		path := filepath.Join(files, fmt.Sprintf("%d.rec", i))
+		p.State = profile.State(1 + i%2)
+		if err := recording.WriteFile(path, p); err != nil {
+			t.Fatal(err)
 		}
-		got, runs = append(got, ranks), append(runs, j.Run)
+		paths = append(paths, path)
 	}
-	want := [][]int{{0, 1}, {0}, {-1, 0, 1}}
-	if !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("ranks %v, want %v", got, want)
+	source, err := OpenSource(ps)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if want := []string{"a", "b", "a-2"}; !slices.Equal(runs, want) {
-		t.Errorf("runs %q, want %q", runs, want)
+	for name, run := range map[string]*Run{"source": source, "heads": OpenRecordings(paths, Heads), "whole": OpenRecordings(paths, Whole)} {
+		var got [][]int
+		var runs, stems []string
+		for _, j := range run.Jobs {
+			ranks := ranksOf(t, j)
+			if again := ranksOf(t, j); !slices.Equal(ranks, again) {
+				t.Errorf("%s: the second time %v, was %v", name, again, ranks)
+			}
+			got, runs, stems = append(got, ranks), append(runs, j.Run), append(stems, j.Stem)
+			if j.Size != 2 || j.Processes != len(ranks) {
+				t.Errorf("%s: %s has size %d and %d processes", name, j.Run, j.Size, j.Processes)
+			}
+		}
+		want := [][]int{{0, 1}, {0}, {-1, 0, 1}}
+		if name == "source" {
+			want = [][]int{{1, 0}, {0}, {1, 0, -1}} // in the order that they come in
+		}
+		if len(run.Damaged) > 0 || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: ranks %v, want %v; damaged: %v", name, got, want, run.Damaged)
+		}
+		if want := []string{"a", "b", "a-2"}; !slices.Equal(runs, want) {
+			t.Errorf("%s: runs %q, want %q", name, runs, want)
+		}
+		if want := []string{"aprog-job1", "bprog-job2", "aprog-job3"}; !slices.Equal(stems, want) {
+			t.Errorf("%s: stems %q, want %q", name, stems, want)
+		}
 	}
 }
 
 func TestJobWithoutName(t *testing.T) {
-	jobs := Jobs([]*profile.Profile{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)})
-	if len(jobs) != 2 || jobs[0].Run != "job1" || jobs[1].Run != "job2" {
-		t.Errorf("got %d jobs", len(jobs))
+	run, err := OpenSource(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)})
+	if err != nil || len(run.Jobs) != 2 || run.Jobs[0].Run != "job1" || run.Jobs[1].Run != "job2" {
+		t.Errorf("got %d jobs, %v", len(run.Jobs), err)
+	}
+	if run, err = OpenSource(profile.List{rank("", 0, 1)}); err != nil || run.Jobs[0].Stem != "prog" {
+		t.Errorf("got %v, %v", run.Jobs, err)
+	}
+}
+
+// What still runs is kept as it was met, and what is damaged is told.
+func TestOpenRecordings(t *testing.T) {
+	dir := t.TempDir()
+	live, cut, stray := filepath.Join(dir, "live.rec"), filepath.Join(dir, "cut.rec"), filepath.Join(dir, "stray.rec")
+	p := rank("a", 0, 1)
+	p.State = profile.Running
+	for _, path := range []string{live, cut} {
+		if err := recording.WriteFile(path, p); err != nil {
+			t.Fatal(err)
+		}
+		p.Rank++
+	}
+	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	run := OpenRecordings([]string{live, cut, stray}, Whole)
+	if len(run.Damaged) != 2 || !strings.Contains(run.Damaged[0].Error(), cut) || !strings.Contains(run.Damaged[1].Error(), stray) {
+		t.Errorf("damaged: %v", run.Damaged)
+	}
+	if err := os.Remove(live); err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Jobs) == 0 || ranksOf(t, run.Jobs[0])[0] != 0 {
+		t.Errorf("got %v", run.Jobs)
+	}
+}
+
+func TestReadAhead(t *testing.T) {
+	const n = 100
+	enough := errors.New("enough")
+	for _, most := range []int{n, 50} {
+		used := 0
+		err := readAhead(n, func(i int) (int, error) { return i * i, nil }, func(i, v int, _ error) error {
+			if i != used || v != i*i {
+				t.Fatalf("%d: %d in place %d", i, v, used)
+			}
+			if used++; used == most && most < n {
+				return enough
+			}
+			return nil
+		})
+		if used != most || (most < n) != errors.Is(err, enough) {
+			t.Errorf("used %d of %d, %v", used, most, err)
+		}
 	}
 }
 

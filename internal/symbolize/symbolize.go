@@ -22,23 +22,55 @@ import (
 // DebugDir is where distributions put debug files.
 const DebugDir = "/usr/lib/debug"
 
-// Profiles names the places of all call sites that are not named yet, in the
-// profiles themselves or in known, and hands the names to all profiles. Each
-// error is of one file; the names of its places are missing.
-func Profiles(ps []*profile.Profile, known profile.Symbols) []error {
+// Sites are the call sites of some profiles.
+type Sites struct {
+	names  profile.Symbols             // that profiles brought
+	places map[profile.Place]time.Time // when the first process met that has it started
+}
+
+// Add takes the call sites of a profile.
+func (s *Sites) Add(p *profile.Profile) {
+	if s.places == nil {
+		s.names, s.places = profile.Symbols{}, map[profile.Place]time.Time{}
+	}
+	for _, a := range p.Addresses() {
+		place := p.Place(a)
+		if _, known := s.places[place]; known || place.Path == "" {
+			continue
+		}
+		s.places[place] = time.Unix(0, p.Start)
+		if name, ok := p.Symbols[place]; ok {
+			s.names[place] = name
+		}
+	}
+}
+
+// Symbols names all places: as known says, as the profiles did, else by the
+// files themselves. Each error is of one file; the names of its places are
+// missing.
+func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 	symbols := profile.Symbols{}
 	maps.Copy(symbols, known)
-	for _, p := range ps {
-		maps.Copy(symbols, p.Symbols)
-	}
+	maps.Copy(symbols, s.names)
 	var errs []error
-	for _, m := range wanted(ps, symbols) {
+	for _, m := range s.wanted(symbols) {
 		named, err := m.symbols(DebugDir)
 		maps.Copy(symbols, named)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("name call sites in %s: %w", m.path, err))
 		}
 	}
+	return symbols, errs
+}
+
+// Profiles names the places of all call sites that are not named yet, in the
+// profiles themselves or in known, and hands the names to all profiles.
+func Profiles(ps []*profile.Profile, known profile.Symbols) []error {
+	var s Sites
+	for _, p := range ps {
+		s.Add(p)
+	}
+	symbols, errs := s.Symbols(known)
 	for _, p := range ps {
 		p.Symbols = symbols
 	}
@@ -53,22 +85,22 @@ type module struct {
 }
 
 // wanted lists the places that have no name, by file.
-func wanted(ps []*profile.Profile, known profile.Symbols) []*module {
-	seen := map[profile.Place]bool{}
+func (s *Sites) wanted(known profile.Symbols) []*module {
 	byFile := map[profile.Place]*module{}
-	for _, p := range ps {
-		for _, a := range p.Addresses() {
-			place := p.Place(a)
-			if _, named := known[place]; named || seen[place] || place.Path == "" {
-				continue
-			}
-			seen[place] = true
-			file := profile.Place{Path: place.Path, BuildID: place.BuildID}
-			if byFile[file] == nil {
-				byFile[file] = &module{path: place.Path, buildID: place.BuildID, ran: time.Unix(0, p.Start)}
-			}
-			byFile[file].addresses = append(byFile[file].addresses, place.Offset)
+	for place, ran := range s.places {
+		if _, named := known[place]; named {
+			continue
 		}
+		file := profile.Place{Path: place.Path, BuildID: place.BuildID}
+		m := byFile[file]
+		if m == nil {
+			m = &module{path: place.Path, buildID: place.BuildID, ran: ran}
+			byFile[file] = m
+		}
+		if ran.Before(m.ran) {
+			m.ran = ran
+		}
+		m.addresses = append(m.addresses, place.Offset)
 	}
 	out := slices.SortedFunc(maps.Values(byFile), func(a, b *module) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.buildID, b.buildID))

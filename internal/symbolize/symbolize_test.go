@@ -75,11 +75,13 @@ func look(t testing.TB, program, debugDir string, calls []truth) (map[uint64]pro
 }
 
 func lookFor(m module, debugDir string, calls []truth) (map[uint64]profile.Symbol, error) {
-	ps := []*profile.Profile{{Modules: []profile.Module{{Path: m.path, BuildID: m.buildID, End: 1 << 62}}}}
+	p := &profile.Profile{Modules: []profile.Module{{Path: m.path, BuildID: m.buildID, End: 1 << 62}}}
 	for _, c := range calls {
-		ps[0].Rows = append(ps[0].Rows, profile.Row{Callsite: c.address})
+		p.Rows = append(p.Rows, profile.Row{Callsite: c.address})
 	}
-	m.addresses = wanted(ps, nil)[0].addresses
+	var s Sites
+	s.Add(p)
+	m.addresses = s.wanted(nil)[0].addresses
 	symbols, err := m.symbols(debugDir)
 	out := map[uint64]profile.Symbol{}
 	for place, s := range symbols {

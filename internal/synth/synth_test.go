@@ -191,7 +191,7 @@ func TestArrow(t *testing.T) {
 		var ps []*profile.Profile
 		each(t, j, func(p *profile.Profile) { ps = append(ps, p) })
 		var out bytes.Buffer
-		if err := arrowfile.WriteProfile(&out, ps); err != nil {
+		if err := arrowfile.WriteProfile(&out, profile.List(ps)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {

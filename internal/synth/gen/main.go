@@ -78,7 +78,7 @@ func (o options) write(j *synth.Job) error {
 		return o.blocks(j, func(w io.Writer, b block) error {
 			var ps []*profile.Profile
 			b.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }) // which cannot fail
-			return arrowfile.WriteProfile(w, ps)
+			return arrowfile.WriteProfile(w, profile.List(ps))
 		})
 	}
 	return fmt.Errorf("write job: unknown format %q", o.format)

@@ -1,0 +1,103 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unique"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// process is what a job keeps of each process.
+type process struct {
+	RankTimes
+	start            int64
+	size             int // of its world, -1 if not known
+	program, library string
+	command          string          // argument vector, NUL between
+	losses           *profile.Losses // nil if there are none
+}
+
+// RankTimes is where a process ran, how it ended, and its times.
+type RankTimes struct {
+	Rank             int     `json:"rank"`
+	Host             string  `json:"host"`
+	Pid              int     `json:"pid"`
+	State            string  `json:"state"`
+	WallTimeS        float64 `json:"wall_time_s"`
+	ApplicationTimeS float64 `json:"application_time_s"`
+	MPITimeS         float64 `json:"mpi_time_s"`
+	MPIShare         float64 `json:"mpi_share"`
+}
+
+func processOf(p *profile.Profile) process {
+	out := process{RankTimes: timesOf(p), start: p.Start, size: p.Size,
+		program: shared(p.Program), library: shared(libraryLine(p.Library)),
+		command: shared(strings.Join(p.Command, "\x00"))}
+	out.Host = shared(p.Host)
+	if p.Losses.Any() {
+		losses := p.Losses
+		out.losses = &losses
+	}
+	return out
+}
+
+// shared is s itself, once for all processes that have it.
+func shared(s string) string { return unique.Make(s).Value() }
+
+// ordered are the processes by rank, and by start where a rank has several.
+func (j *Job) ordered() []process {
+	slices.SortFunc(j.processes, func(a, b process) int {
+		return cmp.Or(
+			cmp.Compare(a.Rank, b.Rank),
+			cmp.Compare(a.start, b.start),
+			cmp.Compare(a.Host, b.Host),
+			cmp.Compare(a.Pid, b.Pid))
+	})
+	return j.processes
+}
+
+func timesOf(p *profile.Profile) RankTimes {
+	var inMPI uint64
+	for i := range p.Rows {
+		if !profile.SetsUp(p.Rows[i].Call) {
+			inMPI += p.Rows[i].TimeNs
+		}
+	}
+	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), MPITimeS: seconds(inMPI)}
+	last := max(p.End, p.FinalizeStart, p.InitEnd)
+	t.WallTimeS = elapsed(p.Start, last)
+	if p.FinalizeStart != 0 {
+		last = p.FinalizeStart
+	}
+	t.ApplicationTimeS = elapsed(p.InitEnd, last)
+	if t.ApplicationTimeS > 0 {
+		t.MPIShare = t.MPITimeS / (t.ApplicationTimeS * float64(max(p.Threads, 1)))
+	}
+	return t
+}
+
+// shareKnown is false where the share says nothing: the rank never left
+// MPI_Init, or did not finalize and its calls took longer than the time up to
+// its last known moment.
+func (t *RankTimes) shareKnown() bool {
+	return t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
+}
+
+// elapsed is the seconds between two moments in Unix ns, 0 if either is not
+// known.
+func elapsed(from, to int64) float64 {
+	if from == 0 || to <= from {
+		return 0
+	}
+	return float64(to-from) / 1e9
+}
+
+func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
+
+// libraryLine is the first line of a version string in one run of words: MPICH
+// has tabs in it.
+func libraryLine(version string) string {
+	return strings.Join(strings.Fields(firstLine(version)), " ")
+}

@@ -1,0 +1,151 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Totals are sums over rows. Messages and bytes that were sent and received
+// are both in, so a message between two ranks is in twice.
+type Totals struct {
+	Calls    uint64 `json:"calls"`
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+	TimeNs   uint64 `json:"time_ns"`
+}
+
+func (t *Totals) add(r *profile.Row) {
+	t.Calls += r.Calls
+	t.Messages += r.Messages
+	t.Bytes += r.Bytes
+	t.TimeNs += r.TimeNs
+}
+
+// CallTotals are the sums of one MPI function.
+type CallTotals struct {
+	Call  string `json:"call"` // without MPI_
+	Class string `json:"class"`
+	Totals
+	MeanNs   float64 `json:"mean_ns"`
+	MinNs    uint64  `json:"min_ns"`
+	MaxNs    uint64  `json:"max_ns"`
+	Sent     Volume  `json:"sent"`     // sends and remote writes
+	Received Volume  `json:"received"` // receives and remote reads
+}
+
+// ClassTotals are the sums of one kind of call, of what the calls sent, wrote
+// and read, but not of what was received: each message is in once.
+type ClassTotals struct {
+	Class string `json:"class"`
+	Totals
+}
+
+func (t *Totals) plus(o Totals) {
+	t.Calls += o.Calls
+	t.Messages += o.Messages
+	t.Bytes += o.Bytes
+	t.TimeNs += o.TimeNs
+}
+
+func (c *CallTotals) add(r *profile.Row) {
+	if r.Calls > 0 {
+		if c.Calls == 0 || r.MinNs < c.MinNs {
+			c.MinNs = r.MinNs
+		}
+		c.MaxNs = max(c.MaxNs, r.MaxNs)
+	}
+	c.Totals.add(r)
+	switch r.Direction {
+	case profile.Send, profile.Write:
+		c.Sent.add(r)
+	case profile.Recv, profile.Read:
+		c.Received.add(r)
+	}
+}
+
+func (c *CallTotals) merge(o *CallTotals) {
+	if o.Calls > 0 {
+		if c.Calls == 0 || o.MinNs < c.MinNs {
+			c.MinNs = o.MinNs
+		}
+		c.MaxNs = max(c.MaxNs, o.MaxNs)
+	}
+	c.plus(o.Totals)
+	c.Sent.plus(o.Sent)
+	c.Received.plus(o.Received)
+}
+
+// callSums are the rows on the way to totals by call and by class.
+type callSums struct {
+	byCall  map[string]*CallTotals
+	byClass [profile.NumClasses]Totals
+}
+
+func (s *callSums) add(p *profile.Profile) {
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		s.of(r.Call, r.Class.String()).add(r)
+		if r.Class < profile.NumClasses {
+			s.byClass[r.Class].add(withoutReceived(r))
+		}
+	}
+}
+
+// withoutReceived is a row whose messages count where they were sent only.
+func withoutReceived(r *profile.Row) *profile.Row {
+	if r.Direction != profile.Recv {
+		return r
+	}
+	out := *r
+	out.Messages, out.Bytes = 0, 0
+	return &out
+}
+
+func (s *callSums) of(call, class string) *CallTotals {
+	if s.byCall == nil {
+		s.byCall = map[string]*CallTotals{}
+	}
+	c := s.byCall[call]
+	if c == nil {
+		c = &CallTotals{Call: call, Class: class}
+		s.byCall[call] = c
+	}
+	return c
+}
+
+func (s *callSums) merge(o *callSums) {
+	for _, c := range o.byCall {
+		s.of(c.Call, c.Class).merge(c)
+	}
+	for i := range s.byClass {
+		s.byClass[i].plus(o.byClass[i])
+	}
+}
+
+// calls are the totals by call, the longest time first.
+func (s *callSums) calls() []CallTotals {
+	out := make([]CallTotals, 0, len(s.byCall))
+	for _, c := range s.byCall {
+		total := *c
+		if c.Calls > 0 {
+			total.MeanNs = float64(c.TimeNs) / float64(c.Calls)
+		}
+		out = append(out, total)
+	}
+	slices.SortFunc(out, func(a, b CallTotals) int {
+		return cmp.Or(cmp.Compare(b.TimeNs, a.TimeNs), cmp.Compare(a.Call, b.Call))
+	})
+	return out
+}
+
+func (s *callSums) classes() []ClassTotals {
+	out := []ClassTotals{}
+	for c, t := range s.byClass {
+		if t != (Totals{}) {
+			out = append(out, ClassTotals{profile.Class(c).String(), t})
+		}
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package rundir
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/symbolize"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Run is what was recorded in a run, told apart into jobs. Of the processes
+// only what that takes is kept; their profiles are read again each time that a
+// job is asked for them.
+type Run struct {
+	Jobs []*Job // by start
+	// Damaged is a recording each that cannot be read, or that no longer says
+	// which job it is of, and is left out; or one of which parts are missing,
+	// and is used.
+	Damaged []error
+
+	folds   profile.Folds
+	sites   symbolize.Sites
+	symbols profile.Symbols
+}
+
+// Depth is how much of the processes Open looks at.
+type Depth int
+
+const (
+	Heads Depth = iota // what tells jobs apart
+	Whole              // call sites, and damage in any place, too
+)
+
+// Open looks through what was recorded: the recordings or, where these were
+// removed, the merged file.
+//
+// A process that still runs changes its recording: its profile is kept as it
+// was met, so that all that is made of the run says the same.
+func (d Dir) Open(depth Depth) (*Run, error) {
+	if info, err := os.Stat(string(d)); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a run directory", d)
+	}
+	files, err := d.RecordingFiles()
+	if err != nil {
+		return nil, err
+	}
+	if len(files) > 0 {
+		return OpenRecordings(files, depth), nil
+	}
+	if !exists(d.Profile()) {
+		return new(Run), nil
+	}
+	merged, err := arrowfile.Open(d.Profile())
+	if err != nil {
+		return nil, err
+	}
+	return OpenSource(merged)
+}
+
+// OpenSource tells apart the jobs of profiles from anywhere.
+func OpenSource(src profile.Source) (*Run, error) {
+	r := new(Run)
+	all := &many{src: src}
+	var members []member
+	err := src.Each(func(p *profile.Profile) error {
+		r.note(p)
+		members = append(members, memberOf(p, all, len(members)))
+		return nil
+	})
+	r.tellApart(members)
+	return r, err
+}
+
+// OpenRecordings looks through files, several at a time.
+func OpenRecordings(files []string, depth Depth) *Run {
+	r := new(Run)
+	read := recording.ReadFile
+	if depth == Heads {
+		read = recording.ReadHead
+	}
+	var members []member
+	readAhead(len(files), func(i int) (*profile.Profile, error) { return read(files[i]) },
+		func(i int, p *profile.Profile, err error) error {
+			if err == nil && len(p.Problems) > 0 {
+				err = fmt.Errorf("%s is damaged: %s", files[i], strings.Join(p.Problems, "; "))
+			}
+			if err != nil {
+				r.Damaged = append(r.Damaged, err)
+			}
+			if p != nil && (err == nil || p.Run != "") {
+				r.note(p)
+				members = append(members, memberOf(p, originOf(files[i], p, depth), 0))
+			}
+			return nil
+		})
+	r.tellApart(members)
+	return r
+}
+
+// note takes from a profile what is to be known of all before any is used.
+func (r *Run) note(p *profile.Profile) {
+	r.folds.Note(p)
+	r.sites.Add(p)
+}
+
+// tellApart makes jobs of the processes. Launchers use names again, and some
+// give none: a rank that comes a second time is one of another job.
+func (r *Run) tellApart(members []member) {
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.start, b.start) })
+	names := map[string]*runs{} // by the launcher's name
+	jobs := map[string]*Job{}
+	for _, m := range members {
+		if names[m.run] == nil {
+			names[m.run] = &runs{name: m.run, ranks: map[int]bool{}}
+		}
+		name := names[m.run].add(m.rank)
+		if jobs[name] == nil {
+			jobs[name] = &Job{Run: name, Start: m.start, run: r}
+			r.Jobs = append(r.Jobs, jobs[name])
+		}
+		jobs[name].add(m)
+	}
+	slices.SortStableFunc(r.Jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Run, b.Run))
+	})
+	for i, j := range r.Jobs {
+		j.sort()
+		if len(r.Jobs) > 1 {
+			j.Stem = fmt.Sprintf("%s-job%d", j.Stem, i+1)
+		}
+	}
+}
+
+// Symbolize names the call sites of the run, which must be open at depth Whole.
+// What is known is taken as it is, as programs may have changed or gone since.
+// Each error is of one file whose call sites keep their addresses.
+func (r *Run) Symbolize(known profile.Symbols) []error {
+	var errs []error
+	r.symbols, errs = r.sites.Symbols(known)
+	return errs
+}
+
+// Known are the names of call sites in the merged file, if there is one.
+func (d Dir) Known() profile.Symbols {
+	known, _ := arrowfile.ReadSymbols(d.Profile()) // there may be none yet
+	return known
+}
+
+// Each gives the processes of all jobs: Run is a profile.Source.
+func (r *Run) Each(f func(*profile.Profile) error) error {
+	for _, j := range r.Jobs {
+		if err := j.Each(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
