@@ -47,6 +47,9 @@ type Summary struct {
 	Pairs     []Cell         `json:"top_pairs"`
 	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
 
+	Localities []Locality `json:"locality,omitempty"` // of the matrices that have entries
+	Balances   []Balance  `json:"balance,omitempty"`  // over the ranks
+
 	Ranks        []RankTimes   `json:"ranks"`
 	Conservation *Conservation `json:"conservation"`
 	Problems     []string      `json:"problems"` // what is missing or does not add up
@@ -86,6 +89,8 @@ func (j *Job) Summary() *Summary {
 	s.Traffic = matrixTotals(ms)
 	s.Pairs = ms[All].Top(topPairs)
 	s.Heatmap = NewHeatmap(&ms[All], s.RanksExpected)
+	s.Localities = j.localities(ms)
+	s.Balances = j.balances(ms)
 	s.Conservation = j.Conservation(allRanks)
 	s.Problems = append(j.Problems(), s.Conservation.problems()...)
 	return s

@@ -58,6 +58,8 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s on %d of %d ranks, %s\n", o.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText(o))
 	s.head(b, o, "over all ranks: ")
+	s.balanceText(b, o)
+	s.localityText(b)
 	s.tables(b, o)
 	s.pairsText(b, o)
 	if s.Heatmap != nil {

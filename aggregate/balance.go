@@ -1,0 +1,226 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Locality is how much of what was sent stayed within nodes, by class of
+// matrix. Unknown is from or to ranks whose node is not known.
+type Locality struct {
+	Class   string `json:"class"`
+	Within  Volume `json:"within_nodes"`
+	Between Volume `json:"between_nodes"`
+	Unknown Volume `json:"unknown"`
+}
+
+// Balance is how evenly a quantity is spread over the ranks.
+type Balance struct {
+	Quantity string  `json:"quantity"` // mpi_time_ns, sent_bytes, received_bytes
+	Mean     float64 `json:"mean"`
+	Median   float64 `json:"median"`
+	Min      float64 `json:"min"`
+	MinRank  int     `json:"min_rank"`
+	Max      float64 `json:"max"`
+	MaxRank  int     `json:"max_rank"`
+	// Imbalance is max / mean - 1: how much longer than with a perfect balance
+	// the last one takes.
+	Imbalance float64 `json:"imbalance"`
+	// Standouts are the ranks that differ from the median by far more than the
+	// ranks do otherwise, the furthest first: at most 10 of Outlying.
+	Standouts []Standout `json:"standouts"`
+	Outlying  int        `json:"outlying"`
+}
+
+// Standout is a rank whose value is unlike that of the others.
+type Standout struct {
+	Rank  int     `json:"rank"`
+	Value float64 `json:"value"`
+}
+
+const (
+	maxStandouts = 10
+	textStandout = 3
+	// Iglewicz and Hoaglin (1993): |x - median| > 3.5 × 1.4826 × MAD, MAD being
+	// the median of |x - median|. Where more than half of the ranks are equal it
+	// is 0, and 1.2533 × the mean of |x - median| stands in for 1.4826 × MAD.
+	outlyingScore = 3.5
+	// Differences of less than this part of the median are none to look at.
+	worthALook = 0.1
+	// Fewer ranks have no crowd to stand out from.
+	crowd = 4
+)
+
+// rankValue is a rank's value of some quantity.
+type rankValue struct {
+	rank  int
+	value float64
+}
+
+// balanceOf takes a value of each rank, at least one.
+func balanceOf(quantity string, values []rankValue) Balance {
+	values = slices.SortedFunc(slices.Values(values), func(a, b rankValue) int {
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.rank, b.rank))
+	})
+	least, most := values[0], values[len(values)-1]
+	b := Balance{Quantity: quantity, Median: medianOf(values), Min: least.value, MinRank: least.rank,
+		Max: most.value, MaxRank: most.rank, Standouts: []Standout{}}
+	for _, v := range values {
+		b.Mean += v.value / float64(len(values))
+		if v.value == most.value && v.rank < b.MaxRank {
+			b.MaxRank = v.rank
+		}
+	}
+	if b.Mean > 0 {
+		b.Imbalance = b.Max/b.Mean - 1
+	}
+	b.standOut(values)
+	return b
+}
+
+// medianOf takes values in order.
+func medianOf(values []rankValue) float64 {
+	n := len(values)
+	return (values[(n-1)/2].value + values[n/2].value) / 2
+}
+
+func (b *Balance) standOut(values []rankValue) {
+	if len(values) < crowd {
+		return
+	}
+	off, mean := make([]rankValue, len(values)), 0.0
+	for i, v := range values {
+		off[i] = rankValue{v.rank, math.Abs(v.value - b.Median)}
+		mean += off[i].value / float64(len(values))
+	}
+	slices.SortFunc(off, func(a, b rankValue) int {
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(b.rank, a.rank))
+	})
+	usual := 1.4826 * medianOf(off)
+	if usual == 0 {
+		usual = 1.2533 * mean
+	}
+	of := make(map[int]float64, len(values))
+	for _, v := range values {
+		of[v.rank] = v.value
+	}
+	for i := len(off) - 1; i >= 0; i-- {
+		if off[i].value <= outlyingScore*usual || off[i].value <= worthALook*b.Median {
+			break
+		}
+		if b.Outlying++; len(b.Standouts) < maxStandouts {
+			b.Standouts = append(b.Standouts, Standout{off[i].rank, of[off[i].rank]})
+		}
+	}
+}
+
+// balances are those of the ranks that were recorded.
+func (j *Job) balances(ms *Matrices) []Balance {
+	recorded := j.Recorded()
+	if len(recorded) == 0 {
+		return []Balance{}
+	}
+	inMPI := map[int]float64{}
+	for i := range j.processes {
+		inMPI[j.processes[i].Rank] += 1e9 * j.processes[i].MPITimeS
+	}
+	sent, received := ms[All].Lines(j.Size())
+	of := func(quantity string, value func(rank int) float64) Balance {
+		values := make([]rankValue, len(recorded))
+		for i, rank := range recorded {
+			values[i] = rankValue{rank, value(rank)}
+		}
+		return balanceOf(quantity, values)
+	}
+	return []Balance{
+		of("mpi_time_ns", func(rank int) float64 { return math.Round(inMPI[rank]) }),
+		of("sent_bytes", func(rank int) float64 { return float64(sent[rank].Bytes) }),
+		of("received_bytes", func(rank int) float64 { return float64(received[rank].Bytes) }),
+	}
+}
+
+// localities are those of the classes that have entries.
+func (j *Job) localities(ms *Matrices) []Locality {
+	out := []Locality{}
+	_, node := j.roster.Hosts()
+	for c := range ms {
+		if ms[c].empty() {
+			continue
+		}
+		l := Locality{Class: MatrixClass(c).String(), Unknown: ms[c].Total()}
+		byNode := ms[c].Fold(node)
+		l.Between = byNode.Total()
+		l.Unknown.minus(l.Between)
+		names, _ := j.roster.Hosts()
+		for i := range names {
+			l.Within.plus(byNode.At(i, i))
+		}
+		l.Between.minus(l.Within)
+		out = append(out, l)
+	}
+	return out
+}
+
+// localityText has nothing to tell of one node.
+func (s *Summary) localityText(w io.Writer) {
+	if len(s.Hosts) < 2 || len(s.Localities) == 0 {
+		return
+	}
+	l := s.Localities[0] // All comes first
+	all := float64(l.Within.Bytes + l.Between.Bytes + l.Unknown.Bytes)
+	if all == 0 {
+		return
+	}
+	fmt.Fprintf(w, "sent within nodes: %s (%s), between nodes: %s (%s)", bytesText(l.Within.Bytes), percent(float64(l.Within.Bytes)/all),
+		bytesText(l.Between.Bytes), percent(float64(l.Between.Bytes)/all))
+	if l.Unknown != (Volume{}) {
+		fmt.Fprintf(w, ", not known: %s", bytesText(l.Unknown.Bytes))
+	}
+	fmt.Fprintln(w)
+}
+
+// balanceText has nothing to tell of one rank.
+func (s *Summary) balanceText(w io.Writer, o TextOptions) {
+	if len(s.Ranks) < 2 {
+		return
+	}
+	name := map[string]string{"mpi_time_ns": "MPI time", "sent_bytes": "bytes sent", "received_bytes": "bytes received"}
+	var parts, standing []string
+	for _, b := range s.Balances {
+		if b.Max == 0 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s +%s (rank %d)", name[b.Quantity], percent(b.Imbalance), b.MaxRank))
+		if b.Outlying > 0 {
+			standing = append(standing, fmt.Sprintf("%s: %s", name[b.Quantity], b.standoutText(o)))
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "imbalance, largest over mean: %s\n", strings.Join(parts, ", "))
+	}
+	for _, text := range standing {
+		fmt.Fprintf(w, "stand out in %s\n", text)
+	}
+}
+
+func (b *Balance) standoutText(o TextOptions) string {
+	value := func(v float64) string {
+		if b.Quantity == "mpi_time_ns" {
+			return o.duration(v)
+		}
+		return bytesText(uint64(v))
+	}
+	parts := []string{}
+	for _, s := range b.Standouts[:min(len(b.Standouts), textStandout)] {
+		parts = append(parts, fmt.Sprintf("rank %d %s", s.Rank, value(s.Value)))
+	}
+	text := strings.Join(parts, ", ")
+	if more := b.Outlying - len(parts); more > 0 {
+		text += fmt.Sprintf(" and %s", countOf(uint64(more), "more rank"))
+	}
+	return text + "; median " + value(b.Median)
+}

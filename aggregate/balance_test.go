@@ -1,0 +1,122 @@
+package aggregate
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// The fixture has ranks 0 and 1 on node0, 2 and 3 on node1. Its matrix of all:
+//
+//	0 146 183 116
+//	17  0  52  77
+//	16 16   0  52
+//	55 16  16   0
+func TestLocality(t *testing.T) {
+	s := New(fixture()).Summary()
+	want := Locality{Class: "all", Within: Volume{146 + 17 + 52 + 16, 6 + 3 + 5 + 2},
+		Between: Volume{183 + 116 + 52 + 77 + 16 + 16 + 55 + 16, 5 + 3 + 6 + 5 + 2 + 2 + 5 + 2}}
+	if diff := cmp.Diff(want, s.Localities[0]); diff != "" {
+		t.Error(diff)
+	}
+	p2p := Locality{Class: "external", Within: Volume{30 + 36, 6}, Between: Volume{7 + 33 + 7 + 39, 1 + 3 + 1 + 3}}
+	if diff := cmp.Diff(p2p, s.Localities[1]); diff != "" {
+		t.Error(diff)
+	}
+	var b bytes.Buffer
+	if err := s.Text(&b, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if line := "sent within nodes: 231 B (30.3 %), between nodes: 531 B (69.7 %)\n"; !strings.Contains(b.String(), line) {
+		t.Errorf("no line %q in\n%s", line, &b)
+	}
+}
+
+// What goes to a rank that was not recorded goes nobody knows where.
+func TestLocalityOfMissingRanks(t *testing.T) {
+	s := New(fixture()[:3]).Summary()
+	want := Locality{Class: "external", Within: Volume{30, 3}, Between: Volume{7 + 33, 4}, Unknown: Volume{7 + 36, 4}}
+	if diff := cmp.Diff(want, s.Localities[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBalance(t *testing.T) {
+	got := New(fixture()).Summary().Balances
+	// In MPI are 400, 500, 600 and 700 ms; sent are the rows' sums, received the columns'.
+	want := []Balance{
+		{Quantity: "mpi_time_ns", Mean: 550 * ms, Median: 550 * ms, Min: 400 * ms, Max: 700 * ms, MaxRank: 3, Imbalance: 700.0/550 - 1},
+		{Quantity: "sent_bytes", Mean: 762.0 / 4, Median: (87 + 146) / 2.0, Min: 84, MinRank: 2, Max: 445, MaxRank: 0, Imbalance: 445/190.5 - 1},
+		{Quantity: "received_bytes", Mean: 762.0 / 4, Median: (178 + 245) / 2.0, Min: 88, MinRank: 0, Max: 251, MaxRank: 2, Imbalance: 251/190.5 - 1},
+	}
+	for i := range want {
+		w, g := want[i], got[i]
+		if g.Quantity != w.Quantity || !near(g.Mean/w.Mean, 1) || g.Min != w.Min || g.MinRank != w.MinRank ||
+			g.Max != w.Max || g.MaxRank != w.MaxRank || !near(g.Imbalance, w.Imbalance) {
+			t.Errorf("got %+v, want %+v", g, w)
+		}
+	}
+}
+
+func TestStandouts(t *testing.T) {
+	values := func(vs ...float64) []rankValue {
+		out := make([]rankValue, len(vs))
+		for i, v := range vs {
+			out[i] = rankValue{i, v}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		values []rankValue
+		want   []Standout
+	}{
+		{"nobody among equals", values(5, 5, 5, 5, 5), nil},
+		{"one among equals", values(5, 5, 5, 500, 5, 5, 5, 5, 5, 5), []Standout{{3, 500}}},
+		{"one that does nothing", values(98, 100, 102, 101, 0, 99, 100, 103), []Standout{{4, 0}}},
+		{"the furthest first", values(98, 100, 300, 101, 0, 99, 100, 103), []Standout{{2, 300}, {4, 0}}},
+		{"nobody in a spread", values(1, 2, 3, 4, 5, 6, 7, 8), nil},
+		{"too small to look at", values(1000, 1000, 1001, 1000, 1000, 1060), nil},
+		{"too few", values(1, 1, 100), nil},
+	} {
+		got := balanceOf("x", c.values)
+		if diff := cmp.Diff(c.want, got.Standouts, cmp.Transformer("nil", func(s []Standout) []Standout {
+			if len(s) == 0 {
+				return nil
+			}
+			return s
+		})); c.want != nil && diff != "" || len(got.Standouts) != len(c.want) || got.Outlying != len(c.want) {
+			t.Errorf("%s: got %+v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestStandoutsAreTold(t *testing.T) {
+	ps := []*profile.Profile{}
+	for r := range 12 {
+		p := fixtureRank(0)
+		p.Rank, p.Size = r, 12
+		p.Comms[0].Members.N, p.Comms[0].Rank = 12, r
+		p.Rows = p.Rows[2:3] // Send to rank 1
+		p.Rows[0].Messages = 3
+		if p.Rows[0].Bytes = 1 << 20; r == 7 {
+			p.Rows[0].Bytes = 9 << 20
+		}
+		ps = append(ps, p)
+	}
+	var b bytes.Buffer
+	if err := New(ps).Summary().Text(&b, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"stand out in bytes sent: rank 7 9.00 MiB; median 1.00 MiB\n",
+		"stand out in bytes received: rank 1 20.0 MiB; median 0 B\n",
+		"imbalance, largest over mean: MPI time +0.0 % (rank 0), bytes sent +440.0 % (rank 7), bytes received +1100.0 % (rank 1)\n"} {
+		if !strings.Contains(b.String(), line) {
+			t.Errorf("no line %q in\n%s", line, &b)
+		}
+	}
+}
