@@ -1,0 +1,128 @@
+package plot
+
+import (
+	"image/color"
+	"math"
+)
+
+// pen draws in pixels from the top left corner.
+type pen interface {
+	line(c color.RGBA, x0, y0, x1, y1 float64)
+	text(t text)
+}
+
+// text is one line of it, on a base line through x, y.
+type text struct {
+	string
+	x, y, size float64
+	held       hold
+	upright    bool // it goes upwards
+	color      color.RGBA
+}
+
+// hold is where a text is held at its x, y.
+type hold int
+
+const (
+	atStart hold = iota
+	atMiddle
+	atEnd
+)
+
+// frame draws all but the cells, the same way into PNG and SVG.
+type frame struct {
+	*layout
+	pen
+}
+
+func (h *Heatmap) drawFrame(l *layout, p pen) {
+	d := &frame{l, p}
+	side, left, top := float64(l.side()), float64(l.left), float64(l.top)
+	d.text(text{string: l.title, x: margin, y: margin + 0.8*titleSize, size: titleSize, color: ink})
+	d.write("receiving "+h.axis(), left+side/2, margin+titleSize+3*gap+0.8*textSize, atMiddle)
+	d.writeUpright("sending "+h.axis(), margin+0.8*textSize, top+side/2, atMiddle)
+	d.grid()
+	d.box(l.left, l.top, l.side(), l.side())
+	d.rowTicks()
+	d.columnTicks()
+	if l.bar != nil {
+		d.colorBar(h.barName())
+	}
+	for i, line := range l.caption {
+		y := top + side + 2*gap + lineHeight(textSize)*(float64(i)+0.8)
+		d.text(text{string: line, x: margin, y: y, size: textSize, color: faint})
+	}
+}
+
+func (h *Heatmap) axis() string    { return printable(h.AxisName) }
+func (h *Heatmap) barName() string { return printable(h.Quantity) + ", log scale" }
+
+// grid tells cells apart that are large enough for it.
+func (d *frame) grid() {
+	if d.cell < gridFrom {
+		return
+	}
+	for i := 1; i < d.bins; i++ {
+		x, y := float64(d.left+i*d.cell)-0.5, float64(d.top+i*d.cell)-0.5
+		d.line(grid, x, float64(d.top), x, float64(d.top+d.side()))
+		d.line(grid, float64(d.left), y, float64(d.left+d.side()), y)
+	}
+}
+
+// box frames an area from the outside.
+func (d *frame) box(left, top, width, height int) {
+	l, t := float64(left)-0.5, float64(top)-0.5
+	r, b := float64(left+width)+0.5, float64(top+height)+0.5
+	d.line(ink, l-0.5, t, r+0.5, t)
+	d.line(ink, l-0.5, b, r+0.5, b)
+	d.line(ink, l, t, l, b)
+	d.line(ink, r, t, r, b)
+}
+
+func (d *frame) rowTicks() {
+	right := float64(d.left) - 1
+	for _, t := range d.rows {
+		y := crisp(float64(d.top) + t.at)
+		d.line(ink, right-tickLen, y, right, y)
+		d.write(t.text, right-tickLen-gap, y+0.35*textSize, atEnd)
+	}
+}
+
+func (d *frame) columnTicks() {
+	bottom := float64(d.top) - 1
+	for _, t := range d.columns {
+		x := crisp(float64(d.left) + t.at)
+		d.line(ink, x, bottom-tickLen, x, bottom)
+		if d.upright {
+			d.writeUpright(t.text, x+0.35*textSize, bottom-tickLen-gap, atStart)
+		} else {
+			d.write(t.text, x, bottom-tickLen-gap, atMiddle)
+		}
+	}
+}
+
+// colorBar labels the bar and, below it, the sample of the background.
+func (d *frame) colorBar(name string) {
+	right, low := float64(d.barLeft+barWidth), d.top+d.barHeight
+	d.box(d.barLeft, d.top, barWidth, d.barHeight)
+	for _, t := range d.bar {
+		y := crisp(float64(low) - t.at)
+		d.line(ink, right+1, y, right+1+tickLen, y)
+		d.write(t.text, right+1+tickLen+gap, y+0.35*textSize, atStart)
+	}
+	d.box(d.barLeft, low+barWidth, barWidth, barWidth)
+	d.write(nothingText, right+1+tickLen+gap, float64(low)+1.5*barWidth+0.35*textSize, atStart)
+	x := right + 1 + tickLen + gap + d.barTextWidth + 2*gap + 0.8*textSize
+	d.writeUpright(name, x, float64(d.top)+float64(d.barHeight)/2, atMiddle)
+}
+
+// crisp moves a line of one pixel onto a pixel.
+func crisp(v float64) float64 { return math.Floor(v) + 0.5 }
+
+func (d *frame) write(s string, x, y float64, held hold) {
+	d.text(text{string: s, x: x, y: y, size: textSize, held: held, color: ink})
+}
+
+func (d *frame) writeUpright(s string, x, y float64, held hold) {
+	d.text(text{string: s, x: x, y: y, size: textSize, held: held, upright: true, color: ink})
+}

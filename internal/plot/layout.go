@@ -1,0 +1,205 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sizes in pixels.
+const (
+	titleSize = 18.0
+	textSize  = 13.0
+
+	margin    = 16.0
+	tickLen   = 5.0
+	gap       = 6.0 // between a tick and its label, and between texts
+	barWidth  = 18.0
+	nameLimit = 180.0 // what a host's name may take
+
+	gridFrom = 12 // cells of fewer pixels have no grid between them
+)
+
+// layout is where everything is, in pixels from the top left corner.
+type layout struct {
+	width, height int
+	cell          int // pixels a side
+	bins          int
+	left, top     int // of the cells
+	title         string
+	rows, columns []tick // at is from the first cell's edge
+	upright       bool   // columns' labels go upwards
+	rowsWidth     float64
+	columnsHeight float64
+	bar           []tick // at is from the bar's lower end
+	barLeft       int
+	barHeight     int
+	barTextWidth  float64
+	caption       []string
+}
+
+// side is how many pixels the cells take together.
+func (l *layout) side() int { return l.cell * max(l.bins, 1) }
+
+// cellSize makes a matrix about 640 pixels wide, or up to 1000 if it has many
+// cells, and each cell a whole number of pixels, lest it shows patterns that
+// are not there.
+func cellSize(bins int) int {
+	if bins <= 64 {
+		return min(640/max(bins, 1), 200)
+	}
+	return max(1000/bins, 1)
+}
+
+func (h *Heatmap) layout(f *typeface) *layout {
+	l := &layout{bins: len(h.Cells), cell: cellSize(len(h.Cells))}
+	h.axes(l, f)
+	l.barHeight = l.side() - 2*barWidth // below it is the sample of nothing
+	h.bar(l, f)
+
+	l.left = ceil(margin + textSize + 2*gap + l.rowsWidth + gap + tickLen)
+	l.barLeft = l.left + l.side() + 28
+	width := float64(l.left+l.side()) + 2*margin
+	if l.bar != nil {
+		width = float64(l.barLeft) + barWidth + tickLen + gap + l.barTextWidth + 2*gap + textSize + margin
+	}
+	room := max(width, 560) - 2*margin
+	l.title = f.fit(h.title(), titleSize, room)
+	l.caption = wrap(f, h.facts(), room)
+	l.width = ceil(max(width, f.width(l.title, titleSize)+2*margin, f.widest(l.caption, textSize)+2*margin))
+
+	l.top = ceil(margin + titleSize + 3*gap + textSize + 2*gap + l.columnsHeight + gap + tickLen)
+	l.height = ceil(float64(l.top+l.side()) + 2*gap + lineHeight(textSize)*float64(len(l.caption)) + margin)
+	return l
+}
+
+func lineHeight(size float64) float64 { return 1.4 * size }
+
+func ceil(v float64) int { return int(v + 0.999) }
+
+// axes makes the ticks of both axes.
+func (h *Heatmap) axes(l *layout, f *typeface) {
+	perLine := float64(l.cell) / float64(h.PerBin)
+	if h.Labels == nil {
+		widest := f.width(group(max(h.N-1, 0)), textSize)
+		step := lineStep(h.N, perLine, widest+12)
+		l.rows = h.numbered(step, perLine)
+		l.columns = l.rows
+		l.rowsWidth, l.columnsHeight = widest, textSize
+		return
+	}
+	l.rows = h.named(l, f)
+	l.columns = l.rows
+	l.rowsWidth = widestTick(f, l.rows)
+	l.columnsHeight = textSize
+	if l.upright = l.rowsWidth+12 > float64(l.cell); l.upright {
+		l.columnsHeight = l.rowsWidth
+	}
+}
+
+func (h *Heatmap) numbered(step int, perLine float64) []tick {
+	var ticks []tick
+	for i := 0; i < h.N; i += step {
+		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, group(i)})
+	}
+	return ticks
+}
+
+// named labels as many bins as have room, each with the name of its first line.
+func (h *Heatmap) named(l *layout, f *typeface) []tick {
+	step := max(ceilDiv(ceil(lineHeight(textSize)), l.cell), 1)
+	names := shortHosts(h.Labels)
+	var ticks []tick
+	for i := 0; i < l.bins; i += step {
+		name := f.fit(printable(names[i*h.PerBin]), textSize, nameLimit)
+		ticks = append(ticks, tick{(float64(i) + 0.5) * float64(l.cell), name})
+	}
+	return ticks
+}
+
+// bar makes the ticks of the colour bar.
+func (h *Heatmap) bar(l *layout, f *typeface) {
+	s := h.Scale()
+	values := barTicks(s, h.Unit)
+	for i, text := range h.Unit.formatAll(values) {
+		l.bar = append(l.bar, tick{s.position(values[i]) * float64(l.barHeight), text})
+	}
+	l.barTextWidth = max(widestTick(f, l.bar), f.width(nothingText, textSize))
+}
+
+// nothingText labels the sample of the background.
+const nothingText = "none"
+
+func (h *Heatmap) title() string { return printable(h.Title) }
+
+// noun is what one line is called: "block" of "block of 8 ranks".
+func (h *Heatmap) noun() string {
+	noun, _, _ := strings.Cut(h.AxisName, " ")
+	return noun
+}
+
+// lines is so many lines in words: "1 rank", "12 blocks of 8 ranks".
+func (h *Heatmap) lines(n int) string {
+	noun, rest, more := strings.Cut(h.AxisName, " ")
+	if n != 1 {
+		noun += "s"
+	}
+	if more {
+		noun += " " + rest
+	}
+	return group(n) + " " + noun
+}
+
+// facts is the caption, in parts that stay on a line.
+func (h *Heatmap) facts() []string {
+	s, cells := h.Scale(), len(h.Cells)*len(h.Cells)
+	facts := []string{h.lines(h.N)}
+	if h.PerBin > 1 {
+		does := "adds up"
+		if h.Mean {
+			does = "averages"
+		}
+		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, group(h.PerBin), h.lines(h.PerBin)))
+	}
+	if s.Max == 0 {
+		return append(facts, "nothing was sent")
+	}
+	facts = append(facts, fmt.Sprintf("%s of %s cells in use", group(h.used()), group(cells)))
+	if s.Min == s.Max {
+		return append(facts, "each "+h.value(s.Min))
+	}
+	ends := h.Unit.formatAll([]float64{s.Min, s.Max})
+	return append(facts, fmt.Sprintf("least %s, greatest %s", ends[0], ends[1]+h.suffix()))
+}
+
+// value is a value in words: "1.5 MiB", "1.5 MiB per message", "12 messages".
+func (h *Heatmap) value(v float64) string { return h.Unit.format(v) + h.suffix() }
+
+func (h *Heatmap) suffix() string {
+	if h.Unit == Bytes {
+		return printable(strings.TrimPrefix(h.Quantity, "bytes"))
+	}
+	return printable(" " + h.Quantity)
+}
+
+// wrap joins parts with semicolons, in lines of at most room pixels where the
+// parts allow it.
+func wrap(f *typeface, parts []string, room float64) []string {
+	lines := []string{parts[0]}
+	for _, part := range parts[1:] {
+		last := &lines[len(lines)-1]
+		if longer := *last + "; " + part; f.width(longer, textSize) <= room {
+			*last = longer
+		} else {
+			lines = append(lines, part)
+		}
+	}
+	return lines
+}
+
+func widestTick(f *typeface, ticks []tick) float64 {
+	w := 0.0
+	for _, t := range ticks {
+		w = max(w, f.width(t.text, textSize))
+	}
+	return w
+}

@@ -1,0 +1,147 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"image/color"
+	"image/png"
+	"io"
+)
+
+// maxElements is the side of the largest matrix whose cells are SVG elements:
+// 10,000 with tooltips are 1.1 MB.
+const maxElements = 100
+
+// vector draws the whole picture as SVG. It is written here and not by gonum's
+// vgsvg, which has no tooltips, no images that stay crisp, no size in pixels,
+// and no text that is held at its end: another font would push it about.
+func (h *Heatmap) vector() ([]byte, error) {
+	f := sans()
+	l := h.layout(f)
+	var out bytes.Buffer
+	// Liberation is at home on Linux; Arial and Helvetica are as wide.
+	fmt.Fprintf(&out, `<?xml version="1.0" encoding="UTF-8"?>
+<svg width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="Liberation Sans,Arial,Helvetica,sans-serif" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
+<title>%s</title>
+<rect width="100%%" height="100%%" fill="%s"/>
+`, l.width, l.height, html.EscapeString(h.title()), hex(nothing))
+	if err := h.vectorCells(&out, l); err != nil {
+		return nil, err
+	}
+	if l.bar != nil {
+		vectorBar(&out, h.Scale(), l)
+	}
+	h.drawFrame(l, &vectorPen{&out, f})
+	fmt.Fprintln(&out, "</svg>")
+	return out.Bytes(), nil
+}
+
+// vectorPen writes elements of SVG.
+type vectorPen struct {
+	w    io.Writer
+	font *typeface
+}
+
+func (p *vectorPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
+	fmt.Fprintf(p.w, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="%s"/>`+"\n", x0, y0, x1, y1, hex(c))
+}
+
+// text gives its length, too: where another font must do, it fits all the same.
+func (p *vectorPen) text(t text) {
+	if t.string == "" {
+		return
+	}
+	turn := ""
+	if t.upright {
+		turn = fmt.Sprintf(` transform="rotate(-90 %.1f %.1f)"`, t.x, t.y)
+	}
+	fmt.Fprintf(p.w, `<text x="%.1f" y="%.1f"%s font-size="%g" fill="%s" text-anchor="%s" textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`+"\n",
+		t.x, t.y, turn, t.size, hex(t.color), anchors[t.held], p.font.width(t.string, t.size), html.EscapeString(t.string))
+}
+
+var anchors = [...]string{atStart: "start", atMiddle: "middle", atEnd: "end"}
+
+func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
+	if l.bins > maxElements {
+		return h.embeddedCells(w, l)
+	}
+	s := h.Scale()
+	fmt.Fprintln(w, `<g shape-rendering="crispEdges">`)
+	for i, row := range h.Cells {
+		for j, v := range row {
+			if v == 0 {
+				continue
+			}
+			fmt.Fprintf(w, `<rect x="%d" y="%d" width="%d" height="%[3]d" fill="%s"><title>%s</title></rect>`+"\n",
+				l.left+j*l.cell, l.top+i*l.cell, l.cell, hex(s.Color(v)), html.EscapeString(h.tooltip(i, j)))
+		}
+	}
+	fmt.Fprintln(w, "</g>")
+	return nil
+}
+
+// embeddedCells is the cells as an image, of as many pixels as on the screen:
+// viewers that blur what they enlarge do not then.
+func (h *Heatmap) embeddedCells(w io.Writer, l *layout) error {
+	fmt.Fprintf(w, `<image x="%d" y="%d" width="%d" height="%[3]d" image-rendering="optimizeSpeed" style="image-rendering:pixelated" xlink:href="data:image/png;base64,`,
+		l.left, l.top, l.side())
+	enc := base64.NewEncoder(base64.StdEncoding, w)
+	if err := png.Encode(enc, h.cellImage(l.cell)); err != nil {
+		return err
+	}
+	if err := enc.Close(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, `"/>`)
+	return err
+}
+
+func vectorBar(w io.Writer, s Scale, l *layout) {
+	fill := hex(s.Color(s.Max))
+	if s.Min < s.Max {
+		vectorGradient(w, s)
+		fill = "url(#scale)"
+	}
+	fmt.Fprintf(w, `<rect x="%d" y="%d" width="%g" height="%d" fill="%s"/>`+"\n", l.barLeft, l.top, barWidth, l.barHeight, fill)
+}
+
+func vectorGradient(w io.Writer, s Scale) {
+	const stops = 32
+	fmt.Fprintln(w, `<defs><linearGradient id="scale" x1="0" y1="1" x2="0" y2="0">`)
+	for i := range stops + 1 {
+		at := float64(i) / stops
+		fmt.Fprintf(w, `<stop offset="%g" stop-color="%s"/>`+"\n", at, hex(s.at(at).color()))
+	}
+	fmt.Fprintln(w, `</linearGradient></defs>`)
+}
+
+// tooltip is what a cell says of itself: "rank 3 → rank 7: 1.5 MiB, 12 messages".
+func (h *Heatmap) tooltip(from, to int) string {
+	text := fmt.Sprintf("%s → %s: %s", h.bin(from), h.bin(to), h.value(h.Cells[from][to]))
+	if h.Note != nil {
+		if note := h.Note(from, to); note != "" {
+			text += ", " + printable(note)
+		}
+	}
+	return text
+}
+
+// bin is what a row of cells is called: "rank 3", "ranks 24–31", a host's name.
+func (h *Heatmap) bin(i int) string {
+	first, last := i*h.PerBin, min((i+1)*h.PerBin, h.N)-1
+	switch {
+	case h.Labels != nil && first == last:
+		return printable(h.Labels[first])
+	case h.Labels != nil:
+		return printable(h.Labels[first]) + " … " + printable(h.Labels[last])
+	case first == last:
+		return fmt.Sprintf("%s %s", h.noun(), group(first))
+	}
+	return fmt.Sprintf("%ss %s–%s", h.noun(), group(first), group(last))
+}
+
+func hex(c color.RGBA) string {
+	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+}
