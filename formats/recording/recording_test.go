@@ -204,6 +204,24 @@ func TestReadTruncated(t *testing.T) {
 	}
 }
 
+// However much of a file is read ahead, what is read of it is the same.
+func TestReadAhead(t *testing.T) {
+	good := sample().bytes()
+	for _, raw := range [][]byte{good, good[:len(good)-20_000], good[:layout.HeaderSize+100]} {
+		want := read(t, raw)
+		for ahead := 0; ahead <= len(raw); ahead += 61 {
+			f := newFile(bytes.NewReader(raw), int64(len(raw)))
+			f.ahead = raw[:ahead]
+			if err := f.open(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, f.profile()); diff != "" {
+				t.Fatalf("%d of %d bytes ahead: %s", ahead, len(raw), diff)
+			}
+		}
+	}
+}
+
 func TestReadSurvivesFlippedBits(t *testing.T) {
 	good := sample().bytes()
 	for at := 0; at < len(good); at += 5 {

@@ -121,3 +121,39 @@ func (c Collective) total(g Grid) Volume {
 	}
 	return one.times(pairs * times)
 }
+
+// sent is the sum over all that a rank sends to.
+func (c Collective) sent(g Grid, rank int) Volume {
+	on := c.On.comm(g, rank)
+	r, n, times := uint64(on.rank(rank)), uint64(on.size), uint64(c.Times)
+	one := Volume{c.Bytes, 1}
+	switch {
+	case c.Call.fromRoot():
+		return one.times(c.rooted(int(r), on.size) * (n - 1))
+	case c.Call.toRoot():
+		return one.times(times - c.rooted(int(r), on.size))
+	case c.Call == Scan:
+		return one.times(times * (n - 1 - r))
+	case c.Call == Alltoallv: // to all ranks but r, whose sum is n(n-1)/2 - r
+		return Volume{(n-1)*(c.Bytes+3*r) + n*(n-1)/2 - r, n - 1}.times(times)
+	}
+	return one.times(times * (n - 1))
+}
+
+// received is the sum over all that a rank receives from.
+func (c Collective) received(g Grid, rank int) Volume {
+	on := c.On.comm(g, rank)
+	r, n, times := uint64(on.rank(rank)), uint64(on.size), uint64(c.Times)
+	one := Volume{c.Bytes, 1}
+	switch {
+	case c.Call.fromRoot():
+		return one.times(times - c.rooted(int(r), on.size))
+	case c.Call.toRoot():
+		return one.times(c.rooted(int(r), on.size) * (n - 1))
+	case c.Call == Scan:
+		return one.times(times * r)
+	case c.Call == Alltoallv:
+		return Volume{(n-1)*(c.Bytes+r) + 3*(n*(n-1)/2-r), n - 1}.times(times)
+	}
+	return one.times(times * (n - 1))
+}

@@ -29,8 +29,12 @@ type Job struct {
 	PerNode     int          // ranks of a node
 	Graph       Graph        // who sends to whom, point to point; nil if nobody
 	Collectives []Collective // in program order
+	Phases      int          // slices "phase 1" … in each of which all is done again; 0 for none but "run"
 	grid        Grid
 }
+
+// repeats is how often all is done.
+func (j *Job) repeats() uint64 { return uint64(max(j.Phases, 1)) }
 
 // New is a job in which nothing happens.
 func New(name string, ranks int) *Job {
@@ -108,21 +112,17 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-// P2P is what `from` must have sent to `to` point to point.
+// P2P is what `from` must have sent to `to` point to point, in all phases.
 func (j *Job) P2P(from, to int) Volume {
 	if j.Graph == nil {
 		return Volume{}
 	}
-	return j.Graph.Between(from, to)
+	return j.Graph.Between(from, to).times(j.repeats())
 }
 
 // Coll is the logical volume of the collectives from one rank to another.
 func (j *Job) Coll(from, to int) Volume {
-	var sum Volume
-	for _, c := range j.Collectives {
-		sum.add(c.between(j.grid, from, to))
-	}
-	return sum
+	return j.sum(func(c Collective) Volume { return c.between(j.grid, from, to) })
 }
 
 // All is both.
@@ -137,16 +137,31 @@ func (j *Job) TotalP2P() Volume {
 	if j.Graph == nil {
 		return Volume{}
 	}
-	return j.Graph.Total()
+	return j.Graph.Total().times(j.repeats())
 }
 
 // TotalColl is the sum of Coll over all pairs, without going over them.
 func (j *Job) TotalColl() Volume {
+	return j.sum(func(c Collective) Volume { return c.total(j.grid) })
+}
+
+// SentColl is the sum of Coll from one rank to all, without going over them.
+func (j *Job) SentColl(rank int) Volume {
+	return j.sum(func(c Collective) Volume { return c.sent(j.grid, rank) })
+}
+
+// ReceivedColl is the sum of Coll from all to one rank, without going over them.
+func (j *Job) ReceivedColl(rank int) Volume {
+	return j.sum(func(c Collective) Volume { return c.received(j.grid, rank) })
+}
+
+// sum adds up something of each collective, over all phases.
+func (j *Job) sum(of func(Collective) Volume) Volume {
 	var sum Volume
 	for _, c := range j.Collectives {
-		sum.add(c.total(j.grid))
+		sum.add(of(c))
 	}
-	return sum
+	return sum.times(j.repeats())
 }
 
 // Destinations lists to whom a rank sends point to point, in ascending order.

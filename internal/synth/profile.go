@@ -28,9 +28,9 @@ func (j *Job) Profile(rank int) *profile.Profile {
 			{Path: "/opt/synth/lib/libmpi.so.40", BuildID: "5f1e0a7d00000000000000000000000000000002", Start: 0x7f0000000000, End: 0x7f0000400000, Bias: 0x7f0000000000},
 		}}
 	p.Slices[0].Start = p.Start
+	p.InitEnd = p.Start + initTime
 	b := &rows{Profile: p, rank: rank, comms: map[Part]int32{}}
 	b.enter(j)
-	p.InitEnd = p.Start + initTime
 	// All leave together: who did less had more to compute.
 	p.FinalizeStart = max(p.InitEnd+setUp+int64(b.mpiNs)*2, epoch+1_000_000_000)
 	p.End = p.FinalizeStart + finalizing
@@ -43,6 +43,7 @@ type rows struct {
 	*profile.Profile
 	rank  int
 	comms map[Part]int32
+	slice uint32
 	mpiNs uint64
 }
 
@@ -55,6 +56,18 @@ func (b *rows) enter(j *Job) {
 			b.timed(profile.Row{Call: "Comm_split", Class: profile.Other, Peer: profile.PeerNone, Calls: 1}, 20+int(c.On))
 		}
 	}
+	if j.Phases == 0 {
+		b.work(j)
+	}
+	for b.slice = 1; int(b.slice) <= j.Phases; b.slice++ {
+		b.Slices = append(b.Slices, profile.Slice{Index: b.slice, Name: fmt.Sprintf("phase %d", b.slice), Start: b.InitEnd + setUp + int64(b.mpiNs)})
+		b.work(j)
+	}
+	b.slice = 0
+}
+
+// work enters what a rank does in each phase.
+func (b *rows) work(j *Job) {
 	if j.Graph != nil {
 		b.exchange(j.Graph)
 	}
@@ -75,7 +88,7 @@ func siteAt(n int) uint64 { return programBase + 0x1000 + uint64(n)*0x20 }
 // timed enters a row with the times of its calls: between 1 and 4 µs each, more
 // for larger messages.
 func (b *rows) timed(r profile.Row, site int) {
-	r.Callsite = siteAt(site)
+	r.Callsite, r.Slice = siteAt(site), b.slice
 	if r.Calls > 0 {
 		jitter := mix(uint64(b.rank), uint64(len(b.Rows)))
 		r.MinNs = 1000 + jitter%1000 + r.Bytes/max(r.Messages, 1)/10
@@ -199,7 +212,7 @@ func (b *rows) rooted(c Collective, r profile.Row, site int) {
 // vector enters an Alltoallv: its row, and the bytes to each member.
 func (b *rows) vector(c Collective, r profile.Row, site int) {
 	size, rank := b.Comms[r.Comm].Members.N, b.Comms[r.Comm].Rank
-	v := profile.Vector{Call: r.Call, Class: r.Class, Spread: profile.ToVector, Comm: r.Comm, Callsite: siteAt(site),
+	v := profile.Vector{Call: r.Call, Class: r.Class, Spread: profile.ToVector, Comm: r.Comm, Callsite: siteAt(site), Slice: b.slice,
 		Calls: r.Calls, Bytes: make([]uint64, size)}
 	for i := range v.Bytes {
 		v.Bytes[i] = r.Calls * c.pair(rank, i)

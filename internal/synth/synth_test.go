@@ -19,12 +19,17 @@ import (
 
 var sizes = []int{1, 2, 3, 4, 5, 8, 27, 64, 1000}
 
+// eachJob calls f with a job of each shape and size, and with one of several
+// phases.
 func eachJob(t *testing.T, sizes []int, f func(*testing.T, *Job)) {
 	for _, shape := range Shapes {
 		for _, n := range sizes {
 			j, err := Named(shape, n)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if n == 5 {
+				j.Phases = 3
 			}
 			t.Run(fmt.Sprintf("%s of %d", shape, n), func(t *testing.T) { f(t, j) })
 		}
@@ -88,18 +93,45 @@ func TestExpected(t *testing.T) {
 		if got := coll.sum(); got != j.TotalColl() {
 			t.Errorf("collective in all %+v, want %+v", got, j.TotalColl())
 		}
-		for from := range j.Ranks {
+		for rank := range j.Ranks {
 			var want []int
-			for to := range j.Ranks {
-				if p2p.at(from, to).Messages > 0 {
-					want = append(want, to)
+			var sent, received Volume
+			for other := range j.Ranks {
+				if p2p.at(rank, other).Messages > 0 {
+					want = append(want, other)
 				}
+				sent.add(*coll.at(rank, other))
+				received.add(*coll.at(other, rank))
 			}
-			if got := j.Destinations(from); !slices.Equal(got, want) {
-				t.Fatalf("rank %d sends to %v, want %v", from, got, want)
+			if got := j.Destinations(rank); !slices.Equal(got, want) {
+				t.Fatalf("rank %d sends to %v, want %v", rank, got, want)
+			}
+			if s, r := j.SentColl(rank), j.ReceivedColl(rank); s != sent || r != received {
+				t.Fatalf("rank %d: %+v and %+v in collectives, want %+v and %+v", rank, s, r, sent, received)
 			}
 		}
 	})
+}
+
+// Each phase does all again, in a slice of its own.
+func TestPhases(t *testing.T) {
+	j := NewStencil(12)
+	once := j.TotalP2P()
+	j.Phases = 3
+	var bySlice [4]Volume
+	each(t, j, func(p *profile.Profile) {
+		p.EachFlow(func(r *profile.Row, f profile.Flow) {
+			if f.Kind == profile.External {
+				bySlice[r.Slice].add(Volume{f.Bytes, f.Messages})
+			}
+		})
+		if last := p.Slices[3]; last.Name != "phase 3" || last.Index != 3 || last.Start >= p.FinalizeStart {
+			t.Errorf("the last slice is %+v", last)
+		}
+	})
+	if want := [4]Volume{{}, once, once, once}; bySlice != want || j.TotalP2P() != once.times(3) {
+		t.Errorf("%+v and %+v in all, want %+v each time", bySlice, j.TotalP2P(), once)
+	}
 }
 
 // The root of a Reduce or Gather says what it received: as much as the others

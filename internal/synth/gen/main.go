@@ -46,6 +46,7 @@ func run(args []string, log io.Writer) error {
 	ranks := flags.Int("ranks", 64, "number of ranks")
 	perNode := flags.Int("per-node", 64, "ranks of a node")
 	collectives := flags.Bool("collectives", true, "with the shape's collectives")
+	phases := flags.Int("phases", 0, "how many phases do all again, each in a slice of its own")
 	flags.StringVar(&o.format, "format", "recording", "recording, prof or arrow")
 	flags.StringVar(&o.dir, "o", "", "directory to write to")
 	flags.IntVar(&o.block, "block", 1, "ranks of a .prof or Arrow file, 0 for all in one")
@@ -59,7 +60,7 @@ func run(args []string, log io.Writer) error {
 	if o.dir == "" || *perNode < 1 || o.block < 0 {
 		return fmt.Errorf("write job: -o names a directory, -per-node is at least 1 and -block at least 0")
 	}
-	j.PerNode = *perNode
+	j.PerNode, j.Phases = *perNode, *phases
 	if !*collectives {
 		j.Collectives = nil
 	}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/synth"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func gen(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := run(append(args, "-o", dir), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A run directory is read as one job, in which what was received is what was
+// sent.
+func TestRecordings(t *testing.T) {
+	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13")
+	jobs, damaged, err := rundir.Dir(dir).Load()
+	if err != nil || len(damaged) > 0 || len(jobs) != 1 {
+		t.Fatalf("%d jobs, %v, %v", len(jobs), damaged, err)
+	}
+	want := synth.NewStencil(130).TotalP2P()
+	c := jobs[0].Conservation(-1)
+	if c.Verdict != aggregate.Conserved || c.Sent.Bytes != want.Bytes || c.Sent.Messages != want.Messages {
+		t.Errorf("%v, sent %+v, want %+v", c.Verdict, c.Sent, want)
+	}
+	if last := jobs[0].Profiles[129]; last.Rank != 129 || last.Host != "node0009" {
+		t.Errorf("rank %d on %s", last.Rank, last.Host)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	dir := gen(t, "-shape", "ring", "-ranks", "10", "-format", "arrow", "-block", "4")
+	ranks := 0
+	for _, name := range []string{"ring.0.arrow", "ring.4.arrow", "ring.8.arrow"} {
+		ps, err := arrowfile.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range ps {
+			if p.Rank != ranks {
+				t.Errorf("%s: rank %d, want %d", name, p.Rank, ranks)
+			}
+			ranks++
+		}
+	}
+	if ranks != 10 {
+		t.Errorf("%d ranks", ranks)
+	}
+}
+
+func TestOneProf(t *testing.T) {
+	dir := gen(t, "-shape", "random", "-ranks", "40", "-format", "prof", "-block", "0", "-collectives=false", "-phases", "2")
+	f, err := os.Open(filepath.Join(dir, "random.0.prof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	traffic, err := prof.Read(f, f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum synth.Volume
+	for _, flow := range traffic.Flows {
+		if flow.Kind != profile.External {
+			t.Fatalf("a flow of kind %c", flow.Kind)
+		}
+		sum.Bytes += flow.Bytes
+		sum.Messages += flow.Messages
+	}
+	once := synth.NewRandom(40, 16).TotalP2P()
+	if want := (synth.Volume{Bytes: 2 * once.Bytes, Messages: 2 * once.Messages}); sum != want {
+		t.Errorf("%+v, want %+v", sum, want)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"-shape", "cube", "-o", dir}, {"-ranks", "0", "-o", dir}, {"-format", "xml", "-o", dir}, {"-block", "-1", "-o", dir}, {"-ranks", "4"},
+	} {
+		if err := run(args, io.Discard); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v was written, %v", entries, err)
+	}
+}
