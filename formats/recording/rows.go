@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,9 @@ func callNamed(name string) (calls.Call, bool) {
 // known thread, and goes to the first.
 func tablesOf(p *profile.Profile) ([][]layout.Row, error) {
 	tables := make([][]layout.Row, p.Threads)
+	if p.Threads == 1 {
+		tables[0] = make([]layout.Row, 0, len(p.Rows)+len(p.Asides))
+	}
 	var seen receives
 	enter := func(thread int32, call string, raw layout.Row) error {
 		if thread < 0 || int(thread) >= len(tables) {
@@ -165,6 +169,7 @@ func rawAside(p *profile.Profile, a *profile.Aside) (layout.Row, error) {
 // appendRows encodes rows one after the other: where in its table a row stands
 // means nothing to a reader.
 func appendRows(raw []byte, rows []layout.Row) []byte {
+	raw = slices.Grow(raw, len(rows)*binary.Size(layout.Row{}))
 	for _, r := range rows {
 		raw = order.AppendUint64(raw, r.Callsite)
 		raw = order.AppendUint32(raw, r.Comm)
