@@ -227,6 +227,10 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 	for at := 0; at < len(good); at += 5 {
 		raw := bytes.Clone(good)
 		raw[at] ^= 0x81
+		head := newFile(bytes.NewReader(raw), int64(len(raw)))
+		if head.headOnly = true; head.open() == nil {
+			head.profile()
+		}
 		if p, err := Read(bytes.NewReader(raw), int64(len(raw))); err == nil && p.Size < 1000 { // a large world is no lie that a reader can know
 			p.Traffic()
 		}

@@ -113,6 +113,24 @@ func TestExpected(t *testing.T) {
 	})
 }
 
+// Of 100,000 ranks a few are compared with all others.
+func TestLarge(t *testing.T) {
+	eachJob(t, []int{100_000}, func(t *testing.T, j *Job) {
+		for _, rank := range []int{0, 51_020, 99_999} {
+			sent, want := make([]Volume, j.Ranks), make([]Volume, j.Ranks)
+			j.Profile(rank).EachFlow(func(_ *profile.Row, f profile.Flow) {
+				sent[f.To].add(Volume{f.Bytes, f.Messages})
+			})
+			for to := range want {
+				want[to] = j.All(rank, to)
+			}
+			if !slices.Equal(sent, want) {
+				t.Errorf("rank %d sends otherwise", rank)
+			}
+		}
+	})
+}
+
 // Each phase does all again, in a slice of its own.
 func TestPhases(t *testing.T) {
 	j := NewStencil(12)
