@@ -280,24 +280,3 @@ func TestIs(t *testing.T) {
 		}
 	}
 }
-
-// FuzzReader: no panic, and what is accepted in full reads back equal.
-func FuzzReader(f *testing.F) {
-	for _, text := range realFiles(f) {
-		f.Add(text)
-	}
-	f.Add([]byte("D\t\tprocs: 4,\nA2A\t4\t1 bytes\t2 msgs sent\r\nE 1 2 3 bytes 4 msgs sent 1,,"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		first, err := Read(bytes.NewReader(text), "x.prof")
-		if first == nil {
-			t.Fatal(err)
-		}
-		second, again := Read(strings.NewReader(write(t, first)), "x.prof")
-		if again != nil {
-			t.Fatalf("what we write does not read: %v", again)
-		}
-		if err == nil && !cmp.Equal(first, second) {
-			t.Fatal(cmp.Diff(first, second))
-		}
-	})
-}

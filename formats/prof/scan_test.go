@@ -1,17 +1,16 @@
 package prof
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -131,21 +130,12 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// allocated is how many bytes f allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // TestScanKeepsNothing: a thousand files of a rank take the memory of one.
 func TestScanKeepsNothing(t *testing.T) {
 	file := string(realFiles(t)["testdata/openmpi-4.1.4.0.prof"])
 	var lines int
 	h := Handler{Histograms: true, Flow: func(*profile.Flow) { lines++ }, Comm: func(*profile.CommTraffic) {}}
-	used := allocated(func() {
+	used := testenv.Allocated(func() {
 		if err := Scan(&repeated{text: file, times: 1000}, "x.prof", h); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +160,7 @@ func TestReadSharesMembers(t *testing.T) {
 		fmt.Fprintf(&text, "D\tMPI_COMM_WORLD\tprocs: %s\nA2A\t%d\t0 bytes\t0 msgs sent\nD\tMPI_COMM_SELF\tprocs: %d\n", &world, r, r)
 	}
 	var traffic *profile.Traffic
-	if used := allocated(func() { traffic = read(t, text.String()) }); used > 2<<20 {
+	if used := testenv.Allocated(func() { traffic = read(t, text.String()) }); used > 2<<20 {
 		t.Errorf("allocated %d bytes", used)
 	}
 	last := traffic.Comms[1998:]
@@ -202,7 +192,7 @@ func TestHostileLines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var flows int
 			var err error
-			used := allocated(func() {
+			used := testenv.Allocated(func() {
 				err = Scan(io.MultiReader(strings.NewReader(good), c.line, strings.NewReader("\n"+good)), "dir/x.prof",
 					Handler{Histograms: true, Flow: func(*profile.Flow) { flows++ }})
 			})
@@ -218,34 +208,4 @@ func TestHostileLines(t *testing.T) {
 			}
 		})
 	}
-}
-
-// FuzzScan: a line that is read in one pass says what it says in the general
-// way, histograms wanted or not.
-func FuzzScan(f *testing.F) {
-	for _, text := range realFiles(f) {
-		for line := range bytes.Lines(text) {
-			f.Add(line)
-		}
-	}
-	f.Add([]byte("E\t0\t1\t18446744073709551616 bytes\t1 msgs sent\t0,0,0,0,0"))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		var plain, general []profile.Flow
-		if len(line) < 3 || line[1] != '\t' || !isFlow(line[0]) {
-			return
-		}
-		keep := func(to *[]profile.Flow) Handler {
-			return Handler{Flow: func(f *profile.Flow) { *to = append(*to, *f) }, Histograms: true}
-		}
-		one, two := parser{Handler: keep(&plain)}, parser{Handler: keep(&general)}
-		if !one.plainFlow(line) {
-			return
-		}
-		if err := two.anyFlow(line); err != nil {
-			t.Fatalf("%q was read in one pass, but is wrong: %v", line, err)
-		}
-		if diff := cmp.Diff(general, plain); diff != "" {
-			t.Fatal(diff)
-		}
-	})
 }

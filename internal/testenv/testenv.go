@@ -4,6 +4,7 @@ package testenv
 import (
 	"os"
 	"os/exec"
+	"runtime/metrics"
 	"slices"
 	"testing"
 )
@@ -32,4 +33,15 @@ func Skip(t testing.TB, why string) {
 // integration: CI is set, and to something else than no.
 func InCI() bool {
 	return !slices.Contains([]string{"", "0", "false"}, os.Getenv("CI"))
+}
+
+// Allocated is how many bytes f allocates, those included that it frees again:
+// no less than what it has in use at any time.
+func Allocated(f func()) uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	before := sample[0].Value.Uint64()
+	f()
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - before
 }

@@ -1,0 +1,102 @@
+package prof
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// FuzzReader: no panic, memory in proportion to the file, and what is accepted
+// in full reads back equal.
+func FuzzReader(f *testing.F) {
+	for _, seed := range damaged(f) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var first *profile.Traffic
+		var err error
+		used := testenv.Allocated(func() { first, err = Read(bytes.NewReader(text), "x.prof") })
+		if first == nil {
+			t.Fatal(err)
+		}
+		if most := uint64(1<<20 + 200*len(text)); used > most { // a line of 30 bytes may ask for a histogram of 528, twice while they grow
+			t.Errorf("%d bytes of text took %d of memory", len(text), used)
+		}
+		second, again := Read(strings.NewReader(write(t, first)), "x.prof")
+		if again != nil {
+			t.Fatalf("what we write does not read: %v", again)
+		}
+		if err == nil && !cmp.Equal(first, second) {
+			t.Fatal(cmp.Diff(first, second))
+		}
+	})
+}
+
+// damaged are files of Open MPI, whole, cut and with a bit flipped, and lines
+// that no job writes.
+func damaged(t testing.TB) [][]byte {
+	t.Helper()
+	var out [][]byte
+	for _, name := range []string{"testdata/openmpi-4.1.4.0.prof", "testdata/openmpi-4.1.4.3.prof"} {
+		text := realFiles(t)[name]
+		out = append(out, text)
+		for i := range text {
+			switch {
+			case text[i] == '\n' && i%3 == 0, text[i] == '\t' && i%17 == 0:
+				out = append(out, text[:i])
+			case i%97 == 0:
+				flipped := bytes.Clone(text)
+				flipped[i] ^= 1 << (i % 8)
+				out = append(out, flipped)
+			}
+		}
+	}
+	for _, line := range []string{
+		"D\t\tprocs: 4,\nA2A\t4\t1 bytes\t2 msgs sent\r\nE 1 2 3 bytes 4 msgs sent 1,,",
+		"E\t0\t1\t1" + strings.Repeat("0", 30) + " bytes\t1 msgs sent\t1",
+		"E\t0\t2147483648\t1 bytes\t1 msgs sent\t1\nE\t0\t2147483647\t1 bytes\t1 msgs sent\t1",
+		"E\t0\t1\t18446744073709551615 bytes\t18446744073709551615 msgs sent\t18446744073709551615,0,0,0,0,1",
+		"E\t0\t1\t1 bytes\t1 msgs sent\t" + strings.Repeat("0,", 5000) + "1",
+		strings.Repeat("9", 100<<10),
+		"D\tx\tprocs: " + strings.Repeat("1,", 5000) + "\nD\tx\tprocs: 2147483648",
+		"I\t0\t1\t1 bytes\t1 msgs sent\r\nS\t0\t1\t1 bytes\t1 msgs sent\nR\t0\t1\t1 bytes\t1 msgs sent\nC\t0\t1\t1 bytes\t1 msgs sent",
+	} {
+		out = append(out, []byte(line))
+	}
+	return out
+}
+
+// FuzzLine: a line that is read in one pass says what it says in the general
+// way.
+func FuzzLine(f *testing.F) {
+	for _, text := range damaged(f) {
+		lines := slices.Collect(bytes.Lines(text))
+		f.Add(lines[len(lines)-1])
+		f.Add(lines[len(lines)/2])
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if len(line) < 3 || line[1] != '\t' || !isFlow(line[0]) {
+			return
+		}
+		var plain, general []profile.Flow
+		keep := func(to *[]profile.Flow) Handler {
+			return Handler{Flow: func(f *profile.Flow) { *to = append(*to, *f) }, Histograms: true}
+		}
+		one, two := parser{Handler: keep(&plain)}, parser{Handler: keep(&general)}
+		if !one.plainFlow(line) {
+			return
+		}
+		if err := two.anyFlow(line); err != nil {
+			t.Fatalf("%q was read in one pass, but is wrong: %v", line, err)
+		}
+		if diff := cmp.Diff(general, plain); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
