@@ -54,7 +54,10 @@ func (f *file) profile() *profile.Profile {
 		p.End = f.lastKnown(p)
 	}
 	p.Problems = f.problems
-	p.Losses.Damaged += uint64(len(f.problems))
+	if f.damaged > maxProblems {
+		p.Problems = append(p.Problems, fmt.Sprintf("and %d more", f.damaged-maxProblems))
+	}
+	p.Losses.Damaged += f.damaged
 	return p
 }
 

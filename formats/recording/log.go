@@ -4,10 +4,15 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
+
+// maxRecord is the longest record that is read: the counts of a collective, or
+// the members of a communicator, of tens of millions of processes.
+const maxRecord = 256 << 20
 
 // readLog reads the records of one log segment. Record by record, so that a
 // size that lies takes no memory beyond one record.
@@ -26,7 +31,10 @@ func (f *file) readLog(at, end uint64) {
 			f.problem(at, "record of %d bytes does not fit into its segment", r.Size)
 			return
 		}
-		if !f.headOnly || r.Kind != layout.RecordVector {
+		switch {
+		case r.Size > maxRecord:
+			f.problem(at, "record of %d bytes, more than %d, skipped", r.Size, maxRecord)
+		case !f.headOnly || r.Kind != layout.RecordVector:
 			buf, err := f.bytes(at, uint64(r.Size))
 			if err != nil {
 				f.problem(at, "%v", err)
@@ -45,10 +53,7 @@ func (f *file) readRecord(kind uint32, buf []byte) error {
 	case layout.RecordString:
 		return f.readString(buf)
 	case layout.RecordThread:
-		var t layout.Thread
-		_, err := f.head(buf, &t)
-		f.threads = append(f.threads, t)
-		return err
+		return f.readThread(buf)
 	case layout.RecordComm:
 		return f.readComm(buf)
 	case layout.RecordName:
@@ -91,6 +96,21 @@ func (f *file) int32s(raw []byte) []int32 {
 		out[i] = int32(f.order.Uint32(raw[4*i:]))
 	}
 	return out
+}
+
+// readThread refuses a table that another thread names: its rows would be read,
+// and counted, as often as it is named.
+func (f *file) readThread(buf []byte) error {
+	var t layout.Thread
+	if _, err := f.head(buf, &t); err != nil {
+		return err
+	}
+	named := func(other layout.Thread) bool { return t.Table != 0 && other.Table == t.Table }
+	if slices.ContainsFunc(f.threads, named) {
+		return fmt.Errorf("thread %d names the table of another", t.Index)
+	}
+	f.threads = append(f.threads, t)
+	return nil
 }
 
 func (f *file) readString(buf []byte) error {

@@ -102,7 +102,11 @@ type file struct {
 	latest   int64                     // Unix ns when the latest call returned, once rows are read
 	receives receives                  // of the rows that were read
 	problems []string
+	damaged  uint64 // how many problems there are; the first ones are kept
 }
+
+// maxProblems are kept of a file: where all of it is damaged, it has millions.
+const maxProblems = 1000
 
 type commRecord struct {
 	layout.Comm
@@ -170,6 +174,9 @@ func (f *file) readHeader() error {
 }
 
 func (f *file) problem(at uint64, format string, args ...any) {
+	if f.damaged++; f.damaged > maxProblems {
+		return
+	}
 	f.problems = append(f.problems, fmt.Sprintf("byte %d: ", at)+fmt.Sprintf(format, args...))
 }
 

@@ -236,13 +236,3 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 		}
 	}
 }
-
-func FuzzRead(f *testing.F) {
-	f.Add(sample().bytes())
-	f.Add(sample().bytes()[:5000])
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		if p, err := Read(bytes.NewReader(raw), int64(len(raw))); err == nil && p.Size < 1000 { // a large world is no lie that a reader can know
-			p.Traffic()
-		}
-	})
-}

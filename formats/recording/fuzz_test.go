@@ -1,0 +1,136 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// ends are the places of a recording where something ends: its header, its
+// segments, the records of its log.
+func ends(raw []byte) []int {
+	at := layout.HeaderSize
+	out := []int{8, 16, binary.Size(layout.Header{}), at}
+	segment := binary.Size(layout.Segment{})
+	for at+segment <= len(raw) {
+		size := int(binary.LittleEndian.Uint64(raw[at+8:]))
+		out = append(out, at+segment)
+		if binary.LittleEndian.Uint32(raw[at+4:]) == layout.SegmentLog {
+			for record := at + segment; binary.LittleEndian.Uint32(raw[record+4:]) != 0; {
+				record += int(binary.LittleEndian.Uint32(raw[record:]))
+				out = append(out, record)
+			}
+		}
+		at += size
+		out = append(out, at)
+	}
+	return out
+}
+
+// FuzzReader: no panic, memory in proportion to the file, and a file that is
+// read is read the same again.
+func FuzzReader(f *testing.F) {
+	good := sample().bytes()
+	f.Add(good)
+	for _, end := range ends(good) {
+		f.Add(good[:end])
+		f.Add(good[:end-1])
+		if end < len(good) {
+			flipped := bytes.Clone(good)
+			flipped[end] ^= 1 << (end / 8 % 8)
+			f.Add(flipped)
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var p *profile.Profile
+		used := testenv.Allocated(func() { p, _ = Read(bytes.NewReader(raw), int64(len(raw))) })
+		if most := uint64(1<<20 + 100*len(raw)); used > most {
+			t.Errorf("%d bytes of file took %d of memory", len(raw), used)
+		}
+		if p == nil {
+			return
+		}
+		if p.Size < 1000 { // a large world is no lie that a reader can know
+			p.Traffic()
+		}
+	})
+}
+
+// A table that is named again and again would be read as often: a file of a
+// megabyte would give a billion rows.
+func TestTableOfTwoThreads(t *testing.T) {
+	b := sample()
+	want := len(read(t, b.bytes()).Rows)
+	b = sample()
+	for range 3 {
+		b.record(layout.RecordThread, layout.Thread{Index: 1, Table: tableOf(t)})
+	}
+	p := read(t, b.bytes())
+	if len(p.Rows) != want || len(p.Problems) != 3 || !strings.Contains(p.Problems[2], "thread 0 names the table of another") {
+		t.Errorf("%d rows, want %d; problems %q", len(p.Rows), want, p.Problems)
+	}
+}
+
+// TestManyProblemsAreCounted: all of 5000 rows are damaged.
+func TestManyProblemsAreCounted(t *testing.T) {
+	f := file{}
+	for i := range 5000 {
+		f.problem(uint64(i), "row with a direction that is none")
+	}
+	p := f.profile()
+	if p.Losses.Damaged != 5000 || len(p.Problems) != maxProblems+1 || p.Problems[maxProblems] != "and 4000 more" {
+		t.Errorf("%d damaged, %d told, the last %q", p.Losses.Damaged, len(p.Problems), p.Problems[len(p.Problems)-1])
+	}
+}
+
+// tableOf is where the table is of a sample that has three threads more.
+func tableOf(t *testing.T) uint64 {
+	t.Helper()
+	b := sample()
+	for range 3 {
+		b.record(layout.RecordThread, layout.Thread{})
+	}
+	b.bytes()
+	return uint64(layout.HeaderSize + binary.Size(layout.Segment{}) + len(b.log) - binary.Size(layout.Thread{}) + 64)
+}
+
+// sparse is a file with a hole: raw, and zeros up to size.
+type sparse []byte
+
+func (s sparse) ReadAt(p []byte, at int64) (int, error) {
+	clear(p)
+	if at < int64(len(s)) {
+		copy(p, s[at:])
+	}
+	return len(p), nil
+}
+
+// A record may say that it has 4 GB, in a file that has them in a hole.
+func TestRecordOfGigabytes(t *testing.T) {
+	const size = 8 << 30
+	raw := sample().bytes()
+	first := layout.HeaderSize + binary.Size(layout.Segment{})
+	binary.LittleEndian.PutUint32(raw[first:], 1<<32-8)
+	binary.LittleEndian.PutUint64(raw[layout.HeaderSize+8:], size-layout.HeaderSize)
+	var h layout.Header
+	if _, err := binary.Decode(raw, binary.LittleEndian, &h); err != nil {
+		t.Fatal(err)
+	}
+	h.End = size
+	if _, err := binary.Encode(raw, binary.LittleEndian, h); err != nil {
+		t.Fatal(err)
+	}
+	var p *profile.Profile
+	used := testenv.Allocated(func() { p, _ = Read(sparse(raw), size) })
+	if p == nil || len(p.Problems) == 0 || !strings.Contains(p.Problems[0], "byte 4160: record of 4294967288 bytes, more than") {
+		t.Errorf("got %+v", p)
+	}
+	if used > 1<<20 {
+		t.Errorf("allocated %d bytes", used)
+	}
+}
