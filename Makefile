@@ -1,6 +1,7 @@
 # make            the commands into bin/, the library for each MPI found into lib/
 # make run        wrap examples/halo on 4 ranks; installs what is missing
 # make test       all tests; installs what they need
+# make fuzz       the fuzz targets for a minute each; make test has 5 s of each
 # make bench      what recording costs per MPI call
 # make generate   the C files that are derived from tables
 # make install    to PREFIX (/usr/local)
@@ -15,7 +16,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library run test bench generate install setup clean
+.PHONY: all commands library run test fuzz bench generate install setup clean
 
 all: commands library
 
@@ -40,6 +41,10 @@ test:
 	@$(MAKE) --no-print-directory commands
 	$(GO) vet ./...
 	$(GO) test -timeout 30m ./...
+	GO=$(GO) scripts/fuzz.sh 5s
+
+fuzz:
+	GO=$(GO) scripts/fuzz.sh 60s
 
 bench:
 	@scripts/setup.sh test

@@ -163,7 +163,7 @@ func TestHeaderChecked(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReader(f *testing.F) {
 	f.Add(encode(f, testJob("run")[:1]))
 	f.Add(encode(f, testJob("run")))
 	f.Add(encode(f, nil))

@@ -1,0 +1,48 @@
+package formats
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// FuzzReader: whatever a file holds and is named, it is read without a panic
+// and in memory that its size explains, or there is an error that names it.
+func FuzzReader(f *testing.F) {
+	for _, head := range []string{"", "MPITRACE", "ARROW1\x00\x00", "PAR1", "# POINT TO POINT\n", "E\t0\t1\t9 bytes\t1 msgs sent\t1\n"} {
+		for i := range Table {
+			f.Add([]byte(head+strings.Repeat("\x00\x01", 300)), uint8(i))
+		}
+		f.Add([]byte(head), uint8(0))
+	}
+	for _, name := range []string{"0", "3"} {
+		text, err := os.ReadFile(filepath.Join("prof", "testdata", "openmpi-4.1.4."+name+".prof"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, uint8(0))
+		f.Add(text[:len(text)/2], uint8(2))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte, named uint8) {
+		path := filepath.Join(dir, "file"+Table[int(named)%len(Table)].Extension)
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		format, err := Detect(path)
+		if err != nil {
+			t.Fatalf("a file whose name tells its format: %v", err)
+		}
+		var content *Content
+		used := testenv.Allocated(func() { content, err = format.Read(path) })
+		if most := uint64(4<<20 + 300*len(data)); used > most {
+			t.Errorf("%d bytes of %s took %d of memory", len(data), format.Name, used)
+		}
+		if content == nil && err == nil || err != nil && !strings.Contains(err.Error(), path) {
+			t.Errorf("content %v, error %v", content, err)
+		}
+	})
+}
