@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -105,10 +104,10 @@ func (f *file) readThread(buf []byte) error {
 	if _, err := f.head(buf, &t); err != nil {
 		return err
 	}
-	named := func(other layout.Thread) bool { return t.Table != 0 && other.Table == t.Table }
-	if slices.ContainsFunc(f.threads, named) {
+	if t.Table != 0 && f.named[t.Table] {
 		return fmt.Errorf("thread %d names the table of another", t.Index)
 	}
+	f.named[t.Table] = true
 	f.threads = append(f.threads, t)
 	return nil
 }

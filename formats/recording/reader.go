@@ -93,6 +93,7 @@ type file struct {
 
 	strings  map[uint32]string
 	threads  []layout.Thread
+	named    map[uint64]bool // offsets of tables that a thread has
 	comms    map[uint32]*commRecord
 	slices   []sliceRecord
 	modules  []moduleRecord
@@ -131,7 +132,7 @@ type vectorRecord struct {
 
 func newFile(r io.ReaderAt, size int64) *file {
 	return &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{},
-		tables: map[uint64]layout.Segment{}}
+		tables: map[uint64]layout.Segment{}, named: map[uint64]bool{}}
 }
 
 // open reads the header and the log.
