@@ -76,11 +76,7 @@ func (o options) write(j *synth.Job) error {
 			return b.Each(func(p *profile.Profile) error { return prof.Write(w, p.Traffic()) })
 		})
 	case "arrow":
-		return o.blocks(j, func(w io.Writer, b block) error {
-			var ps []*profile.Profile
-			b.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }) // which cannot fail
-			return arrowfile.WriteProfile(w, profile.List(ps))
-		})
+		return o.blocks(j, func(w io.Writer, b block) error { return arrowfile.WriteProfile(w, b) })
 	}
 	return fmt.Errorf("write job: unknown format %q", o.format)
 }

@@ -27,17 +27,21 @@ func gen(t *testing.T, args ...string) string {
 // sent.
 func TestRecordings(t *testing.T) {
 	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13")
-	jobs, damaged, err := rundir.Dir(dir).Load()
-	if err != nil || len(damaged) > 0 || len(jobs) != 1 {
-		t.Fatalf("%d jobs, %v, %v", len(jobs), damaged, err)
+	found, err := rundir.Dir(dir).Open(rundir.Heads)
+	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)
+	}
+	job, err := aggregate.Of(found.Jobs[0], func(rank int) bool { return rank == 129 })
+	if err != nil {
+		t.Fatal(err)
 	}
 	want := synth.NewStencil(130).TotalP2P()
-	c := jobs[0].Conservation(-1)
+	c := job.Conservation(-1)
 	if c.Verdict != aggregate.Conserved || c.Sent.Bytes != want.Bytes || c.Sent.Messages != want.Messages {
 		t.Errorf("%v, sent %+v, want %+v", c.Verdict, c.Sent, want)
 	}
-	if last := jobs[0].Profiles[129]; last.Rank != 129 || last.Host != "node0009" {
-		t.Errorf("rank %d on %s", last.Rank, last.Host)
+	if s, err := job.RankSummary(129); err != nil || s.Ranks[0].Host != "node0009" {
+		t.Errorf("rank 129: %+v, %v", s, err)
 	}
 }
 
