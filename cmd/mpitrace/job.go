@@ -91,7 +91,7 @@ func (j *job) info(argv []string, spool string) *rundir.Info {
 // finish turns the recordings into files and a summary, and decides the exit
 // status.
 func (j *job) finish(info *rundir.Info, status launch.Status) error {
-	run, err := j.dir.Open(rundir.Whole)
+	run, err := j.dir.Open(rundir.Whole, j.log)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ type loaded struct {
 // load reads the jobs of a run directory.
 func load(t *testing.T, dir string) []loaded {
 	t.Helper()
-	run, err := rundir.Dir(dir).Open(rundir.Whole)
+	run, err := rundir.Dir(dir).Open(rundir.Whole, nil)
 	if err != nil || len(run.Damaged) > 0 {
 		t.Fatalf("load %s: %v %v", dir, err, run.Damaged)
 	}

@@ -71,7 +71,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		return usage(err)
 	}
 	dir := rundir.Dir(path)
-	run, err := dir.Open(rundir.Whole)
+	run, err := dir.Open(rundir.Whole, cmd.ErrOrStderr())
 	if os.IsNotExist(err) {
 		return usage(err)
 	}

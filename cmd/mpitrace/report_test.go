@@ -15,7 +15,7 @@ import (
 func merged(t *testing.T) rundir.Dir {
 	t.Helper()
 	dir := rundir.Dir(t.TempDir())
-	run, err := rundir.OpenSource(profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}})
+	run, err := rundir.OpenSource(profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (in input) load(paths []string) ([]source, error) {
 }
 
 func (in input) loadDir(path string) ([]source, error) {
-	run, err := rundir.Dir(path).Open(rundir.Heads)
+	run, err := rundir.Dir(path).Open(rundir.Heads, in.log)
 	if err != nil {
 		return nil, fmt.Errorf("read run directory %s: %w", path, err)
 	}
@@ -135,7 +135,7 @@ func ofProfiles(paths []string, profiles []*profile.Profile) ([]source, error) {
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("%s: no process in it", paths[0])
 	}
-	run, err := rundir.OpenSource(profile.List(profiles))
+	run, err := rundir.OpenSource(profile.List(profiles), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -102,7 +103,10 @@ func (j *Job) sort() {
 
 // Each gives the processes by rank, recordings being read several at a time.
 func (j *Job) Each(f func(*profile.Profile) error) error {
+	bar := progress.Start(j.run.log, "reading "+j.Stem, len(j.members))
+	defer bar.Done()
 	give := func(p *profile.Profile) error {
+		bar.Step()
 		p.Run = j.Run
 		j.run.folds.Unify(p)
 		if j.run.symbols != nil {

@@ -3,12 +3,14 @@ package rundir
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -26,6 +28,7 @@ type Run struct {
 	folds   profile.Folds
 	sites   symbolize.Sites
 	symbols profile.Symbols
+	log     io.Writer
 }
 
 // Depth is how much of the processes Open looks at.
@@ -40,8 +43,9 @@ const (
 // removed, the merged file.
 //
 // A process that still runs changes its recording: its profile is kept as it
-// was met, so that all that is made of the run says the same.
-func (d Dir) Open(depth Depth) (*Run, error) {
+// was met, so that all that is made of the run says the same. If log is a
+// terminal it shows how far long reading has come, now and later.
+func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
@@ -52,21 +56,21 @@ func (d Dir) Open(depth Depth) (*Run, error) {
 		return nil, err
 	}
 	if len(files) > 0 {
-		return OpenRecordings(files, depth), nil
+		return OpenRecordings(files, depth, log), nil
 	}
 	if !exists(d.Profile()) {
-		return new(Run), nil
+		return &Run{log: log}, nil
 	}
 	merged, err := arrowfile.Open(d.Profile())
 	if err != nil {
 		return nil, err
 	}
-	return OpenSource(merged)
+	return OpenSource(merged, log)
 }
 
 // OpenSource tells apart the jobs of profiles from anywhere.
-func OpenSource(src profile.Source) (*Run, error) {
-	r := new(Run)
+func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
+	r := &Run{log: log}
 	all := &many{src: src}
 	var members []member
 	err := src.Each(func(p *profile.Profile) error {
@@ -79,15 +83,18 @@ func OpenSource(src profile.Source) (*Run, error) {
 }
 
 // OpenRecordings looks through files, several at a time.
-func OpenRecordings(files []string, depth Depth) *Run {
-	r := new(Run)
+func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
+	r := &Run{log: log}
 	read := recording.ReadFile
 	if depth == Heads {
 		read = recording.ReadHead
 	}
 	var members []member
+	bar := progress.Start(log, "looking through recordings", len(files))
+	defer bar.Done()
 	readAhead(len(files), func(i int) (*profile.Profile, error) { return read(files[i]) },
 		func(i int, p *profile.Profile, err error) error {
+			bar.Step()
 			if err == nil && len(p.Problems) > 0 {
 				err = fmt.Errorf("%s is damaged: %s", files[i], strings.Join(p.Problems, "; "))
 			}

@@ -110,11 +110,11 @@ func TestJobs(t *testing.T) {
 		}
 		paths = append(paths, path)
 	}
-	source, err := OpenSource(ps)
+	source, err := OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, run := range map[string]*Run{"source": source, "heads": OpenRecordings(paths, Heads), "whole": OpenRecordings(paths, Whole)} {
+	for name, run := range map[string]*Run{"source": source, "heads": OpenRecordings(paths, Heads, nil), "whole": OpenRecordings(paths, Whole, nil)} {
 		var got [][]int
 		var runs, stems []string
 		for _, j := range run.Jobs {
@@ -144,11 +144,11 @@ func TestJobs(t *testing.T) {
 }
 
 func TestJobWithoutName(t *testing.T) {
-	run, err := OpenSource(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)})
+	run, err := OpenSource(profile.List{rank("", 0, 1), rank("", 1, 1), rank("", 0, 5)}, nil)
 	if err != nil || len(run.Jobs) != 2 || run.Jobs[0].Run != "job1" || run.Jobs[1].Run != "job2" {
 		t.Errorf("got %d jobs, %v", len(run.Jobs), err)
 	}
-	if run, err = OpenSource(profile.List{rank("", 0, 1)}); err != nil || run.Jobs[0].Stem != "prog" {
+	if run, err = OpenSource(profile.List{rank("", 0, 1)}, nil); err != nil || run.Jobs[0].Stem != "prog" {
 		t.Errorf("got %v, %v", run.Jobs, err)
 	}
 }
@@ -168,7 +168,7 @@ func TestOpenRecordings(t *testing.T) {
 	if err := errors.Join(os.Truncate(cut, 5000), os.WriteFile(stray, []byte("hello"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	run := OpenRecordings([]string{live, cut, stray}, Whole)
+	run := OpenRecordings([]string{live, cut, stray}, Whole, nil)
 	if len(run.Damaged) != 2 || !strings.Contains(run.Damaged[0].Error(), cut) || !strings.Contains(run.Damaged[1].Error(), stray) {
 		t.Errorf("damaged: %v", run.Damaged)
 	}

@@ -27,7 +27,7 @@ func gen(t *testing.T, args ...string) string {
 // sent.
 func TestRecordings(t *testing.T) {
 	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13")
-	found, err := rundir.Dir(dir).Open(rundir.Heads)
+	found, err := rundir.Dir(dir).Open(rundir.Heads, io.Discard)
 	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
 		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)
 	}
