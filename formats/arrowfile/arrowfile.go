@@ -7,39 +7,29 @@
 // processes. Strings are dictionary<int32, utf8>; each field's metadata says
 // its unit ("unit") and its meaning ("doc").
 //
-// A table of facts alone cannot give a profile back: an Alltoallv's counts, or
-// which communicator a peer was a rank of, are in no column. The rest is in a
-// part of the file that readers who go by the footer do not look at (see
-// sealer), process by process, so that a job of any size is read in the memory
-// of a few processes.
+// Of profile.arrow the profiles can be read back, see package facts.
 package arrowfile
 
-import "bytes"
+import "github.com/mpitrace/mpitrace/formats/facts"
 
 // Keys of the schema's metadata.
 const (
-	keyFormat = "mpitrace.format" // formatVersion
+	keyFormat = "mpitrace.format" // facts.FormatVersion
 	keyTool   = "mpitrace.tool"   // who wrote the file
 	keyTable  = "mpitrace.table"  // which of the tables it is
 )
 
 // Values of keyTable.
 const (
-	tableProfile = "profile"
+	tableProfile = facts.Table
 	tableComms   = "communicators"
 	tableRanks   = "ranks"
 )
-
-// formatVersion changes when an older reader would misread a newer file.
-const formatVersion = "2"
 
 const tool = "mpitrace"
 
 // maxBatch is the most rows that one record batch holds.
 const maxBatch = 64 << 10
 
-var magic = []byte("ARROW1")
-
-// Is reports whether a file that begins with head is an Arrow IPC file. Eight
-// bytes of it are enough.
-func Is(head []byte) bool { return bytes.HasPrefix(head, magic) }
+// Is reports whether a file that begins with head is an Arrow IPC file.
+func Is(head []byte) bool { return container.Is(head) }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -32,7 +33,7 @@ func encode(t testing.TB, ps []*profile.Profile) []byte {
 // readBytes reads all profiles of a file.
 func readBytes(data []byte) ([]*profile.Profile, error) {
 	var ps []*profile.Profile
-	err := read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
+	err := container.Read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
 		ps = append(ps, p)
 		return nil
 	})
@@ -53,9 +54,9 @@ func save(t testing.TB, data []byte) string {
 }
 
 func TestRoundTrip(t *testing.T) {
-	jobs := append(testJob("second"), testJob("first")...)
+	jobs := append(factstest.Job("second"), factstest.Job("first")...)
 	for name, ps := range map[string][]*profile.Profile{
-		"one rank":    testJob("run")[2:3],
+		"one rank":    factstest.Job("run")[2:3],
 		"two jobs":    jobs,
 		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
 		"no profiles": {},
@@ -86,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Everything that a rank sends in the fixture, added up by hand.
 func TestTrafficReadBack(t *testing.T) {
-	back, err := Read(save(t, encode(t, testJob("run"))))
+	back, err := Read(save(t, encode(t, factstest.Job("run"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestTrafficReadBack(t *testing.T) {
 // The modules that hold no call site are left out: a process has dozens, at
 // addresses of its own.
 func TestModulesOfCallSites(t *testing.T) {
-	p := testProfile("run", 0)
+	p := factstest.Profile("run", 0)
 	want := slices.Clone(p.Modules)
 	p.Modules = append(p.Modules, profile.Module{Path: "/lib/libc.so.6", Start: 0x7f0000000000, End: 0x7f0000200000, Bias: 0x7f0000000000})
 	data := encode(t, []*profile.Profile{p})
@@ -133,7 +134,7 @@ func TestModulesOfCallSites(t *testing.T) {
 }
 
 func TestOrderIsTheSources(t *testing.T) {
-	ps := append(testJob("b"), testJob("a")...)
+	ps := append(factstest.Job("b"), factstest.Job("a")...)
 	back, err := Read(save(t, encode(t, ps)))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestOrderIsTheSources(t *testing.T) {
 
 func TestManyBatches(t *testing.T) {
 	const n = 2*maxBatch + 5
-	p := testProfile("run", 0)
+	p := factstest.Profile("run", 0)
 	p.Rows = slices.Repeat(p.Rows[1:2], n)
 	for i := range p.Rows {
 		p.Rows[i].Callsite += uint64(i) // a dictionary that grows to the end
@@ -176,7 +177,7 @@ func TestManyBlocks(t *testing.T) {
 	const n = 3000
 	var ps []*profile.Profile
 	for rank := range n {
-		p := testProfile("run", rank%4)
+		p := factstest.Profile("run", rank%4)
 		p.Rank, p.Source = rank, strings.Repeat("long ", 100)
 		for len(p.Rows) < 50 {
 			p.Rows = append(p.Rows, p.Rows[1])
@@ -186,7 +187,7 @@ func TestManyBlocks(t *testing.T) {
 	}
 	data := encode(t, ps)
 	rank := 0
-	err := read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
+	err := container.Read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
 		if diff := cmp.Diff(ps[rank], p); diff != "" {
 			t.Errorf("rank %d:\n%s", rank, diff)
 		}
@@ -199,7 +200,7 @@ func TestManyBlocks(t *testing.T) {
 }
 
 func TestSourceReadTwiceAndStopped(t *testing.T) {
-	f, err := Open(save(t, encode(t, testJob("run"))))
+	f, err := Open(save(t, encode(t, factstest.Job("run"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func (c changing) Each(f func(*profile.Profile) error) error {
 }
 
 func TestSourceThatChanges(t *testing.T) {
-	if err := WriteProfile(io.Discard, changing{testProfile("run", 0)}); !errors.Is(err, errChanged) {
+	if err := WriteProfile(io.Discard, changing{factstest.Profile("run", 0)}); !errors.Is(err, errChanged) {
 		t.Errorf("error %v, want one that says so", err)
 	}
 }
@@ -261,7 +262,7 @@ func table(t *testing.T, data []byte, column string) []string {
 }
 
 func TestColumns(t *testing.T) {
-	data := encode(t, testJob("run")[1:2])
+	data := encode(t, factstest.Job("run")[1:2])
 	for column, want := range map[string]string{
 		"peer":      "(null) 2 (null) (null) 0 3 2 (null) (null) (null) (null) (null) 2 1 0",
 		"callsite":  strings.Repeat("exchange solve.c:118 ", 12) + "solve+0x1300 < main solve.c:12 exchange solve.c:118 0x1000",
@@ -287,8 +288,8 @@ func TestColumns(t *testing.T) {
 
 // A process of another world has no world rank, whatever its rank there.
 func TestPeerOfAnotherWorld(t *testing.T) {
-	p := testProfile("run", 0)
-	p.Comms[inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
+	p := factstest.Profile("run", 0)
+	p.Comms[factstest.Inter].Remote = profile.Group{List: []int32{profile.PeerElsewhere, profile.PeerElsewhere}}
 	p.Rows = p.Rows[6:7]
 	data := encode(t, []*profile.Profile{p})
 	if got := table(t, data, "peer"); got[0] != array.NullValueStr {
@@ -302,7 +303,7 @@ func TestPeerOfAnotherWorld(t *testing.T) {
 
 // The schema is the contract with whoever reads the tables.
 func TestSchema(t *testing.T) {
-	schema := open(t, encode(t, testJob("run"))).Schema()
+	schema := open(t, encode(t, factstest.Job("run"))).Schema()
 	const dict = "dictionary<values=utf8, indices=int32, ordered=false>"
 	want := []string{"run " + dict, "rank int32", "thread int32", "call " + dict, "class " + dict, "direction " + dict,
 		"comm " + dict + "?", "peer int32?", "size_class uint8", "callsite " + dict,
@@ -334,7 +335,7 @@ func describe(schema *arrow.Schema) []string {
 
 func TestComms(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteComms(&out, profile.List(testJob("run"))); err != nil {
+	if err := WriteComms(&out, profile.List(factstest.Job("run"))); err != nil {
 		t.Fatal(err)
 	}
 	for column, want := range map[string]string{
@@ -357,7 +358,7 @@ func TestComms(t *testing.T) {
 }
 
 func TestRanks(t *testing.T) {
-	ps := testJob("run")
+	ps := factstest.Job("run")
 	ps[3].State, ps[3].FinalizeStart = profile.Running, 0 // killed
 	var out bytes.Buffer
 	if err := WriteRanks(&out, profile.List(ps)); err != nil {

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // benchJob is a job of 256 ranks that each have 500 rows.
 func benchJob() (ps []*profile.Profile, rows int) {
 	for rank := range 256 {
-		p := testProfile("run", rank%4)
+		p := factstest.Profile("run", rank%4)
 		p.Rank = rank
 		for len(p.Rows) < 500 {
 			r := p.Rows[len(p.Rows)%15]
@@ -68,7 +69,7 @@ func (n stencil) Each(f func(*profile.Profile) error) error {
 }
 
 func (n stencil) process(rank int) *profile.Profile {
-	p := testProfile("run", 0)
+	p := factstest.Profile("run", 0)
 	all := profile.Group{Stride: 1, N: int(n)}
 	p.Rank, p.Size, p.Pid = rank, int(n), 1000+rank%97
 	p.Host = fmt.Sprintf("node%05d", rank/64)
@@ -84,7 +85,7 @@ func (n stencil) process(rank int) *profile.Profile {
 	p.Rows = p.Rows[:0]
 	for k := range stencilRows {
 		r := profile.Row{Call: "Isend", Direction: profile.Send, Spread: profile.ToPeer, SizeClass: uint8(k % 20),
-			Peer: int32((rank + k*k*k) % int(n)), Callsite: exchange + uint64(k/8)*16, Calls: 10, Messages: 10, Bytes: uint64(10 << (k % 20)),
+			Peer: int32((rank + k*k*k) % int(n)), Callsite: factstest.Exchange + uint64(k/8)*16, Calls: 10, Messages: 10, Bytes: uint64(10 << (k % 20)),
 			TimeNs: uint64(rank*7919+k*104729) % 10000019, MinNs: uint64(rank+k*31) % 1009, MaxNs: 1 + uint64(rank*31+k*17)%100003}
 		if k%2 == 1 {
 			r.Call, r.Direction = "Irecv", profile.Recv

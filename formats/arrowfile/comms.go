@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/mpitrace/mpitrace/formats/facts"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -45,7 +46,7 @@ func writeComms(w io.Writer, src profile.Source) error {
 			return err
 		}
 	}
-	return t.close(new(headerBuilder))
+	return t.close(new(facts.Header))
 }
 
 func communicatorRows(src profile.Source) ([]*communicatorRow, error) {

@@ -3,7 +3,6 @@ package arrowfile
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,32 +14,32 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/formats/facts"
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 func TestReadSaysWhatIsWrong(t *testing.T) {
-	good := encode(t, testJob("run"))
+	good := encode(t, factstest.Job("run"))
 	var comms bytes.Buffer
-	if err := WriteComms(&comms, profile.List(testJob("run"))); err != nil {
+	if err := WriteComms(&comms, profile.List(factstest.Job("run"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"empty":              {nil, "not an Arrow file"},
-		"text":               {[]byte("# POINT TO POINT\nE\t0\t1\t8 bytes\t1 msgs sent\n"), "not an Arrow file"},
-		"only the magic":     {[]byte("ARROW1"), "truncated after 6 bytes"},
-		"cut in the middle":  {good[:len(good)/2], "truncated after"},
-		"cut at the end":     {good[:len(good)-1], "truncated after"},
-		"a table not ours":   {foreignFile(t, nil), "not as mpitrace writes it"},
-		"rewritten":          {rewrite(t, good), "not as mpitrace writes it"},
-		"the old format":     {bytes.Replace(good, []byte(sealMark), []byte(oldSealMark), 1), "written in format version 1"},
-		"a bit flipped":      {flipped(good, len(good)/2), "damaged: its checksum is"},
-		"communicators":      {comms.Bytes(), "it is the table of communicators"},
-		"a later version":    {sealedFile(t, `{"format":"3"}`), `format version "3", this reads version "2"`},
-		"header of nonsense": {sealedFile(t, "{"), "unexpected end of JSON"},
-		"other columns":      {sealedFile(t, `{"format":"2","table":"profile"}`), "0 columns thread"},
+		"empty":             {nil, "no Arrow file"},
+		"text":              {[]byte("# POINT TO POINT\nE\t0\t1\t8 bytes\t1 msgs sent\n"), "no Arrow file"},
+		"only the magic":    {[]byte("ARROW1"), "truncated after 6 bytes"},
+		"cut in the middle": {good[:len(good)/2], "truncated after"},
+		"cut at the end":    {good[:len(good)-1], "truncated after"},
+		"a table not ours":  {foreignFile(t, nil), "not as mpitrace writes it"},
+		"rewritten":         {rewrite(t, good), "not as mpitrace writes it"},
+		"the old format":    {bytes.Replace(good, []byte("MPT2"), []byte("MPTR"), 1), "written in format version 1"},
+		"a bit flipped":     {flipped(good, len(good)/2), "damaged: its checksum is"},
+		"communicators":     {comms.Bytes(), "it is the table of communicators"},
+		"other columns":     {otherColumns(t), "0 columns thread"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bad.arrow")
@@ -68,15 +67,15 @@ func foreignFile(t *testing.T, meta map[string]string) []byte {
 	return writeBatch(t, b.NewRecord())
 }
 
-// sealedFile is one with that column as we write it, and a header.
-func sealedFile(t *testing.T, common string) []byte {
+// otherColumns is a file with that column as we write it.
+func otherColumns(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := newWriter(&out, tableProfile, []column[uint64]{uint64Column("calls", "calls", "a number", func(n uint64) uint64 { return n })})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.add(1), w.flush(), w.seal.close(nil, packer().EncodeAll([]byte(common), nil), w.out.Close)); err != nil {
+	if err := errors.Join(w.add(1), w.close(new(facts.Header))); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -124,7 +123,7 @@ func flipped(data []byte, i int) []byte {
 }
 
 func TestEveryByteFlipped(t *testing.T) {
-	good := encode(t, testJob("run")[:1])
+	good := encode(t, factstest.Job("run")[:1])
 	for i := range good {
 		if _, err := readBytes(flipped(good, i)); err == nil {
 			t.Fatalf("bit %d of byte %d flipped, and read all the same", i%8, i)
@@ -133,7 +132,7 @@ func TestEveryByteFlipped(t *testing.T) {
 }
 
 func TestEveryTruncation(t *testing.T) {
-	good := encode(t, testJob("run")[:1])
+	good := encode(t, factstest.Job("run")[:1])
 	for n := range good {
 		if _, err := readBytes(good[:n]); err == nil {
 			t.Fatalf("the first %d of %d bytes were read as a file", n, len(good))
@@ -141,31 +140,9 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// A header may be well-formed and still say what no profile can be made of.
-func TestHeaderChecked(t *testing.T) {
-	for name, c := range map[string]struct{ common, process string }{
-		"no program":      {`{}`, `{"program":0}`},
-		"negative rows":   {`{"programs":[{}]}`, `{"rows":-1}`},
-		"no communicator": {`{"programs":[{}]}`, `{"communicators":[{"communicator":3}]}`},
-		"no parent":       {`{"programs":[{}],"communicators":[{}]}`, `{"communicators":[{"parent":5}]}`},
-		"endless group":   {`{"programs":[{}],"communicators":[{"members":{"n":1000000000000}}]}`, `{}`},
-		"endless own":     {`{"programs":[{}]}`, `{"communicators":[{"parent":-1,"own":{"members":{"n":1000000000000}}}]}`},
-		"no file":         {`{"programs":[{}]}`, `{"modules":[{"file":0}]}`},
-		"no file named":   {`{"programs":[{}],"places":[{"file":0}]}`, `{}`},
-	} {
-		common, err := parseShared([]byte(c.common))
-		if err == nil {
-			_, err = common.parseProcess([]byte(c.process))
-		}
-		if err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-}
-
 func FuzzReader(f *testing.F) {
-	f.Add(encode(f, testJob("run")[:1]))
-	f.Add(encode(f, testJob("run")))
+	f.Add(encode(f, factstest.Job("run")[:1]))
+	f.Add(encode(f, factstest.Job("run")))
 	f.Add(encode(f, nil))
 	f.Add([]byte("ARROW1\x00\x00ARROW1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -183,34 +160,5 @@ func FuzzReader(f *testing.F) {
 		if diff := cmp.Diff(ps, again); diff != "" && len(ps) > 0 {
 			t.Errorf("accepted, but not read back equal:\n%s", diff)
 		}
-	})
-}
-
-// FuzzHeader goes past the seal, which keeps FuzzRead away from the header.
-func FuzzHeader(f *testing.F) {
-	for _, p := range testJob("run") {
-		b := new(headerBuilder)
-		if err := b.add(p); err != nil {
-			f.Fatal(err)
-		}
-		block := bytes.Clone(b.block)
-		if _, common, err := b.finish(tableProfile); err == nil {
-			text, _ := unpacker().DecodeAll(common, nil)
-			f.Add(text, block)
-		}
-	}
-	f.Fuzz(func(t *testing.T, common, block []byte) {
-		head, err := parseShared(common)
-		if err != nil {
-			return
-		}
-		blocks := bytes.NewReader(appendPart(nil, packer().EncodeAll(block, nil)))
-		rows := rowReader{next: func([]profile.Row) ([]profile.Row, error) { return make([]profile.Row, 64), nil }}
-		eachProcess(io.NewSectionReader(blocks, 0, blocks.Size()), head, func(info *processInfo, keys []byte) error {
-			if p, err := rows.profile(head, info, keys); err == nil {
-				p.Traffic()
-			}
-			return nil
-		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -25,7 +26,7 @@ func TestPython(t *testing.T) {
 		testenv.Skip(t, "needs build/venv, which make setup makes")
 	}
 	dir := t.TempDir()
-	ps := append(testJob("one"), testJob("two")...)
+	ps := append(factstest.Job("one"), factstest.Job("two")...)
 	ps[5].Rank = -1 // ended early: it has no file of its own
 	writeRun(t, dir, ps)
 	report := filepath.Join(dir, "report.json")
@@ -70,7 +71,7 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	}
 }
 
-// jobReport is the part of a report that holds totals, of testJob.
+// jobReport is the part of a report that holds totals, of factstest.Job.
 func jobReport(run string) map[string]any {
 	type sums struct {
 		Call     string `json:"call,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/formats/facts"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -28,7 +29,7 @@ func writeRanks(w io.Writer, src profile.Source) error {
 	if err := src.Each(t.add); err != nil {
 		return err
 	}
-	return t.close(new(headerBuilder))
+	return t.close(new(facts.Header))
 }
 
 // lastKnown is the last moment known of a process, in Unix ns.

@@ -1,59 +1,19 @@
 package arrowfile
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
+	"github.com/mpitrace/mpitrace/formats/facts"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// File is a profile.Source: the profiles of a file that WriteProfile wrote, each
-// with its rows in their order, its communicators and counts. Of the modules
-// only those are there that hold a call site.
-type File struct {
-	path    string
-	shared  *shared
-	symbols profile.Symbols
-}
+var container = facts.Container{Name: "Arrow", Magic: "ARROW1", Open: openBatches}
 
-// Open checks that path is a file of profiles and reads what these share.
-// Whether it is whole is found out by Each.
-func Open(path string) (*File, error) {
-	f := &File{path: path}
-	err := withFile(path, func(r io.ReaderAt, size int64) (err error) {
-		_, f.shared, err = openHeader(r, size)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	f.symbols = f.shared.symbols()
-	return f, nil
-}
-
-// Each implements profile.Source. It holds a batch of rows and a block of
-// processes at a time.
-func (f *File) Each(each func(*profile.Profile) error) error {
-	var failed error // of each, and not of the file
-	err := withFile(f.path, func(r io.ReaderAt, size int64) error {
-		return read(r, size, func(p *profile.Profile) error {
-			failed = each(p)
-			return failed
-		})
-	})
-	if failed != nil {
-		return failed
-	}
-	return err
-}
-
-// Symbols are the names of the call sites.
-func (f *File) Symbols() profile.Symbols { return f.symbols }
+// Open gives the profiles of a file that WriteProfile wrote.
+func Open(path string) (*facts.File, error) { return container.OpenFile(path) }
 
 // Read reads all profiles of a file.
 func Read(path string) ([]*profile.Profile, error) {
@@ -78,164 +38,15 @@ func ReadSymbols(path string) (profile.Symbols, error) {
 	return f.Symbols(), nil
 }
 
-func withFile(path string, f func(io.ReaderAt, int64) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("read arrow file: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read arrow file: %w", err)
-	}
-	if err := f(file, info.Size()); err != nil {
-		return fmt.Errorf("read arrow file %s: %w", path, err)
-	}
-	return nil
-}
-
-// openHeader finds the parts of a file of size bytes and reads what its
-// processes share.
-func openHeader(r io.ReaderAt, size int64) (s sealed, common *shared, err error) {
-	if s, err = findSeal(r, size); err != nil {
-		return s, nil, err
-	}
-	packed := make([]byte, s.seal-int64(lengthsLen)-s.shared)
-	if _, err := r.ReadAt(packed, s.shared); err != nil {
-		return s, nil, err
-	}
-	text, err := unpacker().DecodeAll(packed, nil)
-	if err != nil {
-		return s, nil, fmt.Errorf("damaged: header: %w", err)
-	}
-	if common, err = parseShared(text); err != nil {
-		return s, nil, err
-	}
-	switch {
-	case common.Format != formatVersion:
-		return s, nil, fmt.Errorf("written in format version %q, this reads version %q", common.Format, formatVersion)
-	case common.Table != tableProfile:
-		return s, nil, fmt.Errorf("it is the table of %s, not of what was communicated", common.Table)
-	}
-	return s, common, nil
-}
-
-// read gives each profile of a file of size bytes.
-func read(r io.ReaderAt, size int64, each func(*profile.Profile) error) error {
-	s, common, err := openHeader(r, size)
-	if err != nil {
-		return err
-	}
-	if err := s.check(r); err != nil {
-		return err
-	}
-	batches, err := newBatches(r, size)
-	if err != nil {
-		return err
-	}
-	defer batches.in.Close()
-	rows := rowReader{next: batches.next}
-	symbols := common.symbols()
-	err = eachProcess(io.NewSectionReader(r, s.blocks, s.shared-s.blocks), common, func(info *processInfo, keys []byte) error {
-		p, err := rows.profile(common, info, keys)
-		if err != nil {
-			return fmt.Errorf("rank %d: %w", info.Rank, err)
-		}
-		p.Symbols = symbols
-		return each(p)
-	})
-	if err != nil {
-		return err
-	}
-	return rows.end()
-}
-
-// eachProcess reads blocks of processes. The keys are valid during the call.
-func eachProcess(r *io.SectionReader, common *shared, f func(info *processInfo, keys []byte) error) error {
-	var raw []byte
-	in := blockReader{r: r}
-	for n := 0; ; {
-		block, err := in.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			raw, err = unpacker().DecodeAll(block, raw[:0])
-		}
-		if err != nil {
-			return fmt.Errorf("damaged: processes from %d on: %w", n, err)
-		}
-		for rest := raw; len(rest) > 0; n++ {
-			var text, keys []byte
-			if text, keys, rest, err = cutProcess(rest); err != nil {
-				return fmt.Errorf("damaged: process %d: %w", n, err)
-			}
-			info, err := common.parseProcess(text)
-			if err != nil {
-				return fmt.Errorf("process %d: %w", n, err)
-			}
-			if err := f(info, keys); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func cutProcess(raw []byte) (text, keys, rest []byte, err error) {
-	if text, rest, err = cutPart(raw); err == nil {
-		keys, rest, err = cutPart(rest)
-	}
-	return text, keys, rest, err
-}
-
-// cutPart is the inverse of appendPart.
-func cutPart(raw []byte) (part, rest []byte, err error) {
-	n, used := binary.Uvarint(raw)
-	if used <= 0 || n > uint64(len(raw)-used) {
-		return nil, nil, fmt.Errorf("%w: it is cut off", errPacked)
-	}
-	raw = raw[used:]
-	return raw[:n:n], raw[n:], nil
-}
-
-// blockReader cuts blocks.
-type blockReader struct {
-	r   *io.SectionReader
-	at  int64
-	buf []byte
-}
-
-// next is a block, valid until the next one.
-func (b *blockReader) next() ([]byte, error) {
-	if b.at == b.r.Size() {
-		return nil, io.EOF
-	}
-	head := make([]byte, min(binary.MaxVarintLen64, b.r.Size()-b.at))
-	if _, err := b.r.ReadAt(head, b.at); err != nil {
-		return nil, err
-	}
-	n, used := binary.Uvarint(head)
-	if used <= 0 || n > uint64(b.r.Size()-b.at-int64(used)) {
-		return nil, fmt.Errorf("%w: a block is cut off", errPacked)
-	}
-	if uint64(cap(b.buf)) < n {
-		b.buf = make([]byte, n)
-	}
-	_, err := b.r.ReadAt(b.buf[:n], b.at+int64(used))
-	b.at += int64(used) + int64(n)
-	return b.buf[:n], err
-}
-
-// batches reads the record batches of a file. The Arrow library panics where
-// what it reads is wrong; such a panic becomes an error here.
+// batches reads the record batches of a file.
 type batches struct {
 	in      *ipc.FileReader
 	n       int
 	decoder decoder
 }
 
-func newBatches(r io.ReaderAt, size int64) (b *batches, err error) {
-	defer recovered(&err)
+func openBatches(r io.ReaderAt, size int64) (_ facts.Batches, err error) {
+	defer facts.Recovered(&err)
 	in, err := ipc.NewFileReader(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
@@ -243,9 +54,11 @@ func newBatches(r io.ReaderAt, size int64) (b *batches, err error) {
 	return &batches{in: in}, nil
 }
 
-// next appends the rows of the next batch; io.EOF is after the last.
-func (b *batches) next(rows []profile.Row) (_ []profile.Row, err error) {
-	defer recovered(&err)
+func (b *batches) Close() error { return b.in.Close() }
+
+// Next implements facts.Batches.
+func (b *batches) Next(rows []profile.Row) (_ []profile.Row, err error) {
+	defer facts.Recovered(&err)
 	if b.n == b.in.NumRecords() {
 		return rows, io.EOF
 	}
@@ -259,64 +72,4 @@ func (b *batches) next(rows []profile.Row) (_ []profile.Row, err error) {
 	}
 	b.n++
 	return rows, nil
-}
-
-func recovered(err *error) {
-	if trouble := recover(); trouble != nil {
-		*err = fmt.Errorf("damaged: %v", trouble)
-	}
-}
-
-// rowReader deals the rows of a table out to the processes, which have them one
-// after the other.
-type rowReader struct {
-	next func([]profile.Row) ([]profile.Row, error)
-	buf  []profile.Row // of the latest batch
-	rest []profile.Row // of buf
-}
-
-func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*profile.Profile, error) {
-	p, err := common.profile(info)
-	if err != nil {
-		return nil, err
-	}
-	if info.Rows > len(keys) { // a key takes some bytes
-		return nil, fmt.Errorf("%w: keys of %d rows in %d bytes", errPacked, info.Rows, len(keys))
-	}
-	if info.Rows > 0 {
-		p.Rows = make([]profile.Row, 0, info.Rows)
-	}
-	for len(p.Rows) < info.Rows {
-		if err := rr.fill(); err != nil {
-			return nil, fmt.Errorf("its rows: %w", err)
-		}
-		n := min(len(rr.rest), info.Rows-len(p.Rows))
-		p.Rows = append(p.Rows, rr.rest[:n]...)
-		rr.rest = rr.rest[n:]
-	}
-	return p, unpackKeys(keys, p.Rows)
-}
-
-// fill reads on if there is no row left; io.ErrUnexpectedEOF is after the last.
-func (rr *rowReader) fill() (err error) {
-	for len(rr.rest) == 0 && err == nil {
-		rr.buf, err = rr.next(rr.buf[:0])
-		rr.rest = rr.buf
-	}
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// end checks that no rows are left.
-func (rr *rowReader) end() error {
-	switch err := rr.fill(); {
-	case err == nil:
-		return errors.New("it has more rows than its header speaks of")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil
-	default:
-		return err
-	}
 }

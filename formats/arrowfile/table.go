@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/mpitrace/mpitrace/formats/facts"
 )
 
 // column makes one column of a table out of records of type T.
@@ -25,14 +27,14 @@ type writer[T any] struct {
 	table   string
 	cols    []column[T]
 	schema  *arrow.Schema
-	seal    *sealer
+	seal    *facts.Sealer
 	out     *ipc.FileWriter
 	n       int // records since the last batch
 	batches int
 }
 
 func newWriter[T any](w io.Writer, table string, cols []column[T]) (*writer[T], error) {
-	t := &writer[T]{table: table, cols: cols, schema: schemaOf(table, cols), seal: &sealer{w: w}}
+	t := &writer[T]{table: table, cols: cols, schema: schemaOf(table, cols), seal: facts.NewSealer(w)}
 	var err error
 	t.out, err = ipc.NewFileWriter(t.seal, ipc.WithSchema(t.schema), ipc.WithZstd())
 	return t, err
@@ -72,26 +74,29 @@ func (t *writer[T]) flush() error {
 }
 
 // close ends the file, with what the builder has of its profiles.
-func (t *writer[T]) close(head *headerBuilder) error {
+func (t *writer[T]) close(head *facts.Header) error {
 	// An empty table has one empty batch: readers want its dictionaries.
 	if t.n > 0 || t.batches == 0 {
 		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	blocks, common, err := head.finish(t.table)
-	if err != nil {
+	if _, err := t.seal.Write(endOfStream); err != nil {
 		return err
 	}
-	return t.seal.close(blocks, common, t.out.Close)
+	return t.seal.Close(head, t.table, t.out.Close)
 }
+
+// endOfStream ends the stream of messages in an Arrow file. The Go library
+// leaves it out.
+var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
 func schemaOf[T any](table string, cols []column[T]) *arrow.Schema {
 	fields := make([]arrow.Field, len(cols))
 	for i, c := range cols {
 		fields[i] = c.field()
 	}
-	md := arrow.MetadataFrom(map[string]string{keyFormat: formatVersion, keyTool: tool, keyTable: table})
+	md := arrow.MetadataFrom(map[string]string{keyFormat: facts.FormatVersion, keyTool: tool, keyTable: table})
 	return arrow.NewSchema(fields, &md)
 }
 

@@ -1,9 +1,10 @@
-package arrowfile
+package facts
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -15,7 +16,7 @@ import (
 // FuzzUnpack: what is unpacked packs to something that unpacks equal.
 func FuzzUnpack(f *testing.F) {
 	f.Add(packVector([]uint64{0, 1000, 1 << 63, 1<<64 - 1}), 4)
-	f.Add(packKeys(testProfile("run", 0).Rows), 5*len(testProfile("run", 0).Rows))
+	f.Add(packKeys(factstest.Profile("run", 0).Rows), 5*len(factstest.Profile("run", 0).Rows))
 	f.Add(packVector([]uint64{profile.StackSite, 2, 5, 6, profile.StackSite | 1, 0}), 6)
 	f.Add(packVector([]uint64{7, 1 << 63, 5}), 3)
 	f.Add([]byte{}, 0)

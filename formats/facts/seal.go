@@ -1,4 +1,4 @@
-package arrowfile
+package facts
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 	"io"
 )
 
-// An Arrow file has no checksum, and the Arrow library believes every length
-// in it: one flipped bit can make it ask for a terabyte, which ends a Go
-// program without a chance to recover. So our files carry a part of their own
-// between the end of the stream and the footer, where readers, who go by the
+// Neither an Arrow nor a Parquet file has a checksum of the whole, and the
+// libraries believe every length in them: one flipped bit can make them ask for
+// a terabyte, which ends a Go program without a chance to recover. So our files
+// carry a part of their own before the footer, where readers, who go by the
 // footer, do not look:
 //
-//	blocks   processes (see headerBuilder)
+//	blocks   processes (see Header)
 //	shared   what the processes share, compressed JSON
 //	8 bytes  length of blocks, 8 bytes length of shared
 //	4 bytes  sealMark, 4 bytes CRC-32C of all bytes of the file but these eight
@@ -31,26 +31,25 @@ const (
 	lengthsLen = 2 * 8
 )
 
-// endOfStream ends the stream of messages in an Arrow file. The Go library
-// leaves it out.
-var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
-
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-var errNotSealed = errors.New("an Arrow file, but not as mpitrace writes it: it has no seal; only a file that no other program has written can be read back")
+var errNotSealed = errors.New("not as mpitrace writes it: it has no seal; only a file that no other program has written can be read back")
 
-var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it anew from the recordings", formatVersion)
+var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it anew from the recordings", FormatVersion)
 
-// sealer is what the Arrow writer writes into: it puts the seal before the
+// Sealer is what the writer of a file writes into: it puts our part before the
 // footer.
-type sealer struct {
+type Sealer struct {
 	w      io.Writer
 	pos    int64
 	sum    uint32
 	footer *bytes.Buffer // holds what comes from the footer on
 }
 
-func (s *sealer) Write(p []byte) (int, error) {
+// NewSealer writes to w.
+func NewSealer(w io.Writer) *Sealer { return &Sealer{w: w} }
+
+func (s *Sealer) Write(p []byte) (int, error) {
 	s.pos += int64(len(p))
 	if s.footer != nil {
 		return s.footer.Write(p)
@@ -61,18 +60,26 @@ func (s *sealer) Write(p []byte) (int, error) {
 
 // Seek does the one kind of seeking that the Arrow writer needs: it tells where
 // it is.
-func (s *sealer) Seek(offset int64, whence int) (int64, error) {
+func (s *Sealer) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, errors.ErrUnsupported
 	}
 	return s.pos, nil
 }
 
-// close ends the file with our part and the footer, which is what finish writes.
-func (s *sealer) close(blocks, common []byte, finish func() error) error {
+// Close ends the file with our part and the footer, which is what finish writes.
+func (s *Sealer) Close(head *Header, table string, finish func() error) error {
+	blocks, common, err := head.finish(table)
+	if err != nil {
+		return err
+	}
+	return s.close(blocks, common, finish)
+}
+
+func (s *Sealer) close(blocks, common []byte, finish func() error) error {
 	lengths := binary.LittleEndian.AppendUint64(nil, uint64(len(blocks)))
 	lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(common)))
-	for _, part := range [][]byte{endOfStream, blocks, common, lengths} {
+	for _, part := range [][]byte{blocks, common, lengths} {
 		if _, err := s.Write(part); err != nil {
 			return err
 		}
@@ -95,15 +102,15 @@ type sealed struct {
 	sum                        uint32
 }
 
-// findSeal tells a file that is no Arrow file from one that was cut off and
-// from another program's.
-func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
-	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
+// findSeal tells a file that is none of the container's from one that was cut
+// off and from another program's.
+func (c *Container) findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
+	head, tail := make([]byte, len(c.Magic)), make([]byte, 4+len(c.Magic))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return s, err
 	}
-	if !Is(head) {
-		return s, fmt.Errorf("not an Arrow file: it does not begin with %s", magic)
+	if !c.Is(head) {
+		return s, fmt.Errorf("no %s file: it does not begin with %s", c.Name, c.Magic)
 	}
 	if size < int64(len(head)+len(tail)) {
 		return s, fmt.Errorf("truncated after %d bytes", size)
@@ -111,8 +118,8 @@ func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return s, err
 	}
-	if !bytes.Equal(tail[4:], magic) {
-		return s, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
+	if string(tail[4:]) != c.Magic {
+		return s, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, c.Magic)
 	}
 	footer := int64(binary.LittleEndian.Uint32(tail)) + int64(len(tail))
 	s = sealed{seal: size - footer - int64(sealLen), size: size}
@@ -122,7 +129,7 @@ func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
 // find fills in what the bytes before the footer say.
 func (s *sealed) find(r io.ReaderAt) error {
 	at := s.seal - int64(lengthsLen)
-	if at < int64(len(magic)) {
+	if at < 0 {
 		return errNotSealed
 	}
 	raw := make([]byte, lengthsLen+sealLen)

@@ -1,4 +1,4 @@
-package arrowfile
+package facts
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 // shared is what many processes share of that which the columns do not say.
 // Processes refer to it by index.
 type shared struct {
-	Format   string         `json:"format"` // formatVersion
+	Format   string         `json:"format"` // FormatVersion
 	Table    string         `json:"table"`
 	Programs []program      `json:"programs,omitempty"`
 	Files    []moduleFile   `json:"files,omitempty"`

@@ -1,4 +1,4 @@
-package arrowfile
+package facts
 
 import (
 	"encoding/binary"
@@ -12,9 +12,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// headerBuilder makes the header: what processes share, and blocks of so many
-// processes each, compressed. A job of 100,000 ranks has some 10 MB of it.
-type headerBuilder struct {
+// Header gathers what the columns do not say of profiles: what processes share,
+// and blocks of so many processes each, compressed. A job of 100,000 ranks has
+// some 10 MB of it.
+type Header struct {
 	programs pool[programKey, program]
 	files    pool[moduleFile, moduleFile]
 	comms    pool[commKey, communicator]
@@ -85,8 +86,8 @@ func keyOf(g profile.Group) groupKey {
 	return key
 }
 
-// add appends a process. Its rows are the next of the table.
-func (b *headerBuilder) add(p *profile.Profile) error {
+// Add appends a process. Its rows are the next of the table.
+func (b *Header) Add(p *profile.Profile) error {
 	b.notePlaces(p)
 	text, err := json.Marshal(b.process(p))
 	if err != nil {
@@ -105,7 +106,7 @@ func appendPart(to, part []byte) []byte {
 }
 
 // closeBlock compresses the block.
-func (b *headerBuilder) closeBlock() {
+func (b *Header) closeBlock() {
 	if len(b.block) > 0 {
 		b.blocks = appendPart(b.blocks, packer().EncodeAll(b.block, nil))
 		b.block = b.block[:0]
@@ -113,9 +114,9 @@ func (b *headerBuilder) closeBlock() {
 }
 
 // finish gives the header of a table: the blocks, and what their processes share.
-func (b *headerBuilder) finish(table string) (blocks, common []byte, err error) {
+func (b *Header) finish(table string) (blocks, common []byte, err error) {
 	b.closeBlock()
-	s := shared{Format: formatVersion, Table: table, Places: b.places()}
+	s := shared{Format: FormatVersion, Table: table, Places: b.places()}
 	s.Programs, s.Files, s.Comms = b.programs.all, b.files.all, b.comms.all
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -127,7 +128,7 @@ func (b *headerBuilder) finish(table string) (blocks, common []byte, err error) 
 	return b.blocks, packer().EncodeAll(text, nil), nil
 }
 
-func (b *headerBuilder) process(p *profile.Profile) processInfo {
+func (b *Header) process(p *profile.Profile) processInfo {
 	info := processInfo{
 		Program: b.programs.of(programKey{p.Run, p.Program, strings.Join(p.Command, "\x00"), p.Library, p.Size},
 			program{p.Run, p.Size, p.Program, p.Command, p.Library}),
@@ -155,12 +156,12 @@ func (b *headerBuilder) process(p *profile.Profile) processInfo {
 	return info
 }
 
-func (b *headerBuilder) file(path, buildID string) int {
+func (b *Header) file(path, buildID string) int {
 	f := moduleFile{path, buildID}
 	return b.files.of(f, f)
 }
 
-func (b *headerBuilder) membership(c *profile.Comm) membership {
+func (b *Header) membership(c *profile.Comm) membership {
 	m := membership{Parent: c.Parent, Rank: c.Rank, Freed: c.Freed, Folded: c.Folded}
 	v := communicator{c.ID, c.Name, c.Constructor, c.Inter, group(c.Members), group(c.Remote)}
 	if c.Members.Len() == 1 && !c.Inter {
@@ -174,7 +175,7 @@ func (b *headerBuilder) membership(c *profile.Comm) membership {
 	return m
 }
 
-func (b *headerBuilder) notePlaces(p *profile.Profile) {
+func (b *Header) notePlaces(p *profile.Profile) {
 	if len(p.Symbols) == 0 {
 		return
 	}
@@ -190,7 +191,7 @@ func (b *headerBuilder) notePlaces(p *profile.Profile) {
 }
 
 // places are the named places of all call sites, in order.
-func (b *headerBuilder) places() []place {
+func (b *Header) places() []place {
 	out := make([]place, 0, len(b.used))
 	for _, at := range slices.SortedFunc(maps.Keys(b.used), profile.Place.Compare) {
 		s := b.used[at]

@@ -1,4 +1,4 @@
-package arrowfile
+package facts
 
 import (
 	"encoding/binary"

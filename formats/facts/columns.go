@@ -1,0 +1,200 @@
+package facts
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Fact is one row of the table.
+type Fact struct {
+	*profile.Row
+	of   *process
+	site *site
+}
+
+// Of gives the rows of a profile.
+func Of(p *profile.Profile) iter.Seq[Fact] {
+	of := newProcess(p)
+	return func(yield func(Fact) bool) {
+		for i := range p.Rows {
+			if !yield(Fact{&p.Rows[i], of, of.sites[p.Rows[i].Callsite]}) {
+				return
+			}
+		}
+	}
+}
+
+// site is what the columns say of a call site.
+type site struct {
+	label, address string
+	inner          profile.Frame
+}
+
+// process is a profile with the texts of its rows made once.
+type process struct {
+	*profile.Profile
+	comms  []string          // labels, by index
+	slices map[uint32]string // names, by index
+	sites  map[uint64]*site  // by Row.Callsite
+}
+
+func newProcess(p *profile.Profile) *process {
+	out := &process{Profile: p, comms: make([]string, len(p.Comms)),
+		slices: map[uint32]string{}, sites: map[uint64]*site{}}
+	for i := range p.Comms {
+		out.comms[i] = p.Comms[i].Label()
+	}
+	for _, s := range p.Slices {
+		out.slices[s.Index] = s.Name
+	}
+	for i := range p.Rows {
+		addr := p.Rows[i].Callsite
+		if _, ok := out.sites[addr]; !ok {
+			out.sites[addr] = newSite(p.Frames(addr))
+		}
+	}
+	return out
+}
+
+// newSite makes the texts of a call site; the folded calls' has no frames.
+func newSite(frames []profile.Frame) *site {
+	if len(frames) == 0 {
+		return &site{label: "unknown", address: "unknown"}
+	}
+	labels, addresses := make([]string, len(frames)), make([]string, len(frames))
+	for i, f := range frames {
+		labels[i], addresses[i] = f.String(), f.Address()
+	}
+	return &site{strings.Join(labels, callers), strings.Join(addresses, callers), frames[0]}
+}
+
+// callers stands between a place and the one that it was called from.
+const callers = " < "
+
+// comm is the row's communicator, nil if it has none.
+func (f Fact) comm() *profile.Comm {
+	if f.Comm < 0 || int(f.Comm) >= len(f.of.Comms) {
+		return nil
+	}
+	return &f.of.Comms[f.Comm]
+}
+
+func (f Fact) commLabel() (string, bool) {
+	if f.comm() == nil {
+		return "", false
+	}
+	return f.of.comms[f.Comm], true
+}
+
+// worldPeer is the peer's world rank, if it has one.
+func (f Fact) worldPeer() (int32, bool) {
+	c := f.comm()
+	if c == nil {
+		return 0, false
+	}
+	rank := c.WorldRank(f.Peer)
+	return int32(rank), rank >= 0
+}
+
+func (f Fact) sliceName() string {
+	if name, ok := f.of.slices[f.Slice]; ok {
+		return name
+	}
+	return fmt.Sprintf("slice %d", f.Slice)
+}
+
+// timed tells whether the shortest and longest call are known.
+func (f Fact) timed() bool { return f.MaxNs > 0 }
+
+// Kind is what a column holds.
+type Kind uint8
+
+const (
+	Text   Kind = iota // of few distinct ones
+	Int32              //
+	Uint8              //
+	Uint64             //
+)
+
+// Column is one of the table's, of what Kind says.
+type Column struct {
+	Name, Unit, Doc string
+	Kind            Kind
+	Null            bool // not every row has a value
+	// Text is the value of a Text, Number that of a number, two's complement.
+	// Each tells whether there is one.
+	Text   func(Fact) (string, bool)
+	Number func(Fact) (uint64, bool)
+}
+
+// Columns are those of the table, in order.
+var Columns = []Column{
+	text("run", "the MPI job, as its launcher names it", func(f Fact) string { return f.of.Run }),
+	int32Of("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the calls; -1 where it ended before that was known",
+		func(f Fact) int32 { return int32(f.of.Rank) }),
+	int32Of("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended",
+		func(f Fact) int32 { return f.Thread }),
+	text("call", "the MPI function, without MPI_", func(f Fact) string { return f.Call }),
+	text("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other", func(f Fact) string { return f.Class.String() }),
+	text("direction", "which way the bytes went, seen from rank: none (a call that moved nothing itself), send, recv, read, write",
+		func(f Fact) string { return f.Direction.String() }),
+	maybeText("comm", "communicator, by its name and the start of its id; null where the call has none", Fact.commLabel),
+	maybeInt32("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null where there is none: no peer, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, a process of another world",
+		Fact.worldPeer),
+	uint8Of("size_class", "log2 class", "of one message: 0 if it is empty, k+1 for 2^k <= bytes < 2^(k+1)", func(f Fact) uint8 { return f.SizeClass }),
+	text("callsite", "function and line that the call is in, the same on all ranks; as address where these are not known; the callers after it where stacks were recorded",
+		func(f Fact) string { return f.site.label }),
+	maybeText("function", "that the call is in; null where it is not known",
+		func(f Fact) (string, bool) { return f.site.inner.Function, f.site.inner.Function != "" }),
+	maybeText("file", "path of the source file that the call is in; null where it is not known",
+		func(f Fact) (string, bool) { return f.site.inner.Source, f.site.inner.Source != "" }),
+	maybeInt32("line", "line", "of the call in its source file, from 1; null where it is not known",
+		func(f Fact) (int32, bool) { return int32(f.site.inner.Line), f.site.inner.Line > 0 }),
+	text("address", "where the call returns to: module and address in the module's file; a bare address where the module is not known",
+		func(f Fact) string { return f.site.address }),
+	text("slice", "part of the run in which the call began", Fact.sliceName),
+	uint64Of("calls", "calls", "how often the function was called under this key", func(f Fact) uint64 { return f.Calls }),
+	uint64Of("messages", "messages", "messages that moved under this key; a collective's are those to all others together", func(f Fact) uint64 { return f.Messages }),
+	uint64Of("bytes", "bytes", "data in these messages, without gaps of datatypes", func(f Fact) uint64 { return f.Bytes }),
+	uint64Of("time_ns", "ns", "time in the calls, sum", func(f Fact) uint64 { return f.TimeNs }),
+	maybeUint64("min_ns", "ns", "shortest call; null where no call was timed", func(f Fact) (uint64, bool) { return f.MinNs, f.timed() }),
+	maybeUint64("max_ns", "ns", "longest call; null where no call was timed", func(f Fact) (uint64, bool) { return f.MaxNs, f.timed() }),
+}
+
+func text(name, doc string, get func(Fact) string) Column {
+	return Column{Name: name, Unit: "text", Doc: doc, Text: func(f Fact) (string, bool) { return get(f), true }}
+}
+
+func maybeText(name, doc string, get func(Fact) (string, bool)) Column {
+	return Column{Name: name, Unit: "text", Doc: doc, Null: true, Text: get}
+}
+
+func int32Of(name, unit, doc string, get func(Fact) int32) Column {
+	return Column{Name: name, Unit: unit, Doc: doc, Kind: Int32,
+		Number: func(f Fact) (uint64, bool) { return uint64(int64(get(f))), true }}
+}
+
+func maybeInt32(name, unit, doc string, get func(Fact) (int32, bool)) Column {
+	return Column{Name: name, Unit: unit, Doc: doc, Kind: Int32, Null: true,
+		Number: func(f Fact) (uint64, bool) {
+			v, ok := get(f)
+			return uint64(int64(v)), ok
+		}}
+}
+
+func uint8Of(name, unit, doc string, get func(Fact) uint8) Column {
+	return Column{Name: name, Unit: unit, Doc: doc, Kind: Uint8,
+		Number: func(f Fact) (uint64, bool) { return uint64(get(f)), true }}
+}
+
+func uint64Of(name, unit, doc string, get func(Fact) uint64) Column {
+	return Column{Name: name, Unit: unit, Doc: doc, Kind: Uint64,
+		Number: func(f Fact) (uint64, bool) { return get(f), true }}
+}
+
+func maybeUint64(name, unit, doc string, get func(Fact) (uint64, bool)) Column {
+	return Column{Name: name, Unit: unit, Doc: doc, Kind: Uint64, Null: true, Number: get}
+}

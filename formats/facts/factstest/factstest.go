@@ -1,0 +1,131 @@
+// Package factstest holds the profiles that the tests of the formats write.
+package factstest
+
+import (
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// The fixture is a job of four ranks. Its communicators, by index: the world,
+// itself, a split with the order of ranks reversed, an intercommunicator from
+// the even to the odd ranks, and a ring (Cart_create) with a PROC_NULL edge.
+const (
+	World = iota
+	Self
+	Reversed
+	Inter
+	Ring
+)
+
+const (
+	Base     = 0x55550000_0000 // where the program is loaded
+	Exchange = Base + 0x1234   // a call site in it
+	Mystery  = 0x1000          // one in no module
+	Stack    = profile.StackSite | 1
+)
+
+var symbols = profile.Symbols{
+	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1234}: {Function: "exchange", Source: "/src/solve.c", Line: 118},
+	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1400}: {Function: "main", Source: "/src/solve.c", Line: 12},
+}
+
+// Job is the four ranks.
+func Job(run string) []*profile.Profile {
+	ps := make([]*profile.Profile, 4)
+	for rank := range ps {
+		ps[rank] = Profile(run, rank)
+	}
+	return ps
+}
+
+// Profile is one of them.
+func Profile(run string, rank int) *profile.Profile {
+	const second = 1_000_000_000
+	start := int64(1_700_000_000 * second)
+	return &profile.Profile{
+		Run: run, Rank: rank, Size: 4, Host: "node" + string(rune('a'+rank/2)), Pid: 100 + rank,
+		Program: "/opt/app/solve", Command: []string{"./solve", "-n", "two words"}, Library: "Open MPI v4.1.4",
+		Source: fmt.Sprintf("run/recordings/%d.rec", rank), State: profile.Finalized,
+		Start: start, InitEnd: start + second, FinalizeStart: start + 4*second, End: start + 5*second + 7,
+		Threads: 2, Comms: comms(rank), Rows: rows(rank), Vectors: vectors(rank),
+		Slices: []profile.Slice{{Index: 0, Name: "run", Start: start}, {Index: 1, Name: "solve", Start: start + 2*second}},
+		Modules: []profile.Module{
+			{Path: "/opt/app/solve", BuildID: "beef", Start: Base + uint64(rank)<<24, End: Base + uint64(rank)<<24 + 0x10000, Bias: Base + uint64(rank)<<24},
+		},
+		Stacks:  map[uint64][]uint64{Stack: {Base + uint64(rank)<<24 + 0x1300, Base + uint64(rank)<<24 + 0x1400}},
+		Symbols: symbols,
+		Asides: []profile.Aside{
+			{Kind: profile.TruncatedReceive, Call: "Recv", Comm: Reversed, Peer: 2, Callsite: Base + uint64(rank)<<24 + 0x1234, Slice: 1, Count: 3},
+			{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Count: uint64(rank) + 1, Bytes: 40},
+		},
+		Pauses:   2,
+		Losses:   profile.Losses{Calls: uint64(rank), Requests: 7},
+		Problems: []string{"recording r.rec: byte 4096: no such kind of record"},
+	}
+}
+
+func comms(rank int) []profile.Comm {
+	even, odd := profile.Group{Base: 0, Stride: 2, N: 2}, profile.Group{Base: 1, Stride: 2, N: 2}
+	local, remote := even, odd
+	if rank%2 == 1 {
+		local, remote = odd, even
+	}
+	edges := []int32{int32(rank+1) % 4, int32(rank+3) % 4}
+	if rank == 3 {
+		edges[0] = profile.PeerProcNull
+	}
+	all := profile.Group{Base: 0, Stride: 1, N: 4}
+	return []profile.Comm{
+		World:    {ID: "00000000000000000000000000000001", Name: "MPI_COMM_WORLD", Parent: -1, Rank: rank, Members: all},
+		Self:     {ID: fmt.Sprintf("000000000000000000000000000000a%d", rank), Name: "MPI_COMM_SELF", Parent: -1, Members: profile.Group{Base: rank, Stride: 1, N: 1}},
+		Reversed: {ID: "c0ffee00000000000000000000000002", Name: "back to front", Constructor: "Comm_split", Parent: World, Rank: 3 - rank, Members: profile.Group{List: []int32{3, 2, 1, 0}}, Freed: true, Folded: 12},
+		Inter:    {ID: "feedface000000000000000000000003", Constructor: "Intercomm_create", Parent: World, Inter: true, Rank: rank / 2, Members: local, Remote: remote, Freed: rank != 2},
+		Ring:     {ID: "0123456789abcdef0000000000000004", Constructor: "Cart_create", Parent: World, Rank: rank, Members: all, Edges: edges},
+	}
+}
+
+// rows has a row for each way of spreading messages, and each kind of peer.
+func rows(rank int) []profile.Row {
+	row := func(call string, class profile.Class, dir profile.Direction, spread profile.Spread, comm, peer int32, calls, messages, bytes uint64) profile.Row {
+		return profile.Row{Call: call, Class: class, Direction: dir, Spread: spread, Comm: comm, Peer: peer,
+			SizeClass: 7, Callsite: Exchange + uint64(rank)<<24, Calls: calls, Messages: messages, Bytes: bytes,
+			TimeNs: 1000 * calls, MinNs: min(calls, 1) * 400, MaxNs: min(calls, 1) * 1600}
+	}
+	others := func(c profile.Comm, s profile.Spread, n uint64) uint64 { return n * uint64(c.FanOut(s)) }
+	comms := comms(rank)
+	right := int32(rank+1) % 4
+	rows := []profile.Row{
+		row("Init", profile.Other, profile.None, profile.ToNobody, -1, profile.PeerNone, 1, 0, 0),
+		row("Send", profile.P2P, profile.Send, profile.ToPeer, World, right, 3, 3, 300),
+		row("Send", profile.P2P, profile.None, profile.ToPeer, World, profile.PeerProcNull, 5, 0, 0),
+		row("Irecv", profile.P2P, profile.None, profile.ToPeer, World, profile.PeerAnySource, 3, 0, 0),
+		row("Irecv", profile.P2P, profile.Recv, profile.ToPeer, World, int32(rank+3)%4, 0, 3, 300),
+		row("Isend", profile.P2P, profile.Send, profile.ToPeer, Reversed, 0, 1, 1, 40), // to world rank 3
+		row("Send", profile.P2P, profile.Send, profile.ToPeer, Inter, 1, 2, 2, 160),    // to the second of the others
+		row("Allreduce", profile.AllToAll, profile.Send, profile.ToOthers, World, profile.PeerNone, 10, others(comms[World], profile.ToOthers, 10), others(comms[World], profile.ToOthers, 80)),
+		row("Scan", profile.AllToAll, profile.Send, profile.ToHigher, World, profile.PeerNone, 1, others(comms[World], profile.ToHigher, 1), others(comms[World], profile.ToHigher, 64)),
+		row("Neighbor_alltoall", profile.AllToAll, profile.Send, profile.ToEdges, Ring, profile.PeerNone, 2, others(comms[Ring], profile.ToEdges, 2), others(comms[Ring], profile.ToEdges, 200)),
+		row("Alltoallv", profile.AllToAll, profile.Send, profile.ToVector, World, profile.PeerNone, 1, 3, 6000-1000*uint64(rank)),
+		row("Neighbor_alltoallv", profile.AllToAll, profile.Send, profile.ToEdgeVector, Ring, profile.PeerNone, 1, others(comms[Ring], profile.ToEdges, 1), 24),
+		row("Put", profile.OneSided, profile.Write, profile.ToPeer, World, 2, 1, 1, 512),
+		row("Get", profile.OneSided, profile.Read, profile.ToPeer, World, 1, 1, 1, 256),
+	}
+	rows[len(rows)-2].Callsite = Stack
+	if rank == 0 {
+		rows = append(rows, row("Bcast", profile.OneToAll, profile.Send, profile.ToOthers, Reversed, 3, 1, 3, 3000))
+	} else {
+		rows = append(rows, row("Reduce", profile.AllToOne, profile.Send, profile.ToPeer, Reversed, 3, 1, 1, 1000))
+	}
+	last := &rows[len(rows)-1]
+	last.Thread, last.Slice, last.Callsite = 1, 1, Mystery
+	last.Bytes += 1 << 60 // sums beyond what a double holds
+	return rows
+}
+
+func vectors(rank int) []profile.Vector {
+	return []profile.Vector{
+		{Call: "Alltoallv", Class: profile.AllToAll, Spread: profile.ToVector, Comm: World, Calls: 1, Bytes: []uint64{0, 1000, 2000, 3000}},
+		{Call: "Neighbor_alltoallv", Class: profile.AllToAll, Spread: profile.ToEdgeVector, Comm: Ring, Slice: 1, Callsite: Mystery, Calls: 1, Bytes: []uint64{8, 1<<64 - 1}},
+	}
+}
