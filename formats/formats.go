@@ -7,8 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/csvfile"
+	"github.com/mpitrace/mpitrace/formats/jsonfile"
+	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
@@ -18,8 +22,9 @@ import (
 type Format struct {
 	Name      string
 	Extension string                 // of file names, with its dot
-	Is        func(head []byte) bool // by the first bytes of a file
-	// Read opens a file. An error with content says what had to be skipped.
+	Is        func(head []byte) bool // by the first bytes of a file; nil like Read
+	// Read opens a file; nil where profiles cannot be read back. An error with
+	// content says what had to be skipped.
 	Read func(path string) (*Content, error)
 	// Write writes profiles; nil for recordings, which only the library
 	// inside an application writes.
@@ -37,8 +42,11 @@ type Content struct {
 // Table lists all formats.
 var Table = []Format{
 	{Name: "recording", Extension: ".rec", Is: recording.Is, Read: readRecording},
-	{Name: "arrow", Extension: ".arrow", Is: arrowfile.Is, Read: readArrow, Write: arrowfile.WriteProfile},
 	{Name: "prof", Extension: ".prof", Is: prof.Is, Read: readProf, Write: writeProf},
+	{Name: "arrow", Extension: ".arrow", Is: arrowfile.Is, Read: readArrow, Write: arrowfile.WriteProfile},
+	{Name: "parquet", Extension: ".parquet", Is: parquetfile.Is, Read: readParquet, Write: parquetfile.Write},
+	{Name: "csv", Extension: ".csv", Write: csvfile.Write},
+	{Name: "json", Extension: ".jsonl", Write: jsonfile.Write},
 }
 
 // sniffed is how many bytes tell formats apart.
@@ -52,16 +60,41 @@ func Detect(path string) (*Format, error) {
 		return nil, err
 	}
 	for i := range Table {
-		if Table[i].Is(head) {
-			return &Table[i], nil
+		if f := &Table[i]; f.Is != nil && f.Is(head) {
+			return f, nil
 		}
 	}
 	for i := range Table {
-		if filepath.Ext(path) == Table[i].Extension {
-			return &Table[i], nil
+		switch f := &Table[i]; {
+		case filepath.Ext(path) != f.Extension:
+		case f.Read == nil:
+			return nil, fmt.Errorf("read %s: of format %s, which is written for other programs and cannot be read back", path, f.Name)
+		default:
+			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("read %s: neither a recording nor an Arrow file nor a .prof file", path)
+	return nil, fmt.Errorf("read %s: neither a recording nor an Arrow or Parquet file nor a .prof file", path)
+}
+
+// Writable are the names of the formats that can be written.
+func Writable() []string {
+	var out []string
+	for _, f := range Table {
+		if f.Write != nil {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// ToWrite finds a format that can be written by its name.
+func ToWrite(name string) (*Format, error) {
+	for i := range Table {
+		if f := &Table[i]; f.Name == name && f.Write != nil {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown format %q: the formats are %s", name, strings.Join(Writable(), ", "))
 }
 
 func readHead(path string) ([]byte, error) {
@@ -102,6 +135,14 @@ func readRecording(path string) (*Content, error) {
 
 func readArrow(path string) (*Content, error) {
 	f, err := arrowfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Content{Profiles: f}, nil
+}
+
+func readParquet(path string) (*Content, error) {
+	f, err := parquetfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

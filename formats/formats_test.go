@@ -27,7 +27,7 @@ func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 	ps := []*profile.Profile{rank(0), rank(1)}
 	want := append(ps[0].Traffic().Flows, ps[1].Traffic().Flows...)
 	for _, f := range Table {
-		if f.Write == nil {
+		if f.Write == nil || f.Read == nil {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {
@@ -74,6 +74,7 @@ func TestDetect(t *testing.T) {
 		"b":       {"E\t0\t1\t", "prof"},
 		"c.prof":  {"", "prof"},
 		"d.arrow": {"cut", "arrow"},
+		"e.rec":   {"PAR1 and more", "parquet"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
@@ -83,9 +84,13 @@ func TestDetect(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, f, err)
 		}
 	}
-	for _, path := range []string{filepath.Join(dir, "none"), dir} {
-		if _, err := Detect(path); err == nil {
-			t.Errorf("%s: no error", path)
+	table := filepath.Join(dir, "f.csv")
+	if err := os.WriteFile(table, []byte("run,rank\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "none"): "no such file", dir: "directory", table: "cannot be read back"} {
+		if _, err := Detect(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", path, err, want)
 		}
 	}
 }

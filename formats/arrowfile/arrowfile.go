@@ -26,7 +26,8 @@ const (
 	tableRanks   = "ranks"
 )
 
-const tool = "mpitrace"
+// Tool is what wrote the files, as their metadata says it.
+const Tool = "mpitrace"
 
 // maxBatch is the most rows that one record batch holds.
 const maxBatch = 64 << 10

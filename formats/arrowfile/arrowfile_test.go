@@ -174,7 +174,7 @@ func TestManyBatches(t *testing.T) {
 // More processes than a block and a batch hold, with blocks that end inside
 // batches and the other way round.
 func TestManyBlocks(t *testing.T) {
-	const n = 3000
+	const n = 1500
 	var ps []*profile.Profile
 	for rank := range n {
 		p := factstest.Profile("run", rank%4)

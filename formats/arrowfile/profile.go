@@ -51,6 +51,9 @@ func writeProfile(w io.Writer, src profile.Source) error {
 	return t.close(head)
 }
 
+// FactSchema is the schema of profile.arrow.
+func FactSchema() *arrow.Schema { return schemaOf(tableProfile, factColumns()) }
+
 // factColumns are the columns of profile.arrow.
 func factColumns() []column[facts.Fact] {
 	out := make([]column[facts.Fact], len(facts.Columns))

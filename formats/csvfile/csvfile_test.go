@@ -1,0 +1,43 @@
+package csvfile
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+const header = "run,rank,thread,call,class,direction,comm,peer,size_class,callsite,function,file,line,address,slice," +
+	"calls,messages,bytes,time_ns,min_ns,max_ns\n"
+
+func TestWrite(t *testing.T) {
+	p := factstest.Profile(`a "quoted", name`, 1)
+	p.Rows = []profile.Row{p.Rows[0], p.Rows[1], p.Rows[14]}
+	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
+	p.Slices[1].Name = "two\nlines"
+	var out strings.Builder
+	if err := Write(&out, profile.List{p}); err != nil {
+		t.Fatal(err)
+	}
+	const run = `"a ""quoted"", name"`
+	want := header +
+		run + ",1,0,Init,other,none,,,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,1,0,0,18446744073709551615,,\n" +
+		run + ",1,0,Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,400,1600\n" +
+		run + ",1,1,Reduce,A2O,send,back to front#c0ffee00,0,7,0x1000,,,,0x1000,\"two\nlines\",1,1,1152921504606847976,1000,400,1600\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+	records, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil || len(records) != 4 || records[3][14] != "two\nlines" {
+		t.Errorf("read back: %q, %v", records, err)
+	}
+}
+
+func TestNoRows(t *testing.T) {
+	var out strings.Builder
+	if err := Write(&out, profile.List{}); err != nil || out.String() != header {
+		t.Errorf("got %q, %v", &out, err)
+	}
+}

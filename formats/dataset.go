@@ -1,0 +1,171 @@
+package formats
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// A dataset is a directory of files of one format that other tools take for one
+// table, and scan in parallel:
+//
+//	rank_block=<rank / ranks of a block>/part-<number of the job>.<extension>
+//
+// Processes that ended before they had a rank are in block -1. The directories
+// are named as Hive's are: tools make a column rank_block of them, which no file
+// has.
+
+// PartName is the name of a part, from the dataset's directory.
+func PartName(block, job int, f *Format) string {
+	return filepath.Join(fmt.Sprintf("rank_block=%d", block), fmt.Sprintf("part-%d%s", job, f.Extension))
+}
+
+var partName = regexp.MustCompile(`^rank_block=(-?[0-9]{1,9})/part-([0-9]{1,9})(\.[a-z]+)$`)
+
+// Part is a file of a dataset.
+type Part struct {
+	Path       string
+	Block, Job int
+}
+
+// Parts lists the files of the dataset in a directory by job and block, which is
+// the order of runs and ranks. Other files are an error: the directory is then
+// something else.
+func Parts(dir string) ([]Part, error) {
+	files, err := filepath.Glob(filepath.Join(escape(dir), "*", "*"))
+	if err != nil {
+		return nil, err
+	}
+	var parts []Part
+	for _, path := range files {
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return nil, err
+		}
+		match := partName.FindStringSubmatch(filepath.ToSlash(name))
+		if match == nil {
+			return nil, fmt.Errorf("read dataset %s: %s is no part of one", dir, name)
+		}
+		block, _ := strconv.Atoi(match[1])
+		job, _ := strconv.Atoi(match[2])
+		parts = append(parts, Part{path, block, job})
+	}
+	slices.SortFunc(parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Block, b.Block))
+	})
+	return parts, nil
+}
+
+// escape keeps a directory's name from being taken for a pattern.
+func escape(dir string) string { return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(dir, `\$0`) }
+
+// IsDataset tells directories that hold a dataset from others.
+func IsDataset(dir string) bool {
+	blocks, _ := filepath.Glob(filepath.Join(escape(dir), "rank_block=*", "part-*"))
+	return len(blocks) > 0
+}
+
+// OpenDataset gives the profiles of a dataset. The files are opened as they are
+// come to; a few are read ahead.
+func OpenDataset(dir string) (profile.Source, error) {
+	parts, err := Parts(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("read dataset %s: it has no part rank_block=0/part-0", dir)
+	}
+	var files Files
+	for _, p := range parts {
+		files = append(files, p.Path)
+	}
+	_, err = files.open(0) // the head of one stands for all
+	return files, err
+}
+
+// Files is a Source of the profiles in files, one file after the other.
+type Files []string
+
+func (fs Files) open(i int) (profile.Source, error) {
+	f, err := Detect(fs[i])
+	if err != nil {
+		return nil, err
+	}
+	content, err := f.Read(fs[i])
+	if err != nil {
+		return nil, err
+	}
+	if content.Profiles == nil {
+		return nil, fmt.Errorf("read %s: it holds traffic between ranks, and no profile", fs[i])
+	}
+	return content.Profiles, nil
+}
+
+// ahead is how many profiles of each file are read before they are asked for.
+const ahead = 256
+
+var errStopped = errors.New("nobody reads on")
+
+// Each implements profile.Source. It reads several files at a time.
+func (fs Files) Each(f func(*profile.Profile) error) error {
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(stop)
+	var queue []*reading
+	next := 0
+	for next < len(fs) || len(queue) > 0 {
+		for next < len(fs) && len(queue) < runtime.GOMAXPROCS(0) {
+			r := &reading{profiles: make(chan *profile.Profile, ahead)}
+			i := next
+			running.Go(func() { r.run(fs, i, stop) })
+			queue = append(queue, r)
+			next++
+		}
+		for p := range queue[0].profiles {
+			if err := f(p); err != nil {
+				return err
+			}
+		}
+		if err := queue[0].err; err != nil {
+			return err
+		}
+		queue = queue[1:]
+	}
+	return nil
+}
+
+// reading is a file that is being read.
+type reading struct {
+	profiles chan *profile.Profile
+	err      error // once profiles is closed
+}
+
+func (r *reading) run(fs Files, i int, stop <-chan struct{}) {
+	defer close(r.profiles)
+	src, err := fs.open(i)
+	if err != nil {
+		r.err = err
+		return
+	}
+	r.err = src.Each(func(p *profile.Profile) error {
+		select {
+		case r.profiles <- p:
+			return nil
+		case <-stop:
+			return errStopped
+		}
+	})
+}
