@@ -21,6 +21,8 @@ type options struct {
 	force     bool
 }
 
+var mat = &matrix.Table[0]
+
 // file is a matrix to be written.
 type file struct {
 	path string
@@ -79,7 +81,7 @@ func (o *options) files(s source) []file {
 		if !o.wanted(ms, c) {
 			continue
 		}
-		for _, q := range matrix.Quantities() {
+		for _, q := range mat.Quantities {
 			out = append(out, file{fmt.Sprintf("%s_%s_%s.mat", prefix, q, c), m, n, q})
 		}
 	}
@@ -106,7 +108,7 @@ func (o *options) check(files []file) error {
 		if _, err := os.Lstat(f.path); err == nil && !o.force {
 			return fmt.Errorf("%s exists: name another directory with -o, or overwrite with --force", f.path)
 		}
-		if need += matrix.Bytes(f.n); need >= 1<<62 {
+		if need += mat.Room(&matrix.Sheet{N: f.n}); need >= 1<<62 {
 			break
 		}
 	}
@@ -159,9 +161,9 @@ func (o *options) writeFile(path string, f file) error {
 	if err != nil {
 		return err
 	}
-	write := matrix.Write
+	s := &matrix.Sheet{Matrix: f.m, N: f.n, Symmetric: o.symmetric}
 	if o.symmetric {
-		write = matrix.WriteSymmetric
+		s.Matrix = f.m.Symmetric()
 	}
-	return errors.Join(write(w, f.m, f.n, f.q), w.Close())
+	return errors.Join(mat.Write(w, s, f.q), w.Close())
 }

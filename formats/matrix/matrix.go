@@ -1,15 +1,18 @@
-// Package matrix writes dense .mat files: n lines of n numbers, each followed
-// by a space, as Open MPI's script profile2mat does.
+// Package matrix writes the matrices of a job, in the formats of Table.
 //
-// Line i, column j of the directed form is what process i sent to process j.
-// The symmetric form has the mean of both directions in both places.
+// Line i, column j of the directed form is what i sent to j. The symmetric form
+// has the mean of both directions in both places. It is exact in text, and
+// halves are written as such, but in .mat files, which round as Open MPI's
+// script profile2mat does; in binary files its means are doubles, exact below
+// 2^53.
 package matrix
 
 import (
-	"bufio"
+	"fmt"
 	"io"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 )
@@ -24,94 +27,153 @@ const (
 	numQuantities
 )
 
-var quantityNames = [numQuantities]string{"size", "msg", "avg"}
+var (
+	quantityNames = [numQuantities]string{"size", "msg", "avg"}
+	quantityTexts = [numQuantities]string{"bytes", "messages", "bytes per message"}
+)
 
 // String is the quantity as file names have it.
 func (q Quantity) String() string { return quantityNames[q] }
 
-// Quantities lists them, in the order in which files are written.
-func Quantities() []Quantity { return []Quantity{Size, Msg, Avg} }
+// Text is the quantity in words.
+func (q Quantity) Text() string { return quantityTexts[q] }
 
-// format prints a number of an entry.
-type format func(line []byte, v aggregate.Volume) []byte
+// Sheet is a matrix to be written, with what files say of it.
+type Sheet struct {
+	Matrix    *aggregate.Matrix
+	N         int  // lines, at least Matrix.Size()
+	Symmetric bool // Matrix is the sum of both directions, what is written its half
 
-// Write writes the directed n × n matrix of a quantity; n is at least m.Size().
-// Averages are rounded to integers, halves to the even one. All numbers are
-// exact.
-func Write(w io.Writer, m *aggregate.Matrix, n int, q Quantity) error {
-	return write(w, m, n, [...]format{appendSize, appendMsg, appendAvg}[q])
+	Program, Run string
+	Class        aggregate.MatrixClass
+	Selection    string   // what the matrix is made of, in words; empty if it is all
+	Line         string   // what a line is: "rank", "node", "block of 64 ranks"
+	Labels       []string // names of lines; nil where they go by number
+
+	nonzero [numQuantities]int // counted by count
+	counted bool
 }
 
-// WriteSymmetric writes the mean of both directions, byte for byte what Open
-// MPI's profile2mat writes while sums stay below 2^53. Above, sizes and
-// messages are still exact here.
-func WriteSymmetric(w io.Writer, m *aggregate.Matrix, n int, q Quantity) error {
-	return write(w, m.Symmetric(), n, [...]format{appendHalfSize, appendHalfMsg, appendDoubleAvg}[q])
+// classTexts say what the classes are.
+var classTexts = [aggregate.NumMatrixClasses]string{
+	aggregate.All:        "everything",
+	aggregate.External:   "point-to-point",
+	aggregate.Internal:   "sent by the MPI library on its own behalf",
+	aggregate.OneSided:   "one-sided",
+	aggregate.Collective: "collectives, their logical volume",
 }
 
-func write(w io.Writer, m *aggregate.Matrix, n int, number format) error {
-	g := grid{w: bufio.NewWriterSize(w, 64<<10), n: n}
-	for p, v := range m.All() {
-		g.zeros(p.From, p.To)
-		g.put(number(g.cell[:0], v))
+// title is what the numbers of a quantity are.
+func (s *Sheet) title(q Quantity) string {
+	ways := fmt.Sprintf("from %s to %s", s.Line, s.Line)
+	if s.Symmetric {
+		ways = fmt.Sprintf("between %ss, mean of both directions", s.Line)
 	}
-	g.zeros(n, 0)
-	return g.w.Flush() // which also reports an earlier failure
+	return fmt.Sprintf("%s %s: %s", q.Text(), ways, classTexts[s.Class])
 }
 
-// grid writes cells in order; (row, column) is the next one.
-type grid struct {
-	w           *bufio.Writer
-	n           int
-	row, column int
-	cell        []byte
-}
-
-func (g *grid) zeros(row, column int) {
-	for g.row < row || g.row == row && g.column < column {
-		g.put(append(g.cell[:0], '0'))
+// about is what else is known of the matrix, by name, in the order of names.
+func (s *Sheet) about() [][2]string {
+	var out [][2]string
+	for _, pair := range [][2]string{{"class", s.Class.String()}, {"line", s.Line}, {"program", s.Program}, {"run", s.Run}, {"selection", s.Selection}} {
+		if pair[1] != "" {
+			out = append(out, pair)
+		}
 	}
+	return out
 }
 
-func (g *grid) put(cell []byte) {
-	g.cell = append(cell, ' ')
-	if g.column++; g.column == g.n {
-		g.cell = append(g.cell, '\n')
-		g.row, g.column = g.row+1, 0
+// label is a line as text files name it.
+func (s *Sheet) label(line int) string {
+	if s.Labels == nil {
+		return strconv.Itoa(line)
 	}
-	g.w.Write(g.cell)
+	return s.Labels[line]
 }
 
-// Bytes is a lower bound of the length of a file.
-func Bytes(n int) uint64 { return uint64(n) * (2*uint64(n) + 1) }
-
-func appendSize(line []byte, v aggregate.Volume) []byte {
-	return strconv.AppendUint(line, v.Bytes, 10)
+// count is how many entries of a quantity are not 0. Those of a symmetric
+// matrix are counted on and below the diagonal.
+func (s *Sheet) count(q Quantity) int {
+	if s.counted {
+		return s.nonzero[q]
+	}
+	for p, v := range s.Matrix.All() {
+		if s.Symmetric && p.To > p.From {
+			continue
+		}
+		if v.Bytes > 0 {
+			s.nonzero[Size]++
+		}
+		if v.Messages > 0 {
+			s.nonzero[Msg]++
+		}
+		if v.Bytes > 0 && v.Messages > 0 {
+			s.nonzero[Avg]++
+		}
+	}
+	s.counted = true
+	return s.nonzero[q]
 }
 
-func appendMsg(line []byte, v aggregate.Volume) []byte {
-	return strconv.AppendUint(line, v.Messages, 10)
+// number prints a number of an entry.
+type number func(text []byte, v aggregate.Volume) []byte
+
+// exact prints a quantity without rounding, but for averages, which are
+// doubles.
+func (s *Sheet) exact(q Quantity) number {
+	switch {
+	case q == Avg:
+		return appendQuotient
+	case q == Size && s.Symmetric:
+		return func(text []byte, v aggregate.Volume) []byte { return appendHalf(text, v.Bytes) }
+	case q == Msg && s.Symmetric:
+		return func(text []byte, v aggregate.Volume) []byte { return appendHalf(text, v.Messages) }
+	case q == Size:
+		return appendSize
+	}
+	return appendMsg
 }
 
-func appendAvg(line []byte, v aggregate.Volume) []byte {
-	return strconv.AppendUint(line, divide(v.Bytes, v.Messages), 10)
+func appendSize(text []byte, v aggregate.Volume) []byte { return strconv.AppendUint(text, v.Bytes, 10) }
+
+func appendMsg(text []byte, v aggregate.Volume) []byte {
+	return strconv.AppendUint(text, v.Messages, 10)
 }
 
-func appendHalfSize(line []byte, v aggregate.Volume) []byte {
-	return strconv.AppendUint(line, divide(v.Bytes, 2), 10)
+// appendHalf prints n/2: 3.5 of 7.
+func appendHalf(text []byte, n uint64) []byte {
+	text = strconv.AppendUint(text, n/2, 10)
+	if n%2 == 1 {
+		text = append(text, ".5"...)
+	}
+	return text
 }
 
-func appendHalfMsg(line []byte, v aggregate.Volume) []byte {
-	return strconv.AppendUint(line, divide(v.Messages, 2), 10)
+// appendQuotient is the same for a sum of both directions as for their mean.
+func appendQuotient(text []byte, v aggregate.Volume) []byte {
+	return strconv.AppendFloat(text, quotient(v), 'g', -1, 64)
 }
 
-// appendDoubleAvg divides as the script does, in doubles: from 2^52 bytes on,
-// a quotient just beside a half may become that half.
-func appendDoubleAvg(line []byte, v aggregate.Volume) []byte {
+func quotient(v aggregate.Volume) float64 {
 	if v.Messages == 0 {
-		return append(line, '0')
+		return 0
 	}
-	return strconv.AppendFloat(line, float64(v.Bytes)/float64(v.Messages), 'f', 0, 64)
+	return float64(v.Bytes) / float64(v.Messages)
+}
+
+// double is a quantity as a double.
+func (s *Sheet) double(q Quantity, v aggregate.Volume) float64 {
+	n := float64(v.Bytes)
+	switch q {
+	case Avg:
+		return quotient(v)
+	case Msg:
+		n = float64(v.Messages)
+	}
+	if s.Symmetric {
+		n /= 2
+	}
+	return n
 }
 
 // divide is a/b to the nearest integer, halves to the even one; 0 for b = 0.
@@ -125,4 +187,43 @@ func divide(a, b uint64) uint64 {
 		q++
 	}
 	return q
+}
+
+// plain makes one line of a text that is not ours.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// buffer collects text for a writer. The first error of the writer ends the
+// writing: full tells of it, and flush returns it.
+type buffer struct {
+	w    io.Writer
+	text []byte
+	err  error
+}
+
+// bufferSize is how much is written at once.
+const bufferSize = 64 << 10
+
+func newBuffer(w io.Writer) *buffer { return &buffer{w: w, text: make([]byte, 0, bufferSize+4096)} }
+
+// full writes what there is once it is enough, and tells whether to go on.
+func (b *buffer) full() bool {
+	if len(b.text) >= bufferSize {
+		b.flush()
+	}
+	return b.err == nil
+}
+
+func (b *buffer) flush() error {
+	if b.err == nil && len(b.text) > 0 {
+		_, b.err = b.w.Write(b.text)
+	}
+	b.text = b.text[:0]
+	return b.err
 }
