@@ -10,6 +10,7 @@ type Tally struct {
 	kinds     [NumMatrixClasses]Matrix // of their own entries: that of all stays empty
 	rows      Volume                   // that were selected, as the rows themselves have it
 	traffic   Volume                   // of .prof files, in no row
+	met       met
 	crossings
 	// Unsplit is how many calls of irregular collectives are in no matrix: some
 	// of them are of a size class that was selected and others not, and which
@@ -31,6 +32,7 @@ func (t *Tally) Add(p *profile.Profile) {
 		return // it has no line
 	}
 	chosen := t.selection.of(p)
+	t.met.add(chosen)
 	fans := make(map[fanOf]*fan, len(p.Comms))
 	for i := range p.Rows {
 		if r := &p.Rows[i]; chosen.row(r) {
@@ -126,6 +128,7 @@ func (t *Tally) Merge(o *Tally) {
 	t.rows.plus(o.rows)
 	t.traffic.plus(o.traffic)
 	t.Unsplit += o.Unsplit
+	t.met.merge(&o.met)
 	t.crossings.merge(&o.crossings)
 }
 
