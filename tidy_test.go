@@ -90,7 +90,7 @@ var mayImport = []struct {
 	{"interpose/bench", []string{"interpose/...", "formats/...", "profile"}},
 	{"interpose", []string{"interpose/calls", "interpose/layout"}},
 	{"profile", nil},
-	{"formats/matrix", []string{"aggregate", "profile"}},
+	{"formats/matrix", []string{"aggregate", "internal/plot", "profile"}},
 	{"formats", []string{"formats/...", "interpose/calls", "interpose/layout", "profile"}},
 	{"aggregate", []string{"profile"}},
 	{"internal", []string{"aggregate", "formats/...", "internal/...", "interpose/...", "profile"}},

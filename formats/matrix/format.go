@@ -40,6 +40,8 @@ var Table = []Format{
 	{"arrow", "the same, as an Arrow IPC file", nil, Sparse, sparseRoom(0), writeArrow},
 	{"parquet", "the same, as a Parquet file", nil, Sparse, sparseRoom(0), writeParquet},
 	{"json", "the same, as one JSON object", nil, Sparse, sparseRoom(len("\n[0,0,0,1],")), writeJSON},
+	{"png", "heatmap of the bytes", []Quantity{Size}, Picture, nothing, writePNG},
+	{"svg", "the same, with text as text", []Quantity{Size}, Picture, nothing, writeSVG},
 }
 
 // Find is the formats that names stand for, each once.

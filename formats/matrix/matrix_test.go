@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
 type entry struct {
@@ -205,6 +206,33 @@ func TestDivideRoundsHalvesToEven(t *testing.T) {
 	}
 }
 
+// TestPictures: lines of cells where there are few lines, and bins that add up
+// blocks of them where there are many.
+func TestPictures(t *testing.T) {
+	h := heatmap(directed(), Size)
+	if diff := cmp.Diff([][]float64{{0, 5, 0, 0}, {7, 0, 0, 0}, {0, 0, 1 << 64, 0}, {0, 0, 0, 0}}, h.Cells); diff != "" {
+		t.Error(diff)
+	}
+	if h.Title != "app: bytes from rank to rank: point-to-point" || h.Note(0, 1) != "2 messages" || h.PerBin != 1 || h.Unit != plot.Bytes {
+		t.Errorf("got %q, %q, %d", h.Title, h.Note(0, 1), h.PerBin)
+	}
+	s := means()
+	s.Selection, s.Labels = "call Isend", []string{"a", "b", "c"}
+	h = heatmap(s, Msg)
+	if diff := cmp.Diff([][]float64{{0, .5, 1.5}, {.5, 4, 0}, {1.5, 0, 0}}, h.Cells); diff != "" {
+		t.Error(diff)
+	}
+	if h.Title != "app: messages between ranks, mean of both directions: point-to-point (call Isend)" || h.Note(0, 1) != "2.5 bytes" || h.Unit != plot.Count {
+		t.Errorf("got %q, %q", h.Title, h.Note(0, 1))
+	}
+	big := sheetOf(100_000, entry{0, 99_999, 6, 1}, entry{1, 99_998, 8, 3}, entry{50_000, 50_000, 9, 1})
+	h = heatmap(big, Avg)
+	last := len(h.Cells) - 1
+	if h.PerBin < 2 || len(h.Cells) != (100_000+h.PerBin-1)/h.PerBin || h.Cells[0][last] != 3.5 || h.Cells[50_000/h.PerBin][50_000/h.PerBin] != 9 || !h.Mean {
+		t.Errorf("%d lines a bin, %d bins, %v", h.PerBin, len(h.Cells), h.Cells[0][last])
+	}
+}
+
 // TestEmpty: a matrix of nothing is one of zeros, and a file in each format.
 func TestEmpty(t *testing.T) {
 	for _, f := range Table {
@@ -261,7 +289,8 @@ func TestWriteErrorIsReported(t *testing.T) {
 		s.Matrix.Add(aggregate.Pair{From: i / n, To: i % n}, aggregate.Volume{Bytes: uint64(i)<<40 ^ uint64(i*i), Messages: uint64(i%7) + 1})
 	}
 	for _, f := range Table {
-		for _, room := range []int{0, 20_000} {
+		length := len(written(t, f.Name, s, Size))
+		for _, room := range []int{0, length / 2, length - 1} {
 			if err := f.Write(&full{room}, s, Size); err == nil || !strings.Contains(err.Error(), "disk full") {
 				t.Errorf("%s after %d bytes: got error %v", f.Name, room, err)
 			}
