@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // FuzzReader: whatever a file holds and is named, it is read without a panic
@@ -34,10 +35,17 @@ func FuzzReader(f *testing.F) {
 		}
 		format, err := Detect(path)
 		if err != nil {
-			t.Fatalf("a file whose name tells its format: %v", err)
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("an error without the file: %v", err)
+			}
+			return // a name of files that cannot be read back
 		}
 		var content *Content
-		used := testenv.Allocated(func() { content, err = format.Read(path) })
+		used := testenv.Allocated(func() {
+			if content, err = format.Read(path); content != nil && content.Profiles != nil {
+				err = content.Profiles.Each(func(*profile.Profile) error { return nil })
+			}
+		})
 		if most := uint64(4<<20 + 300*len(data)); used > most {
 			t.Errorf("%d bytes of %s took %d of memory", len(data), format.Name, used)
 		}
