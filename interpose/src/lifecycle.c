@@ -126,19 +126,11 @@ static void opened(void)
         ready();
 }
 
-// Tables that threads share are sharded if they have to be: this cannot change
-// while a request is in one.
-static void threads_may_meet(void)
-{
-    if (atomic_load(&mt_request_count) == 0)
-        mt_multiple = true;
-}
-
 static void world_opened(void)
 {
     int level = MPI_THREAD_SINGLE;
     if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
-        threads_may_meet();
+        mt_request_share();
     mt_world_open();
     mt_comm_open();
     opened();
@@ -202,7 +194,7 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
     int saved = errno;
     pthread_mutex_lock(&lock);
     if (rc == MPI_SUCCESS && can_open()) {
-        threads_may_meet(); // each session may have another level
+        mt_request_share(); // each session may have another level
         if (!mt_world_session(*session))
             open_models--; // its end will not be known either
         opened();

@@ -110,6 +110,27 @@ void mt_table_put(mt_table *table, const mt_request *entry)
     close_shard(s);
 }
 
+// Tables that one thread used are all in the first shard. Other threads do not
+// use MPI before the call that allows several has returned.
+void mt_request_share(void)
+{
+    mt_table *tables[] = {&mt_requests, &mt_messages};
+    if (mt_multiple)
+        return;
+    mt_multiple = true;
+    for (int t = 0; t < 2; t++) {
+        mt_shard old = tables[t]->shards[0];
+        tables[t]->shards[0].entries = NULL;
+        tables[t]->shards[0].capacity = tables[t]->shards[0].used = 0;
+        for (uint64_t i = 0; i < old.capacity; i++)
+            if (old.entries[i].key) {
+                count(-1); // putting it counts it again
+                mt_table_put(tables[t], &old.entries[i]);
+            }
+        free(old.entries);
+    }
+}
+
 // Closes the gap behind a removed entry, so that no tombstones pile up.
 static void close_gap(mt_shard *s, uint64_t hole)
 {

@@ -54,6 +54,9 @@ extern mt_table mt_requests, mt_messages;
 void mt_table_put(mt_table *table, const mt_request *entry);
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry);
 
+// From now on threads may use the tables at the same time.
+void mt_request_share(void);
+
 // How many entries there are: a hint that saves the look-up.
 extern _Atomic int64_t mt_request_count;
 
