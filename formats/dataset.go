@@ -91,14 +91,15 @@ func OpenDataset(dir string) (profile.Source, error) {
 	for _, p := range parts {
 		files = append(files, p.Path)
 	}
-	_, err = files.open(0) // the head of one stands for all
+	_, err = files.Open(0) // the head of one stands for all
 	return files, err
 }
 
 // Files is a Source of the profiles in files, one file after the other.
 type Files []string
 
-func (fs Files) open(i int) (profile.Source, error) {
+// Open opens one of the files.
+func (fs Files) Open(i int) (profile.Source, error) {
 	f, err := Detect(fs[i])
 	if err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ type reading struct {
 
 func (r *reading) run(fs Files, i int, stop <-chan struct{}) {
 	defer close(r.profiles)
-	src, err := fs.open(i)
+	src, err := fs.Open(i)
 	if err != nil {
 		r.err = err
 		return

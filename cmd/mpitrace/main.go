@@ -80,7 +80,7 @@ survives a crash of the program.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newRank(), newReport(), newBuild(), newDump(), newDoctor(), newVersion())
+	root.AddCommand(newRun(), newRank(), newReport(), newExport(), newBuild(), newDump(), newDoctor(), newVersion())
 	return root
 }
 

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+type exportOptions struct {
+	format    string
+	output    string
+	partition int
+	force     bool
+}
+
+func newExport() *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export RUN --format FORMAT",
+		Short: "Write what a run recorded in a format that other tools read",
+		Long: `Write what RUN recorded in a format that other tools read. RUN is the directory
+of a run, recordings (.rec), or files or a directory that an export wrote as
+arrow or parquet.
+
+  prof     Open MPI's format, <program>.<rank>.prof for each rank, in a directory
+  arrow    Arrow IPC (Feather 2)
+  parquet  Parquet, compressed with zstd
+  csv      text: a line with the names of the columns, a line for each row
+  json     JSON lines: an object for each row (.jsonl)
+
+All but prof hold one table of all ranks and jobs, a row for each call, peer,
+call site and so on. The names of the files written go to stdout.
+
+With --partition N, the table is a directory of files with N ranks each, named
+as Hive names them, so that tools scan them in parallel: DuckDB, Spark, Dask,
+polars and others take rank_block=0/part-0.parquet, rank_block=1/part-0.parquet
+... for one table with a column rank_block. A further job of RUN has part-1.
+
+Files go to -o: the name of the file or directory, or - for stdout. Otherwise
+they go into the run directory or beside the input, as profile.<extension> or,
+for prof, to a directory prof.`,
+		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
+  mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
+  mpitrace export mpitrace-app-20260102-150405 --format csv -o -
+  mpitrace export app.parquet --format prof -o prof`,
+		Args: asUsage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, paths []string) error { return o.run(cmd, paths) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+strings.Join(formats.Writable(), ", "))
+	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
+	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
+	f.BoolVar(&o.force, "force", false, "overwrite what an earlier export wrote")
+	return cmd
+}
+
+func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
+	out, err := o.options(cmd, paths)
+	if err != nil {
+		return usage(err)
+	}
+	src, err := openExported(cmd, paths)
+	if err != nil {
+		return err
+	}
+	if o.output == "-" {
+		w := bufio.NewWriter(cmd.OutOrStdout())
+		return errors.Join(out.Format.Write(w, src), w.Flush())
+	}
+	files, err := export.Write(src, out)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// options checks the flags.
+func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out export.Options, err error) {
+	if o.format == "" {
+		return out, fmt.Errorf("no --format given: the formats are %s", strings.Join(formats.Writable(), ", "))
+	}
+	format, err := formats.ToWrite(o.format)
+	if err != nil {
+		return out, err
+	}
+	out = export.Options{Format: format, Path: o.output, Partition: o.partition, Force: o.force}
+	switch {
+	case cmd.Flags().Changed("partition") && o.partition < 1:
+		return out, fmt.Errorf("--partition %d: a file has one rank at least", o.partition)
+	case o.partition > 0 && export.PerRank(format):
+		return out, fmt.Errorf("--partition: %s has a file for each rank already", format.Name)
+	case o.output == "-" && out.Directory():
+		return out, errors.New("-o -: several files do not go to stdout")
+	}
+	if out.Path == "" {
+		out.Path = beside(paths, format)
+	}
+	return out, nil
+}
+
+// beside is where files go if nothing is said.
+func beside(paths []string, format *formats.Format) string {
+	dir, stem := filepath.Split(filepath.Clean(paths[0]))
+	stem = strings.TrimSuffix(stem, filepath.Ext(stem))
+	info, err := os.Stat(paths[0])
+	switch isDir := err == nil && info.IsDir(); {
+	case isDir && !formats.IsDataset(paths[0]):
+		dir, stem = paths[0], "profile"
+	case len(paths) > 1:
+		stem = "profile"
+	}
+	if export.PerRank(format) {
+		return filepath.Join(dir, format.Name)
+	}
+	return filepath.Join(dir, stem+format.Extension)
+}
+
+// openExported finds out what the paths are.
+func openExported(cmd *cobra.Command, paths []string) (profile.Source, error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return nil, usage(err)
+		case info.IsDir() && len(paths) > 1:
+			return nil, usage(fmt.Errorf("%s is a directory: give one alone, since runs are not mixed", path))
+		case !info.IsDir():
+		case formats.IsDataset(path):
+			return formats.OpenDataset(path)
+		default:
+			return openRun(cmd, path)
+		}
+	}
+	return export.Open(paths)
+}
+
+// openRun reads the merged file of a run or, where it is missing or older than
+// a recording, the recordings.
+func openRun(cmd *cobra.Command, path string) (profile.Source, error) {
+	dir := rundir.Dir(path)
+	if !dir.Stale() {
+		if src, err := export.Open([]string{dir.Profile()}); err == nil {
+			return src, nil
+		}
+	}
+	jobs, damaged, err := dir.Load()
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range damaged {
+		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
+	}
+	if len(jobs) == 0 {
+		return nil, usage(nothingIn(path))
+	}
+	symbolizeJobs(cmd.ErrOrStderr(), dir, jobs)
+	var all profile.List
+	for _, j := range jobs {
+		all = append(all, j.Profiles...)
+	}
+	return all, nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+// exported makes a run directory of the given name with a merged job of four
+// ranks, in an empty working directory.
+func exported(t *testing.T, name string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(name, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := rundir.Dir(name).Merge(rundir.Jobs(factstest.Job("run")), nil, new(rundir.Info)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The examples in the help do what they say, one after the other.
+func TestExportExamples(t *testing.T) {
+	exported(t, "mpitrace-app-20260102-150405")
+	var wrote []string
+	for line := range strings.Lines(newExport().Example) {
+		got := call(strings.Fields(line)[1:]...)
+		if got.code != 0 || got.stderr != "" {
+			t.Errorf("%s: %+v", line, got)
+		}
+		if strings.Contains(line, "-o -") {
+			if rows := strings.Count(got.stdout, "\n"); rows != 1+4*15 {
+				t.Errorf("%s: %d lines, want 61", line, rows)
+			}
+			continue
+		}
+		wrote = append(wrote, strings.Fields(got.stdout)...)
+	}
+	want := []string{"mpitrace-app-20260102-150405/profile.parquet", "app.parquet/rank_block=0/part-0.parquet",
+		"prof/solve.0.prof", "prof/solve.1.prof", "prof/solve.2.prof", "prof/solve.3.prof"}
+	if !slices.Equal(wrote, want) {
+		t.Errorf("wrote %q, want %q", wrote, want)
+	}
+	for _, file := range want {
+		if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestExportUsage(t *testing.T) {
+	exported(t, "run")
+	if err := os.Mkdir("empty", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const formats = "prof, arrow, parquet, csv, json"
+	for args, want := range map[string]string{
+		"run":                                 "no --format given: the formats are " + formats,
+		"run --format hdf5":                   `unknown format "hdf5": the formats are ` + formats,
+		"run --format recording":              formats,
+		"run --format parquet --partition 0":  "--partition 0",
+		"run --format parquet --partition -2": "--partition -2",
+		"run --format prof --partition 4":     "has a file for each rank already",
+		"run --format prof -o -":              "do not go to stdout",
+		"--format csv":                        "requires at least 1 arg",
+		"none --format csv":                   "no such file",
+		"empty --format csv":                  "empty holds no recording",
+		"run run --format csv":                "give one alone",
+	} {
+		got := call(append([]string{"export"}, strings.Fields(args)...)...)
+		if got.code != exitUsage || !strings.Contains(got.stderr, want) || got.stdout != "" {
+			t.Errorf("%s: %+v, want status 2 and %q", args, got, want)
+		}
+	}
+	if files, _ := filepath.Glob("run/*"); len(files) != 4 {
+		t.Errorf("files in the run: %q", files)
+	}
+}
+
+func TestExportOverwritesWithForceOnly(t *testing.T) {
+	exported(t, "run")
+	if got := call("export", "run", "--format", "csv"); got.code != 0 || got.stdout != "run/profile.csv\n" {
+		t.Fatalf("%+v", got)
+	}
+	if err := os.WriteFile("run/profile.csv", []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := call("export", "run", "--format", "csv"); got.code != exitError || !strings.Contains(got.stderr, "run/profile.csv exists") {
+		t.Errorf("%+v", got)
+	}
+	if text, _ := os.ReadFile("run/profile.csv"); string(text) != "mine" {
+		t.Errorf("overwritten with %q", text)
+	}
+	if got := call("export", "run", "--format", "csv", "--force"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if text, _ := os.ReadFile("run/profile.csv"); !strings.HasPrefix(string(text), "run,rank,") {
+		t.Errorf("it is still %q", text)
+	}
+}
+
+func TestExportBesideItsInput(t *testing.T) {
+	exported(t, "run")
+	for args, want := range map[string]string{
+		"run/profile.arrow --format parquet":                    "run/profile.parquet",
+		"run/profile.arrow --format parquet --partition 2 -o d": "d/rank_block=0/part-0.parquet\nd/rank_block=1/part-0.parquet",
+	} {
+		if got := call(append([]string{"export"}, strings.Fields(args)...)...); got.code != 0 || got.stdout != want+"\n" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	for args, want := range map[string]string{
+		"d --format json":                   "d.jsonl",
+		"run/profile.parquet --format json": "run/profile.jsonl",
+		"d/rank_block=1/part-0.parquet d/rank_block=0/part-0.parquet --format csv": "d/rank_block=1/profile.csv",
+	} {
+		if got := call(append([]string{"export"}, strings.Fields(args)...)...); got.code != 0 || got.stdout != want+"\n" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	text, err := os.ReadFile("d/rank_block=1/profile.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(string(text), "\n"); len(lines) != 62 || !strings.HasPrefix(lines[1], "run,0,") || !strings.HasPrefix(lines[60], "run,3,") {
+		t.Errorf("%d lines, out of order:\n%s", len(lines), text)
+	}
+}

@@ -1,0 +1,243 @@
+// Package export writes the profiles of a run as files for other tools.
+//
+// Nothing is left half-written: files are made beside their place, and moved
+// there once all is well.
+package export
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Options say what is written and where.
+type Options struct {
+	Format    *formats.Format
+	Path      string // of the file, or of the directory (see Directory)
+	Partition int    // ranks of a block of a dataset; 0 for no dataset
+	Force     bool   // replace what is there, if it is of the same kind
+}
+
+// PerRank tells formats of which each rank has a file of its own.
+func PerRank(f *formats.Format) bool { return f.Name == "prof" }
+
+// Directory tells that a directory of files is written, and not one file.
+func (o *Options) Directory() bool { return o.Partition > 0 || PerRank(o.Format) }
+
+// Write writes the profiles of a source, ordered by run and rank, and tells the
+// files in that order. A dataset takes the memory of a few blocks, everything
+// else that of one profile and of what the format gathers.
+func Write(src profile.Source, o Options) ([]string, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	part := filepath.Join(filepath.Dir(o.Path), fmt.Sprintf(".%s.%d.part", filepath.Base(o.Path), os.Getpid()))
+	defer os.RemoveAll(part)
+	files, err := o.write(src, part)
+	if err == nil {
+		err = o.move(part)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", o.Path, err)
+	}
+	for i := range files {
+		files[i] = filepath.Join(o.Path, files[i])
+	}
+	return files, nil
+}
+
+// check refuses before anything is read.
+func (o *Options) check() error {
+	info, err := os.Stat(o.Path)
+	switch {
+	case os.IsNotExist(err):
+		return nil
+	case err != nil:
+		return err
+	case !o.Force:
+		return fmt.Errorf("%s exists: name another place with -o, or overwrite it with --force", o.Path)
+	case info.IsDir() != o.Directory():
+		return fmt.Errorf("%s is a %s: name another place with -o", o.Path, map[bool]string{true: "directory", false: "file"}[info.IsDir()])
+	case info.IsDir():
+		return onlyExported(o.Path)
+	}
+	return nil
+}
+
+var exported = regexp.MustCompile(`^(rank_block=-?[0-9]+/part-[0-9]+\.[a-z]+|[^/]+\.prof)$`)
+
+// onlyExported keeps --force from removing anything but what was exported.
+func onlyExported(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err == nil && !exported.MatchString(filepath.ToSlash(name)) {
+			return fmt.Errorf("%s holds %s, which no export has written: it is not overwritten", dir, name)
+		}
+		return err
+	})
+}
+
+// move puts what was written into its place.
+func (o *Options) move(part string) error {
+	if !o.Directory() {
+		return os.Rename(part, o.Path)
+	}
+	old := part + ".old"
+	if err := os.Rename(o.Path, old); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if err := os.Rename(part, o.Path); err != nil {
+		return errors.Join(err, ignoreMissing(os.Rename(old, o.Path)))
+	}
+	return os.RemoveAll(old)
+}
+
+func ignoreMissing(err error) error {
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+// write writes to part, and tells the names of files as seen from there; a name
+// is empty for part itself.
+func (o *Options) write(src profile.Source, part string) ([]string, error) {
+	if err := os.MkdirAll(filepath.Dir(part), 0o777); err != nil {
+		return nil, err
+	}
+	if !o.Directory() {
+		return []string{""}, writeFile(part, func(w io.Writer) error { return o.Format.Write(w, src) })
+	}
+	if err := os.Mkdir(part, 0o777); err != nil {
+		return nil, err
+	}
+	d := &directory{dir: part, format: o.Format}
+	d.writers.SetLimit(runtime.GOMAXPROCS(0))
+	var err error
+	if PerRank(o.Format) {
+		err = d.writeRanks(src)
+	} else {
+		err = d.writeBlocks(src, o.Partition)
+	}
+	return d.files, errors.Join(err, d.writers.Wait())
+}
+
+// directory is one that files are written to, several at a time.
+type directory struct {
+	dir     string
+	format  *formats.Format
+	files   []string
+	writers errgroup.Group
+}
+
+func (d *directory) add(name string, ps profile.List) {
+	d.files = append(d.files, name)
+	d.writers.Go(func() error {
+		return writeFile(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
+	})
+}
+
+// writeRanks writes <program>.<rank>.<extension>, those in a run directory.
+func (d *directory) writeRanks(src profile.Source) error {
+	stems, err := stemsOf(src)
+	if err != nil {
+		return err
+	}
+	return src.Each(func(p *profile.Profile) error {
+		if p.Rank >= 0 { // else it ended before it had one, and so before it sent anything
+			d.add(fmt.Sprintf("%s.%d%s", stems[p.Run], p.Rank, d.format.Extension), profile.List{p})
+		}
+		return nil
+	})
+}
+
+// stemsOf are what the files of each run begin with.
+func stemsOf(src profile.Source) (map[string]string, error) {
+	var jobs []*aggregate.Job
+	index := map[string]*aggregate.Job{}
+	err := src.Each(func(p *profile.Profile) error {
+		j := index[p.Run]
+		if j == nil {
+			j = &aggregate.Job{Run: p.Run}
+			index[p.Run] = j
+			jobs = append(jobs, j)
+		}
+		if len(j.Profiles) == 0 && p.Program != "" { // which is all that the name asks for
+			j.Profiles = []*profile.Profile{{Program: p.Program}}
+		}
+		return nil
+	})
+	stems := map[string]string{}
+	for i, stem := range aggregate.Stems(jobs) {
+		stems[jobs[i].Run] = stem
+	}
+	return stems, err
+}
+
+// writeBlocks writes a dataset with so many ranks in a block.
+func (d *directory) writeBlocks(src profile.Source, ranks int) error {
+	var (
+		ps         profile.List
+		job, block int
+	)
+	flush := func() error {
+		if len(ps) == 0 {
+			return nil
+		}
+		name := formats.PartName(block, job, d.format)
+		if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(name)), 0o777); err != nil {
+			return err
+		}
+		d.add(name, ps)
+		ps = nil
+		return nil
+	}
+	err := src.Each(func(p *profile.Profile) error {
+		if n := len(ps); n > 0 && (p.Run != ps[n-1].Run || blockOf(p.Rank, ranks) != block) {
+			run := ps[n-1].Run
+			if err := flush(); err != nil {
+				return err
+			}
+			if p.Run != run {
+				job++
+			}
+		}
+		block = blockOf(p.Rank, ranks)
+		ps = append(ps, p)
+		return nil
+	})
+	return errors.Join(err, flush())
+}
+
+// blockOf is -1 for processes without a rank.
+func blockOf(rank, ranks int) int {
+	if rank < 0 {
+		return -1
+	}
+	return rank / ranks
+}
+
+// writeFile writes a new file: in a source that is out of order, two of one
+// name would come together.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	return errors.Join(write(w), w.Flush(), f.Close())
+}

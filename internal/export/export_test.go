@@ -1,0 +1,235 @@
+package export
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func format(t *testing.T, name string) *formats.Format {
+	t.Helper()
+	f, err := formats.ToWrite(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// twoJobs are of four ranks each; a process of the second never had its rank.
+func twoJobs() profile.List {
+	ps := append(factstest.Job("one"), factstest.Job("two")...)
+	ps[4].Rank = -1
+	return ps
+}
+
+// below lists all files below a directory.
+func below(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			path, err = filepath.Rel(dir, path)
+			out = append(out, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
+	t.Helper()
+	if err := src.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return ps
+}
+
+func TestDatasetReadBack(t *testing.T) {
+	for _, name := range []string{"arrow", "parquet"} {
+		for _, ranks := range []int{1, 2, 3, 4, 100} {
+			dir := filepath.Join(t.TempDir(), "d[1]")
+			files, err := Write(twoJobs(), Options{Format: format(t, name), Path: dir, Partition: ranks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ranks == 3 {
+				want := []string{"rank_block=0/part-0", "rank_block=1/part-0", "rank_block=-1/part-1", "rank_block=0/part-1", "rank_block=1/part-1"}
+				for i := range want {
+					want[i] = filepath.Join(dir, want[i]+"."+name)
+				}
+				if !slices.Equal(files, want) {
+					t.Errorf("files %q, want %q", files, want)
+				}
+			}
+			src, err := formats.OpenDataset(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if diff := cmp.Diff([]*profile.Profile(twoJobs()), readAll(t, src)); diff != "" {
+					t.Errorf("%s, %d ranks a block (-written +read):\n%s", name, ranks, diff)
+				}
+			}
+		}
+	}
+}
+
+// Blocks are in the order of ranks and not of their names.
+func TestDatasetOfManyBlocks(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	var ps profile.List
+	for rank := range 25 {
+		ps = append(ps, &profile.Profile{Run: "r", Rank: rank})
+	}
+	if _, err := Write(ps, Options{Format: format(t, "arrow"), Path: dir, Partition: 2}); err != nil {
+		t.Fatal(err)
+	}
+	src, err := formats.OpenDataset(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range readAll(t, src) {
+		if p.Rank != i {
+			t.Errorf("process %d is rank %d", i, p.Rank)
+		}
+	}
+	enough := errors.New("enough")
+	before := runtime.NumGoroutine()
+	if err := src.Each(func(p *profile.Profile) error { return enough }); err != enough {
+		t.Errorf("stopped: error %v", err)
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines are left", n-before)
+	}
+	damaged := filepath.Join(dir, "rank_block=7", "part-0.arrow")
+	if err := os.Truncate(damaged, 100); err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	err = src.Each(func(p *profile.Profile) error { last = p.Rank; return nil })
+	if err == nil || !strings.Contains(err.Error(), damaged) || last != 13 {
+		t.Errorf("damaged: error %v after rank %d, want one that names the file after 13", err, last)
+	}
+}
+
+func TestRankFilesOfSeveralJobs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "prof")
+	if _, err := Write(twoJobs(), Options{Format: format(t, "prof"), Path: dir}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"solve-job1.0.prof", "solve-job1.1.prof", "solve-job1.2.prof", "solve-job1.3.prof",
+		"solve-job2.1.prof", "solve-job2.2.prof", "solve-job2.3.prof"}
+	if got := below(t, dir); !slices.Equal(got, want) {
+		t.Errorf("files %q, want %q", got, want)
+	}
+}
+
+// failing is a source that breaks after the second process.
+type failing struct{ profile.List }
+
+var errBroken = errors.New("broken")
+
+func (f failing) Each(each func(*profile.Profile) error) error {
+	return errors.Join(f.List[:2].Each(each), errBroken)
+}
+
+func TestWholeOrNotAtAll(t *testing.T) {
+	for name, o := range map[string]Options{
+		"file":    {Format: format(t, "parquet")},
+		"ranks":   {Format: format(t, "prof")},
+		"dataset": {Format: format(t, "arrow"), Partition: 1},
+	} {
+		dir := t.TempDir()
+		o.Path = filepath.Join(dir, "deep", "out")
+		if _, err := Write(failing{twoJobs()}, o); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), o.Path) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if left := below(t, dir); len(left) > 0 {
+			t.Errorf("%s: %q are left", name, left)
+		}
+		if _, err := Write(twoJobs(), o); err != nil {
+			t.Fatal(err)
+		}
+		was := below(t, dir)
+		o.Force = true
+		if _, err := Write(failing{twoJobs()}, o); !errors.Is(err, errBroken) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if is := below(t, dir); !slices.Equal(is, was) {
+			t.Errorf("%s: failed over old files: %q, want %q", name, is, was)
+		}
+	}
+}
+
+func TestForceReplacesOnlyExports(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	o := Options{Format: format(t, "arrow"), Path: dir, Partition: 1}
+	if _, err := Write(twoJobs(), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("error %v", err)
+	}
+	o.Force, o.Partition = true, 4
+	if _, err := Write(twoJobs(), o); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"rank_block=-1/part-1.arrow", "rank_block=0/part-0.arrow", "rank_block=0/part-1.arrow"}
+	if got := below(t, dir); !slices.Equal(got, want) {
+		t.Errorf("files %q, want %q", got, want)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
+		t.Errorf("error %v", err)
+	}
+	file := Options{Format: format(t, "csv"), Path: dir, Force: true}
+	if _, err := Write(twoJobs(), file); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a file over a directory: error %v", err)
+	}
+	if got := below(t, dir); len(got) != 4 {
+		t.Errorf("files %q", got)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	save := func(name, f string, ps profile.List) string {
+		t.Helper()
+		var b bytes.Buffer
+		if err := format(t, f).Write(&b, ps); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	one := save("one.arrow", "arrow", twoJobs()[:1])
+	for want, paths := range map[string][]string{
+		"is in both":                          {one, save("again.arrow", "arrow", twoJobs()[:2])},
+		"give files of one":                   {one, save("x.parquet", "parquet", twoJobs()[1:2])},
+		"it holds traffic between ranks only": {save("x.prof", "prof", twoJobs()[:1])},
+		"no such file":                        {filepath.Join(dir, "none")},
+	} {
+		if _, err := Open(paths); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", paths, err, want)
+		}
+	}
+}
