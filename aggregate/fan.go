@@ -124,9 +124,10 @@ func (f *fan) received(visit func(rank int, v Volume)) {
 
 // members are a group as a fan has it, with the places of ranks.
 type members struct {
-	group  profile.Group
-	key    memberKey
-	places map[int]int // of a list, made when it is first asked for
+	group     profile.Group
+	key       memberKey
+	strangers int         // of a list, that are of other worlds
+	places    map[int]int // of a list, made when it is first asked for
 }
 
 // memberKey is equal for equal groups.
@@ -144,12 +145,16 @@ func newMembers(g profile.Group) *members {
 			key := memberKey{n: n}
 			sum := fnv.New128a()
 			var b [4]byte
+			strangers := 0
 			for _, r := range g.List {
+				if r < 0 {
+					strangers++
+				}
 				b[0], b[1], b[2], b[3] = byte(r), byte(r>>8), byte(r>>16), byte(r>>24)
 				sum.Write(b[:])
 			}
 			sum.Sum(key.list[:0])
-			return &members{group: g, key: key}
+			return &members{group: g, key: key, strangers: strangers}
 		}
 	}
 	if g.N == 1 {

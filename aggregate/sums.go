@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -53,20 +54,31 @@ func (m *Matrix) Lines(n int) (sent, received []Volume) {
 // Len is the number of entries. It spreads a row only where groups that
 // overlap leave no other way to count.
 func (m *Matrix) Len() int {
-	n := 0
+	n, _ := m.LenUpTo(math.MaxInt)
+	return n
+}
+
+// LenUpTo is Len, but beyond most it may stop counting, and says so: the sum is
+// exact, or else there are at least so many entries.
+func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 	inside := map[[2]*fan]bool{}
 	room := new(vector)
+	exact = true
 	for _, from := range m.senders() {
 		parts := m.partsOf()[from]
-		if base, ok := covering(parts, inside); ok {
+		base, plain := covering(parts, inside)
+		switch {
+		case plain:
 			n += base.count() + m.outside(from, base)
-			continue
-		}
-		for range m.expand(from, room) {
-			n++
+		case n > most:
+			exact = false
+		default:
+			for range m.expand(from, room) {
+				n++
+			}
 		}
 	}
-	return n
+	return n, exact
 }
 
 // covering is the part that has the entries of all parts of a row, if one has
@@ -98,14 +110,7 @@ func (p part) count() int {
 	if p.fan == nil {
 		return 0
 	}
-	n := p.to.group.Len()
-	if p.to.group.List != nil {
-		for _, r := range p.to.group.List {
-			if r < 0 {
-				n--
-			}
-		}
-	}
+	n := p.to.group.Len() - p.to.strangers
 	if _, ok := p.to.place(p.from.group.At(p.place)); ok {
 		n--
 	}

@@ -146,7 +146,7 @@ func openExported(cmd *cobra.Command, paths []string) (profile.Source, error) {
 			return openRun(cmd, path)
 		}
 	}
-	return export.Open(paths)
+	return export.Open(paths, cmd.ErrOrStderr())
 }
 
 // openRun reads the merged file of a run or, where it is missing or older than
@@ -154,24 +154,20 @@ func openExported(cmd *cobra.Command, paths []string) (profile.Source, error) {
 func openRun(cmd *cobra.Command, path string) (profile.Source, error) {
 	dir := rundir.Dir(path)
 	if !dir.Stale() {
-		if src, err := export.Open([]string{dir.Profile()}); err == nil {
+		if src, err := export.Open([]string{dir.Profile()}, cmd.ErrOrStderr()); err == nil {
 			return src, nil
 		}
 	}
-	jobs, damaged, err := dir.Load()
+	run, err := dir.Open(rundir.Whole, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range damaged {
+	for _, err := range run.Damaged {
 		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
 	}
-	if len(jobs) == 0 {
+	if len(run.Jobs) == 0 {
 		return nil, usage(nothingIn(path))
 	}
-	symbolizeJobs(cmd.ErrOrStderr(), dir, jobs)
-	var all profile.List
-	for _, j := range jobs {
-		all = append(all, j.Profiles...)
-	}
-	return all, nil
+	symbolizeRun(cmd.ErrOrStderr(), dir, run)
+	return run, nil
 }

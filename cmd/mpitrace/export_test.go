@@ -9,6 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // exported makes a run directory of the given name with a merged job of four
@@ -19,7 +20,11 @@ func exported(t *testing.T, name string) {
 	if err := os.Mkdir(name, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := rundir.Dir(name).Merge(rundir.Jobs(factstest.Job("run")), nil, new(rundir.Info)); err != nil {
+	run, err := rundir.OpenSource(profile.List(factstest.Job("run")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rundir.Dir(name).Merge(run, nil, new(rundir.Info)); err != nil {
 		t.Fatal(err)
 	}
 }

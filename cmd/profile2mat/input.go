@@ -4,12 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
@@ -17,45 +13,58 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// source is a job to make matrices of, and how its files begin.
-type source struct {
+// job is what there is to make matrices of, and how its files begin.
+type job struct {
 	aggregate.Roster
-	tally  *aggregate.Tally
-	prefix string // path
-}
-
-func (s *source) add(p *profile.Profile) error {
-	s.Add(p)
-	s.tally.Add(p)
-	return nil
+	tally        *aggregate.Tally
+	prefix       string // path
+	program, run string
 }
 
 // input reads what PATHs name; what is skipped is said on log.
-type input struct{ log io.Writer }
+type input struct {
+	log       io.Writer
+	stdin     io.Reader
+	selection *aggregate.Selection
+	hosts     bool // are asked for
+}
 
 func (in input) warn(err error) { fmt.Fprintf(in.log, "profile2mat: skipped: %v\n", err) }
 
 // load returns the jobs that the paths hold: one, unless a run directory or an
-// Arrow file holds several.
-func (in input) load(paths []string) ([]source, error) {
+// Arrow file holds several, or a prefix stands for several phases.
+func (in input) load(paths []string) ([]*job, error) {
 	for _, path := range paths {
+		if path == "-" {
+			if len(paths) > 1 {
+				return nil, errors.New("- is standard input: give it alone, since runs are not mixed")
+			}
+			return in.loadStream(in.stdin, "standard input")
+		}
 		info, err := os.Stat(path)
-		if err != nil {
+		switch {
+		case errors.Is(err, os.ErrNotExist) && len(paths) == 1:
+			return in.loadPrefix(path)
+		case err != nil:
 			return nil, err
-		}
-		if !info.IsDir() {
-			continue
-		}
-		if len(paths) > 1 {
+		case info.Mode().IsRegular():
+		case len(paths) > 1 && info.IsDir():
 			return nil, fmt.Errorf("%s is a directory: give one run directory alone, since runs are not mixed", path)
+		case len(paths) > 1:
+			return nil, fmt.Errorf("%s is no regular file: give it alone", path)
+		case info.IsDir():
+			return in.loadDir(path)
+		default:
+			return in.loadPipe(path)
 		}
-		return in.loadDir(path)
 	}
 	return in.loadFiles(paths)
 }
 
-func (in input) loadDir(path string) ([]source, error) {
-	run, err := rundir.Dir(path).Open(rundir.Heads, in.log)
+// loadDir reads a run directory.
+func (in input) loadDir(path string) ([]*job, error) {
+	dir := rundir.Dir(path)
+	run, err := dir.Open(in.depth(), in.log)
 	if err != nil {
 		return nil, fmt.Errorf("read run directory %s: %w", path, err)
 	}
@@ -65,27 +74,69 @@ func (in input) loadDir(path string) ([]source, error) {
 	if len(run.Jobs) == 0 {
 		return nil, fmt.Errorf("%s holds no recordings and no profile.arrow: no run of mpitrace, or one that recorded nothing", path)
 	}
-	return sources(filepath.Join(path, "matrix"), run)
+	in.symbolize(run, dir.Known())
+	return in.jobs(filepath.Join(path, "matrix"), run)
 }
 
-func sources(dir string, run *rundir.Run) ([]source, error) {
-	out := make([]source, len(run.Jobs))
-	for i, j := range run.Jobs {
-		out[i] = source{tally: aggregate.NewTally(nil), prefix: filepath.Join(dir, j.Stem)}
-		if err := j.Each(out[i].add); err != nil {
-			return nil, err
-		}
+// depth is how much of recordings is looked at before they are added up.
+func (in input) depth() rundir.Depth {
+	if len(in.selection.Callsites) > 0 {
+		return rundir.Whole
 	}
-	return out, nil
+	return rundir.Heads
+}
+
+// symbolize names call sites where they are selected by.
+func (in input) symbolize(run *rundir.Run, known profile.Symbols) {
+	if len(in.selection.Callsites) == 0 {
+		return
+	}
+	for _, err := range run.Symbolize(known) {
+		fmt.Fprintf(in.log, "profile2mat: %v\n", err)
+	}
 }
 
 // loadFiles reads files of one format and of one run.
-func (in input) loadFiles(paths []string) ([]source, error) {
-	var (
-		first    *formats.Format
-		profiles []*profile.Profile
-		traffic  []*profile.Traffic
-	)
+func (in input) loadFiles(paths []string) ([]*job, error) {
+	format, err := commonFormat(paths)
+	if err != nil {
+		return nil, err
+	}
+	switch format.Name {
+	case "prof":
+		prefix, err := profPrefix(paths)
+		if err != nil {
+			return nil, err
+		}
+		j, err := in.loadProf(prefix, paths)
+		if err != nil {
+			return nil, err
+		}
+		return []*job{j}, nil
+	case "recording":
+		return in.loadRecordings(paths)
+	}
+	var sources chain
+	for _, path := range paths {
+		content, err := format.Read(path)
+		if content == nil {
+			return nil, err
+		}
+		if err != nil {
+			in.warn(err)
+		}
+		sources = append(sources, content.Profiles)
+	}
+	run, err := rundir.OpenSource(sources, in.log)
+	if err != nil {
+		return nil, err
+	}
+	return in.ofRun(paths, run)
+}
+
+// commonFormat is that of all files.
+func commonFormat(paths []string) (*formats.Format, error) {
+	var first *formats.Format
 	for _, path := range paths {
 		format, err := formats.Detect(path)
 		if err != nil {
@@ -98,143 +149,62 @@ func (in input) loadFiles(paths []string) ([]source, error) {
 			return nil, fmt.Errorf("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
 				paths[0], first.Name, path, format.Name)
 		}
-		content, err := format.Read(path)
-		if content == nil {
-			return nil, err
-		}
-		if err != nil {
-			in.warn(err)
-		}
-		if profiles, err = appendAll(profiles, content.Profiles); err != nil {
-			return nil, err
-		}
-		if content.Traffic != nil {
-			traffic = append(traffic, content.Traffic)
-		}
 	}
-	if len(traffic) > 0 {
-		return ofTraffic(paths, traffic)
-	}
-	return ofProfiles(paths, profiles)
+	return first, nil
 }
 
-func appendAll(ps []*profile.Profile, src profile.Source) ([]*profile.Profile, error) {
-	if src == nil {
-		return ps, nil
+// chain is one source after the other.
+type chain []profile.Source
+
+func (c chain) Each(f func(*profile.Profile) error) error {
+	for _, src := range c {
+		if err := src.Each(f); err != nil {
+			return err
+		}
 	}
-	err := src.Each(func(p *profile.Profile) error {
-		ps = append(ps, p)
-		return nil
-	})
-	return ps, err
+	return nil
 }
 
-// ofProfiles tells apart the jobs of one file, as those of a run directory;
-// files together must be of one.
-func ofProfiles(paths []string, profiles []*profile.Profile) ([]source, error) {
-	if len(profiles) == 0 {
+func (in input) loadRecordings(paths []string) ([]*job, error) {
+	run := rundir.OpenRecordings(paths, in.depth(), in.log)
+	if len(run.Jobs) == 0 {
+		return nil, errors.Join(run.Damaged...)
+	}
+	for _, err := range run.Damaged {
+		in.warn(err)
+	}
+	in.symbolize(run, nil)
+	return in.ofRun(paths, run)
+}
+
+// ofRun takes the jobs of one file as those of a run directory; files together
+// must be of one.
+func (in input) ofRun(paths []string, run *rundir.Run) ([]*job, error) {
+	if len(run.Jobs) == 0 {
 		return nil, fmt.Errorf("%s: no process in it", paths[0])
-	}
-	run, err := rundir.OpenSource(profile.List(profiles), nil)
-	if err != nil {
-		return nil, err
 	}
 	if len(paths) > 1 && len(run.Jobs) > 1 {
 		return nil, fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
 			run.Jobs[0].Run, run.Jobs[1].Run)
 	}
-	return sources(filepath.Dir(paths[0]), run)
+	return in.jobs(filepath.Dir(paths[0]), run)
 }
 
-func ofTraffic(paths []string, traffic []*profile.Traffic) ([]source, error) {
-	prefix, err := profPrefix(paths)
-	if err != nil {
-		return nil, err
-	}
-	if err := sameRun(paths, traffic); err != nil {
-		return nil, err
-	}
-	s := source{tally: aggregate.NewTally(nil), prefix: prefix}
-	for _, t := range traffic {
-		for i := range t.Flows {
-			s.AddRank(max(t.Flows[i].From, t.Flows[i].To))
-			s.tally.AddFlow(&t.Flows[i])
+// jobs adds up the jobs of a run.
+func (in input) jobs(dir string, run *rundir.Run) ([]*job, error) {
+	out := make([]*job, len(run.Jobs))
+	for i, from := range run.Jobs {
+		j := &job{tally: aggregate.NewTally(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
+		if err := from.Each(j.add); err != nil {
+			return nil, err
 		}
-		for _, c := range t.Comms {
-			for _, rank := range c.Members {
-				s.AddRank(rank)
-			}
-		}
-		for _, rank := range senders(t) {
-			s.AddSender(rank)
-		}
+		out[i] = j
 	}
-	return []source{s}, nil
+	return out, nil
 }
 
-// senders lists the processes whose .prof file, or part of one, t is.
-func senders(t *profile.Traffic) []int {
-	seen := map[int]bool{}
-	for i := range t.Flows {
-		seen[t.Flows[i].From] = true
-	}
-	for i := range t.Comms {
-		if t.Comms[i].Rank >= 0 {
-			seen[t.Comms[i].Rank] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
-}
-
-// rankedProf matches <prefix>.<rank>.prof.
-var rankedProf = regexp.MustCompile(`^(.*)\.[0-9]+\.prof$`)
-
-// profPrefix is what the matrices of .prof files begin with: all of a single
-// name but .prof, and what several names have in common without .<rank>.prof.
-func profPrefix(paths []string) (string, error) {
-	if len(paths) == 1 {
-		return strings.TrimSuffix(paths[0], ".prof"), nil
-	}
-	prefix := ""
-	for i, path := range paths {
-		match := rankedProf.FindStringSubmatch(filepath.Base(path))
-		if match == nil {
-			return "", fmt.Errorf("%s is not named <prefix>.<rank>.prof, as several files of one run are", path)
-		}
-		if i > 0 && match[1] != prefix {
-			return "", fmt.Errorf("%s and %s are of different runs: make their matrices one by one", paths[0], path)
-		}
-		prefix = match[1]
-	}
-	return filepath.Join(filepath.Dir(paths[0]), prefix), nil
-}
-
-// sameRun looks for signs that files are of different runs: a rank in two of
-// them, or different members of MPI_COMM_WORLD.
-func sameRun(paths []string, traffic []*profile.Traffic) error {
-	owner := map[int]string{}
-	var world []int
-	var worldPath string
-	for i, t := range traffic {
-		for _, r := range senders(t) {
-			if owner[r] != "" {
-				return fmt.Errorf("rank %d is in both %s and %s: they are of different runs, or one has the other in it", r, owner[r], paths[i])
-			}
-			owner[r] = paths[i]
-		}
-		for _, c := range t.Comms {
-			if c.Name != "MPI_COMM_WORLD" {
-				continue
-			}
-			if world != nil && !slices.Equal(world, c.Members) {
-				return fmt.Errorf("MPI_COMM_WORLD has %d ranks in %s and %d in %s: they are of different runs",
-					len(world), worldPath, len(c.Members), paths[i])
-			}
-			world, worldPath = c.Members, paths[i]
-		}
-	}
-	if len(owner) == 0 {
-		return errors.New(strings.Join(paths, " ") + ": nothing was sent, and no rank is named")
-	}
+func (j *job) add(p *profile.Profile) error {
+	j.Add(p)
+	j.tally.Add(p)
 	return nil
 }

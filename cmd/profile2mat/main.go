@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/formats/matrix"
 )
 
 func main() {
@@ -32,34 +35,62 @@ func exitStatus(err error) int {
 }
 
 const long = `Profile2mat adds up what the processes of an MPI job sent to each other and
-writes dense matrices, one file for each of
+writes matrices of
 
-  size  bytes          all       everything
-  msg   messages       external  point-to-point, sent by the program
-  avg   bytes/message  internal  sent by the MPI library on its own behalf
-                       osc       one-sided
-                       coll      collectives, their logical volume
+  all       everything
+  external  point-to-point, sent by the program
+  internal  sent by the MPI library on its own behalf
+  osc       one-sided
+  coll      collectives, their logical volume
 
-named <prefix>_<size|msg|avg>_<class>.mat. Line i, column j is what rank i sent
-to rank j. Classes that nothing was recorded of have no file.
+Line i, column j is what rank i sent to rank j. Classes that nothing was
+recorded of have no file. Formats (--format) are
+
+  mat      dense text, as Open MPI's script profile2mat writes it
+  mtx      Matrix Market: scipy, MATLAB, Julia, ...
+  npy      NumPy, dense
+  csv      sender,receiver,messages,bytes of each pair that has any
+  arrow    the same, as an Arrow IPC file
+  parquet  the same, as a Parquet file
+  json     the same, as one JSON object
+  png svg  a heatmap of the bytes
+
+The first three have a file for each of size (bytes), msg (messages) and avg
+(bytes per message), named <prefix>_<size|msg|avg>_<class>.<format>, as
+pictures are; the others are named <prefix>_<class>.<format>.
 
 A PATH is a run directory of mpitrace, recordings (.rec), .prof files of
 mpitrace or of Open MPI's monitoring (one rank's or those of several ranks one
-after the other), or Arrow files, all of one run. From a run directory, files go
-to its subdirectory matrix and are named for the program; a directory that
-holds several jobs has matrices of each. Otherwise they go beside the input:
-x.prof gives x_size_all.mat, and x.0.prof x.1.prof ... together do so too.
+after the other), Arrow or Parquet files of profiles, or a directory of such,
+all of one run; or - for standard input. A PATH that does not exist is a prefix:
+prof/x stands for prof/x.0.prof, prof/x.1.prof ..., and prof/phase for
+prof/phase_1.0.prof ..., prof/phase_2.0.prof ..., phase by phase.
 
-With --symmetric the files are those of the script profile2mat that comes with
-Open MPI: each pair has the mean of both directions, a class has as many lines
-as its largest rank asks for, and internal, osc and coll come only with
-external.
+From a run directory, files go to its subdirectory matrix and are named for the
+program; a directory that holds several jobs has matrices of each. Otherwise
+they go beside the input: x.prof gives x_size_all.mat, and x.0.prof x.1.prof ...
+together do so too.
+
+Only a part of what was sent is taken with --class, --call, --comm, --slice,
+--size-class, --callsite, --direction, --ranks, --from, --to and --no-self: what
+each that is given allows. All but the ranks' numbers, --class and --direction
+need profiles, which .prof files are not. File names say what was selected:
+app.call-Isend_size_all.mat.
+
+With --symmetric each pair has the mean of both directions. The .mat files are
+those of the script that comes with Open MPI: a class has as many lines as its
+largest rank asks for, and internal, osc and coll come only with external.
+Other formats have all lines and classes, and halves where means are halves.
 
 The names of the files written go to stdout, everything else to stderr.`
 
 const examples = `  profile2mat mpitrace-lmp-20240229-134501
   profile2mat -o matrices --no-self run.*.prof
-  profile2mat --symmetric all.prof`
+  profile2mat --symmetric all.prof
+  profile2mat --symmetric prof/phase
+  profile2mat --format parquet,png --class p2p mpitrace-lmp-20240229-134501
+  profile2mat --format csv --by host --call Send mpitrace-lmp-20240229-134501
+  cat run.*.prof | profile2mat -`
 
 func newCommand() *cobra.Command {
 	var o options
@@ -76,18 +107,49 @@ func newCommand() *cobra.Command {
 			}
 			return nil
 		},
+		PreRunE: func(*cobra.Command, []string) error {
+			if err := o.parse(); err != nil {
+				return usageError{fmt.Errorf("%w\nsee profile2mat --help", err)}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return o.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nsee profile2mat --help", err)}
 	})
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	f := cmd.Flags()
-	f.StringVarP(&o.dir, "output", "o", "", "directory for the matrices, made if need be (default: beside the input)")
-	f.BoolVar(&o.symmetric, "symmetric", false, "write the matrices of Open MPI's script profile2mat")
-	f.BoolVar(&o.noSelf, "no-self", false, "leave out what ranks sent to themselves")
-	f.BoolVar(&o.force, "force", false, "overwrite matrices that exist")
+	o.addFlags(cmd)
 	return cmd
+}
+
+func (o *options) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.dir, "output", "o", "", "`directory` for the matrices, made if need be (default: beside the input)")
+	f.StringSliceVar(&o.formatNames, "format", []string{"mat"}, "`formats`, comma-separated: "+strings.Join(matrix.Names(), ", "))
+	f.BoolVar(&o.force, "force", false, "overwrite matrices that exist")
+	f.Uint64Var(&o.maxPairs, "max-pairs", 200_000_000, "write no matrix of more than `N` pairs of ranks; 0 is no limit")
+
+	f.BoolVar(&o.directed, "directed", false, "line i, column j is what i sent to j (the default)")
+	f.BoolVar(&o.symmetric, "symmetric", false, "each pair has the mean of both directions; .mat files are those of Open MPI's script profile2mat")
+	f.StringVar(&o.by, "by", "rank", "what a line is: `rank`, host, or a number N for blocks of N ranks")
+	f.BoolVar(&o.self, "self", false, "with what ranks sent to themselves (the default)")
+	f.BoolVar(&o.noSelf, "no-self", false, "without what ranks sent to themselves")
+
+	f.StringSliceVar(&o.classes, "class", nil, "`classes` of calls: "+strings.Join(classNames(), ", "))
+	f.StringSliceVar(&o.selection.Calls, "call", nil, "MPI `functions`: Isend, MPI_Allreduce")
+	f.StringArrayVar(&o.selection.Comms, "comm", nil, "`communicator`: its name or label, or how its id begins; may be repeated")
+	f.StringArrayVar(&o.selection.Slices, "slice", nil, "`slice` of the run, by its name; may be repeated")
+	f.StringVar(&o.sizes, "size-class", "", "size classes of messages, a `set` as 0-11: 0 are empty ones, k those from 2^(k-1) to below 2^k bytes")
+	f.StringArrayVar(&o.selection.Callsites, "callsite", nil, "`text` in a call site: a function, or file:line; may be repeated")
+	f.StringSliceVar(&o.directions, "direction", nil, "`send`, write, read (one-sided), or recv: point-to-point messages as the receivers saw them")
+	f.StringVar(&o.ranksText, "ranks", "", "what these ranks sent to each other, a `set` as 0-63,80; lines keep their numbers")
+	f.StringVar(&o.fromText, "from", "", "what these ranks sent, a `set`")
+	f.StringVar(&o.toText, "to", "", "what was sent to these ranks, a `set`")
+
+	cmd.MarkFlagsMutuallyExclusive("directed", "symmetric")
+	cmd.MarkFlagsMutuallyExclusive("self", "no-self")
 }

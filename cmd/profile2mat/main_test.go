@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,10 +17,13 @@ import (
 )
 
 // run runs one command line in-process.
-func run(args ...string) (stdout, stderr string, err error) {
+func run(args ...string) (stdout, stderr string, err error) { return runWith(nil, args...) }
+
+func runWith(stdin io.Reader, args ...string) (stdout, stderr string, err error) {
 	var out, errs bytes.Buffer
 	cmd := newCommand()
 	cmd.SetArgs(args)
+	cmd.SetIn(stdin)
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)
 	err = cmd.Execute()
@@ -98,13 +102,13 @@ func TestFilesOfRanksAreMerged(t *testing.T) {
 	dir := t.TempDir()
 	a, b := put(t, filepath.Join(dir, "x.0.prof"), rankFile(0, 4)), put(t, filepath.Join(dir, "x.2.prof"), rankFile(2, 4))
 	files, stderr := mustRun(t, "--no-self", "-o", filepath.Join(dir, "new", "place"), b, a)
-	if got, want := files["x_size_all.mat"], "0 10 0 0 \n0 0 0 0 \n0 0 0 12 \n0 0 0 0 \n"; got != want {
+	if got, want := files["x.no-self_size_all.mat"], "0 10 0 0 \n0 0 0 0 \n0 0 0 12 \n0 0 0 0 \n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if !strings.HasSuffix(stderr, "x: nothing from ranks 1, 3 of 4\n") {
 		t.Errorf("said %q", stderr)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "new", "place", "x_avg_external.mat")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "new", "place", "x.no-self_avg_external.mat")); err != nil {
 		t.Error(err)
 	}
 }
@@ -178,8 +182,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{x0, larger}, "MPI_COMM_WORLD has 2 ranks in"},
 		{[]string{x0, plain}, "is not named <prefix>.<rank>.prof"},
 		{[]string{empty}, "nothing was sent, and no rank is named"},
-		{[]string{stray}, "neither a recording nor an Arrow file nor a .prof file"},
-		{[]string{absurd}, "matrices of 2147483648 ranks need"},
+		{[]string{stray}, "neither a recording nor an Arrow or Parquet file nor a .prof file"},
+		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000"},
 		{[]string{x0, dir}, "give one run directory alone"},
 		{[]string{dir}, "holds no recordings and no profile.arrow"},
 		{[]string{x0, arrow}, "give files of one"},
@@ -287,17 +291,37 @@ func TestExamples(t *testing.T) {
 	put(t, "run.0.prof", rankFile(0, 2))
 	put(t, "run.1.prof", rankFile(1, 2))
 	put(t, "all.prof", rankFile(0, 2)+rankFile(1, 2))
-	for line := range strings.Lines(examples) {
-		args := []string{}
-		for _, arg := range strings.Fields(line)[1:] {
-			if found, _ := filepath.Glob(arg); len(found) > 0 {
-				args = append(args, found...)
-			} else {
-				args = append(args, arg)
+	put(t, "prof/phase_1.0.prof", rankFile(0, 2))
+	put(t, "prof/phase_1.1.prof", rankFile(1, 2))
+	written := []int{6, 6, 6, 6, 4, 2, 6}
+	for i, line := range strings.Split(examples, "\n") {
+		var stdin strings.Builder
+		if before, after, piped := strings.Cut(line, " | "); piped {
+			for _, path := range expanded(strings.Fields(before)[1:]) {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stdin.Write(text)
 			}
+			line = after
 		}
-		if files, _ := mustRun(t, args...); len(files) < 6 {
-			t.Errorf("%s: wrote %q", line, names(files))
+		stdout, _, err := runWith(strings.NewReader(stdin.String()), expanded(strings.Fields(line)[1:])...)
+		if got := strings.Count(stdout, "\n"); err != nil || got != written[i] {
+			t.Errorf("%s: wrote %q, %v", line, stdout, err)
 		}
 	}
+}
+
+// expanded does what a shell does to patterns.
+func expanded(args []string) []string {
+	var out []string
+	for _, arg := range args {
+		if found, _ := filepath.Glob(arg); len(found) > 0 {
+			out = append(out, found...)
+		} else {
+			out = append(out, arg)
+		}
+	}
+	return out
 }

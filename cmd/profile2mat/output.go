@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -9,43 +10,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/matrix"
 )
 
-// options are the flags.
-type options struct {
-	dir       string
-	symmetric bool
-	noSelf    bool
-	force     bool
-}
-
-var mat = &matrix.Table[0]
-
 // file is a matrix to be written.
 type file struct {
-	path string
-	m    *aggregate.Matrix
-	n    int // lines
-	q    matrix.Quantity
+	path   string
+	sheet  *matrix.Sheet
+	format *matrix.Format
+	q      matrix.Quantity
 }
 
-func (o *options) run(paths []string, stdout, stderr io.Writer) error {
-	loaded, err := input{stderr}.load(paths)
+func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	loaded, err := input{stderr, stdin, &o.selection, o.hosts}.load(paths)
 	if err != nil {
 		return err
 	}
-	var files []file
-	for _, s := range loaded {
-		if missing := s.Missing(); missing.Len() > 0 {
-			fmt.Fprintf(stderr, "profile2mat: %s: nothing from %s of %d\n", s.prefix, missing, s.Size())
-		}
-		fs := o.files(s)
-		if len(fs) == 0 {
-			fmt.Fprintf(stderr, "profile2mat: %s: nothing was sent, so there is no matrix\n", s.prefix)
-		}
-		files = append(files, fs...)
+	files, err := o.files(loaded, stderr)
+	if err != nil {
+		return err
 	}
 	if err := o.check(files); err != nil {
 		return err
@@ -61,54 +44,121 @@ func (o *options) run(paths []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// files are the matrices of a job. Directed ones are all of the job's size;
-// symmetric ones are those that Open MPI's script would write.
-func (o *options) files(s source) []file {
-	ms := s.tally.Matrices()
-	if o.noSelf {
-		ms.DropSelf()
+// files are those of all jobs. What is wrong with one job, or too large, is
+// said, and an error only if that leaves no file at all.
+func (o *options) files(jobs []*job, stderr io.Writer) ([]file, error) {
+	var files []file
+	var errs []error
+	for _, j := range jobs {
+		if missing := j.Missing(); missing.Len() > 0 {
+			fmt.Fprintf(stderr, "profile2mat: %s: nothing from %s of %d\n", j.prefix, missing, j.Size())
+		}
+		fs, err := o.filesOf(j, stderr)
+		if err != nil && len(jobs) > 1 {
+			err = fmt.Errorf("%s: %w", j.prefix, err)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		} else if len(fs) == 0 {
+			fmt.Fprintf(stderr, "profile2mat: %s: nothing was sent, so there is no matrix\n", j.prefix)
+		}
+		files = append(files, fs...)
 	}
-	prefix := s.prefix
+	if len(files) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	for _, err := range errs {
+		fmt.Fprintf(stderr, "profile2mat: %v\n", err)
+	}
+	return files, nil
+}
+
+// filesOf are a job's. An error with files is of those that are left out.
+func (o *options) filesOf(j *job, stderr io.Writer) ([]file, error) {
+	sheets, err := o.sheets(j, stderr)
+	if err != nil {
+		return nil, err
+	}
+	var out []file
+	var large []error
+	for _, s := range sheets {
+		for _, f := range o.formats {
+			if f.Name == "mat" && !s.classic || f.Name != "mat" && !s.wanted {
+				continue
+			}
+			if err := o.tooLarge(f, s); err != nil {
+				large = append(large, fmt.Errorf("%s: no %s of %s: %w", j.prefix, f.Name, s.Class, err))
+				continue
+			}
+			out = append(out, o.filesAs(f, j, s)...)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.Join(large...)
+	}
+	for _, err := range large {
+		fmt.Fprintf(stderr, "profile2mat: %v\n", err)
+	}
+	return out, nil
+}
+
+// tooLarge is an error for a file of more pairs than are wanted.
+func (o *options) tooLarge(f *matrix.Format, s *sheet) error {
+	pairs, least := uint64(s.Pairs), ""
+	if !s.exact {
+		least = "more than "
+	}
+	switch {
+	case f.Kind == matrix.Dense:
+		pairs, least = uint64(s.N)*uint64(s.N), ""
+		if f.Name == "mat" {
+			pairs = uint64(s.extent) * uint64(s.extent)
+		}
+	case f.Kind == matrix.Picture:
+		return nil
+	}
+	if o.maxPairs == 0 || pairs <= o.maxPairs {
+		return nil
+	}
+	instead := "--class p2p, --ranks, --by host, --by 64 or --format png"
+	if f.Kind == matrix.Dense {
+		instead = "a sparse format (--format parquet), --by host, --by 64 or --format png"
+	}
+	return fmt.Errorf("%s%d pairs of %ss, where --max-pairs allows %d: take %s", least, pairs, s.Line, o.maxPairs, instead)
+}
+
+// filesAs are those of one sheet in one format.
+func (o *options) filesAs(f *matrix.Format, j *job, s *sheet) []file {
+	prefix := j.prefix
 	if o.dir != "" {
 		prefix = filepath.Join(o.dir, filepath.Base(prefix))
 	}
+	prefix += o.slug(f)
+	page := &s.Sheet
+	if f.Name == "mat" && s.extent != s.N {
+		page = &matrix.Sheet{}
+		*page = s.Sheet
+		page.N = s.extent
+	}
+	if len(f.Quantities) == 0 {
+		return []file{{fmt.Sprintf("%s_%s.%s", prefix, s.Class, f.Name), page, f, 0}}
+	}
 	var out []file
-	for c := range aggregate.NumMatrixClasses {
-		m, n := &ms[c], s.Size()
-		if o.symmetric {
-			n = m.Size()
-		}
-		if !o.wanted(ms, c) {
-			continue
-		}
-		for _, q := range mat.Quantities {
-			out = append(out, file{fmt.Sprintf("%s_%s_%s.mat", prefix, q, c), m, n, q})
-		}
+	for _, q := range f.Quantities {
+		out = append(out, file{fmt.Sprintf("%s_%s_%s.%s", prefix, q, s.Class, f.Name), page, f, q})
 	}
 	return out
 }
 
-// wanted tells which classes have files: those with entries; all of them
-// together even without; as the script has it, some only with external ones.
-func (o *options) wanted(ms *aggregate.Matrices, c aggregate.MatrixClass) bool {
-	switch {
-	case !o.symmetric && c == aggregate.All:
-		return true
-	case o.symmetric && c > aggregate.External && ms[aggregate.External].Len() == 0:
-		return false
-	}
-	return ms[c].Len() > 0
-}
-
 // check refuses before anything is written: files that exist, and more than
-// the disk has room for, as one absurd rank in a damaged file asks for.
+// the disk has room for.
 func (o *options) check(files []file) error {
 	var need uint64
 	for _, f := range files {
 		if _, err := os.Lstat(f.path); err == nil && !o.force {
 			return fmt.Errorf("%s exists: name another directory with -o, or overwrite with --force", f.path)
 		}
-		if need += mat.Room(&matrix.Sheet{N: f.n}); need >= 1<<62 {
+		if need += f.format.Room(f.sheet); need >= 1<<62 {
 			break
 		}
 	}
@@ -124,7 +174,7 @@ func (o *options) check(files []file) error {
 		return nil // then a write will tell
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); need > free {
-		return fmt.Errorf("matrices of %d ranks need %d bytes or more, %s has %d", files[0].n, need, dir, free)
+		return fmt.Errorf("matrices of %d %ss need some %d bytes or more, %s has %d", files[0].sheet.N, files[0].sheet.Line, need, dir, free)
 	}
 	return nil
 }
@@ -144,7 +194,7 @@ func (o *options) writeAll(files []file) (err error) {
 	for _, f := range files {
 		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
 		parts = append(parts, part)
-		if err := o.writeFile(part, f); err != nil {
+		if err := f.write(part); err != nil {
 			return fmt.Errorf("write %s: %w", f.path, err)
 		}
 	}
@@ -156,14 +206,11 @@ func (o *options) writeAll(files []file) (err error) {
 	return nil
 }
 
-func (o *options) writeFile(path string, f file) error {
-	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+func (f *file) write(path string) error {
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	s := &matrix.Sheet{Matrix: f.m, N: f.n, Symmetric: o.symmetric}
-	if o.symmetric {
-		s.Matrix = f.m.Symmetric()
-	}
-	return errors.Join(mat.Write(w, s, f.q), w.Close())
+	w := bufio.NewWriterSize(out, 64<<10)
+	return errors.Join(f.format.Write(w, f.sheet, f.q), w.Flush(), out.Close())
 }

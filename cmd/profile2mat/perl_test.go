@@ -125,7 +125,7 @@ func TestOpenMPI(t *testing.T) {
 		osc.WriteString("\n")
 	}
 	for name, want := range map[string]string{
-		"mix_size_external.mat": size.String(), "mix_msg_external.mat": msg.String(), "mix_size_osc.mat": osc.String(),
+		"mix.no-self_size_external.mat": size.String(), "mix.no-self_msg_external.mat": msg.String(), "mix.no-self_size_osc.mat": osc.String(),
 	} {
 		if diff := cmp.Diff(want, files[name]); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)

@@ -13,7 +13,8 @@ type Format struct {
 	// Quantities have a file each; none: one file holds messages and bytes.
 	Quantities []Quantity
 	Kind       Kind
-	// Room is a lower bound of a file's length.
+	// Room is a file's length at least, but for pairs that have an entry of
+	// zeros.
 	Room func(s *Sheet) uint64
 	// Write writes a quantity of a sheet, or all of it.
 	Write func(w io.Writer, s *Sheet, q Quantity) error
@@ -34,7 +35,7 @@ var all = []Quantity{Size, Msg, Avg}
 // Table lists all formats.
 var Table = []Format{
 	{"mat", "dense text, as Open MPI's script", all, Dense, matRoom, writeMat},
-	{"mtx", "Matrix Market, sparse", all, Sparse, sparseRoom(len("1 1 1\n")), writeMtx},
+	{"mtx", "Matrix Market, sparse", all, Sparse, mtxRoom, writeMtx},
 	{"npy", "NumPy, dense", all, Dense, npyRoom, writeNpy},
 	{"csv", "sender,receiver,messages,bytes", nil, Sparse, sparseRoom(len("0,0,0,1\n")), writeCSV},
 	{"arrow", "the same, as an Arrow IPC file", nil, Sparse, sparseRoom(0), writeArrow},

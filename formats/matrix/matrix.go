@@ -43,6 +43,7 @@ type Sheet struct {
 	Matrix    *aggregate.Matrix
 	N         int  // lines, at least Matrix.Size()
 	Symmetric bool // Matrix is the sum of both directions, what is written its half
+	Pairs     int  // of one direction that have an entry, for Room
 
 	Program, Run string
 	Class        aggregate.MatrixClass

@@ -30,7 +30,7 @@ func matrixOf(entries ...entry) *aggregate.Matrix {
 
 // sheetOf is a directed matrix of ranks.
 func sheetOf(n int, entries ...entry) *Sheet {
-	return &Sheet{Matrix: matrixOf(entries...), N: n, Line: "rank", Program: "app", Class: aggregate.External}
+	return &Sheet{Matrix: matrixOf(entries...), N: n, Pairs: len(entries), Line: "rank", Program: "app", Class: aggregate.External}
 }
 
 // symmetric makes the mean of both directions of a sheet.

@@ -49,7 +49,15 @@ func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
 	return b.flush()
 }
 
-// sparseRoom is a lower bound of what entries take of so many bytes each.
+// sparseRoom is what pairs take of so many bytes each.
 func sparseRoom(each int) func(s *Sheet) uint64 {
-	return func(s *Sheet) uint64 { return uint64(each) * uint64(s.Matrix.Len()) }
+	return func(s *Sheet) uint64 { return uint64(each) * uint64(s.Pairs) }
+}
+
+// mtxRoom counts pairs of both directions once where they are one entry.
+func mtxRoom(s *Sheet) uint64 {
+	if s.Symmetric {
+		return uint64(len("1 1 1\n")) * uint64(s.Pairs/2)
+	}
+	return uint64(len("1 1 1\n")) * uint64(s.Pairs)
 }

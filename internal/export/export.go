@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -167,25 +167,15 @@ func (d *directory) writeRanks(src profile.Source) error {
 
 // stemsOf are what the files of each run begin with.
 func stemsOf(src profile.Source) (map[string]string, error) {
-	var jobs []*aggregate.Job
-	index := map[string]*aggregate.Job{}
-	err := src.Each(func(p *profile.Profile) error {
-		j := index[p.Run]
-		if j == nil {
-			j = &aggregate.Job{Run: p.Run}
-			index[p.Run] = j
-			jobs = append(jobs, j)
-		}
-		if len(j.Profiles) == 0 && p.Program != "" { // which is all that the name asks for
-			j.Profiles = []*profile.Profile{{Program: p.Program}}
-		}
-		return nil
-	})
-	stems := map[string]string{}
-	for i, stem := range aggregate.Stems(jobs) {
-		stems[jobs[i].Run] = stem
+	run, err := rundir.OpenSource(src, nil)
+	if err != nil {
+		return nil, err
 	}
-	return stems, err
+	stems := map[string]string{}
+	for _, j := range run.Jobs {
+		stems[j.Run] = j.Stem
+	}
+	return stems, nil
 }
 
 // writeBlocks writes a dataset with so many ranks in a block.

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -228,7 +229,7 @@ func TestOpenRefuses(t *testing.T) {
 		"it holds traffic between ranks only": {save("x.prof", "prof", twoJobs()[:1])},
 		"no such file":                        {filepath.Join(dir, "none")},
 	} {
-		if _, err := Open(paths); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(paths, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", paths, err, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats"
@@ -11,25 +12,24 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Open gives the profiles of files: recordings, or tables that were written of
-// them. Recordings are put in order, which takes the memory of all of them;
-// tables are read one after the other.
-func Open(paths []string) (profile.Source, error) {
+// Open gives the profiles of files: recordings, whose call sites are named as
+// far as that goes, or tables that were written of them. What is wrong with one
+// of several recordings is said on log.
+func Open(paths []string, log io.Writer) (profile.Source, error) {
 	format, err := formatOf(paths)
 	if err != nil {
 		return nil, err
 	}
 	files := formats.Files(paths)
 	if format.Name == "recording" {
-		var ps []*profile.Profile
-		if err := files.Each(func(p *profile.Profile) error { ps = append(ps, p); return nil }); err != nil {
-			return nil, err
+		run := rundir.OpenRecordings(paths, rundir.Whole, log)
+		if len(run.Jobs) == 0 {
+			return nil, errors.Join(run.Damaged...)
 		}
-		var out profile.List
-		for _, j := range rundir.Jobs(ps) {
-			out = append(out, j.Profiles...)
+		for _, err := range append(run.Damaged, run.Symbolize(nil)...) {
+			fmt.Fprintf(log, "mpitrace: %v\n", err)
 		}
-		return out, nil
+		return run, nil
 	}
 	if len(paths) > 1 {
 		return inOrder(files)

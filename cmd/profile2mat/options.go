@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// options are the flags: as they were given, and what parse makes of them.
+type options struct {
+	dir                 string
+	force               bool
+	directed, symmetric bool
+	self, noSelf        bool
+	maxPairs            uint64 // 0: no limit
+
+	formatNames []string
+	formats     []*matrix.Format
+
+	by    string
+	hosts bool // lines are hosts
+	block int  // ranks of a line, if not
+
+	classes, directions         []string
+	sizes                       string
+	selection                   aggregate.Selection
+	ranksText, fromText, toText string
+	ranks, from, to             aggregate.Spans // nil is all
+}
+
+// classes are what --class knows.
+var classes = []struct {
+	name string
+	of   []profile.Class
+}{
+	{"p2p", []profile.Class{profile.P2P}},
+	{"O2A", []profile.Class{profile.OneToAll}},
+	{"A2O", []profile.Class{profile.AllToOne}},
+	{"A2A", []profile.Class{profile.AllToAll}},
+	{"one-sided", []profile.Class{profile.OneSided}},
+	{"coll", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
+}
+
+func classNames() []string {
+	var out []string
+	for _, c := range classes {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// parse checks what the flags say.
+func (o *options) parse() error {
+	var err error
+	if o.formats, err = matrix.Find(o.formatNames); err != nil {
+		return err
+	}
+	if err := o.parseLines(); err != nil {
+		return err
+	}
+	for _, name := range o.classes {
+		i := slices.Index(classNames(), name)
+		if i < 0 {
+			return fmt.Errorf("unknown class %q: the classes are %s", name, strings.Join(classNames(), ", "))
+		}
+		o.selection.Classes = append(o.selection.Classes, classes[i].of...)
+	}
+	if err := o.parseDirections(); err != nil {
+		return err
+	}
+	for _, set := range []struct {
+		flag, text string
+		spans      *aggregate.Spans
+	}{{"size-class", o.sizes, &o.selection.SizeClasses}, {"ranks", o.ranksText, &o.ranks}, {"from", o.fromText, &o.from}, {"to", o.toText, &o.to}} {
+		if set.text == "" {
+			continue
+		}
+		if *set.spans, err = aggregate.ParseSpans(set.text); err != nil {
+			return fmt.Errorf("--%s: %w", set.flag, err)
+		}
+	}
+	if s := o.selection.SizeClasses; len(s) > 0 && s[len(s)-1].Last >= profile.NumSizeClasses {
+		return fmt.Errorf("--size-class: the classes are 0 to %d", profile.NumSizeClasses-1)
+	}
+	return nil
+}
+
+func (o *options) parseLines() error {
+	switch o.by {
+	case "rank":
+		o.block = 1
+		return nil
+	case "host":
+		o.hosts = true
+		return nil
+	}
+	n, err := strconv.ParseUint(o.by, 10, 31)
+	if err != nil || n == 0 {
+		return fmt.Errorf("--by %s: neither rank nor host nor a number of ranks", o.by)
+	}
+	o.block = int(n)
+	return nil
+}
+
+func (o *options) parseDirections() error {
+	for _, name := range o.directions {
+		d, ok := profile.ParseDirection(name)
+		switch {
+		case !ok || d == profile.None:
+			return fmt.Errorf("unknown direction %q: the directions are send, recv, write, read", name)
+		case d == profile.Recv && len(o.directions) > 1:
+			return errors.New("--direction recv stands alone: the same messages would be counted twice")
+		case d == profile.Recv:
+			o.selection.Received = true
+		default:
+			o.selection.Directions = append(o.selection.Directions, d)
+		}
+	}
+	return nil
+}
+
+// part is what one flag selects.
+type part struct{ name, value string }
+
+// parts are all flags that leave something out, in the order of file names.
+func (o *options) parts() []part {
+	var out []part
+	for _, list := range []struct {
+		name   string
+		values []string
+	}{{"class", o.classes}, {"call", o.selection.Calls}, {"comm", o.selection.Comms}, {"slice", o.selection.Slices},
+		{"size-class", one(o.sizes)}, {"callsite", o.selection.Callsites}, {"direction", o.directions},
+		{"ranks", one(o.ranksText)}, {"from", one(o.fromText)}, {"to", one(o.toText)}} {
+		if len(list.values) > 0 {
+			out = append(out, part{list.name, strings.Join(list.values, ",")})
+		}
+	}
+	if o.noSelf {
+		out = append(out, part{"no-self", ""})
+	}
+	return out
+}
+
+func one(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// selected says in words what is selected; empty if that is everything.
+func (o *options) selected() string {
+	var out []string
+	for _, p := range o.parts() {
+		out = append(out, strings.TrimSpace(p.name+" "+p.value))
+	}
+	return strings.Join(out, ", ")
+}
+
+// slug is what file names say of the flags, so that nothing is mistaken for the
+// whole: ".call-Isend.by-host". What Open MPI's script would write keeps its
+// name.
+func (o *options) slug(f *matrix.Format) string {
+	parts := o.parts()
+	if o.by != "rank" {
+		parts = append(parts, part{"by", o.by})
+	}
+	if o.symmetric && f.Name != "mat" {
+		parts = append(parts, part{"symmetric", ""})
+	}
+	out := ""
+	for _, p := range parts {
+		out += "." + strings.TrimSuffix(p.name+"-"+tame(p.value), "-")
+	}
+	const most = 100 // of the 255 that a file name may have
+	if len(out) > most {
+		sum := fnv.New32a()
+		sum.Write([]byte(out))
+		out = fmt.Sprintf("%s-%08x", out[:most], sum.Sum32())
+	}
+	return out
+}
+
+// tame leaves of a text what may be in a file name without any trouble.
+func tame(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("_.,+-", r):
+			return r
+		}
+		return '-'
+	}, text)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// phase is the .prof files of one phase, or those of no phase.
+type phase struct {
+	prefix string // path
+	number uint64
+	ranks  []ranked
+}
+
+type ranked struct {
+	path string
+	rank uint64
+}
+
+// loadPrefix reads the files that a prefix stands for: each phase is a job.
+//
+// Open MPI's aggregate_profile makes one file of a phase, too. It takes
+// phase_1* for phase 1, and so phases 10 to 19 with it, and leaves out phase 0;
+// neither is done here.
+func (in input) loadPrefix(prefix string) ([]*job, error) {
+	phases, err := findPhases(prefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []*job
+	for _, p := range phases {
+		paths := make([]string, len(p.ranks))
+		for i, r := range p.ranks {
+			paths[i] = r.path
+		}
+		j, err := in.loadProf(p.prefix, paths)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// findPhases finds <prefix>.<rank>.prof and <prefix>_<phase>.<rank>.prof.
+func findPhases(prefix string) ([]*phase, error) {
+	dir, base := filepath.Dir(prefix), filepath.Base(prefix)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	name := regexp.MustCompile("^(" + regexp.QuoteMeta(base) + `(?:_([0-9]{1,18}))?)\.([0-9]{1,10})\.prof$`)
+	found := map[string]*phase{}
+	for _, e := range entries {
+		match := name.FindStringSubmatch(e.Name())
+		if match == nil {
+			continue
+		}
+		p := found[match[1]]
+		if p == nil {
+			p = &phase{prefix: filepath.Join(dir, match[1])}
+			p.number, _ = strconv.ParseUint(match[2], 10, 64)
+			found[match[1]] = p
+		}
+		rank, _ := strconv.ParseUint(match[3], 10, 64)
+		p.ranks = append(p.ranks, ranked{filepath.Join(dir, e.Name()), rank})
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: no such file or directory, and no prefix of files %s.<rank>.prof or %s_<phase>.<rank>.prof", prefix, base, base)
+	}
+	var out []*phase
+	for _, p := range found {
+		slices.SortFunc(p.ranks, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *phase) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.prefix, b.prefix))
+	})
+	return out, nil
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// profFile is what tells .prof files of one run from others.
+type profFile struct {
+	path    string
+	senders []int // processes whose file, or part of one, it is
+	world   world
+	problem error // lines that were skipped
+}
+
+// world is the members of MPI_COMM_WORLD, as far as they are to be compared.
+type world struct {
+	size int
+	sum  uint64
+}
+
+// loadProf adds up .prof files of one run, several at a time.
+func (in input) loadProf(prefix string, paths []string) (*job, error) {
+	if err := in.checkProf(paths[0]); err != nil {
+		return nil, err
+	}
+	files := make([]profFile, len(paths))
+	workers := make([]*job, min(runtime.GOMAXPROCS(0), len(paths)))
+	errs := make([]error, len(workers))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for w := range workers {
+		workers[w] = &job{tally: aggregate.NewTally(in.selection)}
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(paths) && errs[w] == nil; i = int(next.Add(1)) - 1 {
+				files[i].path = paths[i]
+				errs[w] = workers[w].scanFile(&files[i])
+			}
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	j := workers[0]
+	for _, o := range workers[1:] {
+		j.tally.Merge(o.tally)
+		j.Roster.Merge(&o.Roster)
+	}
+	return in.ofProf(j, prefix, files)
+}
+
+// checkProf refuses what .prof files do not know of.
+func (in input) checkProf(path string) error {
+	if by := in.selection.OfRows(); by != "" {
+		return fmt.Errorf("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow or Parquet files", path, by)
+	}
+	if in.hosts {
+		return fmt.Errorf("%s is a .prof file, which does not know hosts (--by host): give the run directory, recordings, or Arrow or Parquet files", path)
+	}
+	return nil
+}
+
+// ofProf is the job of files that were added up.
+func (in input) ofProf(j *job, prefix string, files []profFile) (*job, error) {
+	for _, f := range files {
+		if f.problem != nil {
+			in.warn(f.problem)
+		}
+	}
+	if err := sameRun(files); err != nil {
+		return nil, err
+	}
+	j.prefix, j.program = prefix, filepath.Base(prefix)
+	return j, nil
+}
+
+func (j *job) scanFile(f *profFile) error {
+	r, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return j.scan(f, r)
+}
+
+// scan adds a file while it is read.
+func (j *job) scan(f *profFile, r io.Reader) error {
+	senders, last := map[int]bool{}, -1
+	sender := func(rank int) {
+		if rank >= 0 && rank != last {
+			senders[rank], last = true, rank
+		}
+	}
+	var mixed error
+	err := prof.Scan(r, f.path, prof.Handler{
+		Flow: func(flow *profile.Flow) {
+			sender(flow.From)
+			j.AddRank(max(flow.From, flow.To))
+			j.tally.AddFlow(flow)
+		},
+		Comm: func(c *profile.CommTraffic) {
+			sender(c.Rank)
+			if len(c.Members) > 0 {
+				j.AddRank(slices.Max(c.Members))
+			}
+			if c.Name == "MPI_COMM_WORLD" && mixed == nil {
+				mixed = f.meet(worldOf(c.Members))
+			}
+		},
+	})
+	f.senders = slices.Sorted(maps.Keys(senders))
+	for _, rank := range f.senders {
+		j.AddSender(rank)
+	}
+	var problems *prof.Problems
+	if errors.As(err, &problems) {
+		f.problem = err
+		err = nil
+	}
+	return errors.Join(err, mixed)
+}
+
+func (f *profFile) meet(w world) error {
+	if f.world != (world{}) && f.world != w {
+		return differ(f.path, f.world, f.path, w)
+	}
+	f.world = w
+	return nil
+}
+
+func differ(a string, of world, b string, is world) error {
+	if of.size == is.size {
+		return fmt.Errorf("MPI_COMM_WORLD has other ranks in %s than in %s: they are of different runs", b, a)
+	}
+	return fmt.Errorf("MPI_COMM_WORLD has %d ranks in %s and %d in %s: they are of different runs", of.size, a, is.size, b)
+}
+
+// worldOf is FNV-1a over the ranks.
+func worldOf(members []int) world {
+	w := world{len(members), 14695981039346656037}
+	for _, rank := range members {
+		w.sum = (w.sum ^ uint64(rank)) * 1099511628211
+	}
+	return w
+}
+
+// sameRun looks for signs that files are of different runs: a rank in two of
+// them, or different members of MPI_COMM_WORLD.
+func sameRun(files []profFile) error {
+	owner := map[int]string{}
+	var first *profFile // that has a world
+	for i := range files {
+		f := &files[i]
+		for _, r := range f.senders {
+			if owner[r] != "" {
+				return fmt.Errorf("rank %d is in both %s and %s: they are of different runs, or one has the other in it", r, owner[r], f.path)
+			}
+			owner[r] = f.path
+		}
+		switch {
+		case f.world == (world{}):
+		case first == nil:
+			first = f
+		case f.world != first.world:
+			return differ(first.path, first.world, f.path, f.world)
+		}
+	}
+	if len(owner) > 0 {
+		return nil
+	}
+	return errors.New(pathList(files) + ": nothing was sent, and no rank is named")
+}
+
+// pathList names a few files.
+func pathList(files []profFile) string {
+	const most = 3
+	var names []string
+	for i := range files[:min(len(files), most)] {
+		names = append(names, files[i].path)
+	}
+	if len(files) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(files)-most))
+	}
+	return strings.Join(names, " ")
+}
+
+// rankedProf matches <prefix>.<rank>.prof.
+var rankedProf = regexp.MustCompile(`^(.*)\.[0-9]+\.prof$`)
+
+// profPrefix is what the matrices of .prof files begin with: all of a single
+// name but .prof, and what several names have in common without .<rank>.prof.
+func profPrefix(paths []string) (string, error) {
+	if len(paths) == 1 {
+		return strings.TrimSuffix(paths[0], ".prof"), nil
+	}
+	prefix := ""
+	for i, path := range paths {
+		match := rankedProf.FindStringSubmatch(filepath.Base(path))
+		if match == nil {
+			return "", fmt.Errorf("%s is not named <prefix>.<rank>.prof, as several files of one run are", path)
+		}
+		if i > 0 && match[1] != prefix {
+			return "", fmt.Errorf("%s and %s are of different runs: make their matrices one by one", paths[0], path)
+		}
+		prefix = match[1]
+	}
+	return filepath.Join(filepath.Dir(paths[0]), prefix), nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/matrix"
+)
+
+// sheet is a matrix of a job, selected and with the lines that are wanted.
+type sheet struct {
+	matrix.Sheet
+	exact   bool // Sheet.Pairs is exact, and not a lower bound
+	extent  int  // lines that Open MPI's script would write
+	wanted  bool // as a class of any format but .mat under --symmetric
+	classic bool // as Open MPI's script has it
+}
+
+// sheets are the matrices of a job, one for each class; without any where
+// nothing of it is selected, which is an error if something is selected at all.
+func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
+	if err := o.checkRanks(j); err != nil {
+		return nil, err
+	}
+	if err := j.tally.Unmatched(); err != nil {
+		return nil, err
+	}
+	ms := j.tally.Matrices()
+	if n := j.tally.Unsplit; n > 0 {
+		fmt.Fprintf(log, "profile2mat: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", j.prefix, n)
+	}
+	lines, err := o.lines(j)
+	if err != nil {
+		return nil, err
+	}
+	if o.noSelf {
+		ms.DropSelf()
+	}
+	out := make([]*sheet, len(ms))
+	for c := range ms {
+		out[c] = o.sheet(j, lines, &ms[c], aggregate.MatrixClass(c))
+	}
+	if o.selected() != "" && out[aggregate.All].Pairs == 0 {
+		return nil, fmt.Errorf("nothing that was sent is of %s", o.selected())
+	}
+	for c, s := range out {
+		s.wanted = c == int(aggregate.All) || s.Pairs > 0
+		s.classic = s.wanted
+		if o.symmetric {
+			s.classic = s.Pairs > 0 && (c <= int(aggregate.External) || out[aggregate.External].Pairs > 0)
+			s.wanted = s.wanted && out[aggregate.All].Pairs > 0
+		}
+	}
+	return out, nil
+}
+
+func (o *options) checkRanks(j *job) error {
+	for _, set := range []struct {
+		flag, text string
+		spans      aggregate.Spans
+	}{{"ranks", o.ranksText, o.ranks}, {"from", o.fromText, o.from}, {"to", o.toText, o.to}} {
+		if len(set.spans) > 0 && set.spans[0].First >= j.Size() {
+			return fmt.Errorf("--%s %s: there are only ranks 0 to %d", set.flag, set.text, j.Size()-1)
+		}
+	}
+	return nil
+}
+
+// lines is what the lines of a matrix are.
+type lines struct {
+	n      int
+	name   string
+	labels []string
+	of     func(rank int) int // nil: each rank has its own
+}
+
+// strangers is the line of ranks whose host is not known.
+const strangers = "(unknown)"
+
+func (o *options) lines(j *job) (lines, error) {
+	switch {
+	case o.hosts:
+		names, of := j.Hosts()
+		if len(names) == 0 {
+			return lines{}, fmt.Errorf("%s: no host is known of any process, which --by host needs", j.prefix)
+		}
+		other := len(names)
+		for rank := range j.Size() {
+			if of(rank) < 0 {
+				names = append(names, strangers)
+				break
+			}
+		}
+		return lines{len(names), "node", names, func(rank int) int {
+			if host := of(rank); host >= 0 {
+				return host
+			}
+			return other
+		}}, nil
+	case o.block > 1:
+		n := (j.Size() + o.block - 1) / o.block
+		return lines{n, fmt.Sprintf("block of %d ranks", o.block), nil, func(rank int) int { return rank / o.block }}, nil
+	}
+	return lines{n: j.Size(), name: "rank"}, nil
+}
+
+func (o *options) sheet(j *job, by lines, m *aggregate.Matrix, c aggregate.MatrixClass) *sheet {
+	if o.ranks != nil || o.from != nil || o.to != nil {
+		m = m.Restrict(o.takes(o.from), o.takes(o.to))
+	}
+	if by.of != nil {
+		m = m.Fold(by.of)
+	}
+	s := &sheet{Sheet: matrix.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.program, Run: j.run, Class: c, Selection: o.selected(),
+		Line: by.name, Labels: by.labels}}
+	most := o.maxPairs
+	if most == 0 {
+		most = 1 << 62
+	}
+	s.Pairs, s.exact = m.LenUpTo(int(most))
+	s.extent = by.n
+	if o.symmetric && by.of == nil {
+		s.extent = m.Size()
+	}
+	if o.symmetric {
+		m = m.Symmetric()
+	}
+	s.Matrix = m
+	return s
+}
+
+// takes tells which ranks a set, and --ranks, have.
+func (o *options) takes(set aggregate.Spans) func(rank int) bool {
+	return func(rank int) bool {
+		return (o.ranks == nil || o.ranks.Has(rank)) && (set == nil || set.Has(rank))
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/formats/prof"
+)
+
+// loadPipe reads a file that can be read but once, as <(...) of a shell is.
+func (in input) loadPipe(path string) ([]*job, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return in.loadStream(f, path)
+}
+
+// loadStream reads .prof text as it comes, and anything else from a copy.
+// Matrices of .prof text are named stdin.
+func (in input) loadStream(r io.Reader, name string) ([]*job, error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	head, err := b.Peek(512)
+	if len(head) == 0 {
+		if err == io.EOF {
+			err = errors.New("nothing in it")
+		}
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if !prof.Is(head) {
+		if !slices.ContainsFunc(formats.Table, func(f formats.Format) bool { return f.Is(head) }) {
+			return nil, fmt.Errorf("read %s: neither a recording nor a file of profiles nor .prof text", name)
+		}
+		return in.loadCopy(b, name)
+	}
+	if err := in.checkProf(name); err != nil {
+		return nil, err
+	}
+	j, file := &job{tally: aggregate.NewTally(in.selection)}, profFile{path: name}
+	if err := j.scan(&file, b); err != nil {
+		return nil, err
+	}
+	if j, err = in.ofProf(j, "stdin", []profFile{file}); err != nil {
+		return nil, err
+	}
+	return []*job{j}, nil
+}
+
+// loadCopy reads what has to be read in any order.
+func (in input) loadCopy(r io.Reader, name string) ([]*job, error) {
+	f, err := os.CreateTemp("", "profile2mat-*")
+	if err != nil {
+		return nil, fmt.Errorf("copy %s: %w", name, err)
+	}
+	defer os.Remove(f.Name())
+	_, err = io.Copy(f, r)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copy %s: %w", name, err)
+	}
+	jobs, err := in.loadFiles([]string{f.Name()})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	for _, j := range jobs {
+		j.prefix = filepath.Base(j.prefix) // here, and not beside the copy
+	}
+	return jobs, nil
+}
