@@ -141,7 +141,7 @@ func (j *Job) Conservation(rank int) *Conservation {
 		}
 	}
 	sent, received := &j.Matrices()[External], &j.exchange.received
-	if spoken := c.judge.spokenOf(); !spoken.empty() {
+	if spoken := c.judge.spokenOf(); !spoken.Empty() {
 		spoken.Merge(sent)
 		sent = spoken
 	}

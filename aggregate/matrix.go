@@ -249,7 +249,8 @@ func (m *Matrix) has(p Pair) bool {
 	return ok
 }
 
-func (m *Matrix) empty() bool { return len(m.rows) == 0 && len(m.fans) == 0 }
+// Empty tells whether nothing was ever added.
+func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.fans) == 0 }
 
 // Size is the largest rank of any entry, plus 1; 0 without entries.
 func (m *Matrix) Size() int {

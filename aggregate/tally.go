@@ -140,7 +140,7 @@ func (t *Tally) Matrices() *Matrices {
 	ms := new(Matrices)
 	used := 0
 	for c := range t.kinds {
-		if t.kinds[c].empty() {
+		if t.kinds[c].Empty() {
 			continue
 		}
 		ms[c] = t.kinds[c]
@@ -148,7 +148,7 @@ func (t *Tally) Matrices() *Matrices {
 	}
 	for c := External; c < NumMatrixClasses; c++ {
 		switch {
-		case used == 1 && !ms[c].empty():
+		case used == 1 && !ms[c].Empty():
 			ms[All] = ms[c] // and no second copy of what may be millions of entries
 		case used > 1:
 			ms[All].Merge(&ms[c])

@@ -37,10 +37,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if o.noSelf {
 		ms.DropSelf()
 	}
-	out := make([]*sheet, len(ms))
-	for c := range ms {
-		out[c] = o.sheet(j, lines, &ms[c], aggregate.MatrixClass(c))
-	}
+	out := o.sheetsOf(j, lines, ms)
 	if o.selected() != "" && out[aggregate.All].Pairs == 0 {
 		return nil, fmt.Errorf("nothing that was sent is of %s", o.selected())
 	}
@@ -53,6 +50,28 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 		}
 	}
 	return out, nil
+}
+
+// sheetsOf makes a sheet of each class. If there is but one class, it is all
+// that there is, and its sheet has the same matrix.
+func (o *options) sheetsOf(j *job, lines lines, ms *aggregate.Matrices) []*sheet {
+	out, used := make([]*sheet, len(ms)), 0
+	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
+		if !ms[c].Empty() {
+			used++
+		}
+	}
+	out[aggregate.All] = o.sheet(j, lines, &ms[aggregate.All], aggregate.All)
+	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
+		if used > 1 || ms[c].Empty() {
+			out[c] = o.sheet(j, lines, &ms[c], c)
+			continue
+		}
+		same := *out[aggregate.All]
+		same.Class = c
+		out[c] = &same
+	}
+	return out
 }
 
 func (o *options) checkRanks(j *job) error {
