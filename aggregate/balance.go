@@ -148,7 +148,7 @@ func (j *Job) localities(ms *Matrices) []Locality {
 	out := []Locality{}
 	_, node := j.roster.Hosts()
 	for c := range ms {
-		if ms[c].empty() {
+		if ms[c].Empty() {
 			continue
 		}
 		l := Locality{Class: MatrixClass(c).String(), Unknown: ms[c].Total()}
