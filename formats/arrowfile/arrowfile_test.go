@@ -223,6 +223,37 @@ func TestSourceReadTwiceAndStopped(t *testing.T) {
 	}
 }
 
+// counted is a source that knows how often it was walked over.
+type counted struct {
+	profile.List
+	walks int
+}
+
+func (c *counted) Each(f func(*profile.Profile) error) error {
+	c.walks++
+	return c.List.Each(f)
+}
+
+func TestTablesTogether(t *testing.T) {
+	src := &counted{List: append(factstest.Job("one"), factstest.Job("two")...)}
+	var together [3]bytes.Buffer
+	if err := WriteTables(&together[0], &together[1], &together[2], src); err != nil {
+		t.Fatal(err)
+	}
+	if src.walks != 2 {
+		t.Errorf("%d walks over the source, want 2", src.walks)
+	}
+	for i, write := range []func(io.Writer, profile.Source) error{WriteProfile, WriteComms, WriteRanks} {
+		var alone bytes.Buffer
+		if err := write(&alone, src); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(alone.Bytes(), together[i].Bytes()) {
+			t.Errorf("table %d differs from the one written alone", i)
+		}
+	}
+}
+
 // changing is a source of which a row is renamed each time.
 type changing struct{ p *profile.Profile }
 

@@ -1,7 +1,6 @@
 package arrowfile
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/mpitrace/mpitrace/formats/facts"
@@ -21,63 +20,58 @@ type communicatorRow struct {
 }
 
 // WriteComms writes one row for each communicator, in the order in which they
-// are first met. It goes over the source once.
-func WriteComms(w io.Writer, src profile.Source) error {
-	if err := writeComms(w, src); err != nil {
-		return fmt.Errorf("write arrow table of communicators: %w", err)
-	}
-	return nil
+// are first met.
+func WriteComms(w io.Writer, src profile.Source) error { return writeTables(src, newCommTable(w)) }
+
+// commTable is comms.arrow.
+type commTable struct {
+	*writer[*communicatorRow]
+	rows  []*communicatorRow
+	index map[commKey]*communicatorRow
+	n     int // processes
 }
 
-func writeComms(w io.Writer, src profile.Source) error {
-	t, err := newWriter(w, tableComms, communicatorColumns())
-	if err != nil {
-		return err
+type commKey struct{ run, id string }
+
+func newCommTable(w io.Writer) *commTable {
+	return &commTable{writer: newWriter(w, tableComms, communicatorColumns()), index: map[commKey]*communicatorRow{}}
+}
+
+func (t *commTable) note(p *profile.Profile) {
+	t.n++
+	for i := range p.Comms {
+		c := &p.Comms[i]
+		row := t.index[commKey{p.Run, c.ID}]
+		if row == nil {
+			first := *c // alone, so that the rest of the profile can go
+			row = &communicatorRow{run: p.Run, Comm: &first}
+			row.parent, row.hasParent = parentLabel(p, c)
+			t.index[commKey{p.Run, c.ID}] = row
+			t.rows = append(t.rows, row)
+		}
+		if row.latest != t.n { // a process may have made it several times
+			row.seenBy++
+			if c.Freed {
+				row.freedBy++
+			}
+			row.latest = t.n
+		}
+		row.folded = max(row.folded, c.Folded)
 	}
-	rows, err := communicatorRows(src)
-	if err != nil {
-		return err
+}
+
+func (t *commTable) add(*profile.Profile) error { return nil }
+
+func (t *commTable) close() error {
+	for _, row := range t.rows {
+		t.writer.note(row)
 	}
-	for _, row := range rows {
-		t.note(row)
-	}
-	for _, row := range rows {
-		if err := t.add(row); err != nil {
+	for _, row := range t.rows {
+		if err := t.writer.add(row); err != nil {
 			return err
 		}
 	}
-	return t.close(new(facts.Header))
-}
-
-func communicatorRows(src profile.Source) ([]*communicatorRow, error) {
-	type key struct{ run, id string }
-	index := map[key]*communicatorRow{}
-	var rows []*communicatorRow
-	n := 0
-	err := src.Each(func(p *profile.Profile) error {
-		n++
-		for i := range p.Comms {
-			c := &p.Comms[i]
-			row := index[key{p.Run, c.ID}]
-			if row == nil {
-				first := *c // alone, so that the rest of the profile can go
-				row = &communicatorRow{run: p.Run, Comm: &first}
-				row.parent, row.hasParent = parentLabel(p, c)
-				index[key{p.Run, c.ID}] = row
-				rows = append(rows, row)
-			}
-			if row.latest != n { // a process may have made it several times
-				row.seenBy++
-				if c.Freed {
-					row.freedBy++
-				}
-				row.latest = n
-			}
-			row.folded = max(row.folded, c.Folded)
-		}
-		return nil
-	})
-	return rows, err
+	return t.writer.close(new(facts.Header))
 }
 
 func parentLabel(p *profile.Profile, c *profile.Comm) (string, bool) {

@@ -71,11 +71,8 @@ func foreignFile(t *testing.T, meta map[string]string) []byte {
 func otherColumns(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := newWriter(&out, tableProfile, []column[uint64]{uint64Column("calls", "calls", "a number", func(n uint64) uint64 { return n })})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.add(1), w.close(new(facts.Header))); err != nil {
+	w := newWriter(&out, tableProfile, []column[uint64]{uint64Column("calls", "calls", "a number", func(n uint64) uint64 { return n })})
+	if err := errors.Join(w.start(), w.add(1), w.close(new(facts.Header))); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -15,41 +15,75 @@ import (
 // WriteProfile writes the table of facts of all the profiles, in the order of
 // the source, each profile's rows in their own order. It goes over the source
 // twice.
-func WriteProfile(w io.Writer, src profile.Source) error {
-	if err := writeProfile(w, src); err != nil {
-		return fmt.Errorf("write arrow table: %w", err)
-	}
-	return nil
+func WriteProfile(w io.Writer, src profile.Source) error { return writeTables(src, newFactTable(w)) }
+
+// WriteTables writes all three tables, and goes over the source no more often
+// than for one: that of a large job is thousands of files.
+func WriteTables(profiles, comms, ranks io.Writer, src profile.Source) error {
+	return writeTables(src, newFactTable(profiles), newCommTable(comms), newRankTable(ranks))
 }
 
-func writeProfile(w io.Writer, src profile.Source) error {
-	t, err := newWriter(w, tableProfile, factColumns())
-	if err != nil {
-		return err
-	}
-	err = src.Each(func(p *profile.Profile) error {
-		for f := range facts.Of(p) {
-			t.note(f)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	head := new(facts.Header)
-	err = src.Each(func(p *profile.Profile) error {
-		for f := range facts.Of(p) {
-			if err := t.add(f); err != nil {
-				return err
+// output is a table that is made of profiles.
+type output interface {
+	start() error
+	note(*profile.Profile) // meets every profile once, before the first add
+	add(*profile.Profile) error
+	close() error
+}
+
+func writeTables(src profile.Source, tables ...output) error {
+	each := func(f func(output) error) error {
+		for _, t := range tables {
+			if err := f(t); err != nil {
+				return fmt.Errorf("write arrow table: %w", err)
 			}
 		}
-		return head.Add(p)
+		return nil
+	}
+	if err := each(output.start); err != nil {
+		return err
+	}
+	err := src.Each(func(p *profile.Profile) error {
+		return each(func(t output) error { t.note(p); return nil })
 	})
 	if err != nil {
 		return err
 	}
-	return t.close(head)
+	err = src.Each(func(p *profile.Profile) error {
+		return each(func(t output) error { return t.add(p) })
+	})
+	if err != nil {
+		return err
+	}
+	return each(output.close)
 }
+
+// factTable is profile.arrow.
+type factTable struct {
+	*writer[facts.Fact]
+	head facts.Header
+}
+
+func newFactTable(w io.Writer) *factTable {
+	return &factTable{writer: newWriter(w, tableProfile, factColumns())}
+}
+
+func (t *factTable) note(p *profile.Profile) {
+	for f := range facts.Of(p) {
+		t.writer.note(f)
+	}
+}
+
+func (t *factTable) add(p *profile.Profile) error {
+	for f := range facts.Of(p) {
+		if err := t.writer.add(f); err != nil {
+			return err
+		}
+	}
+	return t.head.Add(p)
+}
+
+func (t *factTable) close() error { return t.writer.close(&t.head) }
 
 // FactSchema is the schema of profile.arrow.
 func FactSchema() *arrow.Schema { return schemaOf(tableProfile, factColumns()) }

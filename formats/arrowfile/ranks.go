@@ -1,7 +1,6 @@
 package arrowfile
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -9,28 +8,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WriteRanks writes one row for each process, in the order of the source. It
-// goes over it twice.
-func WriteRanks(w io.Writer, src profile.Source) error {
-	if err := writeRanks(w, src); err != nil {
-		return fmt.Errorf("write arrow table of ranks: %w", err)
-	}
-	return nil
+// WriteRanks writes one row for each process, in the order of the source.
+func WriteRanks(w io.Writer, src profile.Source) error { return writeTables(src, newRankTable(w)) }
+
+// rankTable is ranks.arrow.
+type rankTable struct{ *writer[*profile.Profile] }
+
+func newRankTable(w io.Writer) rankTable {
+	return rankTable{newWriter(w, tableRanks, rankColumns())}
 }
 
-func writeRanks(w io.Writer, src profile.Source) error {
-	t, err := newWriter(w, tableRanks, rankColumns())
-	if err != nil {
-		return err
-	}
-	if err := src.Each(func(p *profile.Profile) error { t.note(p); return nil }); err != nil {
-		return err
-	}
-	if err := src.Each(t.add); err != nil {
-		return err
-	}
-	return t.close(new(facts.Header))
-}
+func (t rankTable) close() error { return t.writer.close(new(facts.Header)) }
 
 // lastKnown is the last moment known of a process, in Unix ns.
 func lastKnown(p *profile.Profile) int64 { return max(p.End, p.FinalizeStart, p.InitEnd) }

@@ -33,11 +33,14 @@ type writer[T any] struct {
 	batches int
 }
 
-func newWriter[T any](w io.Writer, table string, cols []column[T]) (*writer[T], error) {
-	t := &writer[T]{table: table, cols: cols, schema: schemaOf(table, cols), seal: facts.NewSealer(w)}
-	var err error
+func newWriter[T any](w io.Writer, table string, cols []column[T]) *writer[T] {
+	return &writer[T]{table: table, cols: cols, schema: schemaOf(table, cols), seal: facts.NewSealer(w)}
+}
+
+// start begins the file.
+func (t *writer[T]) start() (err error) {
 	t.out, err = ipc.NewFileWriter(t.seal, ipc.WithSchema(t.schema), ipc.WithZstd())
-	return t, err
+	return err
 }
 
 // note meets a record. All are met before the first is added.

@@ -1,5 +1,5 @@
-// Package python_test has Python open what mpitrace makes of a real run: test_arrow.py of this
-// folder and examples/pandas, on examples/halo.
+// Package python_test has Python open what mpitrace makes of a real run:
+// test_arrow.py of this folder and examples/pandas, on examples/halo.
 package python_test
 
 import (
