@@ -19,6 +19,8 @@ type job struct {
 	tally        *aggregate.Tally
 	prefix       string // path
 	program, run string
+	world        world  // MPI_COMM_WORLD of files that were given together
+	worldOf      string // whose it is
 }
 
 // input reads what PATHs name; what is skipped is said on log.
@@ -75,7 +77,7 @@ func (in input) loadDir(path string) ([]*job, error) {
 		return nil, fmt.Errorf("%s holds no recordings and no profile.arrow: no run of mpitrace, or one that recorded nothing", path)
 	}
 	in.symbolize(run, dir.Known())
-	return in.jobs(filepath.Join(path, "matrix"), run)
+	return in.jobs(filepath.Join(path, "matrix"), run, false)
 }
 
 // depth is how much of recordings is looked at before they are added up.
@@ -187,15 +189,26 @@ func (in input) ofRun(paths []string, run *rundir.Run) ([]*job, error) {
 		return nil, fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
 			run.Jobs[0].Run, run.Jobs[1].Run)
 	}
-	return in.jobs(filepath.Dir(paths[0]), run)
+	return in.jobs(filepath.Dir(paths[0]), run, len(paths) > 1)
 }
 
-// jobs adds up the jobs of a run.
-func (in input) jobs(dir string, run *rundir.Run) ([]*job, error) {
+// jobs adds up the jobs of a run. Files that were given together are checked to
+// be of one world; a run directory knows what it holds.
+func (in input) jobs(dir string, run *rundir.Run, together bool) ([]*job, error) {
 	out := make([]*job, len(run.Jobs))
 	for i, from := range run.Jobs {
 		j := &job{tally: aggregate.NewTally(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
-		if err := from.Each(j.add); err != nil {
+		err := from.Each(func(p *profile.Profile) error {
+			if together && p.Size > 0 {
+				if err := j.meet(world{size: p.Size}, p.Source); err != nil {
+					return err
+				}
+			}
+			j.Add(p)
+			j.tally.Add(p)
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 		out[i] = j
@@ -203,8 +216,13 @@ func (in input) jobs(dir string, run *rundir.Run) ([]*job, error) {
 	return out, nil
 }
 
-func (j *job) add(p *profile.Profile) error {
-	j.Add(p)
-	j.tally.Add(p)
+// meet compares a world with the one that was met before.
+func (j *job) meet(w world, path string) error {
+	if j.world == (world{}) {
+		j.world, j.worldOf = w, path
+	}
+	if j.world != w {
+		return differ(j.worldOf, j.world, path, w)
+	}
 	return nil
 }

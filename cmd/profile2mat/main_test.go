@@ -224,7 +224,7 @@ func TestSymmetricNeedsTraffic(t *testing.T) {
 // processOf is rank r of 3 of a job, which sent 7 bytes to the next in 1
 // message.
 func processOf(run string, start int64, r int) *profile.Profile {
-	return &profile.Profile{Run: run, Rank: r, Size: 3, Host: "n", Pid: r + 1, Program: "/bin/app", Start: start, State: profile.Finalized,
+	return &profile.Profile{Run: run, Rank: r, Size: 3, Host: "n", Pid: r + 1, Program: "/bin/app", Start: start, State: profile.Finalized, Threads: 1,
 		Comms:  []profile.Comm{{ID: strings.Repeat("0", 32), Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 3}}},
 		Slices: []profile.Slice{{Name: "run"}},
 		Rows: []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer,

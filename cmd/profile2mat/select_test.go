@@ -1,0 +1,258 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// mixedJob is four ranks on two nodes, as a run directory. Rank r sends
+//
+//	to r+1   7 bytes in 1 message by Send, in slice run, in MPI_COMM_WORLD; received as 6
+//	to r+2   40 bytes in 2 messages by Isend, in slice warmup, in row
+//	itself   5 bytes in 1 message by Send
+//	to all   8 bytes by Allreduce
+//	to r+3   9 bytes by Put
+func mixedJob(t *testing.T) string {
+	t.Helper()
+	const n = 4
+	var ps []*profile.Profile
+	for r := range n {
+		p := processOf("one", 1, r)
+		p.Size, p.Host = n, fmt.Sprintf("node%d", r/2)
+		p.Comms[0].Members.N = n
+		p.Comms = append(p.Comms, profile.Comm{ID: "abcd" + strings.Repeat("1", 28), Name: "row", Constructor: "Comm_split", Parent: 0, Rank: r,
+			Members: profile.Group{Stride: 1, N: n}})
+		p.Slices = append(p.Slices, profile.Slice{Index: 1, Name: "warmup"})
+		p.Modules = []profile.Module{{Path: "/opt/app", Start: 0x1000, End: 0x2000, Bias: 0x1000}}
+		p.Symbols = profile.Symbols{p.Place(0x1010): {Function: "halo", Source: "/src/app.c", Line: 21}}
+		send := profile.Row{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, SizeClass: 3, Calls: 1, Messages: 1}
+		to := func(row profile.Row, peer int, bytes uint64) profile.Row {
+			row.Peer, row.Bytes = int32((r+peer)%n), bytes
+			return row
+		}
+		isend := send
+		isend.Call, isend.Comm, isend.Slice, isend.SizeClass, isend.Messages, isend.Callsite = "Isend", 1, 1, 5, 2, 0x1010
+		put, receive := send, send
+		put.Call, put.Class, put.Direction, put.SizeClass = "Put", profile.OneSided, profile.Write, 4
+		receive.Call, receive.Direction, receive.Spread = "Recv", profile.Recv, profile.ToNobody
+		p.Rows = []profile.Row{to(send, 1, 7), to(isend, 2, 40), to(send, 0, 5), to(put, 3, 9), to(receive, 3, 6),
+			{Call: "Allreduce", Class: profile.AllToAll, Direction: profile.Send, Spread: profile.ToOthers, Peer: profile.PeerNone,
+				SizeClass: 4, Calls: 1, Messages: n - 1, Bytes: 8 * (n - 1)}}
+		ps = append(ps, p)
+	}
+	dir := t.TempDir()
+	arrowOf(t, filepath.Join(dir, "profile.arrow"), ps)
+	return dir
+}
+
+// circulant is the .mat text of four ranks that each send the same to itself,
+// the next, ...
+func circulant(row ...int) string {
+	var b strings.Builder
+	for r := range 4 {
+		for c := range 4 {
+			fmt.Fprintf(&b, "%d ", row[(c-r+4)%4])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestSelections(t *testing.T) {
+	dir := mixedJob(t)
+	for _, c := range []struct {
+		flags, slug, size string
+		others            string // classes besides all
+	}{
+		{"", "", circulant(5, 15, 48, 17), "external osc coll"},
+		{"--self --directed", "", circulant(5, 15, 48, 17), "external osc coll"},
+		{"--no-self", ".no-self", circulant(0, 15, 48, 17), "external osc coll"},
+		{"--class p2p", ".class-p2p", circulant(5, 7, 40, 0), "external"},
+		{"--class coll,one-sided", ".class-coll,one-sided", circulant(0, 8, 8, 17), "osc coll"},
+		{"--class A2A", ".class-A2A", circulant(0, 8, 8, 8), "coll"},
+		{"--call Isend", ".call-Isend", circulant(0, 0, 40, 0), "external"},
+		{"--call mpi_send,Put", ".call-mpi_send,Put", circulant(5, 7, 0, 9), "external osc"},
+		{"--comm row", ".comm-row", circulant(0, 0, 40, 0), "external"},
+		{"--comm abcd1", ".comm-abcd1", circulant(0, 0, 40, 0), "external"},
+		{"--comm row --comm MPI_COMM_WORLD --class p2p", ".class-p2p.comm-row,MPI_COMM_WORLD", circulant(5, 7, 40, 0), "external"},
+		{"--slice warmup", ".slice-warmup", circulant(0, 0, 40, 0), "external"},
+		{"--size-class 0-4", ".size-class-0-4", circulant(5, 15, 8, 17), "external osc coll"},
+		{"--callsite app.c:21", ".callsite-app.c-21", circulant(0, 0, 40, 0), "external"},
+		{"--direction write", ".direction-write", circulant(0, 0, 0, 9), "osc"},
+		{"--direction recv", ".direction-recv", circulant(0, 6, 0, 0), "external"},
+		{"--direction send --class p2p --no-self", ".class-p2p.direction-send.no-self", circulant(0, 7, 40, 0), "external"},
+		{"--ranks 0,1", ".ranks-0,1", "5 15 0 0 \n17 5 0 0 \n0 0 0 0 \n0 0 0 0 \n", "external osc coll"},
+		{"--from 2 --to 0-1", ".from-2.to-0-1", "0 0 0 0 \n0 0 0 0 \n48 17 0 0 \n0 0 0 0 \n", "external osc coll"},
+		{"--by host", ".by-host", "42 128 \n128 42 \n", "external osc coll"},
+		{"--by host --no-self --class p2p", ".class-p2p.no-self.by-host", "7 87 \n87 7 \n", "external"},
+		{"--by 3", ".by-3", "175 80 \n80 5 \n", "external osc coll"},
+		{"--by 1 --call Send --ranks 0", ".call-Send.ranks-0.by-1", "5 0 0 0 \n0 0 0 0 \n0 0 0 0 \n0 0 0 0 \n", "external"},
+	} {
+		t.Run(c.flags, func(t *testing.T) {
+			files, stderr := mustRun(t, append(strings.Fields(c.flags), "-o", t.TempDir(), dir)...)
+			want := []string{}
+			for _, class := range append(strings.Fields(c.others), "all") {
+				for _, q := range []string{"size", "msg", "avg"} {
+					want = append(want, fmt.Sprintf("app%s_%s_%s.mat", c.slug, q, class))
+				}
+			}
+			slices.Sort(want)
+			if diff := cmp.Diff(want, names(files)); diff != "" {
+				t.Error(diff)
+			}
+			if got := files["app"+c.slug+"_size_all.mat"]; got != c.size {
+				t.Errorf("got\n%swant\n%s", got, c.size)
+			}
+			if stderr != "" {
+				t.Errorf("said %q", stderr)
+			}
+		})
+	}
+}
+
+func TestFormatsOfFiles(t *testing.T) {
+	dir := mixedJob(t)
+	files, _ := mustRun(t, "--format", "mat,mtx,npy,csv,arrow", "--format", "parquet,json,png,svg", "--class", "one-sided", "-o", t.TempDir(), dir)
+	var want []string
+	for _, class := range []string{"all", "osc"} {
+		for _, format := range []string{"mat", "mtx", "npy"} {
+			for _, q := range []string{"size", "msg", "avg"} {
+				want = append(want, fmt.Sprintf("app.class-one-sided_%s_%s.%s", q, class, format))
+			}
+		}
+		for _, format := range []string{"csv", "arrow", "parquet", "json"} {
+			want = append(want, fmt.Sprintf("app.class-one-sided_%s.%s", class, format))
+		}
+		want = append(want, fmt.Sprintf("app.class-one-sided_size_%s.png", class), fmt.Sprintf("app.class-one-sided_size_%s.svg", class))
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names(files)); diff != "" {
+		t.Error(diff)
+	}
+	if got := files["app.class-one-sided_osc.csv"]; got != "sender,receiver,messages,bytes\n0,3,1,9\n1,0,1,9\n2,1,1,9\n3,2,1,9\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := files["app.class-one-sided_size_osc.mtx"]; !strings.Contains(got, "\n% selection: class one-sided\n") || !strings.HasSuffix(got, "\n4 4 4\n1 4 9\n2 1 9\n3 2 9\n4 3 9\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestSymmetricOfOtherFormats: only .mat follows the script in what it leaves
+// out.
+func TestSymmetricOfOtherFormats(t *testing.T) {
+	files, _ := mustRun(t, "--symmetric", "--format", "mat,csv,mtx", "--class", "one-sided", "--by", "host", "-o", t.TempDir(), mixedJob(t))
+	const slug = "app.class-one-sided.by-host"
+	if diff := cmp.Diff([]string{
+		slug + ".symmetric_all.csv", slug + ".symmetric_avg_all.mtx", slug + ".symmetric_avg_osc.mtx", slug + ".symmetric_msg_all.mtx",
+		slug + ".symmetric_msg_osc.mtx", slug + ".symmetric_osc.csv", slug + ".symmetric_size_all.mtx", slug + ".symmetric_size_osc.mtx",
+		slug + "_avg_all.mat", slug + "_msg_all.mat", slug + "_size_all.mat"}, names(files)); diff != "" {
+		t.Error(diff)
+	}
+	// 0 to 3 and 2 to 1 cross, as do 1 to 0 and 3 to 2 not.
+	if got := files[slug+".symmetric_osc.csv"]; got != "sender,receiver,messages,bytes\nnode0,node0,1,9\nnode0,node1,1,9\nnode1,node0,1,9\nnode1,node1,1,9\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := files[slug+"_size_all.mat"]; got != "9 9 \n9 9 \n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestUnknownHostsHaveALine(t *testing.T) {
+	dir := t.TempDir()
+	arrowFile(t, filepath.Join(dir, "a.arrow"), "one", 0, 1)
+	files, _ := mustRun(t, "--by", "host", "--format", "csv", filepath.Join(dir, "a.arrow"))
+	if got := files["app.by-host_external.csv"]; got != "sender,receiver,messages,bytes\nn,n,1,7\nn,(unknown),1,7\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSlugs(t *testing.T) {
+	dir := mixedJob(t)
+	sets := make([]string, 60)
+	for i := range sets {
+		sets[i] = fmt.Sprint(2 * i)
+	}
+	args := []string{"--format", "csv", "-o", t.TempDir(), "--ranks", strings.Join(sets, ",")}
+	files, _ := mustRun(t, append(args, dir)...)
+	for name := range files {
+		if len(name) > 130 || !strings.HasPrefix(name, "app.ranks-0,2,4,") {
+			t.Errorf("got %q", name)
+		}
+	}
+	args[len(args)-1] += ",200"
+	if other, _ := mustRun(t, append(args, dir)...); cmp.Equal(names(files), names(other)) {
+		t.Error("two selections have one name")
+	}
+}
+
+func TestSelectionsThatFail(t *testing.T) {
+	dir := mixedJob(t)
+	text := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2))
+	for _, c := range []struct {
+		status            int
+		path, flags, want string
+	}{
+		{1, dir, "--call Isnd", `no call "Isnd" in which something was sent; there is: Isend, Send, Put, Allreduce`},
+		{1, dir, "--comm rows", `no communicator "rows" in which something was sent; there is: row#abcd1111, MPI_COMM_WORLD`},
+		{1, dir, "--slice warm", `no slice "warm" in which something was sent; there is: warmup, run`},
+		{1, dir, "--callsite app.c:22", `no call site "app.c:22" in which something was sent; there is: halo app.c:21`},
+		{1, dir, "--size-class 60", "nothing that was sent is of size-class 60"},
+		{1, dir, "--class O2A", "nothing that was sent is of class O2A"},
+		{1, dir, "--call Send --comm row", "nothing that was sent is of call Send, comm row"},
+		{1, dir, "--ranks 4-7", "--ranks 4-7: there are only ranks 0 to 3"},
+		{1, text, "--call Send", "is a .prof file, which does not know what is selected by (call)"},
+		{1, text, "--comm x", "(communicator)"},
+		{1, text, "--slice x", "(slice)"},
+		{1, text, "--size-class 1", "(size class)"},
+		{1, text, "--callsite x", "(call site)"},
+		{1, text, "--direction recv", "(receiver)"},
+		{1, text, "--class O2A", "(class of collective)"},
+		{1, text, "--by host", "does not know hosts (--by host)"},
+		{1, dir, "--max-pairs 11 --format csv --class A2A", "no csv of all: 12 pairs of ranks, where --max-pairs allows 11: take --class p2p"},
+		{1, dir, "--max-pairs 15", "no mat of all: 16 pairs of ranks, where --max-pairs allows 15: take a sparse format"},
+		{2, dir, "--format xls", `unknown format "xls": the formats are mat, mtx, npy, csv, arrow, parquet, json, png, svg`},
+		{2, dir, "--class everything", `unknown class "everything": the classes are p2p, O2A, A2O, A2A, one-sided, coll`},
+		{2, dir, "--direction up", `unknown direction "up": the directions are send, recv, write, read`},
+		{2, dir, "--direction recv,send", "--direction recv stands alone"},
+		{2, dir, "--by 0", "--by 0: neither rank nor host nor a number"},
+		{2, dir, "--by node", "--by node: neither rank nor host nor a number"},
+		{2, dir, "--ranks 3-1", `--ranks: "3-1" is neither a number nor a range`},
+		{2, dir, "--size-class 65", "--size-class: the classes are 0 to 64"},
+	} {
+		out := t.TempDir()
+		_, _, err := run(append(strings.Fields(c.flags), "-o", out, c.path)...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != c.status {
+			t.Errorf("%s: got error %v, want %s", c.flags, err, c.want)
+		}
+		if left, _ := os.ReadDir(out); len(left) > 0 {
+			t.Errorf("%s: wrote %v", c.flags, left)
+		}
+	}
+	for _, flags := range []string{"--self --no-self", "--directed --symmetric"} {
+		if _, _, err := run(append(strings.Fields(flags), dir)...); err == nil || !strings.Contains(err.Error(), "were all set") {
+			t.Errorf("%s: got error %v", flags, err)
+		}
+	}
+}
+
+// TestLargeClassesAreLeftOut: what is small enough is written all the same.
+func TestLargeClassesAreLeftOut(t *testing.T) {
+	files, stderr := mustRun(t, "--max-pairs", "12", "--format", "csv,png,mat", "-o", t.TempDir(), mixedJob(t))
+	if diff := cmp.Diff([]string{"app_coll.csv", "app_external.csv", "app_osc.csv",
+		"app_size_all.png", "app_size_coll.png", "app_size_external.png", "app_size_osc.png"}, names(files)); diff != "" {
+		t.Error(diff)
+	}
+	for _, want := range []string{"app: no csv of all: 16 pairs of ranks, where --max-pairs allows 12", "app: no mat of osc: 16 pairs"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("said %q, not %q", stderr, want)
+		}
+	}
+}
