@@ -63,8 +63,11 @@ func (in input) load(paths []string) ([]*job, error) {
 	return in.loadFiles(paths)
 }
 
-// loadDir reads a run directory.
+// loadDir reads a run directory, or a dataset.
 func (in input) loadDir(path string) ([]*job, error) {
+	if formats.IsDataset(path) {
+		return in.loadDataset(path)
+	}
 	dir := rundir.Dir(path)
 	run, err := dir.Open(in.depth(), in.log)
 	if err != nil {
@@ -74,10 +77,27 @@ func (in input) loadDir(path string) ([]*job, error) {
 		in.warn(err)
 	}
 	if len(run.Jobs) == 0 {
-		return nil, fmt.Errorf("%s holds no recordings and no profile.arrow: no run of mpitrace, or one that recorded nothing", path)
+		return nil, fmt.Errorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
 	}
 	in.symbolize(run, dir.Known())
 	return in.jobs(filepath.Join(path, "matrix"), run, false)
+}
+
+// loadDataset reads a directory of part files. Matrices go beside it: in it they
+// would be taken for parts.
+func (in input) loadDataset(path string) ([]*job, error) {
+	parts, err := formats.OpenDataset(path)
+	if err != nil {
+		return nil, err
+	}
+	run, err := rundir.OpenSource(parts, in.log)
+	if err != nil {
+		return nil, err
+	}
+	if len(run.Jobs) == 0 {
+		return nil, fmt.Errorf("%s: no process in it", path)
+	}
+	return in.jobs(filepath.Dir(filepath.Clean(path)), run, false)
 }
 
 // depth is how much of recordings is looked at before they are added up.
@@ -118,18 +138,11 @@ func (in input) loadFiles(paths []string) ([]*job, error) {
 	case "recording":
 		return in.loadRecordings(paths)
 	}
-	var sources chain
-	for _, path := range paths {
-		content, err := format.Read(path)
-		if content == nil {
-			return nil, err
-		}
-		if err != nil {
-			in.warn(err)
-		}
-		sources = append(sources, content.Profiles)
+	files := formats.Files(paths)
+	if _, err := files.Open(0); err != nil { // the head of one, before all are read
+		return nil, err
 	}
-	run, err := rundir.OpenSource(sources, in.log)
+	run, err := rundir.OpenSource(files, in.log)
 	if err != nil {
 		return nil, err
 	}
@@ -153,18 +166,6 @@ func commonFormat(paths []string) (*formats.Format, error) {
 		}
 	}
 	return first, nil
-}
-
-// chain is one source after the other.
-type chain []profile.Source
-
-func (c chain) Each(f func(*profile.Profile) error) error {
-	for _, src := range c {
-		if err := src.Each(f); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (in input) loadRecordings(paths []string) ([]*job, error) {

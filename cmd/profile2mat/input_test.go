@@ -150,6 +150,26 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
+// TestDataset: parts of several formats' kind, their matrices beside them.
+func TestDataset(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "exported")
+	arrowFile(t, filepath.Join(dir, "rank_block=0", "part-0.arrow"), "one", 0, 1)
+	arrowFile(t, filepath.Join(dir, "rank_block=2", "part-0.arrow"), "one", 2)
+	for range 2 { // the first's files do not disturb the second
+		files, stderr := mustRun(t, "--force", dir)
+		if files["app_size_all.mat"] != "0 7 0 \n0 0 7 \n7 0 0 \n" || stderr != "" {
+			t.Errorf("got %v, said %q", files, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "app_size_all.mat")); err != nil {
+		t.Error(err)
+	}
+	put(t, filepath.Join(dir, "rank_block=3", "notes.txt"), "x")
+	if _, _, err := run("--force", dir); err == nil || !strings.Contains(err.Error(), "exported") || !strings.Contains(err.Error(), "notes.txt") {
+		t.Errorf("got error %v", err)
+	}
+}
+
 // TestPlacesThatAreNoRun: each error names the place.
 func TestPlacesThatAreNoRun(t *testing.T) {
 	dir := t.TempDir()

@@ -185,7 +185,7 @@ func TestRefusals(t *testing.T) {
 		{[]string{stray}, "neither a recording nor an Arrow or Parquet file nor a .prof file"},
 		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000"},
 		{[]string{x0, dir}, "give one run directory alone"},
-		{[]string{dir}, "holds no recordings and no profile.arrow"},
+		{[]string{dir}, "holds no recordings, no profile.arrow and no"},
 		{[]string{x0, arrow}, "give files of one"},
 		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`},
 	} {

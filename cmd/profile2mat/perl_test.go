@@ -17,16 +17,18 @@ import (
 
 // script finds the profile2mat that comes with Open MPI, a Perl script, which
 // one of ours on PATH may hide.
-func script(t *testing.T) string {
+func script(t *testing.T) string { return perlScript(t, "profile2mat") }
+
+func perlScript(t *testing.T, name string) string {
 	t.Helper()
 	testenv.Need(t, "perl")
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		path := filepath.Join(dir, "profile2mat")
+		path := filepath.Join(dir, name)
 		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "#!/usr/bin/perl") {
 			return path
 		}
 	}
-	testenv.Skip(t, "needs the script profile2mat of openmpi-bin, which is not on PATH")
+	testenv.Skip(t, "needs the script "+name+" of openmpi-bin, which is not on PATH")
 	return ""
 }
 
@@ -80,6 +82,56 @@ func TestScriptAgrees(t *testing.T) {
 		"twice.prof":    line('E', 0, 1, 10, 3) + line('E', 0, 1, 11, 2) + line('E', 1, 0, 2, 2),
 	} {
 		compareWithScript(t, perl, name, text)
+	}
+}
+
+// TestPhasesAsScripts: the names and bytes of the two scripts together, of the
+// phases that they get right.
+func TestPhasesAsScripts(t *testing.T) {
+	aggregate, perl := perlScript(t, "aggregate_profile"), script(t)
+	const ranks, phases = 5, 9
+	dir, theirs := t.TempDir(), t.TempDir()
+	for phase := range phases {
+		for r := range ranks {
+			text := rankFile(r, ranks)
+			switch {
+			case phase == 1 && r == 3:
+				text = "# POINT TO POINT\n# OSC\n# COLLECTIVES\n"
+			case phase == 2: // of collectives alone
+				text = fmt.Sprintf("C\t%d\t%d\t%d bytes\t3 msgs sent\n", r, (r+1)%ranks, 7*r)
+			case phase == 3: // of all kinds
+				text += fmt.Sprintf("I\t%d\t0\t5 bytes\t2 msgs sent\t1,0,0,1\nS\t%d\t1\t13 bytes\t1 msgs sent\nR\t%d\t2\t3 bytes\t1 msgs sent\nC\t%d\t0\t9 bytes\t2 msgs sent\n", r, r, r, r)
+			}
+			name := fmt.Sprintf("phase_%d.%d.prof", phase+1, r)
+			put(t, filepath.Join(dir, name), text)
+			put(t, filepath.Join(theirs, name), text)
+		}
+	}
+	t.Chdir(theirs)
+	script := func(args ...string) {
+		if out, err := exec.Command("perl", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	script(aggregate, "phase")
+	want := map[string]string{}
+	for phase := range phases {
+		script(perl, fmt.Sprintf("phase_%d.prof", phase+1))
+	}
+	written, _ := filepath.Glob("*.mat")
+	for _, name := range written {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[name] = string(text)
+	}
+	ours, stderr := mustRun(t, "--symmetric", filepath.Join(dir, "phase"))
+	if diff := cmp.Diff(want, ours); diff != "" || len(want) != 6*(phases-2)+3+15 {
+		t.Errorf("%d files (-Perl +ours):\n%s", len(want), diff)
+	}
+	if stderr != "" { // a rank that sent nothing is there all the same
+		t.Errorf("said %q", stderr)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -123,6 +124,9 @@ func (j *job) scan(f *profFile, r io.Reader) error {
 			}
 		},
 	})
+	if rank, ok := rankOf(f.path); ok && len(senders) == 0 {
+		senders[rank] = true // it sent nothing, and its file is there
+	}
 	f.senders = slices.Sorted(maps.Keys(senders))
 	for _, rank := range f.senders {
 		j.AddSender(rank)
@@ -200,7 +204,17 @@ func pathList(files []profFile) string {
 }
 
 // rankedProf matches <prefix>.<rank>.prof.
-var rankedProf = regexp.MustCompile(`^(.*)\.[0-9]+\.prof$`)
+var rankedProf = regexp.MustCompile(`^(.*)\.([0-9]+)\.prof$`)
+
+// rankOf is the rank that a file's name says.
+func rankOf(path string) (int, bool) {
+	match := rankedProf.FindStringSubmatch(filepath.Base(path))
+	if match == nil {
+		return 0, false
+	}
+	rank, err := strconv.ParseUint(match[2], 10, 31)
+	return int(rank), err == nil
+}
 
 // profPrefix is what the matrices of .prof files begin with: all of a single
 // name but .prof, and what several names have in common without .<rank>.prof.

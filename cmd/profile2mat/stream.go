@@ -36,8 +36,8 @@ func (in input) loadStream(r io.Reader, name string) ([]*job, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if !prof.Is(head) {
-		if !slices.ContainsFunc(formats.Table, func(f formats.Format) bool { return f.Is(head) }) {
-			return nil, fmt.Errorf("read %s: neither a recording nor a file of profiles nor .prof text", name)
+		if !slices.ContainsFunc(formats.Table, func(f formats.Format) bool { return f.Is != nil && f.Is(head) }) {
+			return nil, fmt.Errorf("read %s: neither a recording nor an Arrow or Parquet file of profiles nor .prof text", name)
 		}
 		return in.loadCopy(b, name)
 	}
