@@ -151,7 +151,7 @@ func (h *Heatmap) lines(n int) string {
 
 // facts is the caption, in parts that stay on a line.
 func (h *Heatmap) facts() []string {
-	s, cells := h.Scale(), len(h.Cells)*len(h.Cells)
+	cells := len(h.Cells) * len(h.Cells)
 	facts := []string{h.lines(h.N)}
 	if h.PerBin > 1 {
 		does := "adds up"
@@ -160,14 +160,15 @@ func (h *Heatmap) facts() []string {
 		}
 		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, group(h.PerBin), h.lines(h.PerBin)))
 	}
-	if s.Max == 0 {
+	least, greatest := h.extremes()
+	if greatest == 0 {
 		return append(facts, "nothing was sent")
 	}
 	facts = append(facts, fmt.Sprintf("%s of %s cells in use", group(h.used()), group(cells)))
-	if s.Min == s.Max {
-		return append(facts, "each "+h.value(s.Min))
+	if least == greatest {
+		return append(facts, "each "+h.value(least))
 	}
-	ends := h.Unit.formatAll([]float64{s.Min, s.Max})
+	ends := h.Unit.formatAll([]float64{least, greatest})
 	return append(facts, fmt.Sprintf("least %s, greatest %s", ends[0], ends[1]+h.suffix()))
 }
 

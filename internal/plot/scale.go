@@ -14,18 +14,30 @@ type Scale struct {
 	Min, Max float64
 }
 
-// Scale is the scale of the matrix's own values.
+// leastSpan is how far apart the ends of a scale are at least, as a quotient:
+// values that are nearly equal look so.
+const leastSpan = 4
+
+// Scale is the scale of the matrix's own values, or a wider one.
 func (h *Heatmap) Scale() Scale {
-	var s Scale
+	least, greatest := h.extremes()
+	if least < greatest {
+		least = min(least, greatest/leastSpan)
+	}
+	return Scale{least, greatest}
+}
+
+// extremes are the least value that is not 0, and the greatest.
+func (h *Heatmap) extremes() (least, greatest float64) {
 	for _, row := range h.Cells {
 		for _, v := range row {
-			if v > 0 && (s.Min == 0 || v < s.Min) {
-				s.Min = v
+			if v > 0 && (least == 0 || v < least) {
+				least = v
 			}
-			s.Max = max(s.Max, v)
+			greatest = max(greatest, v)
 		}
 	}
-	return s
+	return least, greatest
 }
 
 // Color is the colour of a value: the background's of 0, darker the greater.

@@ -67,8 +67,23 @@ func TestScaleKeepsOrder(t *testing.T) {
 }
 
 func TestScaleOfCells(t *testing.T) {
-	if got, want := ranks([][]float64{{0, 9}, {3, 0}}).Scale(), (Scale{3, 9}); got != want {
+	if got, want := ranks([][]float64{{0, 9}, {2, 0}}).Scale(), (Scale{2, 9}); got != want {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Values that are nearly equal look so: the scale has the room of two doublings
+// below the greatest.
+func TestScaleOfNearlyEqualCells(t *testing.T) {
+	s := ranks([][]float64{{0, 1000}, {900, 0}}).Scale()
+	if s != (Scale{250, 1000}) {
+		t.Errorf("%v", s)
+	}
+	if near, far := int(s.level(1000))-int(s.level(900)), int(s.level(1000))-int(s.level(500)); near > levels/10 || far < levels/3 {
+		t.Errorf("a tenth less is %d levels, half is %d", near, far)
+	}
+	if s := ranks([][]float64{{0, 7}, {7, 0}}).Scale(); s != (Scale{7, 7}) {
+		t.Errorf("equal cells: %v", s)
 	}
 }
 
