@@ -1,0 +1,308 @@
+package aggregate
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Compared is a job on its way into a comparison: what a Job adds up, and sums
+// by communicator.
+type Compared struct {
+	*Job
+	comms commSums
+}
+
+// OfCompared reads a job that is to be compared.
+func OfCompared(src profile.Source) (*Compared, error) {
+	c := &Compared{Job: NewJob(nil)}
+	err := src.Each(func(p *profile.Profile) error {
+		c.Add(p)
+		c.comms.add(p)
+		return nil
+	})
+	return c, err
+}
+
+// Diff is what differs between two jobs, A and B. Each list has what changed in
+// any of its measures, the largest change first; what is equal is left out.
+type Diff struct {
+	A DiffSide `json:"a"`
+	B DiffSide `json:"b"`
+
+	WallTime        Measure `json:"wall_time_ns"`
+	ApplicationTime Measure `json:"application_time_ns"`
+	InitFinalize    Measure `json:"init_finalize_time_ns"` // in no other time here
+
+	Total     Changes      `json:"total"` // each message is in once, where it was sent; time is that in MPI
+	Calls     []CallChange `json:"calls"`
+	CallSites []SiteChange `json:"callsites"`
+	Comms     []CommChange `json:"communicators"`
+	Pairs     PairChanges  `json:"pairs"`
+
+	Exceeded []Excess `json:"exceeded"` // see Judge; null if nothing was judged
+}
+
+// DiffSide is one of the two jobs.
+type DiffSide struct {
+	Run           string    `json:"run"`
+	Program       string    `json:"program"`
+	Command       []string  `json:"command"`
+	Library       string    `json:"mpi_library"`
+	Started       time.Time `json:"started"`
+	RanksExpected int       `json:"ranks_expected"`
+	RanksRecorded int       `json:"ranks_recorded"`
+	Hosts         int       `json:"hosts"`
+	Problems      []string  `json:"problems"` // why the record may say less than was there
+}
+
+// Measure is one number in A and in B.
+type Measure struct{ A, B uint64 }
+
+// Changed tells whether it differs.
+func (m Measure) Changed() bool { return m.A != m.B }
+
+// Size is how far the two are apart.
+func (m Measure) Size() uint64 { return max(m.A, m.B) - min(m.A, m.B) }
+
+// Relative is the change as a fraction of A; there is none where A is 0.
+func (m Measure) Relative() (float64, bool) {
+	if m.A == 0 {
+		return 0, false
+	}
+	return (float64(m.B) - float64(m.A)) / float64(m.A), true
+}
+
+// MarshalJSON gives {"a", "b", "change", "relative"}: the last is null where A
+// is 0.
+func (m Measure) MarshalJSON() ([]byte, error) {
+	out := struct {
+		A        uint64   `json:"a"`
+		B        uint64   `json:"b"`
+		Change   int64    `json:"change"`
+		Relative *float64 `json:"relative"`
+	}{A: m.A, B: m.B, Change: int64(m.B - m.A)}
+	if share, ok := m.Relative(); ok {
+		out.Relative = &share
+	}
+	return json.Marshal(out)
+}
+
+// Status is whether there is something of a kind in both jobs.
+type Status string
+
+const (
+	StatusSame    Status = "same"
+	StatusChanged Status = "changed"
+	StatusNew     Status = "new"  // in B only
+	StatusGone    Status = "gone" // in A only
+)
+
+// Traffic is what was moved, each message once. That of a call or call site is
+// what was sent or written there or, where neither job did, what was received or
+// read; that of all else is what was sent, written or read.
+type Traffic struct {
+	Bytes    Measure `json:"bytes"`
+	Messages Measure `json:"messages"`
+}
+
+// Changes are all measures of something.
+type Changes struct {
+	Status Status `json:"status"`
+	Traffic
+	Calls  Measure `json:"calls"`
+	TimeNs Measure `json:"time_ns"`
+}
+
+// CallChange is what changed of an MPI function.
+type CallChange struct {
+	Call string `json:"call"` // without MPI_
+	Changes
+}
+
+// CommChange is what changed on the communicators of one name, or of one making
+// where they have none.
+type CommChange struct {
+	Communicator string `json:"communicator"`
+	Changes
+}
+
+// DiffOptions says what is compared, and in which order it comes.
+type DiffOptions struct {
+	Sort       MeasureName // InBytes if empty
+	Pairs      int         // how many are listed; all if it is below 0
+	IgnoreTime bool        // what differs in time alone is left out
+}
+
+// Compare finds what differs. Nothing is to be added to the jobs after that.
+func Compare(a, b *Compared, o DiffOptions) *Diff {
+	x, y := a.summarize(), b.summarize()
+	d := &Diff{
+		A:               a.side(x),
+		B:               b.side(y),
+		WallTime:        nanoseconds(x.WallTimeS, y.WallTimeS),
+		ApplicationTime: nanoseconds(x.ApplicationTimeS, y.ApplicationTimeS),
+		InitFinalize:    nanoseconds(x.InitFinalizeTimeS, y.InitFinalizeTimeS),
+		Total:           totalChanges(x, y),
+		Calls:           compareCalls(x.Calls, y.Calls, o),
+		CallSites:       compareSites(x.CallSites, y.CallSites, o),
+		Comms:           compareComms(a.comms, b.comms, o),
+	}
+	d.Pairs = comparePairsOf(a.Job, b.Job, o)
+	return d
+}
+
+func (c *Compared) side(s *Summary) DiffSide {
+	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
+		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts), Problems: c.Problems()}
+}
+
+func nanoseconds(a, b float64) Measure { return Measure{uint64(a*1e9 + 0.5), uint64(b*1e9 + 0.5)} }
+
+// totalChanges leave out Init and Finalize, as summaries do.
+func totalChanges(x, y *Summary) Changes {
+	a, b := x.inMPI(), y.inMPI()
+	return changesOf(&a, &b)
+}
+
+// inMPI is the sum of all calls, with what was sent.
+func (s *Summary) inMPI() CallTotals {
+	var sum CallTotals
+	for _, c := range s.Calls {
+		if !profile.SetsUp(c.Call) {
+			sum.plus(c.Totals)
+		}
+	}
+	for _, c := range s.Classes {
+		sum.Sent.plus(Volume{c.Bytes, c.Messages})
+	}
+	return sum
+}
+
+// changesOf compares sums of which one may be nil.
+func changesOf(a, b *CallTotals) Changes {
+	c := Changes{Status: StatusChanged}
+	switch {
+	case a == nil:
+		c.Status, a = StatusNew, new(CallTotals)
+	case b == nil:
+		c.Status, b = StatusGone, new(CallTotals)
+	}
+	x, y := a.Sent, b.Sent
+	if x == (Volume{}) && y == (Volume{}) {
+		x, y = a.Received, b.Received
+	}
+	c.Traffic = trafficOf(x, y)
+	c.Calls, c.TimeNs = Measure{a.Calls, b.Calls}, Measure{a.TimeNs, b.TimeNs}
+	if c.Status == StatusChanged && !c.differs(false) {
+		c.Status = StatusSame
+	}
+	return c
+}
+
+func trafficOf(a, b Volume) Traffic {
+	return Traffic{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
+}
+
+// Changed tells whether anything was moved that was not, or the other way
+// round.
+func (t *Traffic) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
+
+// differs tells whether anything changed, time apart if that is ignored.
+func (c *Changes) differs(ignoreTime bool) bool {
+	return c.Status == StatusNew || c.Status == StatusGone || c.Traffic.Changed() || c.Calls.Changed() ||
+		!ignoreTime && c.TimeNs.Changed()
+}
+
+// order puts the larger change first.
+func (o DiffOptions) order(a, b *Changes) int {
+	time := cmp.Compare(b.TimeNs.Size(), a.TimeNs.Size())
+	if o.IgnoreTime {
+		time = 0
+	}
+	bytes, messages := cmp.Compare(b.Bytes.Size(), a.Bytes.Size()), cmp.Compare(b.Messages.Size(), a.Messages.Size())
+	calls := cmp.Compare(b.Calls.Size(), a.Calls.Size())
+	switch o.Sort {
+	case InTime:
+		return cmp.Or(time, bytes, messages, calls)
+	case InMessages:
+		return cmp.Or(messages, bytes, time, calls)
+	}
+	return cmp.Or(bytes, messages, time, calls)
+}
+
+func compareCalls(a, b []CallTotals, o DiffOptions) []CallChange {
+	out := []CallChange{}
+	byName(a, b, func(name string, x, y *CallTotals) {
+		if c := changesOf(x, y); !profile.SetsUp(name) && c.differs(o.IgnoreTime) {
+			out = append(out, CallChange{name, c})
+		}
+	})
+	slices.SortFunc(out, func(a, b CallChange) int {
+		return cmp.Or(o.order(&a.Changes, &b.Changes), cmp.Compare(a.Call, b.Call))
+	})
+	return out
+}
+
+func compareComms(a, b commSums, o DiffOptions) []CommChange {
+	out := []CommChange{}
+	byName(a.totals(), b.totals(), func(name string, x, y *CallTotals) {
+		if c := changesOf(x, y); c.differs(o.IgnoreTime) {
+			out = append(out, CommChange{name, c})
+		}
+	})
+	slices.SortFunc(out, func(a, b CommChange) int {
+		return cmp.Or(o.order(&a.Changes, &b.Changes), cmp.Compare(a.Communicator, b.Communicator))
+	})
+	return out
+}
+
+// byName brings together the sums of one name; nil where there is none.
+func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
+	others := make(map[string]*CallTotals, len(b))
+	for i := range b {
+		others[b[i].Call] = &b[i]
+	}
+	for i := range a {
+		each(a[i].Call, &a[i], others[a[i].Call])
+		delete(others, a[i].Call)
+	}
+	for name, y := range others {
+		each(name, nil, y)
+	}
+}
+
+// commSums are sums by what a communicator is called. Ids are not compared: they
+// are made of the members, and differ as soon as the number of ranks does.
+type commSums map[string]*CallTotals
+
+func (s *commSums) add(p *profile.Profile) {
+	if *s == nil {
+		*s = commSums{}
+	}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
+			continue
+		}
+		c := &p.Comms[r.Comm]
+		name := cmp.Or(c.Name, c.Constructor, "without a name")
+		if (*s)[name] == nil {
+			(*s)[name] = &CallTotals{Call: name}
+		}
+		once := withoutReceived(r)
+		(*s)[name].Totals.add(once)
+		(*s)[name].Sent.add(once)
+	}
+}
+
+func (s commSums) totals() []CallTotals {
+	out := make([]CallTotals, 0, len(s))
+	for _, c := range s {
+		out = append(out, *c)
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxAllPairs is how many ranks a job may have for its collectives to be
+// compared pair by pair: on 4096 ranks, each is in 16 million pairs.
+const maxAllPairs = 4096
+
+// PairChanges is what changed between pairs of ranks.
+type PairChanges struct {
+	Of      string       `json:"of"`      // which calls are compared: all, or p2p and one-sided
+	Changed int          `json:"changed"` // pairs
+	Most    []PairChange `json:"top"`     // the largest changes
+}
+
+// PairChange is what changed from one rank to another.
+type PairChange struct {
+	Pair
+	Status Status `json:"status"`
+	Traffic
+}
+
+const (
+	allPairs    = "all"
+	directPairs = "p2p and one-sided"
+)
+
+// comparePairsOf compares all entries of the jobs' matrices. Collectives of
+// large jobs are left to the comparison by call, call site and communicator.
+func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
+	x, y := a.Matrices(), b.Matrices()
+	if max(a.Size(), b.Size()) <= maxAllPairs {
+		return diffMatrices(allPairs, &x[All], &y[All], o)
+	}
+	return diffMatrices(directPairs, x.direct(), y.direct(), o)
+}
+
+// direct is what was sent, written and read without collectives.
+func (ms *Matrices) direct() *Matrix {
+	if ms[Internal].empty() && ms[OneSided].empty() {
+		return &ms[External] // and no second copy
+	}
+	sum := new(Matrix)
+	for _, c := range []MatrixClass{External, Internal, OneSided} {
+		sum.Merge(&ms[c])
+	}
+	return sum
+}
+
+// diffMatrices goes through both matrices row by row: it takes room for one row
+// of each, and the changes that are kept.
+func diffMatrices(of string, a, b *Matrix, o DiffOptions) PairChanges {
+	out := PairChanges{Of: of, Most: []PairChange{}}
+	from := append(a.senders(), b.senders()...)
+	slices.Sort(from)
+	x, y, room := []entry{}, []entry{}, new(vector)
+	for _, from := range slices.Compact(from) {
+		x, y = a.line(from, room, x), b.line(from, room, y)
+		diffLines(x, y, func(to int32, v, w Volume) {
+			out.Changed++
+			out.Most = append(out.Most, pairChange(Pair{from, int(to)}, v, w))
+		})
+		if o.Pairs >= 0 && len(out.Most) > 2*o.Pairs+len(x)+len(y) {
+			out.Most = o.most(out.Most)
+		}
+	}
+	out.Most = o.most(out.Most)
+	return out
+}
+
+// line is a row in the room of another.
+func (m *Matrix) line(from int, room *vector, line []entry) []entry {
+	line = line[:0]
+	for to, v := range m.expand(from, room) {
+		line = append(line, entry{int32(to), v})
+	}
+	return line
+}
+
+// diffLines gives the entries that differ in two rows.
+func diffLines(a, b []entry, differs func(to int32, a, b Volume)) {
+	for len(a) > 0 || len(b) > 0 {
+		var to int32
+		var v, w Volume
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].at < b[0].at:
+			to, v, a = a[0].at, a[0].v, a[1:]
+		case len(a) == 0 || b[0].at < a[0].at:
+			to, w, b = b[0].at, b[0].v, b[1:]
+		default:
+			to, v, w, a, b = a[0].at, a[0].v, b[0].v, a[1:], b[1:]
+		}
+		if v != w {
+			differs(to, v, w)
+		}
+	}
+}
+
+func pairChange(p Pair, a, b Volume) PairChange {
+	c := PairChange{p, StatusChanged, trafficOf(a, b)}
+	switch {
+	case a == Volume{}:
+		c.Status = StatusNew
+	case b == Volume{}:
+		c.Status = StatusGone
+	}
+	return c
+}
+
+// most are the largest of some changes.
+func (o DiffOptions) most(pairs []PairChange) []PairChange {
+	slices.SortFunc(pairs, func(a, b PairChange) int {
+		return cmp.Or(o.order(a.changes(), b.changes()), comparePairs(a.Pair, b.Pair))
+	})
+	if o.Pairs >= 0 {
+		pairs = pairs[:min(len(pairs), o.Pairs)]
+	}
+	return pairs
+}
+
+func (c *PairChange) changes() *Changes { return &Changes{Status: c.Status, Traffic: c.Traffic} }

@@ -1,0 +1,152 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// SiteChange is what changed at a call site. Its place is that in B, or where it
+// is gone, that in A.
+type SiteChange struct {
+	Place
+	Callers []Place `json:"callers,omitempty"` // where stacks were recorded
+	Call    string  `json:"call"`              // without MPI_
+	Was     *Place  `json:"moved_from"`        // where it was in A, if that is another line; else null
+	Changes
+}
+
+func (c *SiteChange) String() string {
+	site := CallSite{Place: c.Place, Callers: c.Callers}
+	return site.String()
+}
+
+// compareSites matches call sites by the source, as the program may have been
+// compiled again, or changed, between the runs.
+//
+// The calls of one MPI function in one function of one source file are a group
+// (in one function of one file, without line numbers; where not even the
+// function is known, at one address of one file). If both jobs called from as
+// many lines of a group, they are matched in the order of these lines: other
+// lines were moved, as by an edit above them. If not, equal lines are matched,
+// and the others are new or gone. Equal lines do not come first in both cases:
+// where calls stand line below line, as the Isends to all neighbours do, one
+// line inserted above would match each with the next.
+func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
+	out := []SiteChange{}
+	put := func(x, y *CallSite) {
+		if c := siteChange(x, y); !profile.SetsUp(c.Call) && c.differs(o.IgnoreTime) {
+			out = append(out, c)
+		}
+	}
+	before, after := siteGroups(a), siteGroups(b)
+	for key, x := range before {
+		matchSites(x, after[key], put)
+		delete(after, key)
+	}
+	for _, y := range after {
+		matchSites(nil, y, put)
+	}
+	slices.SortFunc(out, func(a, b SiteChange) int {
+		return cmp.Or(o.order(&a.Changes, &b.Changes), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.String(), b.String()), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Offset, b.Offset))
+	})
+	return out
+}
+
+// matchSites goes through the pairs of one group, each side in order.
+func matchSites(a, b []*CallSite, pair func(a, b *CallSite)) {
+	if len(a) == len(b) {
+		for i := range a {
+			pair(a[i], b[i])
+		}
+		return
+	}
+	for len(a) > 0 && len(b) > 0 {
+		switch order := compareLines(a[0], b[0]); {
+		case order < 0:
+			pair(a[0], nil)
+			a = a[1:]
+		case order > 0:
+			pair(nil, b[0])
+			b = b[1:]
+		default:
+			pair(a[0], b[0])
+			a, b = a[1:], b[1:]
+		}
+	}
+	for _, x := range a {
+		pair(x, nil)
+	}
+	for _, y := range b {
+		pair(nil, y)
+	}
+}
+
+// siteGroups are the sites of a job by group, in the order of their lines. What
+// is at the same line of several modules (a header's function) is one.
+func siteGroups(sites []CallSite) map[string][]*CallSite {
+	out := map[string][]*CallSite{}
+	for i := range sites {
+		c := sites[i]
+		key := c.group()
+		at, known := slices.BinarySearchFunc(out[key], &c, compareLines)
+		if known {
+			out[key][at].merge(&c)
+			continue
+		}
+		out[key] = slices.Insert(out[key], at, &c)
+	}
+	return out
+}
+
+// places are the call site and those that called it.
+func (c *CallSite) places() []Place { return append([]Place{c.Place}, c.Callers...) }
+
+// group is equal for call sites that may be one in two versions of a program.
+func (c *CallSite) group() string {
+	var b strings.Builder
+	b.WriteString(c.Call)
+	for _, p := range c.places() {
+		switch module := path.Base(p.Module); {
+		case p.Line > 0:
+			fmt.Fprintf(&b, "\n%s\x00%s", p.Function, path.Base(p.File))
+		case p.Function != "":
+			fmt.Fprintf(&b, "\n%s\x00\x00%s", p.Function, module)
+		default:
+			fmt.Fprintf(&b, "\n\x00\x00%s\x00%x", module, p.Offset)
+		}
+	}
+	return b.String()
+}
+
+// compareLines orders call sites of one group.
+func compareLines(a, b *CallSite) int {
+	return slices.CompareFunc(a.places(), b.places(), func(p, q Place) int {
+		if p.Line > 0 {
+			return cmp.Compare(p.Line, q.Line)
+		}
+		return cmp.Compare(p.Offset, q.Offset)
+	})
+}
+
+func siteChange(a, b *CallSite) SiteChange {
+	at := cmp.Or(b, a)
+	c := SiteChange{Place: at.Place, Callers: at.Callers, Call: at.Call, Changes: changesOf(a.totals(), b.totals())}
+	if a != nil && b != nil && a.Line != b.Line {
+		was := a.Place
+		c.Was = &was
+	}
+	return c
+}
+
+func (c *CallSite) totals() *CallTotals {
+	if c == nil {
+		return nil
+	}
+	return &CallTotals{Call: c.Call, Totals: c.Totals, Sent: c.Sent, Received: c.Received}
+}
