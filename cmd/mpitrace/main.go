@@ -18,6 +18,7 @@ const (
 	exitError      = 1
 	exitUsage      = 2
 	exitIncomplete = 3 // --strict: the program succeeded, its record is not complete
+	exitExceeded   = 4 // diff --fail-over: the second run has more than is allowed
 )
 
 // exit ends the command with a status; err may be nil, if all was said.
@@ -80,7 +81,7 @@ survives a crash of the program.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newRank(), newReport(), newExport(), newBuild(), newDump(), newDoctor(), newVersion())
+	root.AddCommand(newRun(), newRank(), newReport(), newDiff(), newExport(), newBuild(), newDump(), newDoctor(), newVersion())
 	return root
 }
 

@@ -266,7 +266,7 @@ func TestHelp(t *testing.T) {
 			names = append(names, cmd.Name())
 		}
 	}
-	want := []string{"build", "doctor", "dump", "export", "report", "run", "version"}
+	want := []string{"build", "diff", "doctor", "dump", "export", "report", "run", "version"}
 	if slices.Sort(names); !slices.Equal(names, want) {
 		t.Errorf("commands %q, want %q", names, want)
 	}

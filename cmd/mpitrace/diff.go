@@ -1,0 +1,281 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+type diffOptions struct {
+	json       bool
+	job        int // from 1; 0 is all
+	top        string
+	sort       string
+	ignoreTime bool
+	failOver   string
+}
+
+// topChanges is how many changes a table lists if nothing is said.
+const topChanges = 10
+
+func newDiff() *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Show what changed between two runs",
+		Long: `Show what changed from run A to run B: time, bytes and messages, in total and by
+call, call site, communicator and pair of ranks; the largest change first. A and
+B are run directories, recordings or Arrow files.
+
+The jobs of runs that have as many are compared in the order of their start. The
+numbers of ranks may differ: sums are over all ranks, and pairs are compared by
+rank. Bytes and messages are what was sent or, where neither run sent anything,
+received; Init and Finalize are in the total alone, apart. Times are sums over
+all ranks; they are listed if they are 1 % of the time in MPI, in A or in B, and
+changed by 1 %. Communicators are those of one name, or made by one function.
+
+Call sites are matched by the source, as the program may have changed. If a
+function of a source file calls an MPI function from as many lines in A as in B,
+these are matched in their order, and "(A: 12)" tells the line in A where it was
+another. If not, equal lines are matched; the rest is new or gone. Without line
+numbers the function or, without its name, the module and offset are matched.
+
+With more than 4096 ranks, pairs are of point-to-point and one-sided calls only.
+
+--fail-over LIMIT is for a project's CI: status 4 if B has more than LIMIT over A,
+in the total or in any call. 10% limits time, bytes and messages; bytes=0%,time=20%
+those two alone; 0%,time=20% all, with 20% for time. What A has none of exceeds
+any limit. Less is never too much. Time is that in MPI; the time of calls that
+take less than 1 % of it in both runs is not judged, nor an increase of less
+than 1 ms.
+
+The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
+2 if the command line is wrong, 4 if --fail-over says so.`,
+		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
+  mpitrace diff --sort time --top all old new
+  mpitrace diff --fail-over bytes=0%,messages=0%,time=20% reference new
+  mpitrace diff --json old/profile.arrow new/profile.arrow`,
+		Args: asUsage(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all that changed, but of pairs as many as --top says")
+	f.IntVar(&o.job, "job", 0, "compare the `N`-th job of each run alone, of a run with one job that one (default: all)")
+	f.StringVar(&o.top, "top", strconv.Itoa(topChanges), "how many changes to list in each table: a `number` or all")
+	f.StringVar(&o.sort, "sort", string(aggregate.InBytes), "list the largest change of `KEY` first: time, bytes or messages")
+	f.BoolVar(&o.ignoreTime, "ignore-time", false, "leave out times, and what changed in time alone; a --fail-over without a name does not limit time")
+	f.StringVar(&o.failOver, "fail-over", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
+	return cmd
+}
+
+func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
+	how, text, limits, err := o.parse()
+	if err != nil {
+		return usage(err)
+	}
+	text.NameA, text.NameB = a, b
+	before, err := openRun(cmd.ErrOrStderr(), a)
+	if err != nil {
+		return err
+	}
+	after, err := openRun(cmd.ErrOrStderr(), b)
+	if err != nil {
+		return err
+	}
+	pairs, err := o.jobs(a, before.Jobs, b, after.Jobs)
+	if err != nil {
+		return usage(err)
+	}
+	diffs, exceeded, err := compareJobs(pairs, how, limits)
+	if err != nil {
+		return err
+	}
+	if err := o.write(cmd.OutOrStdout(), diffs, text); err != nil {
+		return err
+	}
+	if exceeded > 0 {
+		return &exit{exitExceeded, fmt.Errorf("%s grew by more than --fail-over %s allows: %s", b, o.failOver, exceedances(diffs))}
+	}
+	return nil
+}
+
+// exceedances names what grew, a few of them.
+func exceedances(diffs []*aggregate.Diff) string {
+	const most = 4
+	var names []string
+	for _, d := range diffs {
+		for _, e := range d.Exceeded {
+			names = append(names, e.Of+" "+string(e.Name))
+		}
+	}
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (o *diffOptions) parse() (how aggregate.DiffOptions, text aggregate.DiffText, limits aggregate.Limits, err error) {
+	top := -1
+	if o.top != "all" {
+		if top, err = strconv.Atoi(o.top); err != nil || top < 0 {
+			return how, text, nil, fmt.Errorf("--top %s: a number of changes, or all", o.top)
+		}
+	}
+	by := aggregate.MeasureName(o.sort)
+	if !slices.Contains(aggregate.MeasureNames, by) {
+		return how, text, nil, fmt.Errorf("--sort %s: changes can be sorted by time, bytes or messages", o.sort)
+	}
+	if o.ignoreTime && by == aggregate.InTime {
+		return how, text, nil, fmt.Errorf("--sort time: with --ignore-time there is none")
+	}
+	if o.job < 0 {
+		return how, text, nil, fmt.Errorf("--job %d: jobs count from 1", o.job)
+	}
+	if o.failOver != "" {
+		if limits, err = aggregate.ParseLimits(o.failOver, o.ignoreTime); err != nil {
+			return how, text, nil, fmt.Errorf("--fail-over: %w", err)
+		}
+	}
+	how = aggregate.DiffOptions{Sort: by, Pairs: top, IgnoreTime: o.ignoreTime}
+	text = aggregate.DiffText{TextOptions: textOptions(), Top: top, IgnoreTime: o.ignoreTime}
+	return how, text, limits, nil
+}
+
+// openRun opens what may be compared, and says what is wrong with it.
+func openRun(log io.Writer, path string) (*rundir.Run, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	run := new(rundir.Run)
+	if info.IsDir() {
+		run, err = rundir.Dir(path).Open(rundir.Whole)
+	} else {
+		run, err = openProfiles(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range run.Damaged {
+		fmt.Fprintln(log, "mpitrace:", err)
+	}
+	if len(run.Jobs) == 0 {
+		return nil, usage(nothingIn(path))
+	}
+	symbolizeRun(log, rundir.Dir(path), run) // of a file, nothing is known but what is in it
+	return run, nil
+}
+
+func openProfiles(path string) (*rundir.Run, error) {
+	format, err := formats.Detect(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	content, err := format.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if content.Profiles == nil {
+		return nil, usage(fmt.Errorf("%s has neither times nor calls: give the run directory, recordings or Arrow files", path))
+	}
+	return rundir.OpenSource(content.Profiles)
+}
+
+// jobs brings together the jobs that are compared.
+func (o *diffOptions) jobs(a string, before []*rundir.Job, b string, after []*rundir.Job) ([][2]*rundir.Job, error) {
+	if o.job > 0 {
+		x, y := nthJob(before, o.job), nthJob(after, o.job)
+		if x == nil || y == nil {
+			return nil, fmt.Errorf("--job %d: %s, %s", o.job, jobList(a, before), jobList(b, after))
+		}
+		return [][2]*rundir.Job{{x, y}}, nil
+	}
+	if len(before) != len(after) {
+		return nil, fmt.Errorf("not as many jobs: %s, %s: choose with --job", jobList(a, before), jobList(b, after))
+	}
+	var pairs [][2]*rundir.Job
+	for i := range before {
+		pairs = append(pairs, [2]*rundir.Job{before[i], after[i]})
+	}
+	return pairs, nil
+}
+
+// nthJob is the only job of a run that has one; nil if there is none.
+func nthJob(jobs []*rundir.Job, n int) *rundir.Job {
+	switch {
+	case len(jobs) == 1:
+		return jobs[0]
+	case n <= len(jobs):
+		return jobs[n-1]
+	}
+	return nil
+}
+
+func jobList(path string, jobs []*rundir.Job) string {
+	const most = 8
+	var names []string
+	for i, j := range jobs {
+		if i == most {
+			names = append(names, "...")
+			break
+		}
+		names = append(names, fmt.Sprintf("%d %s on %d", i+1, j.Stem, j.Size))
+	}
+	return fmt.Sprintf("%s has %d (%s)", path, len(jobs), strings.Join(names, ", "))
+}
+
+// compareJobs counts what exceeds the limits, too.
+func compareJobs(pairs [][2]*rundir.Job, how aggregate.DiffOptions, limits aggregate.Limits) (diffs []*aggregate.Diff, exceeded int, err error) {
+	for _, pair := range pairs {
+		a, err := aggregate.OfCompared(pair[0])
+		if err != nil {
+			return nil, 0, err
+		}
+		b, err := aggregate.OfCompared(pair[1])
+		if err != nil {
+			return nil, 0, err
+		}
+		d := aggregate.Compare(a, b, how)
+		if limits != nil {
+			d.Judge(limits)
+		}
+		exceeded += len(d.Exceeded)
+		diffs = append(diffs, d)
+	}
+	return diffs, exceeded, nil
+}
+
+func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate.DiffText) error {
+	if o.json {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(struct {
+			A    string            `json:"a"`
+			B    string            `json:"b"`
+			Jobs []*aggregate.Diff `json:"jobs"`
+		}{text.NameA, text.NameB, diffs})
+	}
+	a, b := text.NameA, text.NameB
+	for i, d := range diffs {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if len(diffs) > 1 {
+			text.NameA, text.NameB = fmt.Sprintf("%s, job %d", a, i+1), fmt.Sprintf("%s, job %d", b, i+1)
+		}
+		if err := d.Text(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
