@@ -19,6 +19,7 @@ import (
 type diffOptions struct {
 	json       bool
 	job        int // from 1; 0 is all
+	judge      bool
 	top        string
 	sort       string
 	ignoreTime bool
@@ -66,7 +67,10 @@ The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
   mpitrace diff --fail-over bytes=0%,messages=0%,time=20% reference new
   mpitrace diff --json old/profile.arrow new/profile.arrow`,
 		Args: asUsage(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.judge = cmd.Flags().Changed("fail-over") // also with a variable of a script that is empty
+			return o.run(cmd, args[0], args[1])
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all that changed, but of pairs as many as --top says")
@@ -141,7 +145,7 @@ func (o *diffOptions) parse() (how aggregate.DiffOptions, text aggregate.DiffTex
 	if o.job < 0 {
 		return how, text, nil, fmt.Errorf("--job %d: jobs count from 1", o.job)
 	}
-	if o.failOver != "" {
+	if o.judge {
 		if limits, err = aggregate.ParseLimits(o.failOver, o.ignoreTime); err != nil {
 			return how, text, nil, fmt.Errorf("--fail-over: %w", err)
 		}

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// A plate is what examples/halo works on, on 2 x 2 ranks.
+type plate struct{ rows, cols, steps int }
+
+// halo records a run of a version of the program.
+func (p plate) halo(t *testing.T, m mpi, dir, name, program string) string {
+	t.Helper()
+	got := sh(t, dir, "$mpitrace run --no-report -o "+name+" -- "+m.launcher+" -n 4 "+program+
+		" -n "+strconv.Itoa(p.rows)+" -m "+strconv.Itoa(p.cols)+" -s "+strconv.Itoa(p.steps))
+	if got.code != 0 {
+		t.Fatalf("status %d\n%s", got.code, got.stderr)
+	}
+	return filepath.Join(dir, name)
+}
+
+// half is how many of n points are in the first or second half.
+func half(n, which int) int { return (n + 1 - which) / 2 }
+
+// borders are bytes and messages of the Isends in one direction: 2 ranks send
+// one in each step, together a whole row or column of doubles.
+func (p plate) borders(points int) aggregate.Volume {
+	return aggregate.Volume{Bytes: uint64(p.steps * points * 8), Messages: uint64(p.steps * 2)}
+}
+
+func (p plate) isends() aggregate.Volume {
+	down, across := p.borders(p.cols), p.borders(p.rows)
+	return aggregate.Volume{Bytes: 2 * (down.Bytes + across.Bytes), Messages: 2 * (down.Messages + across.Messages)}
+}
+
+// residuals are the Allreduces of a double, from each of 4 ranks to 3 others.
+func (p plate) residuals() aggregate.Volume {
+	return aggregate.Volume{Bytes: uint64(p.steps * 12 * 8), Messages: uint64(p.steps * 12)}
+}
+
+// peaks are the Allreduces of a block's columns, from each rank to the other of
+// its column.
+func (p plate) peaks() aggregate.Volume {
+	return aggregate.Volume{Bytes: uint64(2 * p.cols * 8), Messages: 4}
+}
+
+// others are the Reduce of the sums of rows and the Gather of two doubles.
+func (p plate) others() (reduce, gather aggregate.Volume) {
+	return aggregate.Volume{Bytes: uint64(p.rows * 8), Messages: 2}, aggregate.Volume{Bytes: 3 * 2 * 8, Messages: 3}
+}
+
+// pair is what one rank sends another, with collectives.
+func (p plate) pair(from, to int) aggregate.Volume {
+	i, j, k, l := from/2, from%2, to/2, to%2
+	rows, cols := half(p.rows, i), half(p.cols, j)
+	bytes, messages := p.steps*8, p.steps
+	switch {
+	case j == l: // a border in each step, and the peaks
+		bytes, messages = bytes+p.steps*cols*8+cols*8, messages+p.steps+1
+	case i == k:
+		bytes, messages = bytes+p.steps*rows*8, messages+p.steps
+		if l == 0 { // the sums of rows
+			bytes, messages = bytes+rows*8, messages+1
+		}
+	}
+	if to == 0 { // the Gather
+		bytes, messages = bytes+2*8, messages+1
+	}
+	return aggregate.Volume{Bytes: uint64(bytes), Messages: uint64(messages)}
+}
+
+func sum(volumes ...aggregate.Volume) (s aggregate.Volume) {
+	for _, v := range volumes {
+		s.Bytes, s.Messages = s.Bytes+v.Bytes, s.Messages+v.Messages
+	}
+	return s
+}
+
+func change(a, b aggregate.Volume) aggregate.Traffic {
+	return aggregate.Traffic{Bytes: aggregate.Measure{A: a.Bytes, B: b.Bytes}, Messages: aggregate.Measure{A: a.Messages, B: b.Messages}}
+}
+
+// diffs are the comparisons that a command line printed as JSON.
+func diffs(t *testing.T, got output) []*aggregate.Diff {
+	t.Helper()
+	var out struct{ Jobs []*aggregate.Diff }
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || len(out.Jobs) == 0 {
+		t.Fatalf("status %d, %v\n%s%s", got.code, err, got.stderr, got.stdout)
+	}
+	return out.Jobs
+}
+
+// haloVersions compiles examples/halo, and a version with two more lines above
+// all of its communication.
+func haloVersions(t *testing.T, m mpi, dir string) (a, b string, source []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/halo/halo.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"a", "b"} {
+		if v == "b" {
+			text = []byte(strings.Replace(string(text), "static void swap_borders", "\n\nstatic void swap_borders", 1))
+		}
+		folder := filepath.Join(dir, "version-"+v)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "halo.c"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cc := exec.Command(m.cc, "-g", "-O1", "halo.c", "-o", "halo", "-lm")
+		cc.Dir = folder
+		if out, err := cc.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return filepath.Join(dir, "version-a", "halo"), filepath.Join(dir, "version-b", "halo"), strings.Split(string(text), "\n")
+}
+
+// TestDiffHalo requires that what changed between two runs on two plates, of two
+// versions of the program, is what arithmetic says, and nothing else.
+func TestDiffHalo(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		dir := t.TempDir()
+		first, second, source := haloVersions(t, m, dir)
+		x, y := plate{31, 25, 20}, plate{31, 51, 30}
+		a, b := x.halo(t, m, dir, "a", first), y.halo(t, m, dir, "b", second)
+		got := call("diff", "--json", "--ignore-time", "--top", "all", a, b)
+		if got.code != 0 || got.stderr != "" {
+			t.Errorf("status %d\n%s", got.code, got.stderr)
+		}
+		d := diffs(t, got)[0]
+		checkHaloSums(t, d, x, y)
+		checkHaloSites(t, d, x, y, source)
+		checkHaloPairs(t, d, x, y)
+		checkFailOver(t, a, b)
+		files := call("diff", "--json", "--ignore-time", "--top", "all", a+"/profile.arrow", b+"/profile.arrow")
+		if diff := cmp.Diff(d, diffs(t, files)[0], cmp.AllowUnexported(aggregate.Place{})); diff != "" {
+			t.Errorf("of Arrow files:\n%s", diff)
+		}
+	})
+}
+
+func checkHaloSums(t *testing.T, d *aggregate.Diff, x, y plate) {
+	t.Helper()
+	reduce, gather := x.others()
+	all := func(p plate) aggregate.Volume { return sum(p.isends(), p.residuals(), p.peaks(), reduce, gather) }
+	if want := change(all(x), all(y)); d.Total.Traffic != want {
+		t.Errorf("total %+v, want %+v", d.Total.Traffic, want)
+	}
+	calls := map[string]aggregate.Traffic{}
+	for _, c := range d.Calls {
+		calls[c.Call] = c.Traffic
+		if waits := (aggregate.Measure{A: uint64(4 * x.steps), B: uint64(4 * y.steps)}); c.Call == "Waitall" && c.Calls != waits {
+			t.Errorf("%+v calls of Waitall, want %+v", c.Calls, waits)
+		}
+	}
+	isends := change(x.isends(), y.isends())
+	want := map[string]aggregate.Traffic{"Isend": isends, "Irecv": isends, "Waitall": {},
+		"Allreduce": change(sum(x.residuals(), x.peaks()), sum(y.residuals(), y.peaks()))}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("calls:\n%s", diff)
+	}
+	comms := map[string]aggregate.Traffic{}
+	for _, c := range d.Comms {
+		comms[c.Communicator] = c.Traffic
+	}
+	want = map[string]aggregate.Traffic{"column": change(x.peaks(), y.peaks()),
+		"grid": change(sum(x.isends(), x.residuals(), gather), sum(y.isends(), y.residuals(), gather))}
+	if diff := cmp.Diff(want, comms); diff != "" {
+		t.Errorf("communicators:\n%s", diff)
+	}
+}
+
+// checkHaloSites requires that each call is known again, two lines further down.
+func checkHaloSites(t *testing.T, d *aggregate.Diff, x, y plate, source []string) {
+	t.Helper()
+	down, across := change(x.borders(x.cols), y.borders(y.cols)), change(x.borders(x.rows), y.borders(y.rows))
+	want := map[string]aggregate.Traffic{"MPI_Waitall(2": {}, "MPI_Allreduce(&mine": change(x.residuals(), y.residuals()),
+		"MPI_Allreduce(MPI_IN_PLACE": change(x.peaks(), y.peaks())}
+	for text, v := range map[string]aggregate.Traffic{"to[UP]": down, "to[DOWN]": down, "to[LEFT]": across, "to[RIGHT]": across} {
+		want["MPI_Isend "+text], want["MPI_Irecv "+text] = v, v
+	}
+	if len(d.CallSites) != len(want) {
+		t.Errorf("%d call sites changed, want %d", len(d.CallSites), len(want))
+	}
+	for text, v := range want {
+		words := strings.Fields(text)
+		line := 1 + slices.IndexFunc(source, func(s string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(s, w) })
+		})
+		i := slices.IndexFunc(d.CallSites, func(c aggregate.SiteChange) bool { return c.Line == line })
+		if i < 0 {
+			t.Errorf("%s, in line %d, is not listed", text, line)
+			continue
+		}
+		if c := d.CallSites[i]; c.Was == nil || c.Was.Line != line-2 || c.Status != aggregate.StatusChanged || c.Traffic != v {
+			t.Errorf("%s: got %+v, from %+v, want %+v, from line %d", text, c.Changes, c.Was, v, line-2)
+		}
+	}
+}
+
+func checkHaloPairs(t *testing.T, d *aggregate.Diff, x, y plate) {
+	t.Helper()
+	if d.Pairs.Changed != 12 || len(d.Pairs.Most) != 12 {
+		t.Fatalf("%d pairs changed, %d are listed, want all 12", d.Pairs.Changed, len(d.Pairs.Most))
+	}
+	for _, c := range d.Pairs.Most {
+		if want := change(x.pair(c.From, c.To), y.pair(c.From, c.To)); c.Traffic != want {
+			t.Errorf("%d to %d: %+v, want %+v", c.From, c.To, c.Traffic, want)
+		}
+	}
+}
+
+// checkFailOver knows of the calls: Isend and Irecv have 39,360 bytes after
+// 17,920 (+119.6 %) and 240 messages after 160 (+50 %), the total 43,352 after
+// 20,536 (+111.1 %) and 609 after 409 (+48.9 %), Allreduce 3,696 after 2,320
+// (+59.3 %) and 364 after 244 (+49.2 %).
+func checkFailOver(t *testing.T, a, b string) {
+	t.Helper()
+	for _, test := range []struct {
+		a, b, limits string
+		want         []string
+	}{
+		{a, b, "bytes=111%,messages=50%", []string{"total bytes", "Irecv bytes", "Isend bytes"}},
+		{a, b, "bytes=120%,messages=50%", nil},
+		{a, b, "messages=49%", []string{"Irecv messages", "Isend messages", "Allreduce messages"}},
+		{a, b, "60%,messages=60%", []string{"total bytes", "Irecv bytes", "Isend bytes"}},
+		{b, a, "0%", nil},
+		{a, a, "0%", nil},
+	} {
+		got := call("diff", "--ignore-time", "--json", "--fail-over", test.limits, test.a, test.b)
+		var names []string
+		for _, e := range diffs(t, got)[0].Exceeded {
+			names = append(names, e.Of+" "+string(e.Name))
+		}
+		status := 0
+		if len(test.want) > 0 {
+			status = exitExceeded
+		}
+		if got.code != status || !slices.Equal(names, test.want) || !strings.Contains(got.stderr, strings.Join(test.want, ", ")) {
+			t.Errorf("%s: status %d, exceeded %q, want %d, %q\n%s", test.limits, got.code, names, status, test.want, got.stderr)
+		}
+	}
+}
+
+// mergedJobs makes a run directory of jobs, each one rank that sent so much to
+// itself.
+func mergedJobs(t *testing.T, sent ...uint64) string {
+	t.Helper()
+	var ps profile.List
+	for i, bytes := range sent {
+		ps = append(ps, &profile.Profile{Run: strconv.Itoa(i), Size: 1, Program: "/bin/app", State: profile.Finalized, Start: int64(i + 1),
+			Comms: []profile.Comm{{ID: "01", Name: "MPI_COMM_WORLD", Parent: -1, Members: profile.Group{Stride: 1, N: 1}}},
+			Rows: []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer,
+				Calls: 1, Messages: 1, Bytes: bytes}}})
+	}
+	dir := rundir.Dir(t.TempDir())
+	run, err := rundir.OpenSource(ps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Merge(run, nil, new(rundir.Info)); err != nil {
+		t.Fatal(err)
+	}
+	return string(dir)
+}
+
+func TestDiffJobs(t *testing.T) {
+	one, two, three := mergedJobs(t, 100), mergedJobs(t, 100, 200), mergedJobs(t, 110, 230, 370)
+	for _, test := range []struct {
+		args string
+		want []aggregate.Measure // bytes of each job
+	}{
+		{two + " " + two, []aggregate.Measure{{A: 100, B: 100}, {A: 200, B: 200}}},
+		{"--job 2 " + two + " " + three, []aggregate.Measure{{A: 200, B: 230}}},
+		{"--job 3 " + one + " " + three, []aggregate.Measure{{A: 100, B: 370}}},
+		{one + " " + one, []aggregate.Measure{{A: 100, B: 100}}},
+	} {
+		var got []aggregate.Measure
+		for _, d := range diffs(t, call(strings.Fields("diff --json "+test.args)...)) {
+			got = append(got, d.Total.Bytes)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %+v, want %+v", test.args, got, test.want)
+		}
+	}
+	if got := call("diff", two, two); strings.Count(got.stdout, "nothing changed in bytes and messages") != 2 ||
+		!strings.Contains(got.stdout, two+", job 2: app on 1 rank") {
+		t.Errorf("the text of two jobs:\n%s", got.stdout)
+	}
+}
+
+func TestDiffWrongUse(t *testing.T) {
+	one, two := mergedJobs(t, 1), mergedJobs(t, 1, 2)
+	traffic := filepath.Join(t.TempDir(), "app.0.prof")
+	if err := os.WriteFile(traffic, []byte("# POINT TO POINT\nE\t0\t1\t8 bytes\t1 msgs sent\t1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, args, want string }{
+		{"one run", one, "accepts 2 arg"},
+		{"no such run", one + " /no/such", "no such file"},
+		{"nothing recorded", one + " " + t.TempDir(), "holds no recording"},
+		{"no profile", one + " diff.go", "neither a recording nor"},
+		{"traffic alone", one + " " + traffic, "neither times nor calls"},
+		{"other numbers of jobs", one + " " + two, "has 1 (1 app on 1), " + two + " has 2 (1 app"},
+		{"no such job", "--job 3 " + one + " " + two, "has 2 (1 app"},
+		{"a job below 1", "--job -1 " + one + " " + one, "jobs count from 1"},
+		{"sorted by calls", "--sort calls " + one + " " + one, "time, bytes or messages"},
+		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "there is none"},
+		{"top", "--top few " + one + " " + one, "or all"},
+		{"limit", "--fail-over much " + one + " " + one, "no percentage"},
+		{"an empty limit", "--fail-over= " + one + " " + one, "no percentage"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := call(strings.Fields("diff " + test.args)...)
+			if got.code != exitUsage || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
+				t.Errorf("status %d, want 2; stderr %q, want %q in it; stdout %q", got.code, got.stderr, test.want, got.stdout)
+			}
+		})
+	}
+}
