@@ -40,7 +40,7 @@ func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 
 // direct is what was sent, written and read without collectives.
 func (ms *Matrices) direct() *Matrix {
-	if ms[Internal].Empty() && ms[OneSided].empty() {
+	if ms[Internal].Empty() && ms[OneSided].Empty() {
 		return &ms[External] // and no second copy
 	}
 	sum := new(Matrix)

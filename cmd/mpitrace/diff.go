@@ -88,11 +88,11 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 		return usage(err)
 	}
 	text.NameA, text.NameB = a, b
-	before, err := openRun(cmd.ErrOrStderr(), a)
+	before, err := openCompared(cmd.ErrOrStderr(), a)
 	if err != nil {
 		return err
 	}
-	after, err := openRun(cmd.ErrOrStderr(), b)
+	after, err := openCompared(cmd.ErrOrStderr(), b)
 	if err != nil {
 		return err
 	}
@@ -155,32 +155,19 @@ func (o *diffOptions) parse() (how aggregate.DiffOptions, text aggregate.DiffTex
 	return how, text, limits, nil
 }
 
-// openRun opens what may be compared, and says what is wrong with it.
-func openRun(log io.Writer, path string) (*rundir.Run, error) {
+// openCompared opens what may be compared.
+func openCompared(log io.Writer, path string) (*rundir.Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	run := new(rundir.Run)
 	if info.IsDir() {
-		run, err = rundir.Dir(path).Open(rundir.Whole)
-	} else {
-		run, err = openProfiles(path)
+		return openRun(log, rundir.Dir(path))
 	}
-	if err != nil {
-		return nil, err
-	}
-	for _, err := range run.Damaged {
-		fmt.Fprintln(log, "mpitrace:", err)
-	}
-	if len(run.Jobs) == 0 {
-		return nil, usage(nothingIn(path))
-	}
-	symbolizeRun(log, rundir.Dir(path), run) // of a file, nothing is known but what is in it
-	return run, nil
+	return openProfiles(log, path)
 }
 
-func openProfiles(path string) (*rundir.Run, error) {
+func openProfiles(log io.Writer, path string) (*rundir.Run, error) {
 	format, err := formats.Detect(path)
 	if err != nil {
 		return nil, usage(err)
@@ -192,7 +179,15 @@ func openProfiles(path string) (*rundir.Run, error) {
 	if content.Profiles == nil {
 		return nil, usage(fmt.Errorf("%s has neither times nor calls: give the run directory, recordings or Arrow files", path))
 	}
-	return rundir.OpenSource(content.Profiles)
+	run, err := rundir.OpenSource(content.Profiles, log)
+	if err != nil {
+		return nil, err
+	}
+	if len(run.Jobs) == 0 {
+		return nil, usage(fmt.Errorf("%s: no process in it", path))
+	}
+	nameSites(log, run, nil)
+	return run, nil
 }
 
 // jobs brings together the jobs that are compared.

@@ -269,7 +269,7 @@ func mergedJobs(t *testing.T, sent ...uint64) string {
 				Calls: 1, Messages: 1, Bytes: bytes}}})
 	}
 	dir := rundir.Dir(t.TempDir())
-	run, err := rundir.OpenSource(ps)
+	run, err := rundir.OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,31 +144,20 @@ func openExported(cmd *cobra.Command, paths []string) (profile.Source, error) {
 		case formats.IsDataset(path):
 			return formats.OpenDataset(path)
 		default:
-			return openRun(cmd, path)
+			return openMerged(cmd.ErrOrStderr(), path)
 		}
 	}
 	return export.Open(paths, cmd.ErrOrStderr())
 }
 
-// openRun reads the merged file of a run or, where it is missing or older than
-// a recording, the recordings.
-func openRun(cmd *cobra.Command, path string) (profile.Source, error) {
+// openMerged reads the merged file of a run or, where it is missing or older
+// than a recording, the recordings.
+func openMerged(log io.Writer, path string) (profile.Source, error) {
 	dir := rundir.Dir(path)
 	if !dir.Stale() {
-		if src, err := export.Open([]string{dir.Profile()}, cmd.ErrOrStderr()); err == nil {
+		if src, err := export.Open([]string{dir.Profile()}, log); err == nil {
 			return src, nil
 		}
 	}
-	run, err := dir.Open(rundir.Whole, cmd.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	for _, err := range run.Damaged {
-		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
-	}
-	if len(run.Jobs) == 0 {
-		return nil, usage(nothingIn(path))
-	}
-	symbolizeRun(cmd.ErrOrStderr(), dir, run)
-	return run, nil
+	return openRun(log, dir)
 }

@@ -98,7 +98,7 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 	for _, err := range run.Damaged {
 		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
-	symbolizeRun(j.log, j.dir, run)
+	nameSites(j.log, run, j.dir.Known())
 	if err := j.dir.Merge(run, j.formats, info); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 type reportOptions struct {
@@ -71,15 +72,9 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		return usage(err)
 	}
 	dir := rundir.Dir(path)
-	run, err := dir.Open(rundir.Whole, cmd.ErrOrStderr())
-	if os.IsNotExist(err) {
-		return usage(err)
-	}
+	run, err := openRun(cmd.ErrOrStderr(), dir)
 	if err != nil {
 		return err
-	}
-	for _, err := range run.Damaged {
-		fmt.Fprintln(cmd.ErrOrStderr(), "mpitrace:", err)
 	}
 	_, infoErr := dir.ReadInfo()
 	if infoErr != nil {
@@ -89,10 +84,6 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %d of the recordings are still in %s: the run goes on, or `mpitrace run` was killed; "+
 			"in that case copy them to %s, since a reboot may delete them there\n", n, spool, dir.Recordings())
 	}
-	if len(run.Jobs) == 0 {
-		return usage(nothingIn(path))
-	}
-	symbolizeRun(cmd.ErrOrStderr(), dir, run)
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
 		if err := mergeIfStale(dir, run, formats); err != nil {
 			// Somebody else's directory can still be read.
@@ -130,9 +121,28 @@ func (o *reportOptions) text() (aggregate.TextOptions, error) {
 	return text, nil
 }
 
-// symbolizeRun names call sites, and says of which files it cannot.
-func symbolizeRun(log io.Writer, dir rundir.Dir, run *rundir.Run) {
-	for _, err := range run.Symbolize(dir.Known()) {
+// openRun opens a run directory, and says what is wrong with it.
+func openRun(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
+	run, err := dir.Open(rundir.Whole, log)
+	if os.IsNotExist(err) {
+		return nil, usage(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range run.Damaged {
+		fmt.Fprintln(log, "mpitrace:", err)
+	}
+	if len(run.Jobs) == 0 {
+		return nil, usage(nothingIn(string(dir)))
+	}
+	nameSites(log, run, dir.Known())
+	return run, nil
+}
+
+// nameSites names call sites, and says of which files it cannot.
+func nameSites(log io.Writer, run *rundir.Run, known profile.Symbols) {
+	for _, err := range run.Symbolize(known) {
 		fmt.Fprintf(log, "mpitrace: %v\n", err)
 	}
 }
