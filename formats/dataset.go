@@ -38,8 +38,8 @@ type Part struct {
 }
 
 // Parts lists the files of the dataset in a directory by job and block, which is
-// the order of runs and ranks. Other files are an error: the directory is then
-// something else.
+// the order of runs and ranks. Other files are an error, since the directory is
+// then something else; but those that Hive hides, .x and _x, are left out.
 func Parts(dir string) ([]Part, error) {
 	files, err := filepath.Glob(filepath.Join(escape(dir), "*", "*"))
 	if err != nil {
@@ -47,6 +47,9 @@ func Parts(dir string) ([]Part, error) {
 	}
 	var parts []Part
 	for _, path := range files {
+		if base := filepath.Base(path); base[0] == '.' || base[0] == '_' {
+			continue
+		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			return nil, err

@@ -94,3 +94,43 @@ func TestDetect(t *testing.T) {
 		}
 	}
 }
+
+func TestParts(t *testing.T) {
+	dir := t.TempDir()
+	if IsDataset(dir) {
+		t.Error("an empty directory is taken for a dataset")
+	}
+	if _, err := OpenDataset(dir); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("error %v", err)
+	}
+	for _, name := range []string{"rank_block=0/part-1.arrow", "rank_block=10/part-0.arrow", "rank_block=9/part-0.arrow", "rank_block=-1/part-1.arrow"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("ARROW1"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts, err := Parts(dir)
+	if err != nil || !IsDataset(dir) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range parts {
+		got = append(got, PartName(p.Block, p.Job, &Format{Extension: ".arrow"}))
+	}
+	want := []string{"rank_block=9/part-0.arrow", "rank_block=10/part-0.arrow", "rank_block=-1/part-1.arrow", "rank_block=0/part-1.arrow"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+	if _, err := OpenDataset(dir); err == nil || !strings.Contains(err.Error(), "rank_block=9/part-0.arrow: truncated after 6 bytes") {
+		t.Errorf("error %v, want one with the file and place", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rank_block=9", "notes.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parts(dir); err == nil || !strings.Contains(err.Error(), "notes.txt is no part") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -39,6 +39,7 @@ func (o *Options) Directory() bool { return o.Partition > 0 || PerRank(o.Format)
 // files in that order. A dataset takes the memory of a few blocks, everything
 // else that of one profile and of what the format gathers.
 func Write(src profile.Source, o Options) ([]string, error) {
+	o.Path = filepath.Clean(o.Path) // a slash at its end would make the place beside it one inside
 	if err := o.check(); err != nil {
 		return nil, err
 	}

@@ -99,6 +99,11 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 	if _, err := Write(ps, Options{Format: format(t, "arrow"), Path: dir, Partition: 2}); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{".part-0.arrow.crc", "_SUCCESS"} { // as other tools leave them
+		if err := os.WriteFile(filepath.Join(dir, "rank_block=3", name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	src, err := formats.OpenDataset(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +183,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 
 func TestForceReplacesOnlyExports(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
-	o := Options{Format: format(t, "arrow"), Path: dir, Partition: 1}
+	o := Options{Format: format(t, "arrow"), Path: dir + "/", Partition: 1}
 	if _, err := Write(twoJobs(), o); err != nil {
 		t.Fatal(err)
 	}
