@@ -136,3 +136,29 @@ func TestExportBesideItsInput(t *testing.T) {
 		t.Errorf("%d lines, out of order:\n%s", len(lines), text)
 	}
 }
+
+// A run gives the same rows from its merged file, from its directory without
+// one, from its recordings and from exports of it.
+func TestExportOfRun(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		dir := t.TempDir()
+		if got := sh(t, dir, "$mpitrace run -o run --mpi "+m.name+" -- "+m.launcher+" -n 3 "+m.ring(t)+" 100"); got.code != 0 {
+			t.Fatalf("status %d\n%s", got.code, got.stderr)
+		}
+		var want string
+		for i, command := range []string{
+			"$mpitrace export run --format csv -o -",
+			"$mpitrace export run --format parquet --partition 2 -o d >&2; $mpitrace export d --format csv -o -",
+			"rm run/profile.arrow; $mpitrace export run --format csv -o -",
+			"$mpitrace export run/recordings/*.rec --format csv -o -",
+		} {
+			got := sh(t, dir, command)
+			if i == 0 {
+				want = got.stdout
+			}
+			if got.code != 0 || got.stdout != want || strings.Count(want, ",Isend,p2p,send,MPI_COMM_WORLD,") != 3 || !strings.Contains(want, ",main+0x") {
+				t.Errorf("%s: status %d\n%s\n%s\nwant\n%s", command, got.code, got.stderr, got.stdout, want)
+			}
+		}
+	})
+}
