@@ -51,24 +51,61 @@ func (ms *Matrices) direct() *Matrix {
 }
 
 // diffMatrices goes through both matrices row by row: it takes room for one row
-// of each, and the changes that are kept.
+// of each, and twice the changes that are kept.
 func diffMatrices(of string, a, b *Matrix, o DiffOptions) PairChanges {
-	out := PairChanges{Of: of, Most: []PairChange{}}
+	most := mostPairs{DiffOptions: o, pairs: []PairChange{}}
 	from := append(a.senders(), b.senders()...)
 	slices.Sort(from)
 	x, y, room := []entry{}, []entry{}, new(vector)
+	changed := 0
 	for _, from := range slices.Compact(from) {
 		x, y = a.line(from, room, x), b.line(from, room, y)
 		diffLines(x, y, func(to int32, v, w Volume) {
-			out.Changed++
-			out.Most = append(out.Most, pairChange(Pair{from, int(to)}, v, w))
+			changed++
+			most.add(pairChange(Pair{from, int(to)}, v, w))
 		})
-		if o.Pairs >= 0 && len(out.Most) > 2*o.Pairs+len(x)+len(y) {
-			out.Most = o.most(out.Most)
-		}
 	}
-	out.Most = o.most(out.Most)
-	return out
+	most.cut()
+	return PairChanges{Of: of, Changed: changed, Most: most.pairs}
+}
+
+// mostPairs are the largest changes of those that were added, and some others
+// until they are cut.
+type mostPairs struct {
+	DiffOptions
+	pairs []PairChange
+	least *PairChange // of those kept when they were last cut: less is not kept
+}
+
+// pairsRoom is how many more than are kept there may be before they are cut.
+const pairsRoom = 1000
+
+func (m *mostPairs) add(c PairChange) {
+	if m.Pairs == 0 || m.least != nil && m.orderPairs(&c, m.least) > 0 {
+		return
+	}
+	m.pairs = append(m.pairs, c)
+	if m.Pairs > 0 && len(m.pairs) >= 2*m.Pairs+pairsRoom {
+		m.cut()
+	}
+}
+
+func (m *mostPairs) cut() {
+	slices.SortFunc(m.pairs, func(a, b PairChange) int { return m.orderPairs(&a, &b) })
+	if m.Pairs > 0 && len(m.pairs) >= m.Pairs {
+		m.pairs = m.pairs[:m.Pairs]
+		least := m.pairs[m.Pairs-1]
+		m.least = &least
+	}
+}
+
+// orderPairs is order, for pairs.
+func (o DiffOptions) orderPairs(a, b *PairChange) int {
+	bytes, messages := cmp.Compare(b.Bytes.Size(), a.Bytes.Size()), cmp.Compare(b.Messages.Size(), a.Messages.Size())
+	if o.Sort == InMessages {
+		bytes, messages = messages, bytes
+	}
+	return cmp.Or(bytes, messages, comparePairs(a.Pair, b.Pair))
 }
 
 // line is a row in the room of another.
@@ -108,17 +145,6 @@ func pairChange(p Pair, a, b Volume) PairChange {
 		c.Status = StatusGone
 	}
 	return c
-}
-
-// most are the largest of some changes.
-func (o DiffOptions) most(pairs []PairChange) []PairChange {
-	slices.SortFunc(pairs, func(a, b PairChange) int {
-		return cmp.Or(o.order(a.changes(), b.changes()), comparePairs(a.Pair, b.Pair))
-	})
-	if o.Pairs >= 0 {
-		pairs = pairs[:min(len(pairs), o.Pairs)]
-	}
-	return pairs
 }
 
 func (c *PairChange) changes() *Changes { return &Changes{Status: c.Status, Traffic: c.Traffic} }

@@ -115,9 +115,11 @@ func (o DiffText) line(name string, m Measure, text func(uint64) string) []strin
 	return line
 }
 
-// relativeText does not round a change to none.
+// relativeText does not round a change to none, nor what is left.
 func relativeText(share float64) string {
 	switch {
+	case share > -1 && share < -0.9995:
+		return "< -99.9 %"
 	case share > 0 && share < 0.0005:
 		return "< +0.1 %"
 	case share < 0 && share > -0.0005:

@@ -58,7 +58,7 @@ in the total or in any call. 10% limits time, bytes and messages; bytes=0%,time=
 those two alone; 0%,time=20% all, with 20% for time. What A has none of exceeds
 any limit. Less is never too much. Time is that in MPI; the time of calls that
 take less than 1 % of it in both runs is not judged, nor an increase of less
-than 1 ms.
+than 1 ms. What was not recorded cannot be judged: see run --strict.
 
 The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
 2 if the command line is wrong, 4 if --fail-over says so.`,
@@ -107,10 +107,29 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	if err := o.write(cmd.OutOrStdout(), diffs, text); err != nil {
 		return err
 	}
+	if limits != nil {
+		warnIncomplete(cmd.ErrOrStderr(), a, b, diffs)
+	}
 	if exceeded > 0 {
 		return &exit{exitExceeded, fmt.Errorf("%s grew by more than --fail-over %s allows: %s", b, o.failOver, exceedances(diffs))}
 	}
 	return nil
+}
+
+// warnIncomplete says where limits may be kept only because something is not in
+// the record. That is no failure: what does not add up may be as it has to be,
+// as messages to spawned processes, and `run --strict` is there for it.
+func warnIncomplete(log io.Writer, a, b string, diffs []*aggregate.Diff) {
+	for _, d := range diffs {
+		for _, side := range []struct {
+			path     string
+			problems []string
+		}{{a, d.A.Problems}, {b, d.B.Problems}} {
+			if len(side.problems) > 0 {
+				fmt.Fprintf(log, "mpitrace: %s is judged as it is recorded, but does not add up: %s\n", side.path, strings.Join(side.problems, "; "))
+			}
+		}
+	}
 }
 
 // exceedances names what grew, a few of them.

@@ -304,6 +304,26 @@ func TestDiffJobs(t *testing.T) {
 	}
 }
 
+// A record that is not whole may keep limits that the run did not.
+func TestDiffFailOverIncomplete(t *testing.T) {
+	whole, dir := mergedJobs(t, 100), rundir.Dir(t.TempDir())
+	run, err := rundir.OpenSource(profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Merge(run, nil, new(rundir.Info)); err != nil {
+		t.Fatal(err)
+	}
+	got := call("diff", "--fail-over", "0%", whole, string(dir))
+	if want := string(dir) + " is judged as it is recorded, but does not add up: no recording of rank 1"; got.code != 0 || !strings.Contains(got.stderr, want) ||
+		!strings.HasPrefix(got.stdout, "different sizes: 1 rank in A, 2 in B") {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+	if got := call("diff", "--fail-over", "0%", whole, whole); got.code != 0 || got.stderr != "" {
+		t.Errorf("both whole: %+v", got)
+	}
+}
+
 func TestDiffWrongUse(t *testing.T) {
 	one, two := mergedJobs(t, 1), mergedJobs(t, 1, 2)
 	traffic := filepath.Join(t.TempDir(), "app.0.prof")
