@@ -276,6 +276,40 @@ func TestCompareSitesWithoutLines(t *testing.T) {
 	}
 }
 
+// With stacks in one job alone, or deeper ones, calls are compared as far as both
+// know who called.
+func TestCompareSitesByCallers(t *testing.T) {
+	caller := func(line int) Place { return Place{Function: "step", File: "main.c", Line: line} }
+	called := func(bytes uint64, callers ...Place) CallSite {
+		c := isends("swap", "10", bytes)[0]
+		c.Callers = callers
+		return c
+	}
+	plain := []CallSite{called(100)}
+	deep := []CallSite{called(1, caller(5), caller(50)), called(2, caller(5), caller(60)), called(4, caller(7))}
+	flat := []CallSite{called(10, caller(5)), called(20, caller(7))}
+	for _, test := range []struct {
+		name string
+		a, b []CallSite
+		want []Measure
+	}{
+		{"none in one", deep, plain, []Measure{{7, 100}}},
+		{"none in the other", plain, deep, []Measure{{100, 7}}},
+		{"deeper in one", deep, flat, []Measure{{4, 20}, {3, 10}}},
+	} {
+		var got []Measure
+		for _, c := range compareSites(test.a, test.b, DiffOptions{}) {
+			got = append(got, c.Bytes)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
+		}
+	}
+	if n := len(deep[0].Callers); n != 2 {
+		t.Errorf("what is compared was changed: %d callers are left", n)
+	}
+}
+
 // largeJob is ranks 0 and 1 of 5000: 0 sends to 1, all call Allreduce.
 func largeJob(sent, reduced uint64) []*profile.Profile {
 	var out []*profile.Profile

@@ -43,7 +43,8 @@ func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 			out = append(out, c)
 		}
 	}
-	before, after := siteGroups(a), siteGroups(b)
+	depth := min(callersOf(a), callersOf(b))
+	before, after := siteGroups(a, depth), siteGroups(b, depth)
 	for key, x := range before {
 		matchSites(x, after[key], put)
 		delete(after, key)
@@ -88,11 +89,13 @@ func matchSites(a, b []*CallSite, pair func(a, b *CallSite)) {
 }
 
 // siteGroups are the sites of a job by group, in the order of their lines. What
-// is at the same line of several modules (a header's function) is one.
-func siteGroups(sites []CallSite) map[string][]*CallSite {
+// is at the same line of several modules (a header's function), or differs in
+// callers beyond depth, is one.
+func siteGroups(sites []CallSite, depth int) map[string][]*CallSite {
 	out := map[string][]*CallSite{}
 	for i := range sites {
 		c := sites[i]
+		c.Callers = c.Callers[:min(len(c.Callers), depth)]
 		key := c.group()
 		at, known := slices.BinarySearchFunc(out[key], &c, compareLines)
 		if known {
@@ -102,6 +105,15 @@ func siteGroups(sites []CallSite) map[string][]*CallSite {
 		out[key] = slices.Insert(out[key], at, &c)
 	}
 	return out
+}
+
+// callersOf is the most callers that a call site has.
+func callersOf(sites []CallSite) int {
+	most := 0
+	for i := range sites {
+		most = max(most, len(sites[i].Callers))
+	}
+	return most
 }
 
 // places are the call site and those that called it.
