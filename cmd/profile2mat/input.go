@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
@@ -23,15 +24,31 @@ type job struct {
 	worldOf      string // whose it is
 }
 
-// input reads what PATHs name; what is skipped is said on log.
+// input reads what PATHs name.
 type input struct {
 	log       io.Writer
 	stdin     io.Reader
 	selection *aggregate.Selection
 	hosts     bool // are asked for
+	damage    *damage
 }
 
-func (in input) warn(err error) { fmt.Fprintf(in.log, "profile2mat: skipped: %v\n", err) }
+// damage is what could not be read of the input, each with its file and place.
+type damage struct{ errs []error }
+
+func (d *damage) add(err error) { d.errs = append(d.errs, err) }
+
+// refuse is why nothing is written; err is what went wrong besides.
+func (d *damage) refuse(err error) error {
+	if len(d.errs) == 0 {
+		return err
+	}
+	all := errors.Join(d.errs...)
+	if err != nil {
+		return errors.Join(all, err)
+	}
+	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", all)
+}
 
 // load returns the jobs that the paths hold: one, unless a run directory or an
 // Arrow file holds several, or a prefix stands for several phases.
@@ -74,7 +91,7 @@ func (in input) loadDir(path string) ([]*job, error) {
 		return nil, fmt.Errorf("read run directory %s: %w", path, err)
 	}
 	for _, err := range run.Damaged {
-		in.warn(err)
+		in.damage.add(err)
 	}
 	if len(run.Jobs) == 0 {
 		return nil, fmt.Errorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
@@ -174,7 +191,7 @@ func (in input) loadRecordings(paths []string) ([]*job, error) {
 		return nil, errors.Join(run.Damaged...)
 	}
 	for _, err := range run.Damaged {
-		in.warn(err)
+		in.damage.add(err)
 	}
 	in.symbolize(run, nil)
 	return in.ofRun(paths, run)
@@ -204,6 +221,9 @@ func (in input) jobs(dir string, run *rundir.Run, together bool) ([]*job, error)
 				if err := j.meet(world{size: p.Size}, p.Source); err != nil {
 					return err
 				}
+			}
+			if len(p.Problems) > 0 {
+				in.damage.add(fmt.Errorf("%s is damaged: %s", p.Source, strings.Join(p.Problems, "; ")))
 			}
 			j.Add(p)
 			j.tally.Add(p)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -199,14 +200,54 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestMalformedLinesAreReported(t *testing.T) {
+// What is damaged is refused with its place, or skipped if that is asked for.
+func TestDamagedInput(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2)+"E\t1\t0\t1")
-	files, stderr := mustRun(t, path)
+	const place = "x.prof:8: line ends after 4 of 8 fields"
+	_, _, err := run(path)
+	if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "--skip-damaged") || exitStatus(err) != 1 {
+		t.Errorf("got error %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
+		t.Errorf("files were written: %q", left)
+	}
+	files, stderr := mustRun(t, path, "--skip-damaged")
 	if files["x_size_all.mat"] != "5 10 \n0 0 \n" {
 		t.Errorf("got %q", files["x_size_all.mat"])
 	}
-	if !strings.Contains(stderr, "x.prof:8: line ends after 4 of 8 fields") {
+	if !strings.Contains(stderr, place) {
 		t.Errorf("said %q", stderr)
+	}
+}
+
+// A recording of which rows are cut off is damaged, too, and one that cannot
+// be read at all.
+func TestDamagedRecordings(t *testing.T) {
+	for name, length := range map[string]int64{"cut": 5000, "none": 10} {
+		dir := t.TempDir()
+		for r := range 3 {
+			path := filepath.Join(dir, "recordings", fmt.Sprintf("%d.rec", r))
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := recording.WriteFile(path, processOf("one", 1, r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cut := filepath.Join(dir, "recordings", "1.rec")
+		if err := os.Truncate(cut, length); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := run(dir); err == nil || !strings.Contains(err.Error(), cut) || !strings.Contains(err.Error(), "--skip-damaged") {
+			t.Errorf("%s: got error %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "matrix")); err == nil {
+			t.Errorf("%s: matrices were written", name)
+		}
+		files, stderr := mustRun(t, dir, "--skip-damaged")
+		if got := files["app_size_all.mat"]; got != "0 7 0 \n0 0 0 \n7 0 0 \n" || !strings.Contains(stderr, cut) {
+			t.Errorf("%s: got %q, said %q", name, got, stderr)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // options are the flags: as they were given, and what parse makes of them.
 type options struct {
 	dir                 string
-	force               bool
+	force, skipDamaged  bool
 	directed, symmetric bool
 	self, noSelf        bool
 	maxPairs            uint64 // 0: no limit

@@ -22,9 +22,16 @@ type file struct {
 }
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	loaded, err := input{stderr, stdin, &o.selection, o.hosts}.load(paths)
+	var found damage
+	loaded, err := input{stderr, stdin, &o.selection, o.hosts, &found}.load(paths)
+	if err != nil || !o.skipDamaged {
+		err = found.refuse(err)
+	}
 	if err != nil {
 		return err
+	}
+	for _, err := range found.errs {
+		fmt.Fprintf(stderr, "profile2mat: skipped: %v\n", err)
 	}
 	files, err := o.files(loaded, stderr)
 	if err != nil {

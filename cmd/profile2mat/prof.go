@@ -25,7 +25,7 @@ type profFile struct {
 	path    string
 	senders []int // processes whose file, or part of one, it is
 	world   world
-	problem error // lines that were skipped
+	problem error // lines that are none of the format's
 }
 
 // world is the members of MPI_COMM_WORLD, as far as they are to be compared.
@@ -80,7 +80,7 @@ func (in input) checkProf(path string) error {
 func (in input) ofProf(j *job, prefix string, files []profFile) (*job, error) {
 	for _, f := range files {
 		if f.problem != nil {
-			in.warn(f.problem)
+			in.damage.add(f.problem)
 		}
 	}
 	if err := sameRun(files); err != nil {

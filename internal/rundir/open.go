@@ -22,7 +22,7 @@ type Run struct {
 	Jobs []*Job // by start
 	// Damaged is a recording each that cannot be read, or that no longer says
 	// which job it is of, and is left out; or one of which parts are missing,
-	// and is used.
+	// and is used; opened for Heads, the profile has its Problems for itself.
 	Damaged []error
 
 	folds   profile.Folds
@@ -95,7 +95,7 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	readAhead(len(files), func(i int) (*profile.Profile, error) { return read(files[i]) },
 		func(i int, p *profile.Profile, err error) error {
 			bar.Step()
-			if err == nil && len(p.Problems) > 0 {
+			if err == nil && len(p.Problems) > 0 && (depth == Whole || p.Run == "") {
 				err = fmt.Errorf("%s is damaged: %s", files[i], strings.Join(p.Problems, "; "))
 			}
 			if err != nil {
