@@ -53,7 +53,7 @@ func sheetsOf(t testing.TB, j *synth.Job) map[aggregate.MatrixClass]*Sheet {
 	}
 	ms, out := tally.Matrices(), map[aggregate.MatrixClass]*Sheet{}
 	for c := range formulas(j) {
-		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Pairs: ms[c].Len(), Line: "rank", Program: j.Name, Class: c}
+		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Line: "rank", Program: j.Name, Class: c}
 	}
 	return out
 }
@@ -125,22 +125,21 @@ type numbers struct {
 }
 
 func (r *numbers) next(end byte) uint64 {
+	text, err := r.ReadSlice(end)
+	if err != nil {
+		r.err = errors.Join(r.err, err)
+		return 0
+	}
 	n := uint64(0)
-	for r.err == nil {
-		b, err := r.ReadByte()
+	for _, b := range text[:len(text)-1] {
 		switch {
-		case err != nil:
-			r.err = err
-		case b == end:
-			return n
-		case b == ' ': // before it
-		case b < '0' || b > '9':
-			r.err = fmt.Errorf("%q in a number", b)
-		default:
+		case b >= '0' && b <= '9':
 			n = 10*n + uint64(b-'0')
+		case b != ' ': // before it
+			r.err = fmt.Errorf("%q is no number", text)
 		}
 	}
-	return 0
+	return n
 }
 
 func (r *numbers) done() bool {
