@@ -2,7 +2,8 @@
 # make run        wrap examples/halo on 4 ranks; installs what is missing
 # make test       all tests; installs what they need
 # make fuzz       the fuzz targets for a minute each; make test has 5 s of each
-# make bench      what recording costs per MPI call
+# make bench      what recording costs per MPI call, and what making matrices costs
+#                 (20 minutes on 2 cores); or bench-calls, bench-matrices (15)
 # make generate   the C files that are derived from tables
 # make install    to PREFIX (/usr/local)
 # make setup      install what run and test need
@@ -10,13 +11,14 @@
 
 PREFIX ?= /usr/local
 GO     ?= go
+SCALE  ?= 100000
 
 export CGO_ENABLED = 0
 # Open MPI refuses to run as root, as containers do, unless told twice.
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library run test fuzz bench generate install setup clean
+.PHONY: all commands library run test fuzz bench bench-calls bench-matrices generate install setup clean
 
 all: commands library
 
@@ -46,9 +48,17 @@ test:
 fuzz:
 	GO=$(GO) scripts/fuzz.sh 60s
 
-bench:
+bench: bench-calls bench-matrices
+
+bench-calls:
 	@scripts/setup.sh test
 	$(GO) run ./interpose/bench
+
+# SCALE=10000 bounds the largest job: one of 100,000 ranks takes 2 GB in $TMPDIR.
+bench-matrices:
+	@scripts/setup.sh test
+	$(GO) test -run '^$$' -bench 'Scan' -benchtime 2s ./formats/prof
+	$(GO) run ./internal/synth/bench -scale $(SCALE)
 
 generate:
 	$(GO) run ./interpose/gen

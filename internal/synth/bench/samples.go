@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// subject is what a figure is about: a tool's work on an input.
+type subject struct{ input, tool string }
+
+// samples are the costs of each run, by subject in the order of their first.
+type samples struct {
+	order  []subject
+	values map[subject][]cost
+}
+
+func (s *samples) add(of subject, c cost) {
+	if s.values == nil {
+		s.values = map[subject][]cost{}
+	}
+	if _, known := s.values[of]; !known {
+		s.order = append(s.order, of)
+	}
+	s.values[of] = append(s.values[of], c)
+}
+
+func (c cost) time() float64      { return c.seconds }
+func (c cost) processor() float64 { return c.cpu }
+func (c cost) resident() float64  { return c.memory }
+
+// sorted are one figure of all runs.
+func (s *samples) sorted(of subject, figure func(cost) float64) []float64 {
+	var all []float64
+	for _, c := range s.values[of] {
+		all = append(all, figure(c))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (s *samples) least(of subject, figure func(cost) float64) float64 {
+	return s.sorted(of, figure)[0]
+}
+
+// median is the middle value, or the mean of the middle two.
+func (s *samples) median(of subject, figure func(cost) float64) float64 {
+	all := s.sorted(of, figure)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+}
+
+// most is the largest value: memory that was needed once is needed.
+func (s *samples) most(of subject, figure func(cost) float64) float64 {
+	all := s.sorted(of, figure)
+	return all[len(all)-1]
+}
+
+// writePeers writes what the peer takes and what we do; the last columns are
+// the peer's figures as multiples of ours, by minima, which a busy machine
+// spoils least.
+func (s *samples) writePeers(w io.Writer, peer string) error {
+	lines := [][]string{{"input", "tool", "median s", "minimum s", "CPU s", "MiB", "× time", "× CPU", "× memory"}}
+	for _, of := range s.order {
+		line := []string{of.input, of.tool,
+			seconds(s.median(of, cost.time)), seconds(s.least(of, cost.time)), seconds(s.least(of, cost.processor)),
+			fmt.Sprintf("%.1f", s.most(of, cost.resident)), "", "", ""}
+		other := subject{of.input, peer}
+		if _, has := s.values[other]; has && of.tool != peer {
+			line[6] = times(s.least(other, cost.time), s.least(of, cost.time))
+			line[7] = times(s.least(other, cost.processor), s.least(of, cost.processor))
+			line[8] = times(s.most(other, cost.resident), s.most(of, cost.resident))
+		}
+		lines = append(lines, line)
+	}
+	return writeMarkdown(w, lines, 2)
+}
+
+func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
+
+func times(a, b float64) string {
+	if b == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", a/b)
+}
+
+// writeMarkdown writes a header and lines as an aligned table; the first
+// `texts` columns hold text, the others numbers.
+func writeMarkdown(w io.Writer, lines [][]string, texts int) error {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	rule := make([]string, len(widths))
+	for i, width := range widths {
+		rule[i] = strings.Repeat("-", width)
+		if i >= texts {
+			rule[i] = rule[i][1:] + ":"
+		}
+	}
+	var text strings.Builder
+	for _, line := range slices.Insert(slices.Clone(lines), 1, rule) {
+		for i, cell := range line {
+			width := widths[i]
+			if i < texts {
+				width = -width
+			}
+			fmt.Fprintf(&text, "| %*s ", width, cell)
+		}
+		text.WriteString("|\n")
+	}
+	_, err := io.WriteString(w, text.String()+"\n")
+	return err
+}
