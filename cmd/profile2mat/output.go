@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/internal/progress"
 )
 
 // file is a matrix to be written.
@@ -40,7 +41,7 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	if err := o.check(files); err != nil {
 		return err
 	}
-	if err := o.writeAll(files); err != nil {
+	if err := o.writeAll(files, stderr); err != nil {
 		return err
 	}
 	for _, f := range files {
@@ -189,7 +190,7 @@ func (o *options) check(files []file) error {
 // writeAll writes all files under other names first and then renames them, so
 // that a failure leaves none half-written and, but for the renaming, none at
 // all.
-func (o *options) writeAll(files []file) (err error) {
+func (o *options) writeAll(files []file, log io.Writer) (err error) {
 	var parts []string
 	defer func() {
 		if err != nil {
@@ -201,7 +202,7 @@ func (o *options) writeAll(files []file) (err error) {
 	for _, f := range files {
 		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
 		parts = append(parts, part)
-		if err := f.write(part); err != nil {
+		if err := f.write(part, log); err != nil {
 			return fmt.Errorf("write %s: %w", f.path, err)
 		}
 	}
@@ -213,7 +214,13 @@ func (o *options) writeAll(files []file) (err error) {
 	return nil
 }
 
-func (f *file) write(path string) error {
+// write shows its progress on log if that is a terminal.
+func (f *file) write(path string, log io.Writer) error {
+	bar := progress.Start(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
+	defer bar.Done()
+	if bar != nil {
+		f.sheet.Progress = bar.Add
+	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -42,6 +43,8 @@ func (in input) loadProf(prefix string, paths []string) (*job, error) {
 	files := make([]profFile, len(paths))
 	workers := make([]*job, min(runtime.GOMAXPROCS(0), len(paths)))
 	errs := make([]error, len(workers))
+	bar := progress.Start(in.log, "reading "+filepath.Base(prefix), len(paths))
+	defer bar.Done()
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for w := range workers {
@@ -50,6 +53,7 @@ func (in input) loadProf(prefix string, paths []string) (*job, error) {
 			for i := int(next.Add(1)) - 1; i < len(paths) && errs[w] == nil; i = int(next.Add(1)) - 1 {
 				files[i].path = paths[i]
 				errs[w] = workers[w].scanFile(&files[i])
+				bar.Step()
 			}
 		})
 	}

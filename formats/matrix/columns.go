@@ -155,7 +155,7 @@ func (p *position) Seek(offset int64, whence int) (int64, error) {
 // entries goes through what sparse files hold: the pairs that have messages or
 // bytes, by row and column.
 func (s *Sheet) entries(yield func(aggregate.Pair, aggregate.Volume) bool) {
-	for p, v := range s.Matrix.All() {
+	for p, v := range s.cells() {
 		if v != (aggregate.Volume{}) && !yield(p, v) {
 			return
 		}

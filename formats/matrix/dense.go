@@ -17,7 +17,7 @@ func writeMat(w io.Writer, s *Sheet, q Quantity) error {
 		format = [...]number{appendHalfSize, appendHalfMsg, appendDoubleAvg}[q]
 	}
 	g := grid{buffer: newBuffer(w), n: s.N}
-	for p, v := range s.Matrix.All() {
+	for p, v := range s.cells() {
 		if !g.zeros(p.From, p.To) {
 			break
 		}

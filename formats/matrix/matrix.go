@@ -10,6 +10,7 @@ package matrix
 import (
 	"fmt"
 	"io"
+	"iter"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -51,6 +52,8 @@ type Sheet struct {
 	Line         string   // what a line is: "rank", "node", "block of 64 ranks"
 	Labels       []string // names of lines; nil where they go by number
 
+	Progress func(pairs int) // told of entries that were written; may be nil
+
 	nonzero [numQuantities]int // counted by count
 	counted bool
 }
@@ -62,6 +65,26 @@ var classTexts = [aggregate.NumMatrixClasses]string{
 	aggregate.Internal:   "sent by the MPI library on its own behalf",
 	aggregate.OneSided:   "one-sided",
 	aggregate.Collective: "collectives, their logical volume",
+}
+
+// cells goes through the entries that are written.
+func (s *Sheet) cells() iter.Seq2[aggregate.Pair, aggregate.Volume] {
+	if s.Progress == nil {
+		return s.Matrix.All()
+	}
+	const often = 1 << 14
+	return func(yield func(aggregate.Pair, aggregate.Volume) bool) {
+		n := 0
+		for p, v := range s.Matrix.All() {
+			if !yield(p, v) {
+				return
+			}
+			if n++; n == often {
+				s.Progress(n)
+				n = 0
+			}
+		}
+	}
 }
 
 // title is what the numbers of a quantity are.

@@ -35,7 +35,7 @@ func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
 	}
 	b.text = fmt.Appendf(b.text, "%d %d %d\n", s.N, s.N, s.count(q))
 	format := s.exact(q)
-	for p, v := range s.Matrix.All() {
+	for p, v := range s.cells() {
 		if s.Symmetric && p.To > p.From || q != Msg && v.Bytes == 0 || q != Size && v.Messages == 0 {
 			continue
 		}

@@ -26,7 +26,7 @@ func writeNpy(w io.Writer, s *Sheet, q Quantity) error {
 			b.text = append(b.text, 0, 0, 0, 0, 0, 0, 0, 0)
 		}
 	}
-	for p, v := range s.Matrix.All() {
+	for p, v := range s.cells() {
 		fill(p.From*s.N + p.To)
 		if !b.full() {
 			break

@@ -15,7 +15,7 @@ import (
 // patience is how long work goes on before it shows.
 const patience = time.Second
 
-// Bar is work under way. A nil Bar shows nothing.
+// Bar is work under way. A nil Bar shows nothing. Several goroutines may use it.
 type Bar struct {
 	bar *progressbar.ProgressBar
 	out *late
@@ -43,9 +43,12 @@ func newBar(out *late, what string, total int) *Bar {
 }
 
 // Step says that one more is done.
-func (b *Bar) Step() {
+func (b *Bar) Step() { b.Add(1) }
+
+// Add says that n more are done.
+func (b *Bar) Add(n int) {
 	if b != nil {
-		b.bar.Add(1) // an error is of the terminal, and harms nothing
+		b.bar.Add(n) // an error is of the terminal, and harms nothing
 	}
 }
 
