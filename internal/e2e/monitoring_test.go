@@ -142,3 +142,29 @@ func filesIn(t *testing.T, dir string) []string {
 	slices.Sort(names)
 	return names
 }
+
+// TestHaloUnderOpenMPI5 does so with the files that Open MPI 5's monitoring
+// writes.
+func TestHaloUnderOpenMPI5(t *testing.T) {
+	m := implementations()[slices.IndexFunc(implementations(), func(m implementation) bool { return m.name == "openmpi5" })]
+	testenv.Need(t, "gcc", m.cc, m.launcher[0], "perl", "/usr/bin/profile2mat")
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	line := append(slices.Clone(m.launcher), "-n", "4", "--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3",
+		"--mca", "pml_monitoring_filename", theirs, m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"), "-lm"), "-s", "20")
+	j := record(t, []string{"--format", "prof"}, line...)
+	if j.code != 0 {
+		t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+	}
+	checkWhole(t, 4, j)
+	var paths []string
+	for r := range 4 {
+		paths = append(paths, fmt.Sprintf("%s.%d.prof", theirs, r))
+		// A rank has two neighbours, each with a message in each of 20 steps.
+		want := externalOf(t, paths[r])
+		if len(want) != 2 {
+			t.Errorf("Open MPI saw rank %d send to %d", r, len(want))
+		}
+		diff(t, fmt.Sprintf("E lines of rank %d", r), want, externalOf(t, filepath.Join(j.dir, "prof", fmt.Sprintf("halo.%d.prof", r))))
+	}
+	checkAgainstPerl(t, paths)
+}
