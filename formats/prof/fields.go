@@ -14,6 +14,7 @@ import (
 const (
 	maxRank    = math.MaxInt32
 	safeDigits = 19 // so many digits cannot overflow 64 bits
+	rankDigits = 10 // so many may a rank have
 )
 
 // numeral reads the digits of line from at on, and the one byte that has to
@@ -102,6 +103,9 @@ func count(h *profile.Histogram, column int, n uint64) {
 // appendRanks reads ranks with commas between them, or after each.
 func appendRanks(to []int, list []byte) ([]int, error) {
 	to = slices.Grow(to, bytes.Count(list, []byte(","))+1)
+	if plain, ok := plainRanks(to, list); ok {
+		return plain, nil
+	}
 	for len(list) > 0 {
 		var item []byte
 		if item, list = untilComma(list); len(item) == 0 {
@@ -114,6 +118,23 @@ func appendRanks(to []int, list []byte) ([]int, error) {
 		to = append(to, r)
 	}
 	return to, nil
+}
+
+// plainRanks is appendRanks of a list that is as it should be: in files of a
+// rank each, the members of the world are most of the text.
+func plainRanks(to []int, list []byte) ([]int, bool) {
+	for i := 0; i < len(list); i++ { // over the comma
+		start, n := i, 0
+		for i < len(list) && list[i]-'0' <= 9 && i-start < rankDigits {
+			n = n*10 + int(list[i]-'0')
+			i++
+		}
+		if i == start || n > maxRank || i < len(list) && list[i] != ',' {
+			return nil, false
+		}
+		to = append(to, n)
+	}
+	return to, true
 }
 
 func untilComma(list []byte) (item, rest []byte) {

@@ -131,6 +131,10 @@ func TestReaderAccepts(t *testing.T) {
 		{"a pair twice", "E\t1\t2\t10 bytes\t1 msgs sent\t1\nE\t1\t2\t20 bytes\t3 msgs sent\t2,1\n", e(&profile.Histogram{3, 1})},
 		{"a block alone", "D\t\tprocs: 4,\nA2A\t4\t1 bytes\t2 msgs sent\n", &profile.Traffic{Comms: []profile.CommTraffic{
 			{Rank: 4, Members: []int{4}, A2A: profile.Volume{Bytes: 1, Count: 2}}}}},
+		{"members with commas and zeros too many", "D\tx\tprocs: 7,,00000000012,2147483647,\n", &profile.Traffic{Comms: []profile.CommTraffic{
+			{Name: "x", Rank: -1, Members: []int{7, 12, 2147483647}}}}},
+		{"a name that looks like members", "D\tx\tprocs: 1,2\tprocs: 3\n", &profile.Traffic{Comms: []profile.CommTraffic{
+			{Name: "x\tprocs: 1,2", Rank: -1, Members: []int{3}}}}},
 		{"a block of nobody", "D\ta \tb\tprocs: \n", &profile.Traffic{Comms: []profile.CommTraffic{
 			{Name: "a \tb", Rank: -1, Members: []int{}}}}},
 	} {

@@ -184,7 +184,7 @@ func (p *parser) tell() {
 // startBlock reads `D name procs: ranks`, the start of a communicator's block.
 func (p *parser) startBlock(line []byte) error {
 	p.endBlock()
-	i := bytes.LastIndex(line, []byte("\tprocs:"))
+	i := lastIndex(line, []byte("\tprocs:"))
 	if i < len("D") {
 		return errors.New("a D line without a tab and `procs:`")
 	}
@@ -199,6 +199,18 @@ func (p *parser) startBlock(line []byte) error {
 	p.inBlock, p.seen = true, [3]bool{}
 	p.comm = profile.CommTraffic{Name: name, Rank: -1, Members: members}
 	return nil
+}
+
+// lastIndex is bytes.LastIndex for what comes once and early in a long line.
+func lastIndex(line, part []byte) int {
+	last := -1
+	for {
+		next := bytes.Index(line[last+1:], part)
+		if next < 0 {
+			return last
+		}
+		last += 1 + next
+	}
 }
 
 // endBlock gives the block to the handler, if there is one.
