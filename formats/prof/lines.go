@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"sync"
 )
 
 // lines splits a stream at line ends, in bounded memory.
@@ -13,8 +14,18 @@ type lines struct {
 	number int    // of the line that next returned, from 1
 }
 
-func newLines(r io.Reader) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 64<<10)}
+// room is what reading a file needs and leaves to the next: a job may have one
+// file for each of 100,000 ranks.
+type room struct {
+	r       *bufio.Reader
+	members []int
+}
+
+var rooms = sync.Pool{New: func() any { return &room{r: bufio.NewReaderSize(nil, 64<<10)} }}
+
+func newLines(r io.Reader, in *room) *lines {
+	in.r.Reset(r)
+	return &lines{r: in.r}
 }
 
 // next returns the next line without its end (LF or CR LF), valid until the

@@ -30,11 +30,18 @@ type Handler struct {
 // end. After any other error the handler has seen only a part of the file. The
 // name is only for the messages.
 func Scan(r io.Reader, name string, h Handler) error {
+	in := rooms.Get().(*room)
+	defer rooms.Put(in)
 	var (
-		src      = newLines(r)
+		src      = newLines(r, in)
 		problems = &Problems{File: name}
 		p        = parser{Handler: h}
 	)
+	p.comm.Members = in.members
+	defer func() {
+		in.members = p.comm.Members
+		in.r.Reset(nil) // not to keep the file
+	}()
 	for {
 		line, err := src.next()
 		if err == io.EOF {
