@@ -337,20 +337,45 @@ func (f *fan) restrict(sender, receiver func(rank int) bool) *fan {
 // Symmetric is m plus its transpose: twice the mean of both directions. Its
 // diagonal is twice that of m.
 func (m *Matrix) Symmetric() *Matrix {
-	s := new(Matrix)
-	s.Merge(m)
-	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // so that columns come in order
-		row := m.rows[from]
-		for i, to := range row.at {
-			s.row(int(to)).add(int32(from), row.volume[i])
+	s := &Matrix{rows: make(map[int]*vector, len(m.rows))}
+	columns := m.columns()
+	for to, column := range columns {
+		s.rows[to] = m.rows[to].sum(column)
+	}
+	for from, row := range m.rows {
+		if columns[from] == nil {
+			s.rows[from] = row.sum(nil)
 		}
 	}
 	for _, f := range m.fans {
 		turned := *f
 		turned.turned = !f.turned
+		s.addFan(f)
 		s.addFan(&turned)
 	}
 	return s
+}
+
+// columns are the rows of the transpose. It settles those of m.
+func (m *Matrix) columns() map[int]*vector {
+	length := map[int32]int{}
+	for _, row := range m.rows {
+		row.settle()
+		for _, to := range row.at {
+			length[to]++
+		}
+	}
+	out := make(map[int]*vector, len(length))
+	for to, n := range length {
+		out[int(to)] = &vector{at: make([]int32, 0, n), volume: make([]Volume, 0, n)}
+	}
+	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // so that columns come in order
+		row := m.rows[from]
+		for i, to := range row.at {
+			out[int(to)].append(int32(from), row.volume[i])
+		}
+	}
+	return out
 }
 
 // MatrixClass tells apart the matrices of a job, as the lines of .prof files

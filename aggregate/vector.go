@@ -134,9 +134,50 @@ func (x *vector) get(at int32) (Volume, bool) {
 }
 
 func (x *vector) merge(o *vector) {
+	if len(x.at) == 0 { // most rows come from one place: no more room than they need
+		x.at, x.volume, x.sorted = slices.Clone(o.at), slices.Clone(o.volume), o.sorted
+		return
+	}
 	for i, at := range o.at {
 		x.add(at, o.volume[i])
 	}
+}
+
+// sum is both, settled, in a vector of no more room than it needs; one may be
+// nil.
+func (x *vector) sum(o *vector) *vector {
+	if x == nil || o == nil {
+		out := new(vector)
+		out.merge(cmp.Or(x, o))
+		return out
+	}
+	n := len(x.at) + len(o.at)
+	for i, k := 0, 0; i < len(x.at) && k < len(o.at); {
+		switch order := cmp.Compare(x.at[i], o.at[k]); {
+		case order < 0:
+			i++
+		case order > 0:
+			k++
+		default:
+			i, k, n = i+1, k+1, n-1
+		}
+	}
+	out := &vector{at: make([]int32, 0, n), volume: make([]Volume, 0, n)}
+	i := 0
+	for k, at := range o.at {
+		for ; i < len(x.at) && x.at[i] <= at; i++ {
+			out.append(x.at[i], x.volume[i])
+		}
+		if last := len(out.at) - 1; last >= 0 && out.at[last] == at {
+			out.volume[last].plus(o.volume[k])
+			continue
+		}
+		out.append(at, o.volume[k])
+	}
+	for ; i < len(x.at); i++ {
+		out.append(x.at[i], x.volume[i])
+	}
+	return out
 }
 
 // keep leaves the entries of some places, of a settled vector.
