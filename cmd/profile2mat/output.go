@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/matrix"
 	"github.com/mpitrace/mpitrace/internal/progress"
 )
@@ -199,7 +200,9 @@ func (o *options) writeAll(files []file, log io.Writer) (err error) {
 			}
 		}
 	}()
+	var m mirror
 	for _, f := range files {
+		f.sheet = m.page(f.sheet)
 		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
 		parts = append(parts, part)
 		if err := f.write(part, log); err != nil {
@@ -212,6 +215,31 @@ func (o *options) writeAll(files []file, log io.Writer) (err error) {
 		}
 	}
 	return nil
+}
+
+// mirror makes matrices sums of both directions just before they are written,
+// and keeps the last: those of all phases and classes together would take as
+// much memory as all that was read. Files of one matrix follow each other.
+type mirror struct {
+	sheet, both *matrix.Sheet
+	one, sum    *aggregate.Matrix
+}
+
+// page is the sheet as it is to be written.
+func (m *mirror) page(s *matrix.Sheet) *matrix.Sheet {
+	if !s.Symmetric {
+		return s
+	}
+	if m.one != s.Matrix {
+		m.sum = nil // before the next takes room
+		m.one, m.sum = s.Matrix, s.Matrix.Symmetric()
+	}
+	if m.sheet != s {
+		both := *s
+		both.Matrix = m.sum
+		m.sheet, m.both = s, &both
+	}
+	return m.both
 }
 
 // write shows its progress on log if that is a terminal.

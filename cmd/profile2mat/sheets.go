@@ -142,10 +142,7 @@ func (o *options) sheet(j *job, by lines, m *aggregate.Matrix, c aggregate.Matri
 	if o.symmetric && by.of == nil {
 		s.extent = m.Size()
 	}
-	if o.symmetric {
-		m = m.Symmetric()
-	}
-	s.Matrix = m
+	s.Matrix = m // of one direction, until it is written: see mirror
 	return s
 }
 
