@@ -25,7 +25,7 @@ type bench struct {
 // input. They run by themselves: this process is to stay small, as the memory
 // that it has when it starts another counts as that one's.
 func (b *bench) build() error {
-	_, err := b.do("go", "build", "-trimpath", "-o", b.dir+"/", "./cmd/mpitrace", "./cmd/profile2mat", "./internal/synth/gen")
+	_, err := b.do("env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.dir+"/", "./cmd/mpitrace", "./cmd/profile2mat", "./internal/synth/gen")
 	return err
 }
 

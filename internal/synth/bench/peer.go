@@ -12,7 +12,7 @@ import (
 const (
 	perl  = "Perl"
 	ours  = "ours"
-	start = "ours, --help" // what starting takes
+	start = "ours, --help" // which only starts
 )
 
 // contest is tools at work on the same input.

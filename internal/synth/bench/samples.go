@@ -56,7 +56,7 @@ func (s *samples) most(of subject, figure func(cost) float64) float64 {
 	return all[len(all)-1]
 }
 
-// writePeers writes what the peer takes and what we do; the last columns are
+// writePeers writes what each tool takes; the last columns are
 // the peer's figures as multiples of ours, by minima, which a busy machine
 // spoils least.
 func (s *samples) writePeers(w io.Writer, peer string) error {
@@ -66,7 +66,7 @@ func (s *samples) writePeers(w io.Writer, peer string) error {
 			seconds(s.median(of, cost.time)), seconds(s.least(of, cost.time)), seconds(s.least(of, cost.processor)),
 			fmt.Sprintf("%.1f", s.most(of, cost.resident)), "", "", ""}
 		other := subject{of.input, peer}
-		if _, has := s.values[other]; has && of.tool != peer {
+		if _, has := s.values[other]; has && of.tool == ours {
 			line[6] = times(s.least(other, cost.time), s.least(of, cost.time))
 			line[7] = times(s.least(other, cost.processor), s.least(of, cost.processor))
 			line[8] = times(s.most(other, cost.resident), s.most(of, cost.resident))
