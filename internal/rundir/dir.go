@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -166,19 +167,37 @@ func exists(path string) bool {
 
 // writeFile writes a file so that it exists whole or not at all.
 func writeFile(path string, write func(io.Writer) error) error {
-	part := path + ".part"
-	f, err := os.Create(part)
-	if err != nil {
-		return err
+	return writeFiles([]string{path}, func(w []io.Writer) error { return write(w[0]) })
+}
+
+// writeFiles writes several at once, so that each exists whole or not at all.
+func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
+	var parts []*os.File
+	defer func() {
+		if err != nil {
+			for _, part := range parts {
+				part.Close()
+				os.Remove(part.Name())
+			}
+			err = fmt.Errorf("write %s: %w", strings.Join(paths, ", "), err)
+		}
+	}()
+	var buffers []*bufio.Writer
+	var writers []io.Writer
+	for _, path := range paths {
+		part, err := os.Create(path + ".part")
+		if err != nil {
+			return err
+		}
+		w := bufio.NewWriterSize(part, 1<<16)
+		parts, buffers, writers = append(parts, part), append(buffers, w), append(writers, w)
 	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	err = errors.Join(write(w), w.Flush())
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(part, path)
+	err = write(writers)
+	for i, part := range parts {
+		err = errors.Join(err, buffers[i].Flush(), part.Close())
 	}
-	if err != nil {
-		os.Remove(part)
-		return fmt.Errorf("write %s: %w", path, err)
+	for i := 0; i < len(paths) && err == nil; i++ {
+		err = os.Rename(parts[i].Name(), paths[i])
 	}
-	return nil
+	return err
 }

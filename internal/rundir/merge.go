@@ -69,9 +69,9 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 		}
 	}
 	return errors.Join(
-		writeFile(d.Profile(), func(w io.Writer) error { return arrowfile.WriteProfile(w, run) }),
-		writeFile(d.Comms(), func(w io.Writer) error { return arrowfile.WriteComms(w, run) }),
-		writeFile(d.Ranks(), func(w io.Writer) error { return arrowfile.WriteRanks(w, run) }),
+		writeFiles([]string{d.Profile(), d.Comms(), d.Ranks()}, func(w []io.Writer) error {
+			return arrowfile.WriteTables(w[0], w[1], w[2], run)
+		}),
 		d.WriteInfo(info),
 	)
 }

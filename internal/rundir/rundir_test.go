@@ -238,3 +238,41 @@ func TestReadInfo(t *testing.T) {
 		}
 	}
 }
+
+func TestWriteFilesWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	left := func() string {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := ""
+		for _, e := range entries {
+			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out += e.Name() + "=" + string(text) + ";"
+		}
+		return out
+	}
+	broken := errors.New("no more")
+	err := writeFiles(paths, func(w []io.Writer) error {
+		fmt.Fprint(w[0], "whole")
+		fmt.Fprint(w[1], "half")
+		return broken
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), paths[1]) || left() != "" {
+		t.Errorf("a failure leaves %q: %v", left(), err)
+	}
+	err = writeFiles(paths, func(w []io.Writer) error {
+		fmt.Fprint(w[0], "one")
+		fmt.Fprint(w[1], "two")
+		return nil
+	})
+	if err != nil || left() != "a=one;b=two;" {
+		t.Errorf("left %q: %v", left(), err)
+	}
+}
