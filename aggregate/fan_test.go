@@ -214,13 +214,21 @@ func TestFold(t *testing.T) {
 func TestRestrict(t *testing.T) {
 	eachRandomMatrix(t, func(t *testing.T, r *rand.Rand, m *Matrix, want spread) {
 		odd, low := func(rank int) bool { return rank%2 == 1 }, func(rank int) bool { return rank < 6 }
-		part := spread{}
-		for p, v := range want {
-			if odd(p.From) && low(p.To) {
-				part[p] = v
+		check := func(name string, m *Matrix, want spread) {
+			part := spread{}
+			for p, v := range want {
+				if odd(p.From) && low(p.To) {
+					part[p] = v
+				}
+			}
+			got := m.Restrict(odd, low)
+			same(t, name, part, entries(got))
+			if got.Len() != len(part) {
+				t.Errorf("%s: Len is %d of %d", name, got.Len(), len(part))
 			}
 		}
-		same(t, "Restrict", part, entries(m.Restrict(odd, low)))
+		check("Restrict", m, want)
+		check("Restrict of both directions", m.Symmetric(), entries(m.Symmetric()))
 	})
 }
 

@@ -119,7 +119,7 @@ func (p part) cells(visit func(to int, v Volume)) {
 	if p.turned {
 		weight := p.weightOf(p.place)
 		p.senders(func(from, rank int, each Volume) {
-			if p.reaches(from, p.place) {
+			if weight > 0 && p.reaches(from, p.place) {
 				visit(rank, each.times(weight))
 			}
 		})
@@ -314,17 +314,12 @@ func (m *Matrix) Restrict(sender, receiver func(rank int) bool) *Matrix {
 }
 
 func (f *fan) restrict(sender, receiver func(rank int) bool) *fan {
-	out := &fan{from: f.from, to: f.to, higher: f.higher, weight: make([]uint64, f.to.group.Len())}
-	all := true
-	for q := range out.weight {
-		if rank := f.to.group.At(q); rank >= 0 && receiver(rank) {
-			out.weight[q] = f.weightOf(q)
-		} else {
-			all = false
-		}
+	if f.turned {
+		sender, receiver = receiver, sender
 	}
-	if all {
-		out.weight = f.weight
+	out := &fan{from: f.from, to: f.to, weight: f.weight, higher: f.higher, turned: f.turned}
+	if kept := f.receivers(receiver); len(kept) < f.to.group.Len() {
+		out.leave(f, kept)
 	}
 	f.senders(func(place, rank int, each Volume) {
 		if sender(rank) {
@@ -332,6 +327,39 @@ func (f *fan) restrict(sender, receiver func(rank int) bool) *fan {
 		}
 	})
 	return out
+}
+
+// receivers are the places in to of the ranks that are wanted.
+func (f *fan) receivers(wanted func(rank int) bool) []int {
+	var places []int
+	for q := range f.to.group.Len() {
+		if rank := f.to.group.At(q); rank >= 0 && wanted(rank) {
+			places = append(places, q)
+		}
+	}
+	return places
+}
+
+// leave makes f one to the receivers of whole at some places: a group of these
+// alone or, where the places of others count, one in which others have no
+// weight.
+func (f *fan) leave(whole *fan, places []int) {
+	if f.higher {
+		f.weight = make([]uint64, f.to.group.Len())
+		for _, q := range places {
+			f.weight[q] = whole.weightOf(q)
+		}
+		return
+	}
+	ranks := make([]int32, len(places))
+	f.weight = nil
+	for i, q := range places {
+		ranks[i] = int32(whole.to.group.At(q))
+		if whole.weight != nil {
+			f.weight = append(f.weight, whole.weight[q])
+		}
+	}
+	f.to = newMembers(profile.Group{List: ranks})
 }
 
 // Symmetric is m plus its transpose: twice the mean of both directions. Its
