@@ -82,39 +82,72 @@ func groupOf[V any](lines map[int]V) profile.Group {
 	return profile.Group{List: list}
 }
 
-// foldHigher goes through the group from its end, run by run of places that are
-// of one line, and counts the receivers of each line that come after.
+// foldHigher is fold of a fan that reaches the higher places only. Where each
+// line is one run of places, as blocks of ranks in order are, it stays such a
+// fan, of lines; what a line's ranks send to each other is an entry. Else which
+// line is the higher one differs from rank to rank, and the sums are entries.
 func (f *fan) foldHigher(out *Matrix, line func(rank int) int) {
-	lineAt := func(place int) int {
-		if rank := f.to.group.At(place); rank >= 0 {
-			return line(rank)
+	at := make([]int, f.to.group.Len()) // the line of each place
+	for q := range at {
+		at[q] = -1
+		if rank := f.to.group.At(q); rank >= 0 {
+			at[q] = line(rank)
 		}
-		return -1
 	}
-	after := map[int]uint64{}
-	f.each.settle()
-	for end := f.to.group.Len(); end > 0; {
-		a, start := lineAt(end-1), end-1
-		for start > 0 && lineAt(start-1) == a {
-			start--
-		}
-		if a >= 0 {
-			sum, inside, receivers := f.run(start, end)
-			f.put(out, a, a, inside)
-			for b, n := range after {
-				f.put(out, a, b, sum.times(n))
-			}
-			after[a] += receivers
-		}
-		end = start
+	if runs, ok := runsOf(at); ok {
+		f.foldRuns(out, runs)
+	} else {
+		f.foldScattered(out, at)
 	}
 }
 
-// run sums up the places from start to before end: what its senders send to
-// each receiver after them all, what they send to each other in total, and the
-// weight of the receivers.
-func (f *fan) run(start, end int) (sum, inside Volume, receivers uint64) {
-	for q := end - 1; q >= start; q-- {
+// run is the places from start to before end, all of one line.
+type run struct{ line, start, end int }
+
+// runsOf are the runs of the lines that are not negative, unless a line has
+// several.
+func runsOf(at []int) (runs []run, ok bool) {
+	seen := map[int]bool{}
+	for q, a := range at {
+		switch {
+		case a < 0:
+		case q > 0 && at[q-1] == a:
+			runs[len(runs)-1].end++
+		case seen[a]:
+			return nil, false
+		default:
+			seen[a] = true
+			runs = append(runs, run{a, q, q + 1})
+		}
+	}
+	return runs, true
+}
+
+func (f *fan) foldRuns(out *Matrix, runs []run) {
+	lines := profile.Group{List: make([]int32, len(runs))}
+	folded := &fan{higher: true, turned: f.turned, weight: make([]uint64, len(runs))}
+	f.each.settle()
+	for i, r := range runs {
+		sum, inside, receivers := f.sumRun(r)
+		lines.List[i], folded.weight[i] = int32(r.line), receivers
+		if sum != (Volume{}) {
+			folded.each.add(int32(i), sum)
+		}
+		if inside != (Volume{}) {
+			out.Add(Pair{r.line, r.line}, inside)
+		}
+	}
+	folded.from = newMembers(lines)
+	folded.to = folded.from
+	if len(folded.each.at) > 0 {
+		out.addFan(folded)
+	}
+}
+
+// sumRun is what the senders of a run send to each receiver after them all, what
+// they send to each other in total, and the weight of the receivers.
+func (f *fan) sumRun(r run) (sum, inside Volume, receivers uint64) {
+	for q := r.end - 1; q >= r.start; q-- {
 		if each, ok := f.each.get(int32(q)); ok { // of a run with a line, so of this world
 			inside.plus(each.times(receivers))
 			sum.plus(each)
@@ -122,6 +155,42 @@ func (f *fan) run(start, end int) (sum, inside Volume, receivers uint64) {
 		receivers += f.weightOf(q)
 	}
 	return sum, inside, receivers
+}
+
+// foldScattered goes through the places once for each line that sends: a
+// receiver gets what the senders of the line at lower places send.
+func (f *fan) foldScattered(out *Matrix, at []int) {
+	each, weight := make([]Volume, len(at)), make([]uint64, len(at))
+	first := map[int]int{} // place of each line that sends
+	f.senders(func(place, _ int, v Volume) {
+		each[place] = v
+		if _, ok := first[at[place]]; !ok && at[place] >= 0 {
+			first[at[place]] = place
+		}
+	})
+	lines := slices.Sorted(slices.Values(at))
+	lines = slices.Compact(lines)
+	column := make([]int, len(at)) // of each place in lines
+	for q := range at {
+		weight[q] = f.weightOf(q)
+		column[q], _ = slices.BinarySearch(lines, at[q])
+	}
+	row := make([]Volume, len(lines))
+	for _, a := range slices.Sorted(maps.Keys(first)) {
+		clear(row)
+		var sum Volume // of the line's senders so far
+		for q := first[a]; q < len(at); q++ {
+			row[column[q]].plus(sum.times(weight[q]))
+			if at[q] == a {
+				sum.plus(each[q])
+			}
+		}
+		for i, v := range row {
+			if lines[i] >= 0 {
+				f.put(out, a, lines[i], v)
+			}
+		}
+	}
 }
 
 func (f *fan) put(out *Matrix, a, b int, v Volume) {
