@@ -373,9 +373,11 @@ func cellsOfNpy(t *testing.T, text string, n int, q Quantity) func() float64 {
 // TestFormulas: four shapes of jobs at three sizes, in every format that has
 // numbers, all of them equal to the formula. (Bytes stay below 2^53.)
 func TestFormulas(t *testing.T) {
+	t.Parallel()
 	for _, shape := range synth.Shapes {
 		for _, ranks := range []int{4, 64, 1000} {
 			t.Run(fmt.Sprintf("%s of %d", shape, ranks), func(t *testing.T) {
+				t.Parallel()
 				j, err := synth.Named(shape, ranks)
 				if err != nil {
 					t.Fatal(err)
@@ -407,6 +409,7 @@ func TestFormulas(t *testing.T) {
 // compared in the two formats that are text, as it passes by; Alltoallv, whose
 // 10^8 numbers differ, takes 2 GB and is left to the smaller jobs.
 func TestFormulasOf10000(t *testing.T) {
+	t.Parallel()
 	const ranks = 10_000
 	for _, shape := range synth.Shapes {
 		t.Run(shape, func(t *testing.T) {
