@@ -139,6 +139,12 @@ func TestEntriesAreWhatWasAdded(t *testing.T) {
 		if m.Len() != len(want) {
 			t.Errorf("Len is %d of %d", m.Len(), len(want))
 		}
+		for _, most := range []int{0, 5, 30, 1000} {
+			n, exact := m.LenUpTo(most)
+			if exact && n != len(want) || !exact && (n <= most || n > len(want)) {
+				t.Errorf("LenUpTo(%d) is %d, exact %v, of %d", most, n, exact, len(want))
+			}
+		}
 		for from := range testRanks {
 			row := spread{}
 			for to, v := range m.Row(from) {

@@ -61,24 +61,73 @@ func (m *Matrix) Len() int {
 // LenUpTo is Len, but beyond most it may stop counting, and says so: the sum is
 // exact, or else there are at least so many entries.
 func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
-	inside := map[[2]*fan]bool{}
-	room := new(vector)
-	exact = true
+	inside, reach := map[[2]*fan]bool{}, reaches{}
+	var mixed []int // rows that have to be spread
+	least := 0      // entries of these
 	for _, from := range m.senders() {
 		parts := m.partsOf()[from]
 		base, plain := covering(parts, inside)
 		switch {
 		case plain:
 			n += base.count() + m.outside(from, base)
-		case n > most:
-			exact = false
+		case len(parts) == 1 && !parts[0].turned && m.rows[from] == nil:
+			n += reach.of(parts[0])
 		default:
-			for range m.expand(from, room) {
-				n++
-			}
+			mixed = append(mixed, from)
+			least += reach.most(parts)
 		}
 	}
-	return n, exact
+	if n+least > most {
+		return n + least, len(mixed) == 0
+	}
+	room := new(vector)
+	for _, from := range mixed {
+		if n > most {
+			return n, false
+		}
+		for range m.expand(from, room) {
+			n++
+		}
+	}
+	return n, true
+}
+
+// reaches is, of each fan, how many receivers there are from a place on.
+type reaches map[*fan][]int32
+
+// of is how many entries a row has from a part that is not turned.
+func (r reaches) of(p part) int {
+	after := r[p.fan]
+	if after == nil {
+		after = make([]int32, p.to.group.Len()+1)
+		for q := len(after) - 2; q >= 0; q-- {
+			after[q] = after[q+1]
+			if p.weightOf(q) > 0 {
+				after[q]++
+			}
+		}
+		r[p.fan] = after
+	}
+	if p.higher {
+		return int(after[p.place+1])
+	}
+	n := int(after[0])
+	if q, ok := p.to.place(p.from.group.At(p.place)); ok && p.weightOf(q) > 0 {
+		n--
+	}
+	return n
+}
+
+// most is the entries of the part that has most of them: a row has as many at
+// least.
+func (r reaches) most(parts []part) int {
+	n := 0
+	for _, p := range parts {
+		if !p.turned {
+			n = max(n, r.of(p))
+		}
+	}
+	return n
 }
 
 // covering is the part that has the entries of all parts of a row, if one has
@@ -87,9 +136,18 @@ func covering(parts []part, inside map[[2]*fan]bool) (part, bool) {
 	if len(parts) == 0 {
 		return part{}, true
 	}
-	most := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.to.group.Len(), b.to.group.Len()) })
+	var most part
 	for _, p := range parts {
-		if p.turned || p.higher || p.weight != nil {
+		plain := !p.turned && !p.higher && p.weight == nil
+		if plain && (most.fan == nil || p.to.group.Len() > most.to.group.Len()) {
+			most = p
+		}
+	}
+	if most.fan == nil {
+		return part{}, false
+	}
+	for _, p := range parts {
+		if p.turned {
 			return part{}, false
 		}
 		pair := [2]*fan{p.fan, most.fan}

@@ -115,7 +115,7 @@ func (o *options) filesOf(j *job, stderr io.Writer) ([]file, error) {
 func (o *options) tooLarge(f *matrix.Format, s *sheet) error {
 	pairs, least := uint64(s.Pairs), ""
 	if !s.exact {
-		least = "more than "
+		least = "at least "
 	}
 	switch {
 	case f.Kind == matrix.Dense:
