@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 )
@@ -32,6 +33,11 @@ func (in input) loadPrefix(prefix string) ([]*job, error) {
 	phases, err := findPhases(prefix)
 	if err != nil {
 		return nil, err
+	}
+	if len(phases) > 1 {
+		// All phases are kept until they are written, and what is read on the way
+		// to them is little: collecting it often is cheap.
+		debug.SetGCPercent(25)
 	}
 	var out []*job
 	for _, p := range phases {
