@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/formats/matrix"
 )
@@ -107,8 +108,8 @@ func newCommand() *cobra.Command {
 			}
 			return nil
 		},
-		PreRunE: func(*cobra.Command, []string) error {
-			if err := o.parse(); err != nil {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(noneEmpty(cmd.Flags()), o.parse()); err != nil {
 				return usageError{fmt.Errorf("%w\nsee profile2mat --help", err)}
 			}
 			return nil
@@ -150,7 +151,16 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.ranksText, "ranks", "", "what these ranks sent to each other, a `set` as 0-63,80; lines keep their numbers")
 	f.StringVar(&o.fromText, "from", "", "what these ranks sent, a `set`")
 	f.StringVar(&o.toText, "to", "", "what was sent to these ranks, a `set`")
+}
 
-	cmd.MarkFlagsMutuallyExclusive("directed", "symmetric")
-	cmd.MarkFlagsMutuallyExclusive("self", "no-self")
+// noneEmpty refuses flags that are given without a value, as by a variable of a
+// script that is not set: they would select everything.
+func noneEmpty(flags *pflag.FlagSet) error {
+	var errs []error
+	flags.Visit(func(f *pflag.Flag) {
+		if text := f.Value.String(); text == "" || text == "[]" {
+			errs = append(errs, fmt.Errorf("--%s: no value given", f.Name))
+		}
+	})
+	return errors.Join(errs...)
 }

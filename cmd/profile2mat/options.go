@@ -59,6 +59,9 @@ func classNames() []string {
 // parse checks what the flags say.
 func (o *options) parse() error {
 	var err error
+	if o.directed && o.symmetric || o.self && o.noSelf {
+		return errors.New("--directed and --symmetric, --self and --no-self: give one of the two")
+	}
 	if o.formats, err = matrix.Find(o.formatNames); err != nil {
 		return err
 	}
