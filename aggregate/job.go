@@ -89,10 +89,8 @@ func (j *Job) Merge(o *Job) {
 	j.kept = append(j.kept, o.kept...)
 }
 
-// Program is the file name of the executable, that of the lowest rank where
+// programOf is the file name of the executable, that of the lowest rank where
 // processes run several.
-func (j *Job) Program() string { return programOf(j.ordered()) }
-
 func programOf(ps []process) string {
 	for _, p := range ps {
 		if p.program != "" {

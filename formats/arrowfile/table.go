@@ -215,16 +215,6 @@ func int32Column[T any](name, unit, doc string, get func(T) int32) column[T] {
 		about(name, arrow.PrimitiveTypes.Int32, false, unit, doc), always(get))
 }
 
-func optionalInt32[T any](name, unit, doc string, get func(T) (int32, bool)) column[T] {
-	return values(array.NewInt32Builder(memory.DefaultAllocator),
-		about(name, arrow.PrimitiveTypes.Int32, true, unit, doc), get)
-}
-
-func uint8Column[T any](name, unit, doc string, get func(T) uint8) column[T] {
-	return values(array.NewUint8Builder(memory.DefaultAllocator),
-		about(name, arrow.PrimitiveTypes.Uint8, false, unit, doc), always(get))
-}
-
 func uint64Column[T any](name, unit, doc string, get func(T) uint64) column[T] {
 	return values(array.NewUint64Builder(memory.DefaultAllocator),
 		about(name, arrow.PrimitiveTypes.Uint64, false, unit, doc), always(get))

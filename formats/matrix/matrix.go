@@ -107,14 +107,6 @@ func (s *Sheet) about() [][2]string {
 	return out
 }
 
-// label is a line as text files name it.
-func (s *Sheet) label(line int) string {
-	if s.Labels == nil {
-		return strconv.Itoa(line)
-	}
-	return s.Labels[line]
-}
-
 // count is how many entries of a quantity are not 0. Those of a symmetric
 // matrix are counted on and below the diagonal.
 func (s *Sheet) count(q Quantity) int {

@@ -63,20 +63,6 @@ func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 	return symbols, errs
 }
 
-// Profiles names the places of all call sites that are not named yet, in the
-// profiles themselves or in known, and hands the names to all profiles.
-func Profiles(ps []*profile.Profile, known profile.Symbols) []error {
-	var s Sites
-	for _, p := range ps {
-		s.Add(p)
-	}
-	symbols, errs := s.Symbols(known)
-	for _, p := range ps {
-		p.Symbols = symbols
-	}
-	return errs
-}
-
 // A module is a file with the addresses to be named in it.
 type module struct {
 	path, buildID string
