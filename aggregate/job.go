@@ -100,11 +100,12 @@ func programOf(ps []process) string {
 	return "mpi"
 }
 
-// Start is when the first process began to record, in Unix ns; 0 if not known.
+// Start is when the first process of which it is known began to record, in Unix
+// ns; 0 if it is known of none.
 func (j *Job) Start() int64 {
 	start := int64(0)
 	for _, p := range j.processes {
-		if start == 0 || p.start < start {
+		if p.start != 0 && (start == 0 || p.start < start) {
 			start = p.start
 		}
 	}

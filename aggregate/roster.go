@@ -37,7 +37,7 @@ func (r *Roster) enter(rank int, host string) {
 		r.seen, r.host = map[int]int{}, map[int]string{}
 	}
 	r.seen[rank]++
-	if host != "" {
+	if known := r.host[rank]; host != "" && (known == "" || host < known) { // whichever comes first
 		r.host[rank] = host
 	}
 }
