@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/matrix"
 	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/scratch"
 )
 
 // file is a matrix to be written.
@@ -191,13 +192,11 @@ func (o *options) check(files []file) error {
 // writeAll writes all files under other names first and then renames them, so
 // that a failure leaves none half-written and, but for the renaming, none at
 // all.
-func (o *options) writeAll(files []file, log io.Writer) (err error) {
+func (o *options) writeAll(files []file, log io.Writer) error {
 	var parts []string
 	defer func() {
-		if err != nil {
-			for _, part := range parts {
-				os.Remove(part)
-			}
+		for _, part := range parts {
+			scratch.Done(part)
 		}
 	}()
 	var m mirror
@@ -205,16 +204,19 @@ func (o *options) writeAll(files []file, log io.Writer) (err error) {
 		f.sheet = m.page(f.sheet)
 		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
 		parts = append(parts, part)
+		scratch.Track(part)
 		if err := f.write(part, log); err != nil {
 			return fmt.Errorf("write %s: %w", f.path, err)
 		}
 	}
-	for i, f := range files {
-		if err := os.Rename(parts[i], f.path); err != nil {
-			return err
+	return scratch.Whole(func() error {
+		for i, f := range files {
+			if err := os.Rename(parts[i], f.path); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // mirror makes matrices sums of both directions just before they are written,

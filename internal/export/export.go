@@ -18,6 +18,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/scratch"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -44,10 +45,11 @@ func Write(src profile.Source, o Options) ([]string, error) {
 		return nil, err
 	}
 	part := filepath.Join(filepath.Dir(o.Path), fmt.Sprintf(".%s.%d.part", filepath.Base(o.Path), os.Getpid()))
-	defer os.RemoveAll(part)
+	scratch.Track(part)
+	defer scratch.Done(part)
 	files, err := o.write(src, part)
 	if err == nil {
-		err = o.move(part)
+		err = scratch.Whole(func() error { return o.move(part) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", o.Path, err)

@@ -22,6 +22,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/scratch"
 )
 
 // Dir is the path of a run directory.
@@ -170,14 +172,14 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return writeFiles([]string{path}, func(w []io.Writer) error { return write(w[0]) })
 }
 
-// writeFiles writes several at once, so that each exists whole or not at all.
+// writeFiles writes several at once, so that each exists whole or not at all,
+// also where two programs make the same files.
 func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
 	var parts []*os.File
 	defer func() {
 		if err != nil {
 			for _, part := range parts {
 				part.Close()
-				os.Remove(part.Name())
 			}
 			err = fmt.Errorf("write %s: %w", strings.Join(paths, ", "), err)
 		}
@@ -185,7 +187,10 @@ func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
 	var buffers []*bufio.Writer
 	var writers []io.Writer
 	for _, path := range paths {
-		part, err := os.Create(path + ".part")
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
+		scratch.Track(name)
+		defer scratch.Done(name)
+		part, err := os.Create(name)
 		if err != nil {
 			return err
 		}
@@ -196,8 +201,15 @@ func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
 	for i, part := range parts {
 		err = errors.Join(err, buffers[i].Flush(), part.Close())
 	}
-	for i := 0; i < len(paths) && err == nil; i++ {
-		err = os.Rename(parts[i].Name(), paths[i])
+	if err != nil {
+		return err
 	}
-	return err
+	return scratch.Whole(func() error {
+		for i, part := range parts {
+			if err := os.Rename(part.Name(), paths[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
