@@ -3,7 +3,7 @@
 # make test       all tests; installs what they need
 # make fuzz       the fuzz targets for a minute each; make test has 5 s of each
 # make bench      what recording costs per MPI call, and what making matrices costs
-#                 (20 minutes on 2 cores); or bench-calls, bench-matrices (15)
+#                 (15 minutes on 2 cores); or bench-calls, bench-matrices (12)
 # make generate   the C files that are derived from tables
 # make install    to PREFIX (/usr/local)
 # make setup      install what run and test need
@@ -48,7 +48,10 @@ test:
 fuzz:
 	GO=$(GO) scripts/fuzz.sh 60s
 
-bench: bench-calls bench-matrices
+bench:
+	@echo "bench-calls: what recording costs per MPI call, some minutes"
+	@echo "bench-matrices: reading .prof; profile2mat beside Open MPI's scripts, and on up to $(SCALE) ranks: some 12 minutes, 2 GB in \$$TMPDIR"
+	@$(MAKE) --no-print-directory bench-calls bench-matrices
 
 bench-calls:
 	@scripts/setup.sh test
