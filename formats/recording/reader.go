@@ -140,6 +140,9 @@ func (f *file) open() error {
 	if err := f.readHeader(); err != nil {
 		return err
 	}
+	if !f.headOnly {
+		f.checkSum()
+	}
 	f.readSegments()
 	return nil
 }

@@ -94,6 +94,9 @@ func imageOf(p *profile.Profile) (*image, error) {
 	head = append(head, make([]byte, layout.HeaderSize-len(head))...)
 	head = appended(head, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentLog, Size: logSize, Offset: layout.HeaderSize})
 	m.pieces = slices.Insert(m.pieces, 0, piece{0, append(head, log.raw...)})
+	if p.State == profile.Finalized {
+		m.seal()
+	}
 	return m, nil
 }
 

@@ -26,6 +26,7 @@ var constants = []struct {
 	{"SegmentMagic", layout.SegmentMagic}, {"MaxTableRows", layout.MaxTableRows},
 	{"MinTableRows", layout.MinTableRows}, {"MinLogSegment", layout.MinLogSegment},
 	{"MaxString", layout.MaxString},
+	{"ChecksumStart", uint64(layout.ChecksumStart)}, {"ChecksumFactor", uint64(layout.ChecksumFactor)},
 	{"StateRunning", layout.StateRunning}, {"StateFinalized", layout.StateFinalized},
 	{"ClockTSC", layout.ClockTSC}, {"ClockCNTVCT", layout.ClockCNTVCT}, {"ClockMonotonic", layout.ClockMonotonic},
 	{"SegmentFree", layout.SegmentFree}, {"SegmentLog", layout.SegmentLog}, {"SegmentTable", layout.SegmentTable},

@@ -24,7 +24,7 @@ package layout
 
 // Named limits; a reader checks lengths against them before it allocates.
 const (
-	Version    = 2
+	Version    = 3
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 
@@ -36,6 +36,12 @@ const (
 	MaxTableRows  = 1 << 26
 	MinTableRows  = 256
 	MinLogSegment = 16 << 10
+)
+
+// Of Sum. Any change of one word changes the sum; a sum of 0 is said as 1.
+const (
+	ChecksumStart  = 0x6d70697472616365
+	ChecksumFactor = 0x9e3779b97f4a7c15
 )
 
 // Magic is how a recording starts.
@@ -183,6 +189,16 @@ type Header struct {
 	UntimedCalls uint64 // from Fortran, that did not come by C: counted, not timed
 	Pauses       uint64 // how often MPI_Pcontrol stopped the recording
 	LostStacks   uint64 // calls booked by their return address, as there were too many stacks
+
+	// Of version 3:
+	Checksum uint64 // of the file up to End, with 0 here (see Sum); 0 while it is written to
+}
+
+// Sum is a checksum on the way (version 3), which starts with ChecksumStart and
+// takes the file's 64-bit words one by one.
+func Sum(sum, word uint64) uint64 {
+	sum = (sum ^ word) * ChecksumFactor
+	return sum ^ sum>>32
 }
 
 // Segment is the start of a segment.

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_VERSION 2
+#define MT_VERSION 3
 #define MT_BYTE_ORDER 16909060
 #define MT_HEADER_SIZE 4096
 #define MT_SEGMENT_MAGIC 1196643405
@@ -14,6 +14,8 @@
 #define MT_MIN_TABLE_ROWS 256
 #define MT_MIN_LOG_SEGMENT 16384
 #define MT_MAX_STRING 1048576
+#define MT_CHECKSUM_START 0x6d70697472616365ull
+#define MT_CHECKSUM_FACTOR 0x9e3779b97f4a7c15ull
 #define MT_STATE_RUNNING 1
 #define MT_STATE_FINALIZED 2
 #define MT_CLOCK_TSC 1
@@ -106,8 +108,9 @@ typedef struct mt_l_header {
     uint64_t untimed_calls;
     uint64_t pauses;
     uint64_t lost_stacks;
+    uint64_t checksum;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 240, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 248, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -132,6 +135,7 @@ _Static_assert(offsetof(mt_l_header, last_writes) == 208, "Header.LastWrites");
 _Static_assert(offsetof(mt_l_header, untimed_calls) == 216, "Header.UntimedCalls");
 _Static_assert(offsetof(mt_l_header, pauses) == 224, "Header.Pauses");
 _Static_assert(offsetof(mt_l_header, lost_stacks) == 232, "Header.LostStacks");
+_Static_assert(offsetof(mt_l_header, checksum) == 240, "Header.Checksum");
 
 typedef struct mt_l_segment {
     uint32_t magic;

@@ -215,7 +215,27 @@ bool mt_recording_resume(void)
     close(fd);
     __atomic_store_n(&mt_header->state, MT_STATE_RUNNING, __ATOMIC_RELEASE);
     mt_header->finalize_start = mt_header->finalize_end = (mt_l_clock){0};
+    mt_header->checksum = 0;
     return true;
+}
+
+// layout.Sum of the file, 0 if it cannot be read. It is read, not walked
+// through in memory, where its segments lie apart.
+static uint64_t checksum(int fd, uint64_t end)
+{
+    uint64_t words[512], sum = MT_CHECKSUM_START;
+    for (uint64_t at = 0; at < end;) {
+        uint64_t rest = end - at;
+        ssize_t n = pread(fd, words, rest < sizeof words ? rest : sizeof words, (off_t)at);
+        if (n <= 0 || n % 8 != 0)
+            return 0;
+        for (ssize_t i = 0; i < n / 8; i++) {
+            sum = (sum ^ words[i]) * MT_CHECKSUM_FACTOR;
+            sum ^= sum >> 32;
+        }
+        at += (uint64_t)n;
+    }
+    return sum ? sum : 1;
 }
 
 void mt_recording_close(void)
@@ -227,6 +247,7 @@ void mt_recording_close(void)
     // that makes calls between two sessions may be growing the file.
     pthread_mutex_lock(&grow_lock);
     if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
+    mt_header->checksum = checksum(fd, mt_header->end);
     if (place.elsewhere)
         mt_place_deliver(&place, fd, mt_header->end);
     pthread_mutex_unlock(&grow_lock);

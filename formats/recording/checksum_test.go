@@ -1,0 +1,51 @@
+package recording
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// fileOf is the file of a process that ended, or still runs.
+func fileOf(t *testing.T, state profile.State) []byte {
+	t.Helper()
+	p := rich()
+	p.State = state
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Any flipped bit of a recording of a process that ended is noticed.
+func TestEveryFlippedBit(t *testing.T) {
+	whole := fileOf(t, profile.Finalized)
+	if p, err := Read(bytes.NewReader(whole), int64(len(whole))); err != nil || len(p.Problems) > 0 {
+		t.Fatalf("whole: %v, %v", p, err)
+	}
+	for at := range whole {
+		flipped := bytes.Clone(whole)
+		flipped[at] ^= 1 << (at % 8)
+		if p, err := Read(bytes.NewReader(flipped), int64(len(flipped))); err == nil && len(p.Problems) == 0 {
+			t.Errorf("bit %d of byte %d was not missed", at%8, at)
+		}
+	}
+}
+
+// What is written to after it was sealed is told so; what never was, is not.
+func TestChecksum(t *testing.T) {
+	for state, want := range map[profile.State]bool{profile.Finalized: true, profile.Running: false} {
+		raw := fileOf(t, state)
+		raw[len(raw)-1] ^= 1 // room in the last table
+		p, err := Read(bytes.NewReader(raw), int64(len(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(p.Problems, "\n"), "byte 240: the checksum of the file is "); got != want {
+			t.Errorf("%s: problems %q", state, p.Problems)
+		}
+	}
+}
