@@ -60,7 +60,7 @@ type Sheet struct {
 
 // classTexts say what the classes are.
 var classTexts = [aggregate.NumMatrixClasses]string{
-	aggregate.All:        "everything",
+	aggregate.All:        "all classes",
 	aggregate.External:   "point-to-point",
 	aggregate.Internal:   "sent by the MPI library on its own behalf",
 	aggregate.OneSided:   "one-sided",

@@ -106,6 +106,16 @@ func TestMatOfManyZeros(t *testing.T) {
 	}
 }
 
+// What was selected is said beside the title, which must not say that it is
+// everything.
+func TestTitleOfSelection(t *testing.T) {
+	s := directed()
+	s.Class, s.Selection = aggregate.All, "comm x"
+	if got, want := s.title(Size), "bytes from rank to rank: all classes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestMtx(t *testing.T) {
 	s := directed()
 	s.Run, s.Selection = "run\n7", "call Isend"
