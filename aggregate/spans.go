@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,8 +16,9 @@ type Span struct{ First, Last int }
 // room for the many ranks of a large job that something is true of.
 type Spans []Span
 
-// ParseSpans reads a set of numbers from 0: "0-3,8".
-func ParseSpans(text string) (Spans, error) {
+// ParseSpans reads a set of numbers from 0: "0-3,8". An error calls one of them
+// by its name, as "rank".
+func ParseSpans(text, name string) (Spans, error) {
 	var out Spans
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, ranged := strings.Cut(part, "-")
@@ -24,6 +26,9 @@ func ParseSpans(text string) (Spans, error) {
 		last := first
 		if err == nil && ranged {
 			last, err = strconv.ParseUint(to, 10, 31)
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			return nil, fmt.Errorf("%q: a %s is below 2^31", part, name)
 		}
 		if err != nil || last < first {
 			return nil, fmt.Errorf("%q is neither a number nor a range as in 0-3,8", part)

@@ -79,13 +79,14 @@ func (o *options) parse() error {
 		return err
 	}
 	for _, set := range []struct {
-		flag, text string
-		spans      *aggregate.Spans
-	}{{"size-class", o.sizes, &o.selection.SizeClasses}, {"ranks", o.ranksText, &o.ranks}, {"from", o.fromText, &o.from}, {"to", o.toText, &o.to}} {
+		flag, name, text string
+		spans            *aggregate.Spans
+	}{{"size-class", "size class", o.sizes, &o.selection.SizeClasses}, {"ranks", "rank", o.ranksText, &o.ranks},
+		{"from", "rank", o.fromText, &o.from}, {"to", "rank", o.toText, &o.to}} {
 		if set.text == "" {
 			continue
 		}
-		if *set.spans, err = aggregate.ParseSpans(set.text); err != nil {
+		if *set.spans, err = aggregate.ParseSpans(set.text, set.name); err != nil {
 			return fmt.Errorf("--%s: %w", set.flag, err)
 		}
 	}
