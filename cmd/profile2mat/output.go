@@ -63,9 +63,13 @@ func (o *options) files(jobs []*job, stderr io.Writer) ([]file, error) {
 		if missing := j.Missing(); missing.Len() > 0 {
 			fmt.Fprintf(stderr, "profile2mat: %s: nothing from %s of %d\n", j.prefix, missing, j.Size())
 		}
-		fs, err := o.filesOf(j, stderr)
+		var fs []file
+		sheets, err := o.sheets(j, stderr)
 		if err != nil && len(jobs) > 1 {
 			err = fmt.Errorf("%s: %w", j.prefix, err)
+		}
+		if err == nil {
+			fs, err = o.filesOf(j, sheets, stderr)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -83,12 +87,9 @@ func (o *options) files(jobs []*job, stderr io.Writer) ([]file, error) {
 	return files, nil
 }
 
-// filesOf are a job's. An error with files is of those that are left out.
-func (o *options) filesOf(j *job, stderr io.Writer) ([]file, error) {
-	sheets, err := o.sheets(j, stderr)
-	if err != nil {
-		return nil, err
-	}
+// filesOf are a job's. Those that are too large are said, and an error only if
+// that leaves none.
+func (o *options) filesOf(j *job, sheets []*sheet, stderr io.Writer) ([]file, error) {
 	var out []file
 	var large []error
 	for _, s := range sheets {
@@ -97,7 +98,7 @@ func (o *options) filesOf(j *job, stderr io.Writer) ([]file, error) {
 				continue
 			}
 			if err := o.tooLarge(f, s); err != nil {
-				large = append(large, fmt.Errorf("%s: no %s of %s: %w", j.prefix, f.Name, s.Class, err))
+				large = append(large, fmt.Errorf("%s: no %s of %s: %w", o.prefix(j), f.Name, s.Class, err))
 				continue
 			}
 			out = append(out, o.filesAs(f, j, s)...)
@@ -137,13 +138,17 @@ func (o *options) tooLarge(f *matrix.Format, s *sheet) error {
 	return fmt.Errorf("%s%d pairs of %ss, where --max-pairs allows %d: take %s", least, pairs, s.Line, o.maxPairs, instead)
 }
 
+// prefix is how the files of a job begin.
+func (o *options) prefix(j *job) string {
+	if o.dir == "" {
+		return j.prefix
+	}
+	return filepath.Join(o.dir, filepath.Base(j.prefix))
+}
+
 // filesAs are those of one sheet in one format.
 func (o *options) filesAs(f *matrix.Format, j *job, s *sheet) []file {
-	prefix := j.prefix
-	if o.dir != "" {
-		prefix = filepath.Join(o.dir, filepath.Base(prefix))
-	}
-	prefix += o.slug(f)
+	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {
 		page = &matrix.Sheet{}
