@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -76,7 +77,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	}
 	if o.output == "-" {
 		w := bufio.NewWriter(cmd.OutOrStdout())
-		return errors.Join(out.Format.Write(w, src), w.Flush())
+		return cmp.Or(out.Format.Write(w, src), w.Flush()) // the first: the buffer repeats it
 	}
 	files, err := export.Write(src, out)
 	if err != nil {

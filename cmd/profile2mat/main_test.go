@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -149,6 +150,29 @@ func TestFailureLeavesNothing(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if len(hidden) != 0 || len(left) != 3 {
 		t.Errorf("left behind: %q %q", hidden, left)
+	}
+}
+
+// A full disk is said once, with the name that was to be.
+func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 200, func() { fullDisk(t) }) }
+
+func fullDisk(t *testing.T) {
+	lines := ""
+	for to := range 300 {
+		lines += fmt.Sprintf("E\t0\t%d\t1 bytes\t1 msgs sent\n", to)
+	}
+	for _, format := range []string{"mat", "mtx", "npy", "csv", "arrow", "parquet", "json", "png", "svg"} {
+		t.Run(format, func(t *testing.T) {
+			dir := t.TempDir()
+			_, _, err := runWith(strings.NewReader(lines), "-", "-o", dir, "--format", format)
+			if err == nil || !strings.HasPrefix(err.Error(), "write "+filepath.Join(dir, "stdin_")) ||
+				strings.Count(err.Error(), "file too large") != 1 || strings.Contains(err.Error(), ".part") {
+				t.Errorf("got error %v", err)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
 	}
 }
 

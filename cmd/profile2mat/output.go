@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -256,10 +255,5 @@ func (f *file) write(path string, log io.Writer) error {
 	if bar != nil {
 		f.sheet.Progress = bar.Add
 	}
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(out, 64<<10)
-	return errors.Join(f.format.Write(w, f.sheet, f.q), w.Flush(), out.Close())
+	return scratch.Write(path, func(w io.Writer) error { return f.format.Write(w, f.sheet, f.q) })
 }

@@ -5,7 +5,7 @@
 package export
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -123,10 +123,10 @@ func (o *Options) write(src profile.Source, part string) ([]string, error) {
 		return nil, err
 	}
 	if !o.Directory() {
-		return []string{""}, writeFile(part, func(w io.Writer) error { return o.Format.Write(w, src) })
+		return []string{""}, scratch.Write(part, func(w io.Writer) error { return o.Format.Write(w, src) })
 	}
 	if err := os.Mkdir(part, 0o777); err != nil {
-		return nil, err
+		return nil, scratch.Nameless(err)
 	}
 	d := &directory{dir: part, format: o.Format}
 	d.writers.SetLimit(runtime.GOMAXPROCS(0))
@@ -136,7 +136,7 @@ func (o *Options) write(src profile.Source, part string) ([]string, error) {
 	} else {
 		err = d.writeBlocks(src, o.Partition)
 	}
-	return d.files, errors.Join(err, d.writers.Wait())
+	return d.files, cmp.Or(err, d.writers.Wait())
 }
 
 // directory is one that files are written to, several at a time.
@@ -150,7 +150,13 @@ type directory struct {
 func (d *directory) add(name string, ps profile.List) {
 	d.files = append(d.files, name)
 	d.writers.Go(func() error {
-		return writeFile(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
+		// In a source that is out of order, two of one name would come together:
+		// the second is an error.
+		err := scratch.Write(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
 	})
 }
 
@@ -193,7 +199,7 @@ func (d *directory) writeBlocks(src profile.Source, ranks int) error {
 		}
 		name := formats.PartName(block, job, d.format)
 		if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(name)), 0o777); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", name, scratch.Nameless(err))
 		}
 		d.add(name, ps)
 		ps = nil
@@ -213,7 +219,10 @@ func (d *directory) writeBlocks(src profile.Source, ranks int) error {
 		ps = append(ps, p)
 		return nil
 	})
-	return errors.Join(err, flush())
+	if err != nil {
+		return err
+	}
+	return flush()
 }
 
 // blockOf is -1 for processes without a rank.
@@ -222,15 +231,4 @@ func blockOf(rank, ranks int) int {
 		return -1
 	}
 	return rank / ranks
-}
-
-// writeFile writes a new file: in a source that is out of order, two of one
-// name would come together.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	return errors.Join(write(w), w.Flush(), f.Close())
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -178,6 +179,30 @@ func TestWholeOrNotAtAll(t *testing.T) {
 		if is := below(t, dir); !slices.Equal(is, was) {
 			t.Errorf("%s: failed over old files: %q, want %q", name, is, was)
 		}
+	}
+}
+
+// A full disk is said once, with the name that was to be.
+func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100, func() { fullDisk(t) }) }
+
+func fullDisk(t *testing.T) {
+	for name, o := range map[string]Options{
+		"csv": {Format: format(t, "csv")}, "json": {Format: format(t, "json")},
+		"arrow": {Format: format(t, "arrow")}, "parquet": {Format: format(t, "parquet")},
+		"ranks": {Format: format(t, "prof")}, "dataset": {Format: format(t, "parquet"), Partition: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			o.Path = filepath.Join(dir, "out")
+			_, err := Write(twoJobs(), o)
+			if err == nil || !strings.HasPrefix(err.Error(), "write "+o.Path+": ") ||
+				strings.Count(err.Error(), "file too large") != 1 || strings.Contains(err.Error(), ".part") {
+				t.Errorf("got error %v", err)
+			}
+			if left := below(t, dir); len(left) > 0 {
+				t.Errorf("%q are left", left)
+			}
+		})
 	}
 }
 

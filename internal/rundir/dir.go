@@ -13,6 +13,7 @@ package rundir
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -192,14 +193,14 @@ func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
 		defer scratch.Done(name)
 		part, err := os.Create(name)
 		if err != nil {
-			return err
+			return scratch.Nameless(err)
 		}
-		w := bufio.NewWriterSize(part, 1<<16)
+		w := scratch.Buffer(part)
 		parts, buffers, writers = append(parts, part), append(buffers, w), append(writers, w)
 	}
 	err = write(writers)
 	for i, part := range parts {
-		err = errors.Join(err, buffers[i].Flush(), part.Close())
+		err = cmp.Or(err, buffers[i].Flush(), scratch.Nameless(part.Close())) // a full disk is said once
 	}
 	if err != nil {
 		return err

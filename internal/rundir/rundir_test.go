@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -236,6 +237,24 @@ func TestReadInfo(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), d.Info()) || info == nil || info.Version != "" {
 			t.Errorf("%s: got %v, %v; want an error that names the file, and an empty description", text, info, err)
 		}
+	}
+}
+
+// A full disk is said once, with the names that were to be.
+func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100_000, func() { fullDisk(t) }) }
+
+func fullDisk(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	err := writeFiles(paths, func(w []io.Writer) error {
+		_, err := w[1].Write(make([]byte, 200_000))
+		return err
+	})
+	if want := "write " + paths[0] + ", " + paths[1] + ": file too large"; err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v are left", left)
 	}
 }
 
