@@ -164,8 +164,8 @@ func fullDisk(t *testing.T) {
 	for _, format := range []string{"mat", "mtx", "npy", "csv", "arrow", "parquet", "json", "png", "svg"} {
 		t.Run(format, func(t *testing.T) {
 			dir := t.TempDir()
-			_, _, err := runWith(strings.NewReader(lines), "-", "-o", dir, "--format", format)
-			if err == nil || !strings.HasPrefix(err.Error(), "write "+filepath.Join(dir, "stdin_")) ||
+			_, _, err := runWith(strings.NewReader(lines), "-", "-o", filepath.Join(dir, "new", "out"), "--format", format)
+			if err == nil || !strings.HasPrefix(err.Error(), "write "+filepath.Join(dir, "new", "out", "stdin_")) ||
 				strings.Count(err.Error(), "file too large") != 1 || strings.Contains(err.Error(), ".part") {
 				t.Errorf("got error %v", err)
 			}
@@ -173,6 +173,27 @@ func fullDisk(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// What there is no room for is refused before its directory is made, and a
+// directory that was there stays.
+func TestRefusalMakesNoDirectory(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, filepath.Join(dir, "x.prof"), "E\t0\t1999999999\t1 bytes\t1 msgs sent\n")
+	for _, out := range []string{"new", "a/b/c", "there"} {
+		if out == "there" {
+			if err := os.Mkdir(filepath.Join(dir, out), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := run(path, "--format", "npy", "--max-pairs", "0", "-o", filepath.Join(dir, out))
+		if err == nil || !strings.Contains(err.Error(), "bytes or more, "+filepath.Join(dir, out)+" has ") {
+			t.Errorf("%s: got error %v", out, err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("left behind: %q", left)
 	}
 }
 

@@ -180,11 +180,12 @@ func (o *options) check(files []file) error {
 		return nil
 	}
 	dir := filepath.Dir(files[0].path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
+	there := dir
+	if missing := absent(dir); len(missing) > 0 {
+		there = filepath.Dir(missing[len(missing)-1])
 	}
 	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
+	if err := unix.Statfs(there, &disk); err != nil {
 		return nil // then a write will tell
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); need > free {
@@ -193,10 +194,40 @@ func (o *options) check(files []file) error {
 	return nil
 }
 
-// writeAll writes all files under other names first and then renames them, so
+// absent are the directories of a path that are not there, the innermost first.
+func absent(dir string) (out []string) {
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+			return out
+		}
+		out = append(out, dir)
+	}
+}
+
+// writeAll makes the directory for all files, and removes it again if they
+// cannot be written.
+func (o *options) writeAll(files []file, log io.Writer) error {
+	if len(files) == 0 {
+		return nil
+	}
+	dir := filepath.Dir(files[0].path)
+	made := absent(dir)
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = o.writeFiles(files, log)
+	}
+	if err != nil {
+		for _, dir := range made {
+			os.Remove(dir) // unless somebody has put something there
+		}
+	}
+	return err
+}
+
+// writeFiles writes all files under other names first and then renames them, so
 // that a failure leaves none half-written and, but for the renaming, none at
 // all.
-func (o *options) writeAll(files []file, log io.Writer) error {
+func (o *options) writeFiles(files []file, log io.Writer) error {
 	var parts []string
 	defer func() {
 		for _, part := range parts {
