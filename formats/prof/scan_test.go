@@ -135,7 +135,7 @@ func TestScanKeepsNothing(t *testing.T) {
 	file := string(realFiles(t)["testdata/openmpi-4.1.4.0.prof"])
 	var lines int
 	h := Handler{Histograms: true, Flow: func(*profile.Flow) { lines++ }, Comm: func(*profile.CommTraffic) {}}
-	used := testenv.Allocated(func() {
+	used := testenv.AllocatedAlone(func() {
 		if err := Scan(&repeated{text: file, times: 1000}, "x.prof", h); err != nil {
 			t.Fatal(err)
 		}

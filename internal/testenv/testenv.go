@@ -4,6 +4,8 @@ package testenv
 import (
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"slices"
 	"testing"
@@ -37,6 +39,9 @@ func InCI() bool {
 
 // Allocated is how many bytes f allocates, those included that it frees again:
 // no less than what it has in use at any time.
+//
+// The runtime counts what is small by the span, whenever it takes a new one: so
+// some 100 KiB may be of what was allocated before, or be missing.
 func Allocated(f func()) uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
@@ -44,4 +49,16 @@ func Allocated(f func()) uint64 {
 	f()
 	metrics.Read(sample)
 	return sample[0].Value.Uint64() - before
+}
+
+// AllocatedAlone is Allocated to the byte, for small bounds: nothing else runs
+// meanwhile, nor is any garbage collected, so that pools keep what they have.
+func AllocatedAlone(f func()) uint64 {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
