@@ -91,6 +91,10 @@ func TestStandardInput(t *testing.T) {
 			t.Errorf("%q: got error %v", text, err)
 		}
 	}
+	damage := fmt.Sprintf("standard input is damaged: byte %d: another recording begins", rec.Len())
+	if _, _, err := runWith(strings.NewReader(rec.String()+rec.String()), "-"); err == nil || !strings.HasPrefix(err.Error(), damage) {
+		t.Errorf("two recordings: got error %v, want %s", err, damage)
+	}
 	if _, _, err := runWith(strings.NewReader(text), "-", "x.prof"); err == nil || !strings.Contains(err.Error(), "give it alone") {
 		t.Errorf("got error %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
@@ -68,7 +69,11 @@ func (in input) loadCopy(r io.Reader, name string) ([]*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", name, err)
 	}
+	before := len(in.damage.errs)
 	jobs, err := in.loadFiles([]string{f.Name()})
+	for i, damage := range in.damage.errs[before:] { // of the copy, which nobody knows
+		in.damage.errs[before+i] = errors.New(strings.ReplaceAll(damage.Error(), f.Name(), name))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}

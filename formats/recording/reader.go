@@ -144,6 +144,7 @@ func (f *file) open() error {
 		f.checkSum()
 	}
 	f.readSegments()
+	f.lookBehind()
 	return nil
 }
 
@@ -216,6 +217,21 @@ func (f *file) readSegments() {
 			f.problem(at, "segment of unknown kind %d, skipped", s.Kind)
 		}
 		at += s.Size
+	}
+}
+
+// lookBehind reports what `cat` of several recordings gives: all but the first
+// would be dropped without a word. Of the process that ended, and of most that
+// were killed, a recording ends at Header.End, and the next begins there. In the
+// moment that a file grows there is room behind it, all zeros: what follows that
+// is not looked for, since the room may be of gigabytes.
+func (f *file) lookBehind() {
+	end := f.header.End
+	if end < uint64(f.header.HeaderSize) || end >= uint64(f.size) {
+		return
+	}
+	if head, _ := f.bytes(end, min(uint64(len(layout.Magic)), uint64(f.size)-end)); Is(head) {
+		f.problem(end, "another recording begins, which is not read: keep each in a file of its own")
 	}
 }
 

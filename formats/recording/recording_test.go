@@ -3,6 +3,10 @@ package recording
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +204,35 @@ func TestReadTruncated(t *testing.T) {
 		p := read(t, good[:cut])
 		if len(p.Problems) == 0 || p.Losses.Damaged == 0 {
 			t.Fatalf("cut at %d: nothing was said", cut)
+		}
+	}
+}
+
+// Recordings in one file are not dropped in silence; what was reserved behind
+// one, and what is no recording, says nothing.
+func TestReadConcatenated(t *testing.T) {
+	good := sample().bytes()
+	twice := append(bytes.Clone(good), good...)
+	want := []string{fmt.Sprintf("byte %d: another recording begins, which is not read: keep each in a file of its own", len(good))}
+	for name, c := range map[string]struct {
+		raw  []byte
+		want []string
+	}{
+		"two":               {twice, want},
+		"three":             {append(twice, good...), want},
+		"the head of one":   {twice[:len(good)+8], want},
+		"not even its head": {twice[:len(good)+7], nil},
+		"room":              {append(bytes.Clone(good), make([]byte, 1<<16)...), nil},
+	} {
+		if p := read(t, c.raw); !slices.Equal(p.Problems, c.want) || p.Losses.Damaged != uint64(len(c.want)) {
+			t.Errorf("%s: got %q, %d damaged; want %q", name, p.Problems, p.Losses.Damaged, c.want)
+		}
+		path := filepath.Join(t.TempDir(), "x.rec")
+		if err := os.WriteFile(path, c.raw, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := ReadHead(path); err != nil || !slices.Equal(p.Problems, c.want) {
+			t.Errorf("%s, its head alone: got %v, %v; want %q", name, p, err, c.want)
 		}
 	}
 }
