@@ -24,8 +24,9 @@ type job struct {
 	worldOf      string // whose it is
 }
 
-// input reads what PATHs name.
+// input reads what PATHs name, job by job.
 type input struct {
+	use       func(*job) error // is given each job once it is read, and forgets it
 	log       io.Writer
 	stdin     io.Reader
 	selection *aggregate.Selection
@@ -50,13 +51,13 @@ func (d *damage) refuse(err error) error {
 	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", all)
 }
 
-// load returns the jobs that the paths hold: one, unless a run directory or an
+// load reads the jobs that the paths hold: one, unless a run directory or an
 // Arrow file holds several, or a prefix stands for several phases.
-func (in input) load(paths []string) ([]*job, error) {
+func (in input) load(paths []string) error {
 	for _, path := range paths {
 		if path == "-" {
 			if len(paths) > 1 {
-				return nil, errors.New("- is standard input: give it alone, since runs are not mixed")
+				return errors.New("- is standard input: give it alone, since runs are not mixed")
 			}
 			return in.loadStream(in.stdin, "standard input")
 		}
@@ -65,12 +66,12 @@ func (in input) load(paths []string) ([]*job, error) {
 		case errors.Is(err, os.ErrNotExist) && len(paths) == 1:
 			return in.loadPrefix(path)
 		case err != nil:
-			return nil, err
+			return err
 		case info.Mode().IsRegular():
 		case len(paths) > 1 && info.IsDir():
-			return nil, fmt.Errorf("%s is a directory: give one run directory alone, since runs are not mixed", path)
+			return fmt.Errorf("%s is a directory: give one run directory alone, since runs are not mixed", path)
 		case len(paths) > 1:
-			return nil, fmt.Errorf("%s is no regular file: give it alone", path)
+			return fmt.Errorf("%s is no regular file: give it alone", path)
 		case info.IsDir():
 			return in.loadDir(path)
 		default:
@@ -81,20 +82,20 @@ func (in input) load(paths []string) ([]*job, error) {
 }
 
 // loadDir reads a run directory, or a dataset.
-func (in input) loadDir(path string) ([]*job, error) {
+func (in input) loadDir(path string) error {
 	if formats.IsDataset(path) {
 		return in.loadDataset(path)
 	}
 	dir := rundir.Dir(path)
 	run, err := dir.Open(in.depth(), in.log)
 	if err != nil {
-		return nil, fmt.Errorf("read run directory %s: %w", path, err)
+		return fmt.Errorf("read run directory %s: %w", path, err)
 	}
 	for _, err := range run.Damaged {
 		in.damage.add(err)
 	}
 	if len(run.Jobs) == 0 {
-		return nil, fmt.Errorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
+		return fmt.Errorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
 	}
 	in.symbolize(run, dir.Known())
 	return in.jobs(filepath.Join(path, "matrix"), run, false)
@@ -102,17 +103,17 @@ func (in input) loadDir(path string) ([]*job, error) {
 
 // loadDataset reads a directory of part files. Matrices go beside it: in it they
 // would be taken for parts.
-func (in input) loadDataset(path string) ([]*job, error) {
+func (in input) loadDataset(path string) error {
 	parts, err := formats.OpenDataset(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	run, err := rundir.OpenSource(parts, in.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(run.Jobs) == 0 {
-		return nil, fmt.Errorf("%s: no process in it", path)
+		return fmt.Errorf("%s: no process in it", path)
 	}
 	return in.jobs(filepath.Dir(filepath.Clean(path)), run, false)
 }
@@ -136,32 +137,28 @@ func (in input) symbolize(run *rundir.Run, known profile.Symbols) {
 }
 
 // loadFiles reads files of one format and of one run.
-func (in input) loadFiles(paths []string) ([]*job, error) {
+func (in input) loadFiles(paths []string) error {
 	format, err := commonFormat(paths)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch format.Name {
 	case "prof":
 		prefix, err := profPrefix(paths)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		j, err := in.loadProf(prefix, paths)
-		if err != nil {
-			return nil, err
-		}
-		return []*job{j}, nil
+		return in.loadProf(prefix, paths)
 	case "recording":
 		return in.loadRecordings(paths)
 	}
 	files := formats.Files(paths)
 	if _, err := files.Open(0); err != nil { // the head of one, before all are read
-		return nil, err
+		return err
 	}
 	run, err := rundir.OpenSource(files, in.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	return in.ofRun(paths, run)
 }
@@ -185,10 +182,10 @@ func commonFormat(paths []string) (*formats.Format, error) {
 	return first, nil
 }
 
-func (in input) loadRecordings(paths []string) ([]*job, error) {
+func (in input) loadRecordings(paths []string) error {
 	run := rundir.OpenRecordings(paths, in.depth(), in.log)
 	if len(run.Jobs) == 0 {
-		return nil, errors.Join(run.Damaged...)
+		return errors.Join(run.Damaged...)
 	}
 	for _, err := range run.Damaged {
 		in.damage.add(err)
@@ -199,12 +196,12 @@ func (in input) loadRecordings(paths []string) ([]*job, error) {
 
 // ofRun takes the jobs of one file as those of a run directory; files together
 // must be of one.
-func (in input) ofRun(paths []string, run *rundir.Run) ([]*job, error) {
+func (in input) ofRun(paths []string, run *rundir.Run) error {
 	if len(run.Jobs) == 0 {
-		return nil, fmt.Errorf("%s: no process in it", paths[0])
+		return fmt.Errorf("%s: no process in it", paths[0])
 	}
 	if len(paths) > 1 && len(run.Jobs) > 1 {
-		return nil, fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
+		return fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
 			run.Jobs[0].Run, run.Jobs[1].Run)
 	}
 	return in.jobs(filepath.Dir(paths[0]), run, len(paths) > 1)
@@ -212,9 +209,8 @@ func (in input) ofRun(paths []string, run *rundir.Run) ([]*job, error) {
 
 // jobs adds up the jobs of a run. Files that were given together are checked to
 // be of one world; a run directory knows what it holds.
-func (in input) jobs(dir string, run *rundir.Run, together bool) ([]*job, error) {
-	out := make([]*job, len(run.Jobs))
-	for i, from := range run.Jobs {
+func (in input) jobs(dir string, run *rundir.Run, together bool) error {
+	for _, from := range run.Jobs {
 		j := &job{tally: aggregate.NewTally(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
 		err := from.Each(func(p *profile.Profile) error {
 			if together && p.Size > 0 {
@@ -229,12 +225,14 @@ func (in input) jobs(dir string, run *rundir.Run, together bool) ([]*job, error)
 			j.tally.Add(p)
 			return nil
 		})
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = in.use(j)
 		}
-		out[i] = j
+		if err != nil {
+			return err
+		}
 	}
-	return out, nil
+	return nil
 }
 
 // meet compares a world with the one that was met before.

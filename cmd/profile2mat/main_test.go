@@ -411,3 +411,26 @@ func expanded(args []string) []string {
 	}
 	return out
 }
+
+// A phase that cannot be written leaves none of the phases before it.
+func TestLatePhaseFails(t *testing.T) {
+	dir := t.TempDir()
+	for phase := 1; phase <= 3; phase++ {
+		put(t, filepath.Join(dir, fmt.Sprintf("p_%d.0.prof", phase)), rankFile(0, 2))
+	}
+	out := filepath.Join(dir, "out")
+	mine := put(t, filepath.Join(out, "p_3_msg_all.mat"), "mine")
+	if _, _, err := run("-o", out, filepath.Join(dir, "p")); err == nil || !strings.Contains(err.Error(), mine+" exists") {
+		t.Errorf("got error %v", err)
+	}
+	entries, err := os.ReadDir(out)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	if err := os.Remove(mine); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := mustRun(t, "-o", out, filepath.Join(dir, "p")); len(files) != 3*6 {
+		t.Errorf("wrote %q", names(files))
+	}
+}

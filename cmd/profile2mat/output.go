@@ -25,7 +25,9 @@ type file struct {
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var found damage
-	loaded, err := input{stderr, stdin, &o.selection, o.hosts, &found}.load(paths)
+	out := &output{options: o, log: stderr, idle: func() bool { return len(found.errs) > 0 && !o.skipDamaged }}
+	defer out.drop()
+	err := input{out.add, stderr, stdin, &o.selection, o.hosts, &found}.load(paths)
 	if err != nil || !o.skipDamaged {
 		err = found.refuse(err)
 	}
@@ -35,55 +37,121 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	for _, err := range found.errs {
 		fmt.Fprintf(stderr, "profile2mat: skipped: %v\n", err)
 	}
-	files, err := o.files(loaded, stderr)
-	if err != nil {
+	if err := out.finish(); err != nil {
 		return err
 	}
-	if err := o.check(files); err != nil {
-		return err
-	}
-	if err := o.writeAll(files, stderr); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if _, err := fmt.Fprintln(stdout, f.path); err != nil {
+	for _, path := range out.paths {
+		if _, err := fmt.Fprintln(stdout, path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// files are those of all jobs. What is wrong with one job, or too large, is
-// said, and an error only if that leaves no file at all.
-func (o *options) files(jobs []*job, stderr io.Writer) ([]file, error) {
+// output writes the matrices of one job after the other under other names, so
+// that a job can be forgotten before the next is read, and names all of them in
+// the end: a failure leaves none half-written and, but for the naming, none at
+// all.
+type output struct {
+	*options
+	log   io.Writer
+	idle  func() bool // nothing is to be written any more
+	jobs  int
+	errs  []jobError // of jobs that have no files
+	paths []string   // of files, and where they are meanwhile
+	parts []string
+	made  []string // directories, the innermost first
+}
+
+type jobError struct {
+	prefix string
+	err    error
+}
+
+// add writes a job. What is wrong with it alone is kept.
+func (out *output) add(j *job) error {
+	if out.jobs++; out.idle() {
+		return nil
+	}
+	if missing := j.Missing(); missing.Len() > 0 {
+		fmt.Fprintf(out.log, "profile2mat: %s: nothing from %s of %d\n", j.prefix, missing, j.Size())
+	}
 	var files []file
-	var errs []error
-	for _, j := range jobs {
-		if missing := j.Missing(); missing.Len() > 0 {
-			fmt.Fprintf(stderr, "profile2mat: %s: nothing from %s of %d\n", j.prefix, missing, j.Size())
-		}
-		var fs []file
-		sheets, err := o.sheets(j, stderr)
-		if err != nil && len(jobs) > 1 {
-			err = fmt.Errorf("%s: %w", j.prefix, err)
-		}
-		if err == nil {
-			fs, err = o.filesOf(j, sheets, stderr)
-		}
-		if err != nil {
-			errs = append(errs, err)
-		} else if len(fs) == 0 {
-			fmt.Fprintf(stderr, "profile2mat: %s: nothing was sent, so there is no matrix\n", j.prefix)
-		}
-		files = append(files, fs...)
+	sheets, err := out.sheets(j, out.log)
+	if err == nil {
+		files, err = out.filesOf(j, sheets, out.log)
 	}
-	if len(files) == 0 {
-		return nil, errors.Join(errs...)
+	switch {
+	case err != nil:
+		out.errs = append(out.errs, jobError{j.prefix, err})
+		return nil
+	case len(files) == 0:
+		fmt.Fprintf(out.log, "profile2mat: %s: nothing was sent, so there is no matrix\n", j.prefix)
+		return nil
 	}
-	for _, err := range errs {
-		fmt.Fprintf(stderr, "profile2mat: %v\n", err)
+	if err := out.check(files); err != nil {
+		return err
 	}
-	return files, nil
+	return out.write(files)
+}
+
+// write makes the directory, and the files below other names.
+func (out *output) write(files []file) error {
+	dir := filepath.Dir(files[0].path)
+	out.made = append(absent(dir), out.made...)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var m mirror
+	for _, f := range files {
+		f.sheet = m.page(f.sheet)
+		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
+		out.paths, out.parts = append(out.paths, f.path), append(out.parts, part)
+		scratch.Track(part)
+		if err := f.write(part, out.log); err != nil {
+			return fmt.Errorf("write %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// finish gives the files their names. Jobs without any are an error only if all
+// are.
+func (out *output) finish() error {
+	for i, e := range out.errs {
+		if out.jobs > 1 {
+			out.errs[i].err = fmt.Errorf("%s: %w", e.prefix, e.err)
+		}
+	}
+	if len(out.paths) == 0 {
+		var all []error
+		for _, e := range out.errs {
+			all = append(all, e.err)
+		}
+		return errors.Join(all...)
+	}
+	for _, e := range out.errs {
+		fmt.Fprintf(out.log, "profile2mat: %v\n", e.err)
+	}
+	return scratch.Whole(func() error {
+		for i, path := range out.paths {
+			if err := os.Rename(out.parts[i], path); err != nil {
+				return err
+			}
+		}
+		out.made = nil
+		return nil
+	})
+}
+
+// drop removes what was not finished, and the directories that were made for it.
+func (out *output) drop() {
+	for _, part := range out.parts {
+		scratch.Done(part)
+	}
+	for _, dir := range out.made {
+		os.Remove(dir) // unless somebody has put something there
+	}
 }
 
 // filesOf are a job's. Those that are too large are said, and an error only if
@@ -204,59 +272,9 @@ func absent(dir string) (out []string) {
 	}
 }
 
-// writeAll makes the directory for all files, and removes it again if they
-// cannot be written.
-func (o *options) writeAll(files []file, log io.Writer) error {
-	if len(files) == 0 {
-		return nil
-	}
-	dir := filepath.Dir(files[0].path)
-	made := absent(dir)
-	err := os.MkdirAll(dir, 0o777)
-	if err == nil {
-		err = o.writeFiles(files, log)
-	}
-	if err != nil {
-		for _, dir := range made {
-			os.Remove(dir) // unless somebody has put something there
-		}
-	}
-	return err
-}
-
-// writeFiles writes all files under other names first and then renames them, so
-// that a failure leaves none half-written and, but for the renaming, none at
-// all.
-func (o *options) writeFiles(files []file, log io.Writer) error {
-	var parts []string
-	defer func() {
-		for _, part := range parts {
-			scratch.Done(part)
-		}
-	}()
-	var m mirror
-	for _, f := range files {
-		f.sheet = m.page(f.sheet)
-		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
-		parts = append(parts, part)
-		scratch.Track(part)
-		if err := f.write(part, log); err != nil {
-			return fmt.Errorf("write %s: %w", f.path, err)
-		}
-	}
-	return scratch.Whole(func() error {
-		for i, f := range files {
-			if err := os.Rename(parts[i], f.path); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // mirror makes matrices sums of both directions just before they are written,
-// and keeps the last: those of all phases and classes together would take as
-// much memory as all that was read. Files of one matrix follow each other.
+// and keeps the last: those of all classes together would take as much memory as
+// all that was read. Files of one matrix follow each other.
 type mirror struct {
 	sheet, both *matrix.Sheet
 	one, sum    *aggregate.Matrix

@@ -29,29 +29,26 @@ type ranked struct {
 // Open MPI's aggregate_profile makes one file of a phase, too. It takes
 // phase_1* for phase 1, and so phases 10 to 19 with it, and leaves out phase 0;
 // neither is done here.
-func (in input) loadPrefix(prefix string) ([]*job, error) {
+func (in input) loadPrefix(prefix string) error {
 	phases, err := findPhases(prefix)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(phases) > 1 {
-		// All phases are kept until they are written, and what is read on the way
-		// to them is little: collecting it often is cheap.
+		// What is read on the way to a phase is little: collecting it often is cheap,
+		// and keeps the next phase from taking other memory than the last.
 		debug.SetGCPercent(25)
 	}
-	var out []*job
 	for _, p := range phases {
 		paths := make([]string, len(p.ranks))
 		for i, r := range p.ranks {
 			paths[i] = r.path
 		}
-		j, err := in.loadProf(p.prefix, paths)
-		if err != nil {
-			return nil, err
+		if err := in.loadProf(p.prefix, paths); err != nil {
+			return err
 		}
-		out = append(out, j)
 	}
-	return out, nil
+	return nil
 }
 
 // findPhases finds <prefix>.<rank>.prof and <prefix>_<phase>.<rank>.prof.

@@ -36,9 +36,9 @@ type world struct {
 }
 
 // loadProf adds up .prof files of one run, several at a time.
-func (in input) loadProf(prefix string, paths []string) (*job, error) {
+func (in input) loadProf(prefix string, paths []string) error {
 	if err := in.checkProf(paths[0]); err != nil {
-		return nil, err
+		return err
 	}
 	files := make([]profFile, len(paths))
 	workers := make([]*job, min(runtime.GOMAXPROCS(0), len(paths)))
@@ -59,7 +59,7 @@ func (in input) loadProf(prefix string, paths []string) (*job, error) {
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return err
 	}
 	j := workers[0]
 	for _, o := range workers[1:] {
@@ -80,18 +80,18 @@ func (in input) checkProf(path string) error {
 	return nil
 }
 
-// ofProf is the job of files that were added up.
-func (in input) ofProf(j *job, prefix string, files []profFile) (*job, error) {
+// ofProf gives the job of files that were added up.
+func (in input) ofProf(j *job, prefix string, files []profFile) error {
 	for _, f := range files {
 		if f.problem != nil {
 			in.damage.add(f.problem)
 		}
 	}
 	if err := sameRun(files); err != nil {
-		return nil, err
+		return err
 	}
 	j.prefix, j.program = prefix, filepath.Base(prefix)
-	return j, nil
+	return in.use(j)
 }
 
 func (j *job) scanFile(f *profFile) error {

@@ -16,10 +16,10 @@ import (
 )
 
 // loadPipe reads a file that can be read but once, as <(...) of a shell is.
-func (in input) loadPipe(path string) ([]*job, error) {
+func (in input) loadPipe(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	return in.loadStream(f, path)
@@ -27,39 +27,36 @@ func (in input) loadPipe(path string) ([]*job, error) {
 
 // loadStream reads .prof text as it comes, and anything else from a copy.
 // Matrices of .prof text are named stdin.
-func (in input) loadStream(r io.Reader, name string) ([]*job, error) {
+func (in input) loadStream(r io.Reader, name string) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(512)
 	if len(head) == 0 {
 		if err == io.EOF {
 			err = errors.New("nothing in it")
 		}
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if !prof.Is(head) {
 		if !slices.ContainsFunc(formats.Table, func(f formats.Format) bool { return f.Is != nil && f.Is(head) }) {
-			return nil, fmt.Errorf("read %s: neither a recording nor an Arrow or Parquet file of profiles nor .prof text", name)
+			return fmt.Errorf("read %s: neither a recording nor an Arrow or Parquet file of profiles nor .prof text", name)
 		}
 		return in.loadCopy(b, name)
 	}
 	if err := in.checkProf(name); err != nil {
-		return nil, err
+		return err
 	}
 	j, file := &job{tally: aggregate.NewTally(in.selection)}, profFile{path: name}
 	if err := j.scan(&file, b); err != nil {
-		return nil, err
+		return err
 	}
-	if j, err = in.ofProf(j, "stdin", []profFile{file}); err != nil {
-		return nil, err
-	}
-	return []*job{j}, nil
+	return in.ofProf(j, "stdin", []profFile{file})
 }
 
 // loadCopy reads what has to be read in any order.
-func (in input) loadCopy(r io.Reader, name string) ([]*job, error) {
+func (in input) loadCopy(r io.Reader, name string) error {
 	f, err := os.CreateTemp("", "profile2mat-*")
 	if err != nil {
-		return nil, fmt.Errorf("copy %s: %w", name, err)
+		return fmt.Errorf("copy %s: %w", name, err)
 	}
 	defer os.Remove(f.Name())
 	_, err = io.Copy(f, r)
@@ -67,18 +64,20 @@ func (in input) loadCopy(r io.Reader, name string) ([]*job, error) {
 		err = closed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("copy %s: %w", name, err)
+		return fmt.Errorf("copy %s: %w", name, err)
 	}
 	before := len(in.damage.errs)
-	jobs, err := in.loadFiles([]string{f.Name()})
+	use := in.use
+	in.use = func(j *job) error {
+		j.prefix = filepath.Base(j.prefix) // here, and not beside the copy
+		return use(j)
+	}
+	err = in.loadFiles([]string{f.Name()})
 	for i, damage := range in.damage.errs[before:] { // of the copy, which nobody knows
 		in.damage.errs[before+i] = errors.New(strings.ReplaceAll(damage.Error(), f.Name(), name))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return fmt.Errorf("read %s: %w", name, err)
 	}
-	for _, j := range jobs {
-		j.prefix = filepath.Base(j.prefix) // here, and not beside the copy
-	}
-	return jobs, nil
+	return nil
 }
