@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -61,7 +62,8 @@ take less than 1 % of it in both runs is not judged, nor an increase of less
 than 1 ms. What was not recorded cannot be judged: see run --strict.
 
 The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
-2 if the command line is wrong, 4 if --fail-over says so.`,
+also if --fail-over is to judge a run of which a recording is damaged; 2 if the
+command line is wrong, 4 if --fail-over says so.`,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace diff --sort time --top all old new
   mpitrace diff --fail-over bytes=0%,messages=0%,time=20% reference new
@@ -96,6 +98,9 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.judgeable(cmd.ErrOrStderr(), before, after); err != nil {
+		return err
+	}
 	pairs, err := o.jobs(a, before.Jobs, b, after.Jobs)
 	if err != nil {
 		return usage(err)
@@ -112,6 +117,23 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	}
 	if exceeded > 0 {
 		return &exit{exitExceeded, fmt.Errorf("%s grew by more than --fail-over %s allows: %s", b, o.failOver, exceedances(diffs))}
+	}
+	return nil
+}
+
+// judgeable is an error if a run is to be judged of which not all can be read:
+// what is missing may be what grew.
+func (o *diffOptions) judgeable(log io.Writer, runs ...*rundir.Run) error {
+	var found damage
+	for _, run := range runs {
+		found.add(run.Damaged...)
+	}
+	if !o.judge {
+		sayDamage(log, found.errs)
+		return nil
+	}
+	if len(found.errs) > 0 {
+		return fmt.Errorf("%w\n--fail-over judges no run that is damaged", errors.Join(found.errs...))
 	}
 	return nil
 }
@@ -181,7 +203,7 @@ func openCompared(log io.Writer, path string) (*rundir.Run, error) {
 		return nil, usage(err)
 	}
 	if info.IsDir() {
-		return openRun(log, rundir.Dir(path))
+		return openJobs(log, rundir.Dir(path))
 	}
 	return openProfiles(log, path)
 }

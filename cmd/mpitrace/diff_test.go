@@ -324,6 +324,32 @@ func TestDiffFailOverIncomplete(t *testing.T) {
 	}
 }
 
+// A run that is damaged is compared with a warning, and judged by nobody.
+func TestDiffDamaged(t *testing.T) {
+	whole := mergedJobs(t, 100)
+	cut, unreadable := damagedRun(t, "run")
+	for _, args := range [][]string{{whole, "run"}, {"run", whole}, {"run", "run"}} {
+		got := call(append([]string{"diff", "--fail-over", "900%"}, args...)...)
+		if got.code != exitError || got.stdout != "" || !strings.HasSuffix(got.stderr, "--fail-over judges no run that is damaged\n") ||
+			strings.Count(got.stderr, cut) != 1 || strings.Count(got.stderr, unreadable) != 1 {
+			t.Errorf("--fail-over of %q: %+v", args, got)
+		}
+		got = call(append([]string{"diff"}, args...)...)
+		if got.code != 0 || got.stdout == "" || strings.Count(got.stderr, "mpitrace: "+cut) != 1 || strings.Count(got.stderr, "mpitrace: "+unreadable) != 1 {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := call("diff", "--fail-over", "900%", whole, "run/recordings/1.rec"); got.code != exitError || !strings.Contains(got.stderr, cut) {
+		t.Errorf("a recording: %+v", got)
+	}
+	if got := call("report", "run"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := call("diff", "--fail-over", "900%", whole, "run/profile.arrow"); got.code != exitError || !strings.Contains(got.stderr, cut) {
+		t.Errorf("the merged file: %+v", got)
+	}
+}
+
 func TestDiffWrongUse(t *testing.T) {
 	one, two := mergedJobs(t, 1), mergedJobs(t, 1, 2)
 	traffic := filepath.Join(t.TempDir(), "app.0.prof")

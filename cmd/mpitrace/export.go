@@ -23,6 +23,8 @@ type exportOptions struct {
 	output    string
 	partition int
 	force     bool
+
+	skipDamaged bool
 }
 
 func newExport() *cobra.Command {
@@ -48,6 +50,9 @@ as Hive names them, so that tools scan them in parallel: DuckDB, Spark, Dask,
 polars and others take rank_block=0/part-0.parquet, rank_block=1/part-0.parquet
 ... for one table with a column rank_block. A further job of RUN has part-1.
 
+Damaged input is an error that names the file and place, and nothing is written:
+with --skip-damaged the rest is.
+
 Files go to -o: the name of the file or directory, or - for stdout. Otherwise
 they go into the run directory or beside the input, as profile.<extension> or,
 for prof, to a directory prof.`,
@@ -63,6 +68,7 @@ for prof, to a directory prof.`,
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
 	f.BoolVar(&o.force, "force", false, "overwrite what an earlier export wrote")
+	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export what can be read of damaged input, instead of nothing")
 	return cmd
 }
 
@@ -71,15 +77,27 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	src, err := openExported(cmd, paths)
+	opened, known, err := openExported(cmd, paths)
+	if err != nil {
+		return err
+	}
+	src, err := guard(opened, known, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	if o.output == "-" {
+		if !o.skipDamaged && !src.all { // what went to stdout cannot be taken back
+			if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
+				return err
+			}
+		}
 		w := bufio.NewWriter(cmd.OutOrStdout())
 		return cmp.Or(out.Format.Write(w, src), w.Flush()) // the first: the buffer repeats it
 	}
 	files, err := export.Write(src, out)
+	if r := (refused{}); errors.As(err, &r) {
+		return r // and not "write X: ", which is not what is damaged
+	}
 	if err != nil {
 		return err
 	}
@@ -132,33 +150,39 @@ func beside(paths []string, format *formats.Format) string {
 	return filepath.Join(dir, stem+format.Extension)
 }
 
-// openExported finds out what the paths are.
-func openExported(cmd *cobra.Command, paths []string) (profile.Source, error) {
+// openExported finds out what the paths are. Known is damage that the profiles do
+// not tell.
+func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known []error, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			return nil, usage(err)
+			return nil, nil, usage(err)
 		case info.IsDir() && len(paths) > 1:
-			return nil, usage(fmt.Errorf("%s is a directory: give one alone, since runs are not mixed", path))
+			return nil, nil, usage(fmt.Errorf("%s is a directory: give one alone, since runs are not mixed", path))
 		case !info.IsDir():
 		case formats.IsDataset(path):
-			return formats.OpenDataset(path)
+			src, err = formats.OpenDataset(path)
+			return src, nil, err
 		default:
 			return openMerged(cmd.ErrOrStderr(), path)
 		}
 	}
-	return export.Open(paths, cmd.ErrOrStderr())
+	src, err = export.Open(paths, cmd.ErrOrStderr())
+	return src, nil, err
 }
 
 // openMerged reads the merged file of a run or, where it is missing or older
-// than a recording, the recordings.
-func openMerged(log io.Writer, path string) (profile.Source, error) {
+// than a recording, the recordings. The merged file does not know of those that
+// could not be read at all.
+func openMerged(log io.Writer, path string) (src profile.Source, unreadable []error, err error) {
 	dir := rundir.Dir(path)
 	if !dir.Stale() {
 		if src, err := export.Open([]string{dir.Profile()}, log); err == nil {
-			return src, nil
+			files, err := dir.RecordingFiles()
+			return src, rundir.OpenRecordings(files, rundir.Heads, log).Damaged, err
 		}
 	}
-	return openRun(log, dir)
+	run, err := openJobs(log, dir)
+	return run, nil, err
 }

@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -16,11 +18,22 @@ import (
 // ranks, in an empty working directory.
 func exported(t *testing.T, name string) {
 	t.Helper()
+	ps := factstest.Job("run")
+	for _, p := range ps {
+		p.Problems = nil
+	}
+	mergedRun(t, name, ps)
+}
+
+// mergedRun makes a run directory of the given name without recordings, in an empty
+// working directory.
+func mergedRun(t *testing.T, name string, ps profile.List) {
+	t.Helper()
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir(name, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	run, err := rundir.OpenSource(profile.List(factstest.Job("run")), nil)
+	run, err := rundir.OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +120,97 @@ func TestExportOverwritesWithForceOnly(t *testing.T) {
 	if text, _ := os.ReadFile("run/profile.csv"); !strings.HasPrefix(string(text), "run,rank,") {
 		t.Errorf("it is still %q", text)
 	}
+}
+
+// refuses exports damaged input, in a file, in files and to stdout: nothing is
+// written. With --skip-damaged, rows so many are, and the damage is said.
+func refuses(t *testing.T, input string, rows int, want ...string) {
+	t.Helper()
+	before, _ := filepath.Glob("*/*")
+	for _, how := range []string{"--format csv -o out", "--format prof -o out", "--format parquet --partition 1 -o out", "--format csv -o -"} {
+		got := call(append([]string{"export"}, strings.Fields(input+" "+how)...)...)
+		const end = "\nthe input is damaged, nothing is written: --skip-damaged exports the rest\n"
+		if got.code != exitError || got.stdout != "" || !strings.HasPrefix(got.stderr, "mpitrace: "+want[0]) || !strings.HasSuffix(got.stderr, end) {
+			t.Errorf("%s %s: %+v", input, how, got)
+		}
+		for _, text := range want {
+			if strings.Count(got.stderr, text) != 1 {
+				t.Errorf("%s %s: said %q, want once %q", input, how, got.stderr, text)
+			}
+		}
+		if after, _ := filepath.Glob("*/*"); !slices.Equal(before, after) || exists("out") {
+			t.Fatalf("%s %s: left %q, there was %q", input, how, after, before)
+		}
+	}
+	got := call(append([]string{"export"}, strings.Fields(input+" --format csv -o - --skip-damaged")...)...)
+	if got.code != 0 || strings.Count(got.stdout, "\n") != 1+rows {
+		t.Errorf("%s: status %d, %q, want %d rows, not\n%s", input, got.code, got.stderr, rows, got.stdout)
+	}
+	for _, text := range want {
+		if strings.Count(got.stderr, "mpitrace: skipped: "+text) != 1 {
+			t.Errorf("%s: said %q, want once %q", input, got.stderr, text)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// What was found damaged as it was merged is damaged in all that is made of it.
+func TestExportOfDamagedTables(t *testing.T) {
+	const place = " is damaged: recording r.rec: byte 4096: no such kind of record"
+	ps := factstest.Job("run")
+	ps[0].Problems, ps[2].Problems = nil, nil
+	mergedRun(t, "run", ps)
+	one, three := "run/recordings/1.rec"+place, "run/recordings/3.rec"+place
+	refuses(t, "run", 4*15, one, three)
+	refuses(t, "run/profile.arrow", 4*15, one, three)
+	if got := call(strings.Fields("export run --format parquet --partition 1 -o d --skip-damaged")...); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	refuses(t, "d", 4*15, one, three)
+	refuses(t, "d/rank_block=3/part-0.parquet", 15, three)
+}
+
+// damagedRun records three ranks, of which the rows of one are cut off and
+// another cannot be read at all.
+func damagedRun(t *testing.T, name string) (cut, unreadable string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	dir := filepath.Join(name, "recordings")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for r := range 3 {
+		p := &profile.Profile{Run: "0", Rank: r, Size: 3, Threads: 1, Program: "/bin/app", State: profile.Finalized, Start: 1, End: 9,
+			Comms: []profile.Comm{{ID: "00000000000000000000000000000001", Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 3}}},
+			Rows:  []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Calls: 1, Messages: 1, Bytes: 7}}}
+		if err := recording.WriteFile(filepath.Join(dir, strconv.Itoa(r)+".rec"), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cut, unreadable = filepath.Join(dir, "1.rec"), filepath.Join(dir, "2.rec")
+	for path, size := range map[string]int64{cut: 20000, unreadable: 10} {
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cut + " is damaged: byte 20000: truncated", "read recording " + unreadable + ": truncated at byte 10"
+}
+
+func TestExportOfDamagedRecordings(t *testing.T) {
+	cut, unreadable := damagedRun(t, "run")
+	refuses(t, "run", 1, cut, unreadable)
+	refuses(t, "run/recordings/0.rec run/recordings/1.rec run/recordings/2.rec", 1, cut, unreadable)
+	if got := call("report", "run"); got.code != 0 || !strings.Contains(got.stderr, "mpitrace: "+cut) { // which merges
+		t.Fatalf("%+v", got)
+	}
+	if !exists("run/profile.arrow") {
+		t.Fatal("it is not merged")
+	}
+	refuses(t, "run", 1, unreadable) // before the table is read
 }
 
 func TestExportBesideItsInput(t *testing.T) {

@@ -95,9 +95,7 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range run.Damaged {
-		fmt.Fprintln(j.log, "mpitrace:", err)
-	}
+	sayDamage(j.log, run.Damaged)
 	nameSites(j.log, run, j.dir.Known())
 	if err := j.dir.Merge(run, j.formats, info); err != nil {
 		return err

@@ -123,6 +123,15 @@ func (o *reportOptions) text() (aggregate.TextOptions, error) {
 
 // openRun opens a run directory, and says what is wrong with it.
 func openRun(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
+	run, err := openJobs(log, dir)
+	if err == nil {
+		sayDamage(log, run.Damaged)
+	}
+	return run, err
+}
+
+// openJobs leaves it to the caller what to do about damage.
+func openJobs(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
 	run, err := dir.Open(rundir.Whole, log)
 	if os.IsNotExist(err) {
 		return nil, usage(err)
@@ -130,10 +139,8 @@ func openRun(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range run.Damaged {
-		fmt.Fprintln(log, "mpitrace:", err)
-	}
 	if len(run.Jobs) == 0 {
+		sayDamage(log, run.Damaged)
 		return nil, usage(nothingIn(string(dir)))
 	}
 	nameSites(log, run, dir.Known())

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
@@ -35,9 +34,21 @@ type input struct {
 }
 
 // damage is what could not be read of the input, each with its file and place.
-type damage struct{ errs []error }
+type damage struct {
+	errs []error
+	seen map[string]bool
+}
 
-func (d *damage) add(err error) { d.errs = append(d.errs, err) }
+// add may be told the same as a run is opened, and as it is read.
+func (d *damage) add(err error) {
+	if d.seen == nil {
+		d.seen = map[string]bool{}
+	}
+	if !d.seen[err.Error()] {
+		d.seen[err.Error()] = true
+		d.errs = append(d.errs, err)
+	}
+}
 
 // refuse is why nothing is written; err is what went wrong besides.
 func (d *damage) refuse(err error) error {
@@ -218,8 +229,8 @@ func (in input) jobs(dir string, run *rundir.Run, together bool) error {
 					return err
 				}
 			}
-			if len(p.Problems) > 0 {
-				in.damage.add(fmt.Errorf("%s is damaged: %s", p.Source, strings.Join(p.Problems, "; ")))
+			if err := rundir.Damage(p); err != nil {
+				in.damage.add(err)
 			}
 			j.Add(p)
 			j.tally.Add(p)

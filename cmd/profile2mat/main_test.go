@@ -289,6 +289,9 @@ func TestDamagedRecordings(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "matrix")); err == nil {
 			t.Errorf("%s: matrices were written", name)
 		}
+		if _, _, err := run(dir, "--callsite", "x"); err == nil || strings.Count(err.Error(), cut) != 1 {
+			t.Errorf("%s: looked through twice, got error %v", name, err)
+		}
 		files, stderr := mustRun(t, dir, "--skip-damaged")
 		if got := files["app_size_all.mat"]; got != "0 7 0 \n0 0 0 \n7 0 0 \n" || !strings.Contains(stderr, cut) {
 			t.Errorf("%s: got %q, said %q", name, got, stderr)

@@ -13,8 +13,8 @@ import (
 )
 
 // Open gives the profiles of files: recordings, whose call sites are named as
-// far as that goes, or tables that were written of them. What is wrong with one
-// of several recordings is said on log.
+// far as that goes, or tables that were written of them. Recordings are a
+// *rundir.Run, which knows what is damaged; what has no names is said on log.
 func Open(paths []string, log io.Writer) (profile.Source, error) {
 	format, err := formatOf(paths)
 	if err != nil {
@@ -26,7 +26,7 @@ func Open(paths []string, log io.Writer) (profile.Source, error) {
 		if len(run.Jobs) == 0 {
 			return nil, errors.Join(run.Damaged...)
 		}
-		for _, err := range append(run.Damaged, run.Symbolize(nil)...) {
+		for _, err := range run.Symbolize(nil) {
 			fmt.Fprintf(log, "mpitrace: %v\n", err)
 		}
 		return run, nil

@@ -22,7 +22,8 @@ type Run struct {
 	Jobs []*Job // by start
 	// Damaged is a recording each that cannot be read, or that no longer says
 	// which job it is of, and is left out; or one of which parts are missing,
-	// and is used; opened for Heads, the profile has its Problems for itself.
+	// and is used, now or when it was merged; recordings that are opened for
+	// Heads have Damage of their profiles for themselves.
 	Damaged []error
 
 	folds   profile.Folds
@@ -75,6 +76,9 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 	var members []member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
+		if err := Damage(p); err != nil {
+			r.Damaged = append(r.Damaged, err)
+		}
 		members = append(members, memberOf(p, all, len(members)))
 		return nil
 	})
@@ -95,8 +99,8 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	readAhead(len(files), func(i int) (*profile.Profile, error) { return read(files[i]) },
 		func(i int, p *profile.Profile, err error) error {
 			bar.Step()
-			if err == nil && len(p.Problems) > 0 && (depth == Whole || p.Run == "") {
-				err = fmt.Errorf("%s is damaged: %s", files[i], strings.Join(p.Problems, "; "))
+			if err == nil && (depth == Whole || p.Run == "") {
+				err = Damage(p)
 			}
 			if err != nil {
 				r.Damaged = append(r.Damaged, err)
@@ -109,6 +113,15 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 		})
 	r.tellApart(members)
 	return r
+}
+
+// Damage is what a reader found wrong with the recording of a profile; nil if
+// that is nothing.
+func Damage(p *profile.Profile) error {
+	if len(p.Problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is damaged: %s", cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank)), strings.Join(p.Problems, "; "))
 }
 
 // note takes from a profile what is to be known of all before any is used.
