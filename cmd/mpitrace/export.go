@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -80,6 +81,9 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	opened, known, err := openExported(cmd, paths)
 	if err != nil {
 		return err
+	}
+	if _, shows := opened.(*rundir.Run); !shows {
+		opened = progress.Watch(cmd.ErrOrStderr(), "exporting", opened)
 	}
 	src, err := guard(opened, known, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {

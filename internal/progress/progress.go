@@ -10,6 +10,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // patience is how long work goes on before it shows.
@@ -57,6 +59,33 @@ func (b *Bar) Done() {
 	if b != nil && b.out.shown {
 		b.bar.Clear()
 	}
+}
+
+// Watch shows how far each walk over a source is. How many processes it has is
+// known after the first.
+func Watch(w io.Writer, what string, src profile.Source) profile.Source {
+	return &watched{w, what, src, -1}
+}
+
+type watched struct {
+	w     io.Writer
+	what  string
+	src   profile.Source
+	total int
+}
+
+func (s *watched) Each(f func(*profile.Profile) error) error {
+	bar, n := Start(s.w, s.what, s.total), 0
+	defer bar.Done()
+	err := s.src.Each(func(p *profile.Profile) error {
+		n++
+		bar.Step()
+		return f(p)
+	})
+	if err == nil {
+		s.total = n
+	}
+	return err
 }
 
 // late drops what is written before its time: the bar is there from the start,

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 func TestOnlyTerminalsShow(t *testing.T) {
@@ -50,5 +53,16 @@ func TestLongWork(t *testing.T) {
 	b.Done()
 	if text := w.String(); !strings.HasSuffix(strings.TrimRight(text, " "), "\r") {
 		t.Errorf("the bar is left: %q", text)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	src := Watch(new(bytes.Buffer), "reading", profile.List{{Rank: 0}, {Rank: 1}})
+	for range 2 {
+		var ranks []int
+		err := src.Each(func(p *profile.Profile) error { ranks = append(ranks, p.Rank); return nil })
+		if err != nil || !slices.Equal(ranks, []int{0, 1}) || src.(*watched).total != 2 {
+			t.Errorf("ranks %v of %d, %v", ranks, src.(*watched).total, err)
+		}
 	}
 }
