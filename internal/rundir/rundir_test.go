@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -293,5 +294,40 @@ func TestWriteFilesWholeOrNotAtAll(t *testing.T) {
 	})
 	if err != nil || left() != "a=one;b=two;" {
 		t.Errorf("left %q: %v", left(), err)
+	}
+}
+
+// Communicators that one process shared a record of are one on all processes,
+// whichever is read first.
+func TestFoldedCommunicatorsAreOne(t *testing.T) {
+	fold := strings.Repeat("f", 32)
+	ps := profile.List{rank("a", 0, 1), rank("a", 1, 1)}
+	for i, p := range ps {
+		p.State = profile.Finalized
+		p.Comms = []profile.Comm{{ID: strings.Repeat(strconv.Itoa(i+1), 32), Fold: fold, Folded: uint64(i), Parent: -1,
+			Rank: i, Members: profile.Group{Stride: 1, N: 2}}}
+	}
+	var paths []string
+	for i, p := range ps {
+		paths = append(paths, filepath.Join(t.TempDir(), fmt.Sprintf("%d.rec", i)))
+		if err := recording.WriteFile(paths[i], p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source, err := OpenSource(ps, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]*Run{"source": source, "heads": OpenRecordings(paths, Heads, nil), "whole": OpenRecordings(paths, Whole, nil)} {
+		n := 0
+		err := run.Each(func(p *profile.Profile) error {
+			if n++; p.Comms[0].ID != fold {
+				t.Errorf("%s: rank %d has communicator %s", name, p.Rank, p.Comms[0].ID)
+			}
+			return nil
+		})
+		if err != nil || n != 2 {
+			t.Errorf("%s: %d processes, %v", name, n, err)
+		}
 	}
 }
