@@ -3,6 +3,7 @@ package rundir
 import (
 	"cmp"
 	"errors"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -123,7 +124,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 		if from, ok := rest[0].from.(*many); ok {
 			err = from.each(rest[:n], give)
 		} else {
-			err = readRecordings(rest[:n], give)
+			err = j.run.readRecordings(rest[:n], give)
 		}
 		if err != nil {
 			return err
@@ -133,8 +134,8 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	return nil
 }
 
-func readRecordings(members []member, give func(*profile.Profile) error) error {
-	return readAhead(len(members), func(i int) (*profile.Profile, error) { return members[i].read() },
+func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
+	return readAhead(len(members), func(i int) (*profile.Profile, error) { return members[i].read(r.home) },
 		func(_ int, p *profile.Profile, err error) error {
 			if err != nil {
 				return err
@@ -143,14 +144,20 @@ func readRecordings(members []member, give func(*profile.Profile) error) error {
 		})
 }
 
-// read gives the profile of a single origin.
-func (m *member) read() (*profile.Profile, error) {
+// read gives the profile of a single origin. A recording may have been brought
+// home since it was found in the spool.
+func (m *member) read(home string) (*profile.Profile, error) {
 	if kept, ok := m.from.(met); ok {
 		p := *kept.p
 		p.Comms = slices.Clone(p.Comms)
 		return &p, nil
 	}
-	return recording.ReadFile(string(m.from.(one)))
+	path := string(m.from.(one))
+	p, err := recording.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && home != "" {
+		return recording.ReadFile(filepath.Join(home, filepath.Base(path)))
+	}
+	return p, err
 }
 
 // each gives those of the source that are members, in the source's order.

@@ -30,6 +30,7 @@ type Run struct {
 	sites   symbolize.Sites
 	symbols profile.Symbols
 	log     io.Writer
+	home    string // where recordings go that are still in the spool
 }
 
 // Depth is how much of the processes Open looks at.
@@ -57,7 +58,9 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 		return nil, err
 	}
 	if len(files) > 0 {
-		return OpenRecordings(files, depth, log), nil
+		r := OpenRecordings(files, depth, log)
+		r.home = d.Recordings()
+		return r, nil
 	}
 	if !exists(d.Profile()) {
 		return &Run{log: log}, nil

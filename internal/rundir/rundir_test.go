@@ -331,3 +331,28 @@ func TestFoldedCommunicatorsAreOne(t *testing.T) {
 		}
 	}
 }
+
+// A recording that is brought home while a report is made is read there.
+func TestRecordingComesHome(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spool := t.TempDir()
+	p := rank("a", 0, 1)
+	p.State = profile.Finalized
+	path := filepath.Join(spool, "a-1-1.rec")
+	if err := errors.Join(recording.WriteFile(path, p), d.WriteInfo(&Info{Spool: spool})); err != nil {
+		t.Fatal(err)
+	}
+	run, err := d.Open(Whole, nil)
+	if err != nil || len(run.Jobs) != 1 {
+		t.Fatalf("%v, %v", run, err)
+	}
+	if err := os.Rename(path, filepath.Join(d.Recordings(), "a-1-1.rec")); err != nil {
+		t.Fatal(err)
+	}
+	if ranks := ranksOf(t, run.Jobs[0]); !slices.Equal(ranks, []int{0}) {
+		t.Errorf("ranks %v", ranks)
+	}
+}
