@@ -12,7 +12,7 @@ import (
 
 // structs are the types of a recording, a type before those that hold it.
 var structs = []any{
-	layout.Clock{}, layout.Header{}, layout.Segment{}, layout.Row{}, layout.Record{},
+	layout.Clock{}, layout.Header{}, layout.Segment{}, layout.Row{}, layout.Sample{}, layout.Record{},
 	layout.String{}, layout.Thread{}, layout.Comm{}, layout.Name{}, layout.Edges{},
 	layout.Slice{}, layout.Module{}, layout.Vector{}, layout.Stack{},
 }
@@ -29,6 +29,9 @@ var constants = []struct {
 	{"ChecksumStart", uint64(layout.ChecksumStart)}, {"ChecksumFactor", uint64(layout.ChecksumFactor)},
 	{"StateRunning", layout.StateRunning}, {"StateFinalized", layout.StateFinalized},
 	{"ClockTSC", layout.ClockTSC}, {"ClockCNTVCT", layout.ClockCNTVCT}, {"ClockMonotonic", layout.ClockMonotonic},
+	{"TimingExact", layout.TimingExact}, {"TimingSampled", layout.TimingSampled}, {"TimingOff", layout.TimingOff},
+	{"EarlyCalls", layout.EarlyCalls},
+	{"ReceivesFollowed", layout.ReceivesFollowed}, {"ReceivesUnfollowed", layout.ReceivesUnfollowed},
 	{"SegmentFree", layout.SegmentFree}, {"SegmentLog", layout.SegmentLog}, {"SegmentTable", layout.SegmentTable},
 	{"RecordString", layout.RecordString}, {"RecordThread", layout.RecordThread}, {"RecordComm", layout.RecordComm},
 	{"RecordName", layout.RecordName}, {"RecordEdges", layout.RecordEdges}, {"RecordSlice", layout.RecordSlice},
@@ -101,6 +104,8 @@ func writeStruct(b *bytes.Buffer, t reflect.Type) error {
 
 func cType(t reflect.Type) (ctype, suffix string, err error) {
 	switch t.Kind() {
+	case reflect.Float64:
+		return "double", "", nil
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Int32:
 		return t.Kind().String() + "_t", "", nil
 	case reflect.Array:

@@ -24,7 +24,7 @@ package layout
 
 // Named limits; a reader checks lengths against them before it allocates.
 const (
-	Version    = 3
+	Version    = 4
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 
@@ -58,6 +58,23 @@ const (
 	ClockTSC       = 1 // x86-64 time stamp counter
 	ClockCNTVCT    = 2 // aarch64 virtual counter
 	ClockMonotonic = 3 // CLOCK_MONOTONIC, ns
+)
+
+// Header.Timing (version 4)
+const (
+	TimingExact   = 0 // each call
+	TimingSampled = 1 // some of them: each table segment holds a Sample for each Row, behind them all
+	TimingOff     = 2 // none
+)
+
+// EarlyCalls is how many calls of a row are timed before it is decided how many
+// of the later ones are.
+const EarlyCalls = 64
+
+// Header.Receives (version 4)
+const (
+	ReceivesFollowed   = 0
+	ReceivesUnfollowed = 1 // what nonblocking receives received is not known, but of persistent and partitioned ones
 )
 
 // Segment.Kind
@@ -192,6 +209,10 @@ type Header struct {
 
 	// Of version 3:
 	Checksum uint64 // of the file up to End, with 0 here (see Sum); 0 while it is written to
+
+	// Of version 4:
+	Timing   uint32
+	Receives uint32
 }
 
 // Sum is a checksum on the way (version 3), which starts with ChecksumStart and
@@ -223,9 +244,23 @@ type Row struct {
 
 	Count uint64
 	Bytes uint64 // of one message of the call, summed; of vector collectives, all that the call sent to others
-	Time  uint64 // ticks
+	Time  uint64 // ticks of the calls that were timed
 	Min   uint64 // ticks
 	Max   uint64
+}
+
+// Sample (version 4) tells, where calls are timed by samples, how many of a
+// row's were. Its early calls and the later ones are to be estimated apart:
+// what comes first is seldom like the rest.
+type Sample struct {
+	Timed        uint64
+	Early        uint64  // calls of the row when EarlyCalls of them were timed; 0 before that
+	EarlyTime    uint64  // ticks of those
+	EarlySquares float64 // sum of their squares
+	Squares      float64 // of all that were timed
+	Every        uint32  // of the later calls one in about so many is timed
+	Left         uint32  // for the library's own use
+	Reserved     [2]uint64
 }
 
 // Record is the start of a log record. Records are multiples of 8 bytes.

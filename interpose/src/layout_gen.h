@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_VERSION 3
+#define MT_VERSION 4
 #define MT_BYTE_ORDER 16909060
 #define MT_HEADER_SIZE 4096
 #define MT_SEGMENT_MAGIC 1196643405
@@ -21,6 +21,12 @@
 #define MT_CLOCK_TSC 1
 #define MT_CLOCK_CNTVCT 2
 #define MT_CLOCK_MONOTONIC 3
+#define MT_TIMING_EXACT 0
+#define MT_TIMING_SAMPLED 1
+#define MT_TIMING_OFF 2
+#define MT_EARLY_CALLS 64
+#define MT_RECEIVES_FOLLOWED 0
+#define MT_RECEIVES_UNFOLLOWED 1
 #define MT_SEGMENT_FREE 1
 #define MT_SEGMENT_LOG 2
 #define MT_SEGMENT_TABLE 3
@@ -109,8 +115,10 @@ typedef struct mt_l_header {
     uint64_t pauses;
     uint64_t lost_stacks;
     uint64_t checksum;
+    uint32_t timing;
+    uint32_t receives;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 248, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 256, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -136,6 +144,8 @@ _Static_assert(offsetof(mt_l_header, untimed_calls) == 216, "Header.UntimedCalls
 _Static_assert(offsetof(mt_l_header, pauses) == 224, "Header.Pauses");
 _Static_assert(offsetof(mt_l_header, lost_stacks) == 232, "Header.LostStacks");
 _Static_assert(offsetof(mt_l_header, checksum) == 240, "Header.Checksum");
+_Static_assert(offsetof(mt_l_header, timing) == 248, "Header.Timing");
+_Static_assert(offsetof(mt_l_header, receives) == 252, "Header.Receives");
 
 typedef struct mt_l_segment {
     uint32_t magic;
@@ -180,6 +190,26 @@ _Static_assert(offsetof(mt_l_row, bytes) == 32, "Row.Bytes");
 _Static_assert(offsetof(mt_l_row, time) == 40, "Row.Time");
 _Static_assert(offsetof(mt_l_row, min) == 48, "Row.Min");
 _Static_assert(offsetof(mt_l_row, max) == 56, "Row.Max");
+
+typedef struct mt_l_sample {
+    uint64_t timed;
+    uint64_t early;
+    uint64_t early_time;
+    double early_squares;
+    double squares;
+    uint32_t every;
+    uint32_t left;
+    uint64_t reserved[2];
+} mt_l_sample;
+_Static_assert(sizeof(mt_l_sample) == 64, "size of Sample");
+_Static_assert(offsetof(mt_l_sample, timed) == 0, "Sample.Timed");
+_Static_assert(offsetof(mt_l_sample, early) == 8, "Sample.Early");
+_Static_assert(offsetof(mt_l_sample, early_time) == 16, "Sample.EarlyTime");
+_Static_assert(offsetof(mt_l_sample, early_squares) == 24, "Sample.EarlySquares");
+_Static_assert(offsetof(mt_l_sample, squares) == 32, "Sample.Squares");
+_Static_assert(offsetof(mt_l_sample, every) == 40, "Sample.Every");
+_Static_assert(offsetof(mt_l_sample, left) == 44, "Sample.Left");
+_Static_assert(offsetof(mt_l_sample, reserved) == 48, "Sample.Reserved");
 
 typedef struct mt_l_record {
     uint32_t size;
