@@ -20,9 +20,8 @@ var uses = []string{
 	"Type_get_envelope", "Type_size_x",
 }
 
-// rare are the policies of calls that are not made in tight loops.
-var rare = []string{"call", "send_init", "recv_init", "coll_init", "win_made", "io", "comm", "comm_group", "intercomm",
-	"comm_idup", "comm_name"}
+// quick are the policies of calls that are made in tight loops: they are inlined (src/quick.h).
+var quick = []string{"send", "probe", "recv", "sendrecv", "irecv", "coll"}
 
 // function is one symbol to wrap: a call under one of its names, or its
 // large-count twin.
@@ -71,7 +70,7 @@ func writePMPI(b *bytes.Buffer) error {
 	for _, f := range functions() {
 		fmt.Fprintf(b, "#if MT_HAVE_%s\n    __typeof__(P%s) *%s;\n#endif\n", f.name, f.symbol(), f.name)
 	}
-	b.WriteString("} mt_pmpi_table;\n\nextern mt_pmpi_table mt_pmpi;\n\n#endif\n")
+	b.WriteString("} mt_pmpi_table;\n\nextern __attribute__((visibility(\"hidden\"))) mt_pmpi_table mt_pmpi;\n\n#endif\n")
 	return nil
 }
 
@@ -114,7 +113,7 @@ func cInfo(c calls.Call) (class, spread string, err error) {
 }
 
 func writeWrappers(b *bytes.Buffer) error {
-	b.WriteString("#include \"leave.h\"\n")
+	b.WriteString("#include \"quick.h\"\n")
 	for _, f := range functions() {
 		if f.Hand() {
 			continue
@@ -126,24 +125,29 @@ func writeWrappers(b *bytes.Buffer) error {
 	return nil
 }
 
+// writeWrapper writes one wrapper, or two for a quick call: what is more than quick
+// jumps from the one to the other, so that both return to the program.
 func writeWrapper(b *bytes.Buffer, f function) {
-	args := f.arguments()
-	fmt.Fprintf(b, "MT_EXPORT int %s(%s)\n{\n", f.symbol(), f.parameters())
 	policy, rest, _ := strings.Cut(f.Leave, "(")
-	enter := "mt_enter"
-	if slices.Contains(rare, policy) {
-		enter = "mt_enter_rare"
-	}
-	fmt.Fprintf(b, "    mt_span span = %s(%s);\n", enter, callID(f.Call))
-	if strings.Contains(f.Leave, "seen") {
-		b.WriteString("    MPI_Status own, *seen = mt_seen(status, &own);\n")
-		args = strings.ReplaceAll(args, "status", "seen")
-	}
-	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n", f.name, args)
 	if rest != ")" {
 		rest = ", " + rest
 	}
-	fmt.Fprintf(b, "    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", policy, rest)
+	status, passed := "", f.arguments()
+	if strings.Contains(f.Leave, "seen") {
+		status = "    MPI_Status own, *seen = mt_seen(status, &own);\n"
+		passed = strings.ReplaceAll(passed, "status", "seen")
+	}
+	isQuick := slices.Contains(quick, policy)
+	linkage, symbol := "MT_EXPORT", f.symbol()
+	if isQuick {
+		linkage, symbol = "static MT_APART", "apart_"+f.name
+	}
+	fmt.Fprintf(b, "%s int %s(%s)\n{\n    mt_span span = mt_enter(%s);\n%s", linkage, symbol, f.parameters(), callID(f.Call), status)
+	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", f.name, passed, policy, rest)
+	if isQuick {
+		fmt.Fprintf(b, "\nMT_EXPORT int %s(%s)\n{\n%s", f.symbol(), f.parameters(), status)
+		fmt.Fprintf(b, "    MT_QUICK(%s, %s, %s, (%s), (%s)%s\n}\n", f.name, callID(f.Call), policy, f.arguments(), passed, rest)
+	}
 }
 
 func (f function) parameters() string {

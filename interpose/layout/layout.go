@@ -259,7 +259,7 @@ type Sample struct {
 	EarlySquares float64 // sum of their squares
 	Squares      float64 // of all that were timed
 	Every        uint32  // of the later calls one in about so many is timed
-	Left         uint32  // for the library's own use
+	Pad          uint32
 	Reserved     [2]uint64
 }
 

@@ -2,21 +2,23 @@
 // the table before the MPI may free the handles, and puts back what is left.
 #include "batch.h"
 
+#include "quick.h"
+
 #include <stdlib.h>
 
+// Room for handles, and for as many statuses as the program ignores.
 static bool room(mt_batch *b, int count, int wanted)
 {
-    if (count <= MT_BATCH_LOCAL && wanted <= MT_BATCH_LOCAL) {
-        b->entries = b->local;
-        b->statuses = b->local_statuses;
+    b->handles = b->local_handles;
+    b->statuses = b->local_statuses;
+    if (count <= MT_BATCH_LOCAL && wanted <= MT_BATCH_LOCAL)
         return true;
-    }
-    size_t entries = (size_t)count * sizeof(mt_request);
-    b->memory = malloc(entries + (size_t)wanted * sizeof(MPI_Status));
+    size_t handles = ((size_t)count * sizeof(MPI_Request) + 15) & ~(size_t)15;
+    b->memory = malloc(handles + (b->own_statuses ? (size_t)wanted * sizeof(MPI_Status) : 0));
     if (!b->memory)
         return false;
-    b->entries = b->memory;
-    b->statuses = (MPI_Status *)((char *)b->memory + entries);
+    b->handles = b->memory;
+    b->statuses = (MPI_Status *)((char *)b->memory + handles);
     return true;
 }
 
@@ -30,41 +32,64 @@ static void drop(int count, const MPI_Request requests[])
             mt_lost(&mt_header->lost_requests, 1);
 }
 
-void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted)
+// Takes the entries out of the table; false if there is no room for them.
+static bool take(mt_batch *b)
 {
-    b->count = 0;
-    b->memory = NULL;
-    b->own_statuses = statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE;
-    b->statuses = statuses;
-    bool followed = atomic_load_explicit(&mt_request_count, memory_order_relaxed) != 0;
-    if (!mt_on() || count <= 0 || !requests || !followed)
+    b->entries = b->local;
+    if (b->count > MT_BATCH_LOCAL && !(b->entries = b->more = malloc((size_t)b->count * sizeof(mt_request)))) {
+        drop(b->count, b->handles);
+        free(b->memory);
+        b->count = 0;
+        return false;
+    }
+    for (int i = 0; i < b->count; i++)
+        if (!mt_table_take(&mt_requests, MT_KEY(b->handles[i]), &b->entries[i]))
+            b->entries[i].key = 0;
+    b->taken = true;
+    return true;
+}
+
+void mt_batch_fill(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted)
+{
+    b->taken = false;
+    b->memory = b->more = NULL;
+    if (count <= 0 || !requests || !mt_on())
         return;
+    b->own_statuses = statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE;
     if (!room(b, count, wanted)) {
         b->statuses = statuses;
         drop(count, requests);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        b->handles[i] = requests[i];
+    b->count = count;
+    if (mt_take_first() && !take(b)) {
+        b->statuses = statuses;
         return;
     }
     if (b->own_statuses)
         b->statuses[0].MPI_SOURCE = MT_NO_RANK; // until the MPI fills it
     else
         b->statuses = statuses;
-    b->count = count;
-    for (int i = 0; i < count; i++)
-        if (!mt_table_take(&mt_requests, MT_KEY(requests[i]), &b->entries[i]))
-            b->entries[i].key = 0;
 }
 
 void mt_batch_done(mt_batch *b, int i, const MPI_Status *status)
 {
-    if (i < 0 || i >= b->count || !b->entries[i].key)
+    if (i < 0 || i >= b->count)
         return;
-    mt_request_done(&b->entries[i], status);
-    b->entries[i].key = 0;
+    if (!b->taken) {
+        mt_request_completed(b->handles[i], status);
+    } else if (b->entries[i].key) {
+        mt_request_done(&b->entries[i], status);
+        b->entries[i].key = 0;
+    }
 }
 
+// Failures are few: they go by the entries, taken out.
 static void failed(mt_batch *b, int i, int error, const MPI_Status *status, const MPI_Request requests[])
 {
-    if (i < 0 || i >= b->count || !b->entries[i].key)
+    if (i < 0 || i >= b->count || (!b->taken && !take(b)) || !b->entries[i].key)
         return;
     mt_request_failed(&b->entries[i], error, status, requests[i] == mt_const.request_null);
     b->entries[i].key = 0;
@@ -89,7 +114,7 @@ static void done_or_failed(mt_batch *b, int i, int rc, const MPI_Status *status,
 
 void mt_batch_all_done(mt_batch *b, int rc, const MPI_Request requests[])
 {
-    for (int i = 0; i < b->count; i++)
+    for (int i = 0; i < b->count && (b->taken || mt_any_followed()); i++)
         done_or_failed(b, i, rc, &b->statuses[i], requests);
 }
 
@@ -101,7 +126,11 @@ void mt_batch_some_done(mt_batch *b, int rc, int n, const int indices[], const M
 
 void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
 {
-    for (int i = 0; i < b->count; i++) {
+    if (!b->count)
+        return;
+    if (!b->taken && rc != MPI_SUCCESS)
+        take(b);
+    for (int i = 0; b->taken && i < b->count; i++) {
         if (!b->entries[i].key)
             continue;
         if (rc != MPI_SUCCESS && requests[i] == mt_const.request_null)
@@ -109,14 +138,10 @@ void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
         else
             mt_table_put(&mt_requests, &b->entries[i]);
     }
-    if (b->memory)
+    if (mt_unlikely(b->memory != NULL))
         free(b->memory);
-}
-
-static void leave(mt_span *s)
-{
-    if (s->thread)
-        mt_book_bare(s);
+    if (mt_unlikely(b->more != NULL))
+        free(b->more);
 }
 
 // Some or all of the statuses tell; otherwise nothing completed.
@@ -125,135 +150,123 @@ static bool tells(int rc)
     return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
 }
 
-MT_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
+// What is done after a call that completes one request, if it did; some; all.
+static void complete_one(mt_batch *b, int rc, bool done, const int *index, const MPI_Request requests[])
 {
-    mt_span span = mt_enter(MT_CALL_WAIT);
-    mt_batch b;
-    mt_batch_open(&b, 1, request, status, 1);
-    int rc = mt_pmpi.Wait(request, b.statuses);
-    leave(&span);
-    if (rc == MPI_SUCCESS)
-        mt_batch_done(&b, 0, b.statuses);
-    mt_batch_one_failed(&b, NULL, rc, request);
-    mt_batch_close(&b, rc, request);
-    return rc;
+    if (!b->count)
+        return;
+    if (rc == MPI_SUCCESS && done)
+        mt_batch_done(b, index ? *index : 0, b->statuses);
+    mt_batch_one_failed(b, index, rc, requests);
+    mt_batch_close(b, rc, requests);
 }
 
-MT_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+static void complete_all(mt_batch *b, int rc, bool done, const MPI_Request requests[])
 {
-    mt_span span = mt_enter(MT_CALL_TEST);
-    mt_batch b;
-    mt_batch_open(&b, 1, request, status, 1);
-    int rc = mt_pmpi.Test(request, flag, b.statuses);
-    leave(&span);
-    if (rc == MPI_SUCCESS && *flag)
-        mt_batch_done(&b, 0, b.statuses);
-    mt_batch_one_failed(&b, NULL, rc, request);
-    mt_batch_close(&b, rc, request);
-    return rc;
+    if (!b->count)
+        return;
+    if (mt_likely(rc == MPI_SUCCESS && !b->taken && done)) {
+        for (int i = 0; i < b->count && mt_any_followed(); i++)
+            mt_request_completed(b->handles[i], &b->statuses[i]);
+    } else if (tells(rc) && (rc != MPI_SUCCESS || done))
+        mt_batch_all_done(b, rc, requests);
+    mt_batch_close(b, rc, requests);
 }
 
-MT_EXPORT int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])
+static void complete_some(mt_batch *b, int rc, int n, const int indices[], const MPI_Request requests[])
 {
-    mt_span span = mt_enter(MT_CALL_WAITALL);
-    mt_batch b;
-    mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
-    int rc = mt_pmpi.Waitall(count, array_of_requests, b.statuses);
-    leave(&span);
-    if (tells(rc))
-        mt_batch_all_done(&b, rc, array_of_requests);
-    mt_batch_close(&b, rc, array_of_requests);
-    return rc;
-}
-
-MT_EXPORT int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[])
-{
-    mt_span span = mt_enter(MT_CALL_TESTALL);
-    mt_batch b;
-    mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
-    int rc = mt_pmpi.Testall(count, array_of_requests, flag, b.statuses);
-    leave(&span);
-    if (tells(rc) && (rc != MPI_SUCCESS || *flag))
-        mt_batch_all_done(&b, rc, array_of_requests);
-    mt_batch_close(&b, rc, array_of_requests);
-    return rc;
-}
-
-MT_EXPORT int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status)
-{
-    mt_span span = mt_enter(MT_CALL_WAITANY);
-    mt_batch b;
-    mt_batch_open(&b, count, array_of_requests, status, 1);
-    int rc = mt_pmpi.Waitany(count, array_of_requests, index, b.statuses);
-    leave(&span);
-    if (rc == MPI_SUCCESS && *index != MPI_UNDEFINED)
-        mt_batch_done(&b, *index, b.statuses);
-    mt_batch_one_failed(&b, index, rc, array_of_requests);
-    mt_batch_close(&b, rc, array_of_requests);
-    return rc;
-}
-
-MT_EXPORT int MPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status)
-{
-    mt_span span = mt_enter(MT_CALL_TESTANY);
-    mt_batch b;
-    mt_batch_open(&b, count, array_of_requests, status, 1);
-    int rc = mt_pmpi.Testany(count, array_of_requests, index, flag, b.statuses);
-    leave(&span);
-    if (rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
-        mt_batch_done(&b, *index, b.statuses);
-    mt_batch_one_failed(&b, index, rc, array_of_requests);
-    mt_batch_close(&b, rc, array_of_requests);
-    return rc;
-}
-
-MT_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                           MPI_Status array_of_statuses[])
-{
-    mt_span span = mt_enter(MT_CALL_WAITSOME);
-    mt_batch b;
-    mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
-    int rc = mt_pmpi.Waitsome(incount, array_of_requests, outcount, array_of_indices, b.statuses);
-    leave(&span);
-    if (tells(rc) && *outcount != MPI_UNDEFINED)
-        mt_batch_some_done(&b, rc, *outcount, array_of_indices, array_of_requests);
-    mt_batch_close(&b, rc, array_of_requests);
-    return rc;
-}
-
-MT_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                           MPI_Status array_of_statuses[])
-{
-    mt_span span = mt_enter(MT_CALL_TESTSOME);
-    mt_batch b;
-    mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
-    int rc = mt_pmpi.Testsome(incount, array_of_requests, outcount, array_of_indices, b.statuses);
-    leave(&span);
-    if (tells(rc) && *outcount != MPI_UNDEFINED)
-        mt_batch_some_done(&b, rc, *outcount, array_of_indices, array_of_requests);
-    mt_batch_close(&b, rc, array_of_requests);
-    return rc;
-}
-
-static void looked_at(mt_batch *b, int i, int rc, const MPI_Status *status)
-{
-    if (i >= 0 && i < b->count && b->entries[i].key)
-        mt_request_looked_at(&b->entries[i], rc, status);
+    if (!b->count)
+        return;
+    if (tells(rc) && n != MPI_UNDEFINED)
+        mt_batch_some_done(b, rc, n, indices, requests);
+    mt_batch_close(b, rc, requests);
 }
 
 // The request stays valid: a later Wait must not count it again.
-MT_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+static void look_at(mt_batch *b, int i, int rc, const MPI_Status *status)
 {
-    mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS);
-    mt_batch b;
-    mt_batch_open(&b, 1, &request, status, 1);
-    int rc = mt_pmpi.Request_get_status(request, flag, b.statuses);
-    leave(&span);
-    if (rc != MPI_SUCCESS || *flag)
-        looked_at(&b, 0, rc, b.statuses);
-    mt_batch_close(&b, rc, &request);
-    return rc;
+    if (i >= 0 && i < b->count && (b->taken || take(b)) && b->entries[i].key)
+        mt_request_looked_at(&b->entries[i], rc, status);
 }
+
+static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Request requests[])
+{
+    if (rc != MPI_SUCCESS || done)
+        look_at(b, index, rc, b->statuses);
+    mt_batch_close(b, rc, requests);
+}
+
+// A wrapper in the three ways of MT_QUICK.
+#define MT_COMPLETES(name, id, parameters, arguments, passed, open, complete)                                          \
+    static MT_APART int apart_##name parameters                                                                        \
+    {                                                                                                                  \
+        mt_span span = mt_enter(id);                                                                                   \
+        mt_batch b;                                                                                                    \
+        open;                                                                                                          \
+        int rc = mt_pmpi.name passed;                                                                                  \
+        mt_leave_call(&span, rc);                                                                                      \
+        complete;                                                                                                      \
+        return rc;                                                                                                     \
+    }                                                                                                                  \
+    MT_EXPORT int MPI_##name parameters                                                                                \
+    {                                                                                                                  \
+        mt_quick q;                                                                                                    \
+        mt_batch b;                                                                                                    \
+        int rc;                                                                                                        \
+        if (mt_quick_enter(&q)) {                                                                                      \
+            open;                                                                                                      \
+            rc = mt_pmpi.name passed;                                                                                  \
+            mt_quick_bare(&q, id);                                                                                     \
+        } else if (mt_quick_enter_untimed(&q)) {                                                                       \
+            open;                                                                                                      \
+            rc = mt_pmpi.name passed;                                                                                  \
+            mt_quick_bare(&q, id);                                                                                     \
+        } else {                                                                                                       \
+            return apart_##name arguments;                                                                             \
+        }                                                                                                              \
+        complete;                                                                                                      \
+        return rc;                                                                                                     \
+    }
+
+MT_COMPLETES(Wait, MT_CALL_WAIT, (MPI_Request * request, MPI_Status *status), (request, status),
+             (request, b.statuses), mt_batch_open(&b, 1, request, status, 1),
+             complete_one(&b, rc, true, NULL, request))
+
+MT_COMPLETES(Test, MT_CALL_TEST, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status),
+             (request, flag, b.statuses), mt_batch_open(&b, 1, request, status, 1),
+             complete_one(&b, rc, *flag, NULL, request))
+
+MT_COMPLETES(Waitall, MT_CALL_WAITALL, (int count, MPI_Request requests[], MPI_Status statuses[]),
+             (count, requests, statuses), (count, requests, b.statuses),
+             mt_batch_open(&b, count, requests, statuses, count), complete_all(&b, rc, true, requests))
+
+MT_COMPLETES(Testall, MT_CALL_TESTALL, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
+             (count, requests, flag, statuses), (count, requests, flag, b.statuses),
+             mt_batch_open(&b, count, requests, statuses, count), complete_all(&b, rc, *flag, requests))
+
+MT_COMPLETES(Waitany, MT_CALL_WAITANY, (int count, MPI_Request requests[], int *index, MPI_Status *status),
+             (count, requests, index, status), (count, requests, index, b.statuses),
+             mt_batch_open(&b, count, requests, status, 1),
+             complete_one(&b, rc, *index != MPI_UNDEFINED, index, requests))
+
+MT_COMPLETES(Testany, MT_CALL_TESTANY, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
+             (count, requests, index, flag, status), (count, requests, index, flag, b.statuses),
+             mt_batch_open(&b, count, requests, status, 1),
+             complete_one(&b, rc, *flag && *index != MPI_UNDEFINED, index, requests))
+
+MT_COMPLETES(Waitsome, MT_CALL_WAITSOME,
+             (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
+             (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
+             mt_batch_open(&b, count, requests, statuses, count), complete_some(&b, rc, *outcount, indices, requests))
+
+MT_COMPLETES(Testsome, MT_CALL_TESTSOME,
+             (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
+             (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
+             mt_batch_open(&b, count, requests, statuses, count), complete_some(&b, rc, *outcount, indices, requests))
+
+MT_COMPLETES(Request_get_status, MT_CALL_REQUEST_GET_STATUS, (MPI_Request request, int *flag, MPI_Status *status),
+             (request, flag, status), (request, flag, b.statuses), mt_batch_open(&b, 1, &request, status, 1),
+             look_at_one(&b, rc, *flag, 0, &request))
 
 #if MT_HAVE_Request_get_status_all
 MT_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
@@ -263,9 +276,9 @@ MT_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_r
     mt_batch b;
     mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
     int rc = mt_pmpi.Request_get_status_all(count, array_of_requests, flag, b.statuses);
-    leave(&span);
+    mt_leave_call(&span, rc);
     for (int i = 0; rc == MPI_SUCCESS && *flag && i < b.count; i++)
-        looked_at(&b, i, rc, &b.statuses[i]);
+        look_at(&b, i, rc, &b.statuses[i]);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -277,9 +290,9 @@ MT_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request array_of_r
     mt_batch b;
     mt_batch_open(&b, count, array_of_requests, status, 1);
     int rc = mt_pmpi.Request_get_status_any(count, array_of_requests, index, flag, b.statuses);
-    leave(&span);
+    mt_leave_call(&span, rc);
     if (rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
-        looked_at(&b, *index, rc, b.statuses);
+        look_at(&b, *index, rc, b.statuses);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -291,9 +304,9 @@ MT_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request array_o
     mt_batch b;
     mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
     int rc = mt_pmpi.Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, b.statuses);
-    leave(&span);
+    mt_leave_call(&span, rc);
     for (int k = 0; rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED && k < *outcount; k++)
-        looked_at(&b, array_of_indices[k], rc, &b.statuses[k]);
+        look_at(&b, array_of_indices[k], rc, &b.statuses[k]);
     mt_batch_close(&b, rc, array_of_requests);
     return rc;
 }
@@ -306,7 +319,7 @@ MT_EXPORT int MPI_Request_free(MPI_Request *request)
     mt_request e;
     bool found = mt_on() && request && mt_table_take(&mt_requests, MT_KEY(*request), &e);
     int rc = mt_pmpi.Request_free(request);
-    leave(&span);
+    mt_leave_call(&span, rc);
     if (found && rc != MPI_SUCCESS)
         mt_table_put(&mt_requests, &e);
     else if (found)
@@ -319,7 +332,7 @@ MT_EXPORT int MPI_Cancel(MPI_Request *request)
     mt_span span = mt_enter(MT_CALL_CANCEL);
     atomic_store_explicit(&mt_any_cancelled, true, memory_order_relaxed);
     int rc = mt_pmpi.Cancel(request);
-    leave(&span);
+    mt_leave_call(&span, rc);
     if (rc == MPI_SUCCESS && mt_on())
         mt_request_cancelled(&span, *request);
     return rc;

@@ -5,21 +5,32 @@
 
 #include "leave.h"
 
-enum { MT_BATCH_LOCAL = 16 };
+enum { MT_BATCH_LOCAL = 32 };
 
 typedef struct mt_batch {
     int count;              // 0: nothing is followed, all is passed on
-    mt_request *entries;    // taken out; key 0 where the request is not followed
-    MPI_Status *statuses;   // the program's, or ours where it ignores them
+    bool taken;             // the entries are out of the table: else they are looked up by handle
     bool own_statuses;
-    void *memory;           // malloc'ed, or NULL
-    mt_request local[MT_BATCH_LOCAL];
+    MPI_Request *handles;   // as they were
+    mt_request *entries;    // once taken; key 0 where the request is not followed
+    MPI_Status *statuses;   // the program's, or ours where it ignores them
+    void *memory, *more;    // malloc'ed, or NULL
+    MPI_Request local_handles[MT_BATCH_LOCAL];
     MPI_Status local_statuses[MT_BATCH_LOCAL];
+    mt_request local[MT_BATCH_LOCAL];
 } mt_batch;
 
-// Takes the entries of the requests out of the table. `statuses` is what the
-// program passed; `wanted` how many the call may fill.
-void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted);
+void mt_batch_fill(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted) MT_APART;
+
+// Remembers the requests, and takes their entries out of the table if it must be
+// now. `statuses` is what the program passed; `wanted` how many the call may fill.
+MT_INLINE void mt_batch_open(mt_batch *b, int count, const MPI_Request requests[], MPI_Status *statuses, int wanted)
+{
+    b->count = 0;
+    b->statuses = statuses;
+    if (mt_any_followed())
+        mt_batch_fill(b, count, requests, statuses, wanted);
+}
 
 // Request i completed with the given status.
 void mt_batch_done(mt_batch *b, int i, const MPI_Status *status);

@@ -25,6 +25,7 @@ void mt_clock_open(void)
 #elif defined(__aarch64__)
     mt_clock_kind = MT_CLOCK_CNTVCT;
 #endif
+    mt_gate_set(MT_GATE_CLOCK, mt_clock_kind == MT_CLOCK_MONOTONIC);
 }
 
 mt_l_clock mt_clock_all(void)

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-extern uint32_t mt_clock_kind;
+extern MT_OURS uint32_t mt_clock_kind;
 
 // Chooses the clock; the first thing that is done.
 void mt_clock_open(void);
@@ -17,20 +17,24 @@ mt_l_clock mt_clock_all(void);
 
 uint64_t mt_clock_ns(clockid_t clock);
 
-MT_INLINE uint64_t mt_ticks(void)
+// The CPU's own clock, where it can be trusted.
+MT_INLINE uint64_t mt_cpu_ticks(void)
 {
 #if defined(__x86_64__)
     // No fence: the CPU may move the read by some ns, a fence costs more.
-    if (mt_likely(mt_clock_kind == MT_CLOCK_TSC))
-        return __builtin_ia32_rdtsc(); // x86intrin.h would cost the build 0.4 s a file
+    return __builtin_ia32_rdtsc(); // x86intrin.h would cost the build 0.4 s a file
 #elif defined(__aarch64__)
-    if (mt_likely(mt_clock_kind == MT_CLOCK_CNTVCT)) {
-        uint64_t ticks;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return 0; // it never can: see mt_clock_open
 #endif
-    return mt_clock_ns(CLOCK_MONOTONIC);
+}
+
+MT_INLINE uint64_t mt_ticks(void)
+{
+    return mt_likely(mt_clock_kind != MT_CLOCK_MONOTONIC) ? mt_cpu_ticks() : mt_clock_ns(CLOCK_MONOTONIC);
 }
 
 #endif

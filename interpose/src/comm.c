@@ -4,6 +4,7 @@
 #include "handles.h"
 #include "recording.h"
 #include "resolve.h"
+#include "thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 // Communicators described in one process; a bound on memory, far away.
 enum { MT_COMM_LIMIT = 1 << 20 };
 
-_Atomic uint64_t mt_comm_epoch = 1;
+// Grows before a handle is forgotten: what was found before is not kept.
+static _Atomic uint64_t epoch;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_comm lost = {.index = MT_COMM_NONE, .edge_count = 0, .stride = 1};
@@ -118,6 +120,25 @@ static mt_comm *fold_into(const mt_comm *made)
     return NULL;
 }
 
+static void forget_in(void *handle, mt_thread *t)
+{
+    uint64_t key = *(uint64_t *)handle;
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    if (mt_load(&hit->key) == key)
+        atomic_store(&hit->key, 0);
+    if (mt_load(&t->comm_key) == key)
+        atomic_store(&t->comm_key, 0);
+}
+
+// The handle may be given out again. Another thread may remember something else
+// at the same time: it keeps what it finds, or sees that the epoch is another.
+static void forget(MPI_Comm comm)
+{
+    uint64_t key = MT_KEY(comm);
+    atomic_fetch_add(&epoch, 1);
+    mt_thread_each(forget_in, &key);
+}
+
 // Enters a described communicator under its handle. Takes over its lists.
 static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
 {
@@ -135,8 +156,8 @@ static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned 
             write_edges(c);
         }
     }
-    if (mt_handles_get(&handles, MT_KEY(handle))) // freed behind our back, and given out again
-        atomic_fetch_add(&mt_comm_epoch, 1);
+    if (mt_handles_get(&handles, MT_KEY(handle)))
+        forget(handle); // freed behind our back, and given out again
     mt_handles_put(&handles, MT_KEY(handle), c);
     return c;
 }
@@ -181,11 +202,28 @@ static mt_comm *find(MPI_Comm handle)
     return c;
 }
 
+// What the quick calls know of it: rooted collectives compare the root with the
+// rank, which says nothing over an intercommunicator.
+static void remember(mt_thread *t, uint64_t key, mt_comm *c)
+{
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    hit->comm = c;
+    atomic_store(&hit->key, key);
+    if (c->index == MT_COMM_NONE || (c->flags & MT_COMM_INTER))
+        return;
+    t->comm_index = c->index;
+    t->comm_rank = c->rank;
+    atomic_store(&t->comm_key, key);
+}
+
 mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm)
 {
-    uint64_t key = MT_KEY(comm), epoch = atomic_load_explicit(&mt_comm_epoch, memory_order_relaxed);
-    mt_comm *c = find(comm);
-    t->comms[(key ^ key >> 7) % MT_COMM_CACHE] = (mt_comm_hit){key, epoch, c};
+    uint64_t before = atomic_load(&epoch), key = MT_KEY(comm);
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
+    mt_comm *c = mt_load(&hit->key) == key ? hit->comm : find(comm);
+    remember(t, key, c);
+    if (atomic_load(&epoch) != before)
+        forget_in(&key, t);
     return c;
 }
 
@@ -359,7 +397,7 @@ mt_comm *mt_comm_leaving(MPI_Comm comm)
     mt_comm *c = mt_handles_get(&handles, MT_KEY(comm));
     if (c)
         mt_handles_drop(&handles, MT_KEY(comm));
-    atomic_fetch_add(&mt_comm_epoch, 1);
+    forget(comm);
     pthread_mutex_unlock(&lock);
     return c;
 }

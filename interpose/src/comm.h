@@ -27,21 +27,30 @@ struct mt_comm {
 
 // The communicator of a valid handle. Never NULL: one that cannot be described
 // is the lost communicator, whose index is MT_COMM_NONE.
-mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_SLOW;
+mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_APART;
 
 // The communicator of what cannot be described: its index is MT_COMM_NONE.
 mt_comm *mt_comm_lost(void);
 
-// Bumped before a handle may be given to another communicator.
-extern _Atomic uint64_t mt_comm_epoch;
+MT_INLINE mt_comm_hit *mt_comm_place(mt_comm_hit *places, unsigned n, uint64_t key)
+{
+    return &places[(key ^ key >> 7) % n];
+}
 
 MT_INLINE mt_comm *mt_comm_of(mt_thread *t, MPI_Comm comm)
 {
-    uint64_t key = MT_KEY(comm);
-    mt_comm_hit *hit = &t->comms[(key ^ key >> 7) % MT_COMM_CACHE];
-    if (mt_likely(hit->key == key && hit->epoch == atomic_load_explicit(&mt_comm_epoch, memory_order_relaxed)))
+    mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, MT_KEY(comm));
+    if (mt_likely(mt_holds(&hit->key, MT_KEY(comm))))
         return hit->comm;
     return mt_comm_find(t, comm);
+}
+
+// The index of a valid handle's communicator.
+MT_INLINE uint32_t mt_comm_index(mt_thread *t, MPI_Comm comm)
+{
+    if (mt_likely(mt_holds(&t->comm_key, MT_KEY(comm))))
+        return t->comm_index;
+    return mt_comm_find(t, comm)->index;
 }
 
 // World and self, and what a spawned process is given to talk with those that

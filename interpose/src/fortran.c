@@ -30,11 +30,11 @@ void mt_fortran_missed(void)
 {
     mt_noted noted = mt_noted_call;
     mt_noted_call.call = 0;
-    uint32_t slice = atomic_load_explicit(&mt_slice, memory_order_relaxed);
-    if (!noted.call || mt_next_foreign[noted.call >> 16] || !mt_on() || slice == MT_PAUSED)
+    uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    if (!noted.call || mt_next_foreign[noted.call >> 16] || (mt_gate() & (MT_GATE_CLOSED | MT_GATE_PAUSED)))
         return;
     int saved = errno;
-    mt_thread *t = mt_self ? mt_self : mt_enter_slow(noted.site);
+    mt_thread *t = mt_self ? mt_self : mt_thread_met(noted.site);
     if (t)
         mt_book_untimed(t,
                         mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
@@ -105,6 +105,16 @@ static extent extent_of(void *symbol)
     return e;
 }
 
+// Threads compare while this is written: they see none, or too many, and never
+// too few of those that were watched before.
+static void set_watch(mt_watch *w, uint64_t start, uint64_t size)
+{
+    if (atomic_load(&w->size) != 0)
+        atomic_store(&w->size, UINT64_MAX);
+    atomic_store(&w->start, start);
+    atomic_store(&w->size, size);
+}
+
 static void widen(const extent *e)
 {
     uint64_t start = atomic_load(&mt_bindings.start), end = start + atomic_load(&mt_bindings.size);
@@ -112,9 +122,8 @@ static void widen(const extent *e)
         return;
     start = end && start < e->start ? start : e->start;
     end = end > e->end ? end : e->end;
-    mt_watch_set(&mt_bindings, start, end - start);
-    if (!mt_stacks_on)
-        mt_watch_set(&mt_watched, start, end - start);
+    set_watch(&mt_bindings, start, end - start);
+    mt_gate_set(MT_GATE_SITES, true);
 }
 
 // Calls from a file of bindings are looked at more closely from now on. The
@@ -131,7 +140,7 @@ static void open_bindings(void *binding, uint64_t caller)
     // call us.
     pthread_mutex_lock(&lock);
     if (layer.end && atomic_load(&mt_layer.size) == 0)
-        mt_watch_set(&mt_layer, layer.start, layer.end - layer.start);
+        set_watch(&mt_layer, layer.start, layer.end - layer.start);
     widen(&layer);
     widen(&bindings);
     pthread_mutex_unlock(&lock);

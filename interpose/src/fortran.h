@@ -20,29 +20,29 @@ typedef struct mt_noted {
     uint32_t call; // id in the low half, index in mt_next in the high one; 0 when taken
 } mt_noted;
 
-extern _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
+extern MT_OURS _Thread_local mt_noted mt_noted_call __attribute__((tls_model("initial-exec")));
 
 // The file that holds the MPI's Fortran layer: size 0 until a Fortran binding
 // is called. What it calls without a note is for itself (datatypes for array
 // sections, and the like).
-extern mt_watch mt_layer;
+extern MT_OURS mt_watch mt_layer;
 
 // All files of bindings, and what lies between them. Only calls from there are
 // ever the call that was noted.
-extern mt_watch mt_bindings;
+extern MT_OURS mt_watch mt_bindings;
 
 // True, with the site of the program, if this is the call that was noted.
 bool mt_fortran_take(unsigned call, uint64_t *site);
 
 // The MPI's own functions that the thunks jump to, and those that are no MPI's:
 // other libraries have functions of such names too, above all in C.
-extern void *mt_next[];
-extern bool mt_next_foreign[];
+extern MT_OURS void *mt_next[];
+extern MT_OURS bool mt_next_foreign[];
 
 typedef struct mt_next_name {
     const char *c, *lower, *upper; // MPI_Send, mpi_send, MPI_SEND
 } mt_next_name;
-extern const mt_next_name mt_next_names[];
+extern MT_OURS const mt_next_name mt_next_names[];
 
 // Looks up one of mt_next, for the thunks; `caller` is who called them.
 void *mt_next_find(uint32_t index, uint64_t caller);

@@ -74,8 +74,8 @@ static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
     if (mt_on())
         mt_comm_left(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
     if (s->thread) {
-        uint64_t ticks = mt_close(s);
-        mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0, ticks);
+        mt_close(s);
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     }
     return rc;
 }
@@ -142,8 +142,8 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
     if (mt_on())
         mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c);
     if (span.thread) {
-        uint64_t ticks = mt_close(&span);
-        mt_book(span.thread, mt_span_key(&span, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0, ticks);
+        mt_close(&span);
+        mt_book(&span, mt_span_key(&span, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     }
     return rc;
 }
@@ -151,7 +151,8 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
 MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
 {
     mt_span span = mt_enter(MT_CALL_TYPE_FREE);
-    atomic_fetch_add_explicit(&mt_type_epoch, 1, memory_order_relaxed);
+    if (datatype && mt_on())
+        mt_type_forget(*datatype);
     int rc = mt_pmpi.Type_free(datatype);
     if (span.thread)
         mt_book_bare(&span);
@@ -174,8 +175,8 @@ static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, con
             mt_book_truncated(s, m->comm, m->peer, seen);
         return;
     }
-    uint64_t ticks = mt_close(s);
-    mt_book_recv(s, MT_DIR_RECV, m->comm, MPI_ANY_SOURCE, seen, ticks);
+    mt_close(s);
+    mt_book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
 }
 
 static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, const MPI_Request *request)
@@ -186,9 +187,10 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         mt_book_bare(s);
         return;
     }
-    uint64_t ticks = mt_close(s);
-    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0, ticks);
-    mt_request_receive(s, *request, m->comm, m->peer);
+    mt_close(s);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
+    if (!mt_receives_unfollowed)
+        mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request);
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                       \

@@ -198,7 +198,7 @@ typedef struct mt_l_sample {
     double early_squares;
     double squares;
     uint32_t every;
-    uint32_t left;
+    uint32_t pad;
     uint64_t reserved[2];
 } mt_l_sample;
 _Static_assert(sizeof(mt_l_sample) == 64, "size of Sample");
@@ -208,7 +208,7 @@ _Static_assert(offsetof(mt_l_sample, early_time) == 16, "Sample.EarlyTime");
 _Static_assert(offsetof(mt_l_sample, early_squares) == 24, "Sample.EarlySquares");
 _Static_assert(offsetof(mt_l_sample, squares) == 32, "Sample.Squares");
 _Static_assert(offsetof(mt_l_sample, every) == 40, "Sample.Every");
-_Static_assert(offsetof(mt_l_sample, left) == 44, "Sample.Left");
+_Static_assert(offsetof(mt_l_sample, pad) == 44, "Sample.Pad");
 _Static_assert(offsetof(mt_l_sample, reserved) == 48, "Sample.Reserved");
 
 typedef struct mt_l_record {

@@ -5,9 +5,13 @@
 
 #include <stdlib.h>
 
-mt_span mt_enter_rarely(unsigned call, uint64_t site)
+bool mt_is_bookable(mt_span *s, int rc)
 {
-    return mt_enter_from(call, site);
+    if (mt_likely(s->thread && rc == MPI_SUCCESS))
+        return true;
+    if (s->thread)
+        mt_book_bare(s);
+    return false;
 }
 
 void mt_leave_call(mt_span *s, int rc)
@@ -15,6 +19,12 @@ void mt_leave_call(mt_span *s, int rc)
     (void)rc;
     if (s->thread)
         mt_book_bare(s);
+}
+
+void mt_leave_callback(mt_span *s, int rc)
+{
+    atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
+    mt_leave_call(s, rc);
 }
 
 static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind kind, int peer, int64_t count,
@@ -39,18 +49,26 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
     mt_table_put(&mt_messages, &e);
 }
 
-// The receive half of Sendrecv is untimed: its send half has the time.
-void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const MPI_Status *seen, uint64_t ticks)
+static bool is_message(int source, const MPI_Status *seen)
 {
-    bool moves = source != MPI_PROC_NULL && seen->MPI_SOURCE >= 0;
+    return source != MPI_PROC_NULL && seen->MPI_SOURCE >= 0;
+}
+
+void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen)
+{
+    bool moves = is_message(source, seen);
     uint64_t bytes = moves ? mt_status_bytes(seen) : 0;
-    if (direction == MT_DIR_RECV)
-        mt_book(s->thread,
-                mt_span_key(s, moves ? MT_DIR_RECV : MT_DIR_NONE, c->index,
-                            moves ? seen->MPI_SOURCE : MT_PEER_PROC_NULL, bytes),
-                bytes, ticks);
-    else if (moves)
-        mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, c->index, seen->MPI_SOURCE, bytes), bytes);
+    int32_t peer = moves ? seen->MPI_SOURCE : MT_PEER_PROC_NULL;
+    mt_book(s, mt_span_key(s, moves ? MT_DIR_RECV : MT_DIR_NONE, comm, peer, bytes), bytes);
+}
+
+// The receive half of Sendrecv is untimed: its send half has the time.
+static void book_received_half(const mt_span *s, uint32_t comm, int source, const MPI_Status *seen)
+{
+    if (!is_message(source, seen))
+        return;
+    uint64_t bytes = mt_status_bytes(seen);
+    mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, comm, seen->MPI_SOURCE, bytes), bytes);
 }
 
 static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer)
@@ -69,15 +87,33 @@ void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const
     book_aside(s, MT_DIR_TRUNCATED, c, mt_failed_source(c, posted, seen));
 }
 
+void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type)
+{
+    if (!mt_is_bookable(s, rc))
+        return;
+    mt_close(s);
+    bool moves = dest >= 0;
+    uint64_t bytes = moves ? mt_data_bytes(s->thread, count, type) : 0;
+    mt_book(s, mt_span_key(s, moves ? MT_DIR_SEND : MT_DIR_NONE, mt_comm_index(s->thread, comm), mt_peer(dest), bytes),
+            bytes);
+}
+
+void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
+{
+    if (!mt_is_bookable(s, rc))
+        return;
+    mt_close(s);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, mt_comm_index(s->thread, comm), mt_peer(peer), 0), 0);
+}
+
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen)
 {
-    if (!mt_is_bookable(s, rc)) {
-        if (mt_is_truncated(s, rc))
-            mt_book_truncated(s, mt_comm_of(s->thread, comm), mt_peer(source), seen);
-        return;
+    if (mt_is_bookable(s, rc)) {
+        mt_close(s);
+        mt_book_received(s, mt_comm_index(s->thread, comm), source, seen);
+    } else if (mt_is_truncated(s, rc)) {
+        mt_book_truncated(s, mt_comm_of(s->thread, comm), mt_peer(source), seen);
     }
-    uint64_t ticks = mt_close(s);
-    mt_book_recv(s, MT_DIR_RECV, mt_comm_of(s->thread, comm), source, seen, ticks);
 }
 
 void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
@@ -85,7 +121,7 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
 {
     mt_leave_send(s, rc, comm, dest, count, type);
     if (s->thread && rc == MPI_SUCCESS) {
-        mt_book_recv(s, MT_DIR_RECV_POSTED, mt_comm_of(s->thread, comm), source, seen, 0);
+        book_received_half(s, mt_comm_index(s->thread, comm), source, seen);
     } else if (mt_is_truncated(s, rc)) {
         mt_comm *c = mt_comm_of(s->thread, comm);
         mt_book_truncated(s, c, mt_peer(source), seen);
@@ -93,25 +129,20 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
     }
 }
 
-void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
-{
-    if (!mt_is_bookable(s, rc))
-        return;
-    uint64_t ticks = mt_close(s);
-    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, mt_comm_of(s->thread, comm)->index, mt_peer(peer), 0), 0, ticks);
-}
-
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
+    mt_leave_probe(s, rc, comm, source);
+    // A receive from nobody completes at once, and its handle may be shared.
+    if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed)
+        mt_request_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request);
+}
+
+void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
+{
     if (!mt_is_bookable(s, rc))
         return;
-    uint64_t ticks = mt_close(s);
-    mt_comm *c = mt_comm_of(s->thread, comm);
-    int32_t peer = mt_peer(source);
-    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, c->index, peer, 0), 0, ticks);
-    // A receive from nobody completes at once, and its handle may be shared.
-    if (source != MPI_PROC_NULL)
-        mt_request_receive(s, *request, c, peer);
+    mt_close(s);
+    mt_volume_book(s, comm, &volume);
 }
 
 // MPICH (seen in 4.0 and 5.0) leaves the status of an Isendrecv as it finds it,
@@ -126,7 +157,7 @@ void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
                         MPI_Request *request)
 {
     mt_leave_send(s, rc, comm, dest, count, type);
-    if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL)
+    if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed)
         mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source));
 }
 
@@ -152,29 +183,21 @@ void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *f
         remember_message(s, comm, source, *message);
 }
 
-void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume)
-{
-    if (!mt_is_bookable(s, rc))
-        return;
-    uint64_t ticks = mt_close(s);
-    mt_volume_book(s, comm, volume, ticks);
-}
-
-void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume, MPI_Request *request)
+void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
 {
     mt_leave_probe(s, rc, comm, MT_NO_RANK);
     if (rc == MPI_SUCCESS && mt_on())
-        mt_volume_promise(s, comm, volume, *request);
+        mt_volume_promise(s, comm, &volume, *request);
 }
 
 void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
 {
     if (!mt_is_bookable(s, rc))
         return;
-    uint64_t ticks = mt_close(s), bytes = target >= 0 ? mt_data_bytes(s->thread, count, type) : 0;
+    mt_close(s);
+    uint64_t bytes = target >= 0 ? mt_data_bytes(s->thread, count, type) : 0;
     uint32_t comm = mt_win_of(s->thread, win)->index;
-    mt_book(s->thread, mt_span_key(s, target >= 0 ? direction : MT_DIR_NONE, comm, mt_peer(target), bytes), bytes,
-            ticks);
+    mt_book(s, mt_span_key(s, target >= 0 ? direction : MT_DIR_NONE, comm, mt_peer(target), bytes), bytes);
 }
 
 void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, int64_t written,
@@ -196,8 +219,8 @@ void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank)
 {
     if (!mt_is_bookable(s, rc))
         return;
-    uint64_t ticks = mt_close(s);
-    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, mt_win_of(s->thread, win)->index, mt_peer(rank), 0), 0, ticks);
+    mt_close(s);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, mt_win_of(s->thread, win)->index, mt_peer(rank), 0), 0);
 }
 
 void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win)
@@ -212,8 +235,9 @@ void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Data
 {
     if (!mt_is_bookable(s, rc))
         return;
-    uint64_t ticks = mt_close(s), bytes = mt_data_bytes(s->thread, count, type);
-    mt_book(s->thread, mt_span_key(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes), bytes, ticks);
+    mt_close(s);
+    uint64_t bytes = mt_data_bytes(s->thread, count, type);
+    mt_book(s, mt_span_key(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes), bytes);
 }
 
 // Communicator management: the call is booked under the parent.
@@ -221,9 +245,9 @@ static void book_parent(mt_span *s, int rc, MPI_Comm comm)
 {
     if (!s->thread)
         return;
-    uint64_t ticks = mt_close(s);
+    mt_close(s);
     uint32_t index = rc == MPI_SUCCESS ? mt_comm_of(s->thread, comm)->index : MT_COMM_NONE;
-    mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, index, MT_PEER_NONE, 0), 0, ticks);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, index, MT_PEER_NONE, 0), 0);
 }
 
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made)
@@ -258,9 +282,10 @@ void mt_leave_start(mt_span *s, int rc, MPI_Request *request)
         mt_leave_call(s, rc);
         return;
     }
-    uint64_t ticks = s->thread ? mt_close(s) : 0;
+    if (s->thread)
+        mt_close(s);
     if (mt_on())
-        mt_request_started(s, *request, true, ticks);
+        mt_request_started(s, *request, true);
 }
 
 void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[])
@@ -269,7 +294,7 @@ void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[])
     if (rc != MPI_SUCCESS || !mt_on())
         return;
     for (int i = 0; i < count; i++)
-        mt_request_started(s, requests[i], false, 0);
+        mt_request_started(s, requests[i], false);
 }
 
 void mt_leave_comm_from_group(mt_span *s, int rc, const char *tag, MPI_Comm *made)

@@ -1,5 +1,5 @@
 // How calls are booked when they return: the policies that the call table
-// names. After a failed call nothing is looked up (asking for the size of a bad
+// names, for any call (quick.h has what suffices for most). After a failed call nothing is looked up (asking for the size of a bad
 // datatype would raise the program's error handler): it is a call with time.
 #ifndef MT_LEAVE_H
 #define MT_LEAVE_H
@@ -8,6 +8,7 @@
 #include "record.h"
 #include "request.h"
 #include "resolve.h"
+#include "status.h"
 #include "types.h"
 #include "volume.h"
 #include "win.h"
@@ -33,47 +34,36 @@ MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
     return own;
 }
 
-// False where there is nothing to look up: the call is not recorded, or it
-// failed, which is booked here.
-MT_INLINE bool mt_is_bookable(mt_span *s, int rc)
-{
-    if (mt_likely(s->thread && rc == MPI_SUCCESS))
-        return true;
-    if (s->thread)
-        mt_book_bare(s);
-    return false;
-}
-
 // A send: one row update.
-MT_INLINE void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type)
-{
-    if (!mt_is_bookable(s, rc))
-        return;
-    uint64_t ticks = mt_close(s);
-    mt_thread *t = s->thread;
-    bool moves = dest >= 0;
-    uint64_t bytes = moves ? mt_data_bytes(t, count, type) : 0;
-    mt_book(t, mt_span_key(s, moves ? MT_DIR_SEND : MT_DIR_NONE, mt_comm_of(t, comm)->index, mt_peer(dest), bytes),
-            bytes, ticks);
-}
-
-// The others are functions: what they cost is small beside what they time, and
-// three hundred copies of each are not.
+void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type);
 
 // A blocking receive: the bytes and the source are what the status says.
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen);
+
+// Both: the send has the time.
 void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                        const MPI_Status *seen);
-void mt_book_recv(mt_span *s, unsigned direction, mt_comm *c, int source, const MPI_Status *seen, uint64_t ticks);
+
+// A call that names a peer and moves nothing: a probe.
+void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer);
+
+// A nonblocking receive: a call now, and what it receives when it completes.
+void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
+
+void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume);
+
+// False where there is nothing to look up: the call is not recorded, or it
+// failed, which is booked here.
+bool mt_is_bookable(mt_span *s, int rc);
 
 // A receive whose message did not fit: the message is gone, and is set aside. The
 // error says that the arguments were good, so they may be looked up.
 bool mt_is_truncated(const mt_span *s, int rc);
 void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen);
 
-// A call that names a peer and moves nothing: probes, posted receives.
-void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer);
-void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
+// A receive, of a span that is closed, as its status tells it.
+void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen);
+
 void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                         MPI_Request *request);
 
@@ -86,19 +76,7 @@ void mt_leave_start(mt_span *s, int rc, MPI_Request *request);
 void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[]);
 void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *flag, MPI_Message *message);
 
-void mt_leave_volume(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume);
-void mt_leave_volume_init(mt_span *s, int rc, MPI_Comm comm, const mt_volume *volume, MPI_Request *request);
-
-// The volume is made in place and handed on by its address.
-MT_INLINE void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
-{
-    mt_leave_volume(s, rc, comm, &volume);
-}
-
-MT_INLINE void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
-{
-    mt_leave_volume_init(s, rc, comm, &volume, request);
-}
+void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request);
 
 // One-sided: what moves goes to, or comes from, a rank of the window's group.
 void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type);
@@ -116,6 +94,9 @@ void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Data
 
 // Everything else: a call with its time.
 void mt_leave_call(mt_span *s, int rc);
+
+// The program gave MPI a function of its own to call: see mt_callbacks.
+void mt_leave_callback(mt_span *s, int rc);
 
 // Communicator management: the call is booked under the parent.
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made);

@@ -9,6 +9,7 @@
 #include "recording.h"
 #include "request.h"
 #include "resolve.h"
+#include "sample.h"
 #include "slice.h"
 #include "stack.h"
 #include "status.h"
@@ -42,6 +43,7 @@ static bool ended;
 static void set_state(mt_state state)
 {
     atomic_store_explicit(&mt_state_now, state, memory_order_release);
+    mt_gate_set(MT_GATE_CLOSED, state != MT_ON);
 }
 
 // A child's calls, and its exit, are not its parent's.
@@ -88,6 +90,7 @@ static bool start(uint64_t site)
     if (!mt_recording_open())
         return false;
     pthread_atfork(NULL, NULL, forked);
+    mt_sample_open();
     describe_process();
     mt_slice_open();
     return true;
@@ -169,10 +172,12 @@ static bool can_open(void)
 
 static void book_init(mt_span *s, int rc, uint64_t now)
 {
-    s->slice = atomic_load_explicit(&mt_slice, memory_order_relaxed);
-    if (rc == MPI_SUCCESS && mt_on() && s->slice != MT_PAUSED &&
-        (s->thread = mt_self ? mt_self : mt_enter_slow(s->site)))
-        mt_book(s->thread, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, now - s->start);
+    s->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s->ticks = now - s->start;
+    s->timed = mt_header && mt_header->timing != MT_TIMING_OFF;
+    if (rc == MPI_SUCCESS && mt_on() && !(mt_gate() & MT_GATE_PAUSED) &&
+        (s->thread = mt_self ? mt_self : mt_thread_met(s->site)))
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
 }
 
 void mt_leave_init(mt_span *s, int rc)
@@ -223,7 +228,7 @@ static void start_late(uint64_t site)
         set_state(MT_OFF);
 }
 
-mt_thread *mt_enter_slow(uint64_t site)
+mt_thread *mt_thread_met(uint64_t site)
 {
     mt_state state = atomic_load_explicit(&mt_state_now, memory_order_acquire);
     if (state == MT_COLD) {
@@ -260,7 +265,7 @@ static void end(void)
     set_state(MT_OFF);
     ended = true;
     // Handles that were not freed mean nothing to a session that comes later.
-    atomic_fetch_add_explicit(&mt_type_epoch, 1, memory_order_relaxed);
+    mt_types_forget_all();
     mt_recording_close();
 }
 

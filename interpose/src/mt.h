@@ -20,13 +20,17 @@
 #endif
 
 #define MT_EXPORT __attribute__((visibility("default")))
-#define MT_SLOW __attribute__((noinline, cold))
+#define MT_OURS __attribute__((visibility("hidden"))) // on data: no detour by way of the dynamic linker's table
+#define MT_SLOW __attribute__((noinline, cold)) // seldom
+#define MT_APART __attribute__((noinline))      // often, but not inlined
 #define MT_INLINE static inline __attribute__((always_inline))
 #define mt_likely(x) __builtin_expect(!!(x), 1)
 #define mt_unlikely(x) __builtin_expect(!!(x), 0)
 
-// A handle as a key: Open MPI's are pointers, MPICH's are integers.
-#define MT_KEY(handle) ((uint64_t)(uintptr_t)(handle))
+// A handle as a key: Open MPI's are pointers, MPICH's are integers (whose sign
+// need not be extended).
+#define MT_KEY(handle)                                                                                                 \
+    (sizeof(handle) == sizeof(uint32_t) ? (uint64_t)(uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
 
 typedef enum mt_state {
     MT_COLD,     // nothing has happened: the library is inert
@@ -35,72 +39,128 @@ typedef enum mt_state {
     MT_OFF, // finalized, forked, or in trouble: calls are only passed on
 } mt_state;
 
-extern _Atomic mt_state mt_state_now;
-extern _Atomic uint32_t mt_slice;  // slice of calls that begin now, or MT_PAUSED
-extern _Atomic uint64_t mt_slice_until; // ticks at which an interval ends: UINT64_MAX without --interval
-extern bool mt_multiple;           // MPI_THREAD_MULTIPLE: shared tables need locks
-extern mt_l_header *mt_header;     // of the recording; NULL while there is none
-extern int mt_world_rank, mt_world_size;
+extern MT_OURS _Atomic mt_state mt_state_now;
+extern MT_OURS bool mt_multiple;           // MPI_THREAD_MULTIPLE: shared tables need locks
+extern MT_OURS bool mt_receives_unfollowed; // --receives off
+extern MT_OURS mt_l_header *mt_header;     // of the recording; NULL while there is none
+extern MT_OURS int mt_world_rank, mt_world_size;
 
-#define MT_PAUSED 0xffffffffu
+// Why a call is more than two readings of the clock and a row. Without any of
+// these it is nothing else, and looks no further.
+enum {
+    MT_GATE_CLOSED = 1,    // nothing is recorded (now)
+    MT_GATE_PAUSED = 2,    // by the program
+    MT_GATE_CLOCK = 4,     // the clock is no instruction of the CPU
+    MT_GATE_INTERVAL = 8,  // the run is cut by time
+    MT_GATE_SITES = 16,    // some call sites take more than their address to tell: see site.c
+    MT_GATE_UNTIMED = 32,  // --timing off
+    MT_GATE_SAMPLED = 64,  // --timing sampled
+};
+
+// What each call reads, in a cache line that is seldom written.
+typedef struct mt_now {
+    _Atomic uint32_t gate;
+    _Atomic uint32_t slice; // of calls that begin now
+} __attribute__((aligned(128))) mt_now;
+
+extern MT_OURS mt_now mt_at_call;
+
+MT_INLINE uint32_t mt_gate(void)
+{
+    return atomic_load_explicit(&mt_at_call.gate, memory_order_relaxed);
+}
+
+// Whether a call is quick: mt_gate() == 0. Compilers do not fold atomic loads
+// into comparisons.
+MT_INLINE bool mt_gate_open(void)
+{
+#if defined(__x86_64__)
+    bool open;
+    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_at_call.gate));
+    return open;
+#else
+    return mt_gate() == 0;
+#endif
+}
+
+void mt_gate_set(uint32_t reason, bool holds);
+
+#define MT_PAUSED 0xffffffffu // the slice of what began in a pause
 
 // Addresses from start to start + size.
 typedef struct mt_watch {
     _Atomic uint64_t start, size;
 } mt_watch;
 
-// Call sites that take more than their address to tell: see site.c.
-extern mt_watch mt_watched;
-void mt_watch_set(mt_watch *w, uint64_t start, uint64_t size);
-
-// A row as words: the writer is one thread, readers see whole words.
+// A row. One thread writes it, and may read it as it likes; others read words.
 typedef struct mt_row {
-    _Atomic uint64_t site, place, what, count, bytes, time, min, max;
+    uint64_t site, place, what, count, bytes, time, min, max;
 } mt_row;
 _Static_assert(sizeof(mt_row) == sizeof(mt_l_row), "a row is a cache line");
 
 typedef struct mt_comm mt_comm;
 
 typedef struct mt_type_size {
-    uint64_t key, size;
-    uint64_t epoch; // of derived types; 0 for predefined ones, which stay
+    _Atomic uint64_t key;
+    uint64_t size;
 } mt_type_size;
 
 typedef struct mt_comm_hit {
-    uint64_t key, epoch;
+    _Atomic uint64_t key;
     mt_comm *comm;
 } mt_comm_hit;
 
-enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64 };
+enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64, MT_PACES = 256 };
+
+// How often the calls of a site are timed, where they are timed by samples.
+typedef struct mt_pace {
+    uint32_t left;             // calls to come that are not timed
+    uint16_t every, next;      // what the rows met ask for: now, and from the next turn on
+    uint32_t turn;             // timed calls in this turn
+} mt_pace;
 
 // All that one thread writes. A thread that ends leaves it to the next one.
+// Handles are remembered until they are freed: their keys are cleared then, by
+// whichever thread frees them, before the MPI can give them out again.
 typedef struct mt_thread {
+    // One cache line has what nearly each call needs.
     mt_row *rows;
-    uint64_t mask;  // capacity - 1
-    uint64_t inner; // ticks spent in MPI calls inside the call that is open
-    uint32_t shift; // 64 - log2(capacity)
-    uint32_t index;
+    uint64_t mask;   // (capacity - 1) * sizeof(mt_row)
+    uint64_t spent;  // ticks in all calls up to now, each without the calls inside it
+    uint64_t *last;  // of the thread's record: when its latest call returned
+    _Atomic uint64_t comm_key;  // the last communicator, unless it is an intercommunicator
+    uint32_t comm_index;
+    int32_t comm_rank;
+    _Atomic uint64_t type_key;  // the last datatype
+    uint64_t type_size;
+
     mt_comm_hit comms[MT_COMM_CACHE];
     mt_type_size types[MT_TYPE_CACHE];
     mt_comm_hit wins[MT_WIN_CACHE];
     uint64_t used, limit;
+    uint32_t index;
+    uint32_t random;
     bool full; // growing failed, it is not tried again
     mt_l_thread *record;
+    mt_pace *paces; // MT_PACES of them, by a hash of the site; NULL unless calls are timed by samples
     struct mt_vectors *vectors[MT_VECTOR_CHAINS];
     struct mt_thread *next;    // in the pool of those that ended
     struct mt_thread *sibling; // in the list of all
     mt_row spare;           // takes what no row can be found for
 } __attribute__((aligned(128))) mt_thread;
+_Static_assert(offsetof(mt_thread, comms) == 64, "the first line of a thread");
 
-extern _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+extern MT_OURS _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 // A call that is open.
 typedef struct mt_span {
     mt_thread *thread; // NULL: not recorded
-    uint64_t start, outer;
+    uint64_t start;    // ticks, less those that the thread had spent in calls
+    uint64_t ticks;    // how long it took, once it is closed
     uint64_t site;
     uint32_t slice;
     uint16_t call;
+    bool timed;
 } mt_span;
 
 MT_INLINE uint64_t mt_load(_Atomic uint64_t *word)
@@ -113,10 +173,36 @@ MT_INLINE void mt_store(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-// Adds where this thread is the only writer: no locked instruction.
-MT_INLINE void mt_add(_Atomic uint64_t *word, uint64_t n)
+// Whether a word that other threads may write holds this value.
+MT_INLINE bool mt_holds(_Atomic uint64_t *word, uint64_t value)
 {
-    mt_store(word, mt_load(word) + n);
+#if defined(__x86_64__)
+    bool same;
+    __asm__ volatile("cmpq %2, %1" : "=@cce"(same) : "m"(*word), "r"(value));
+    return same;
+#else
+    return mt_load(word) == value;
+#endif
+}
+
+// For words of which this thread is the only writer.
+MT_INLINE void mt_write(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+// Adds, with no locked instruction. A reader sees whole words, and what one
+// thread adds in one order it sees in no other.
+MT_INLINE void mt_add(uint64_t *word, uint64_t n)
+{
+    if (__builtin_constant_p(n) && n == 0)
+        return;
+#if defined(__x86_64__)
+    // As one instruction; of the atomic load and store compilers make three.
+    __asm__ volatile("addq %1, %0" : "+m"(*word) : "er"(n) : "cc");
+#else
+    __atomic_store_n(word, *word + n, __ATOMIC_RELEASE);
+#endif
 }
 
 MT_INLINE bool mt_lies_in(const mt_watch *w, uint64_t address)

@@ -1705,6 +1705,6 @@ typedef struct mt_pmpi_table {
 #endif
 } mt_pmpi_table;
 
-extern mt_pmpi_table mt_pmpi;
+extern __attribute__((visibility("hidden"))) mt_pmpi_table mt_pmpi;
 
 #endif

@@ -141,7 +141,7 @@ static void add_vector(void *into, const mt_l_vector *v)
 
 static void add_thread(void *into, mt_thread *t)
 {
-    for (uint64_t i = 0; i <= t->mask; i++)
+    for (uint64_t i = 0; i <= t->mask / sizeof(mt_row); i++)
         add_row(into, (const mt_l_row *)&t->rows[i]);
     mt_volume_each_vector(t, add_vector, into);
 }

@@ -4,32 +4,34 @@
 
 #include "modules.h"
 #include "recording.h"
+#include "sample.h"
 #include "thread.h"
 
-// Rows of one thread; at 64 bytes each, 64 MiB.
-#define MT_ROW_LIMIT (1u << 20)
-
-static bool same(mt_row *row, mt_key k)
+// The row of a key, from `row` on, or the empty one where it belongs.
+MT_INLINE mt_row *probe_from(const mt_thread *t, mt_row *row, uint64_t site, uint64_t place, uint64_t what)
 {
-    return mt_load(&row->what) == k.what && mt_load(&row->place) == k.place && mt_load(&row->site) == k.site;
+    mt_row *last = (mt_row *)((char *)t->rows + t->mask);
+    while (row->what != 0 && !mt_row_is(row, site, place, what))
+        row = row == last ? t->rows : row + 1;
+    return row;
 }
 
-// The row of k, or the empty one where it belongs.
-static mt_row *probe(mt_thread *t, mt_key k)
+static mt_row *probe(const mt_thread *t, mt_key k)
 {
-    uint64_t i = mt_hash(k) >> t->shift;
-    while (mt_load(&t->rows[i].what) != 0 && !same(&t->rows[i], k))
-        i = (i + 1) & t->mask;
-    return &t->rows[i];
+    return probe_from(t, mt_row_home(t, k), k.site, k.place, k.what);
+}
+
+static uint64_t capacity_of(const mt_thread *t)
+{
+    return t->mask / sizeof(mt_row) + 1;
 }
 
 static void adopt(mt_thread *t, mt_segment table)
 {
     uint64_t capacity = table.segment->rows;
     t->rows = (mt_row *)(table.segment + 1);
-    t->mask = capacity - 1;
-    t->shift = 64 - (uint32_t)__builtin_ctzll(capacity);
-    t->limit = capacity - capacity / 4;
+    t->mask = (capacity - 1) * sizeof(mt_row);
+    t->limit = capacity / 2;
     // From here on a reader counts this table and no other of the thread.
     __atomic_store_n(&t->record->table, table.offset, __ATOMIC_RELEASE);
 }
@@ -47,7 +49,7 @@ bool mt_table_open(mt_thread *t)
 // thread's record a reader sees the old one, complete; after that the new one.
 static bool grow(mt_thread *t)
 {
-    uint64_t capacity = (t->mask + 1) * 2;
+    uint64_t n = capacity_of(t), capacity = 2 * n;
     if (t->full || capacity > MT_ROW_LIMIT)
         return false;
     mt_segment table = mt_segment_table(capacity);
@@ -57,13 +59,14 @@ static bool grow(mt_thread *t)
         return false;
     }
     mt_row *old = t->rows;
-    uint64_t n = t->mask + 1;
-    mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = capacity - 1,
-                       .shift = 64 - (uint32_t)__builtin_ctzll(capacity)};
+    mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (capacity - 1) * sizeof(mt_row)};
     for (uint64_t i = 0; i < n; i++) {
-        mt_key k = {mt_load(&old[i].site), mt_load(&old[i].place), mt_load(&old[i].what)};
-        if (k.what)
-            *probe(&wider, k) = old[i];
+        mt_row *row = probe(&wider, (mt_key){old[i].site, old[i].place, old[i].what});
+        if (old[i].what == 0)
+            continue;
+        *row = old[i];
+        if (t->paces)
+            *mt_sample_of(&wider, row) = *mt_sample_of(t, &old[i]);
     }
     mt_l_segment *before = (mt_l_segment *)old - 1;
     adopt(t, table);
@@ -74,10 +77,10 @@ static bool grow(mt_thread *t)
 static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)
 {
     t->used++;
-    mt_store(&row->site, k.site);
-    mt_store(&row->place, k.place);
-    mt_store(&row->min, UINT64_MAX);
-    atomic_store_explicit(&row->what, k.what, memory_order_release);
+    mt_write(&row->site, k.site);
+    mt_write(&row->place, k.place);
+    mt_write(&row->min, UINT64_MAX);
+    __atomic_store_n(&row->what, k.what, __ATOMIC_RELEASE);
     return row;
 }
 
@@ -90,17 +93,17 @@ static mt_row *fold(mt_thread *t, mt_key k)
     k.place = (uint32_t)k.place | (uint64_t)(uint32_t)MT_PEER_LOST << 32;
     k.what &= 0x00ffffff00000000u; // call and direction
     mt_row *row = probe(t, k);
-    if (mt_load(&row->what))
+    if (row->what)
         return row;
     // The communicator is kept while there is room: a collective's volume is
     // its row's times the number of receivers.
-    if (t->used < t->mask - t->mask / 16)
+    if (t->used < capacity_of(t) - capacity_of(t) / 16)
         return insert(t, row, k);
     k.place |= MT_COMM_NONE;
     row = probe(t, k);
-    if (mt_load(&row->what))
+    if (row->what)
         return row;
-    if (t->used < t->mask)
+    if (t->used < capacity_of(t) - 1)
         return insert(t, row, k);
     mt_lost(&mt_header->lost_calls, 1);
     return &t->spare;
@@ -119,11 +122,8 @@ static void note_clock(void)
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-mt_row *mt_row_find(mt_thread *t, mt_key k)
+static MT_SLOW mt_row *make(mt_thread *t, mt_key k, mt_row *row)
 {
-    mt_row *row = probe(t, k);
-    if (mt_load(&row->what))
-        return row;
     if (t->used >= t->limit) {
         if (!grow(t))
             return fold(t, k);
@@ -134,7 +134,35 @@ mt_row *mt_row_find(mt_thread *t, mt_key k)
     return insert(t, row, k);
 }
 
-void mt_clock_ran_back(void)
+mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, uint64_t what)
 {
+    mt_row *row = probe_from(t, home, site, place, what);
+    return mt_likely(row->what != 0) ? row : make(t, (mt_key){site, place, what}, row);
+}
+
+void mt_book(mt_span *s, mt_key k, uint64_t bytes)
+{
+    mt_row *row = mt_row_of(s->thread, k);
+    mt_add(&row->bytes, bytes);
+    if (s->timed)
+        mt_row_time(row, s->ticks);
+    mt_add(&row->count, 1);
+    if (mt_unlikely(s->thread->paces != NULL))
+        mt_sample_book(s, row);
+}
+
+void mt_book_bare(mt_span *s)
+{
+    mt_close(s);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+}
+
+void mt_row_longest(mt_row *row, uint64_t ticks)
+{
+    if ((int64_t)ticks >= 0) {
+        mt_write(&row->max, ticks);
+        return;
+    }
+    mt_add(&row->time, -ticks);
     mt_lost(&mt_header->negative_ticks, 1);
 }

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "place.h"
+#include "sample.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +95,7 @@ static mt_segment reuse_segment(uint64_t rows)
         }
     pthread_mutex_unlock(&grow_lock);
     if (s.segment) {
-        memset(s.segment + 1, 0, rows * sizeof(mt_l_row));
+        memset(s.segment + 1, 0, mt_sample_table_size(rows));
         s.segment->kind = MT_SEGMENT_TABLE;
     }
     return s;
@@ -104,7 +105,7 @@ mt_segment mt_segment_table(uint64_t rows)
 {
     mt_segment s = reuse_segment(rows);
     if (!s.segment)
-        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + rows * sizeof(mt_l_row), rows);
+        s = append_segment(MT_SEGMENT_TABLE, sizeof(mt_l_segment) + mt_sample_table_size(rows), rows);
     return s;
 }
 

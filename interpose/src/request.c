@@ -25,6 +25,8 @@ struct mt_table {
 mt_table mt_requests = {MT_UNLOCKED}, mt_messages = {MT_UNLOCKED};
 
 _Atomic int64_t mt_request_count;
+_Atomic bool mt_callbacks;
+bool mt_receives_unfollowed;
 
 static uint64_t scatter(uint64_t key)
 {
@@ -55,10 +57,11 @@ static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
     return &s->entries[i];
 }
 
-static MT_SLOW bool widen(mt_shard *s)
+enum { MT_MIN_ENTRIES = 32, MT_KEPT_ENTRIES = 4096 };
+
+static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
 {
     mt_shard old = *s;
-    uint64_t capacity = old.capacity ? old.capacity * 2 : 32;
     mt_request *entries = calloc(capacity, sizeof *entries);
     if (!entries)
         return false;
@@ -69,6 +72,12 @@ static MT_SLOW bool widen(mt_shard *s)
             *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
     free(old.entries);
     return true;
+}
+
+// Room for one more.
+static bool widen(mt_shard *s)
+{
+    return resize(s, s->capacity ? s->capacity * 2 : MT_MIN_ENTRIES);
 }
 
 static void count(int64_t n)
@@ -145,9 +154,20 @@ static void close_gap(mt_shard *s, uint64_t hole)
     s->entries[hole].key = 0;
 }
 
+// Takes out the entry of an open shard. Memory that a crowd of requests took is
+// given back when it has gone.
+static void drop_entry(mt_shard *s, mt_request *at)
+{
+    close_gap(s, (uint64_t)(at - s->entries));
+    s->used--;
+    count(-1);
+    if (mt_unlikely(s->capacity > MT_KEPT_ENTRIES && s->used * 16 < s->capacity))
+        resize(s, s->capacity / 4); // if not, it stays as wide
+}
+
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
 {
-    if (atomic_load_explicit(&mt_request_count, memory_order_relaxed) == 0 || key == 0)
+    if (!mt_any_followed() || key == 0)
         return false;
     uint64_t hash = scatter(key);
     mt_shard *s = open_shard(table, hash);
@@ -155,19 +175,17 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
     bool found = at && at->key == key;
     if (found) {
         *entry = *at;
-        close_gap(s, (uint64_t)(at - s->entries));
-        s->used--;
-        count(-1);
+        drop_entry(s, at);
     }
     close_shard(s);
     return found;
 }
 
 // Rows may be met on a thread that has made no call of its own yet.
-static mt_thread *writer(void)
+MT_INLINE mt_thread *writer(void)
 {
     mt_thread *t = mt_self;
-    return t ? t : mt_enter_slow(0);
+    return t ? t : mt_thread_met(0);
 }
 
 // What was posted while recording was off is not counted, and what has no peer
@@ -184,14 +202,14 @@ static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
 
 _Atomic bool mt_any_cancelled;
 
-static bool was_cancelled(const MPI_Status *status)
+MT_INLINE bool was_cancelled(const MPI_Status *status)
 {
     int cancelled = 0;
     return atomic_load_explicit(&mt_any_cancelled, memory_order_relaxed) &&
            mt_pmpi.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
-static void book_receive(const mt_request *e, const MPI_Status *status)
+MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
 {
     mt_thread *t = writer();
     if (was_cancelled(status)) {
@@ -323,6 +341,26 @@ void mt_request_done(mt_request *e, const MPI_Status *status)
     }
 }
 
+// Nearly all are plain receives: those are booked where they lie.
+bool mt_request_completed(MPI_Request request, const MPI_Status *status)
+{
+    uint64_t key = MT_KEY(request), hash = scatter(key);
+    mt_shard *s = &mt_requests.shards[0]; // one thread at a time
+    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL, e;
+    if (!at || at->key != key || key == 0)
+        return false;
+    if (mt_likely(at->kind == MT_RECEIVE)) {
+        if (!at->counted)
+            book_receive(at, status);
+        drop_entry(s, at);
+        return true;
+    }
+    e = *at;
+    drop_entry(s, at);
+    mt_request_done(&e, status);
+    return true;
+}
+
 void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool gone)
 {
     if (mt_on())
@@ -405,7 +443,8 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
     mt_table_put(&mt_requests, &e);
 }
 
-void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int32_t peer)
+void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
+                        MPI_Request request)
 {
     mt_shard *shard;
     mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
@@ -414,24 +453,24 @@ void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, in
     // Written in place: copied from a local one, it would be read back in wider
     // pieces than it was just written in, which stalls.
     e->key = MT_KEY(request);
-    e->site = s->site;
+    e->site = site;
     e->comm = comm;
     e->extra = NULL;
     e->peer = peer;
-    e->slice = s->slice;
-    e->call = s->call;
+    e->slice = slice;
+    e->call = (uint16_t)call;
     e->kind = MT_RECEIVE;
     e->active = e->counted = e->cancelled = false;
     close_shard(shard);
 }
 
-void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ticks)
+void mt_request_started(mt_span *s, MPI_Request request, bool alone)
 {
     mt_request e;
     mt_thread *t = s->thread;
     if (!mt_table_take(&mt_requests, MT_KEY(request), &e)) {
-        if (timed && t)
-            mt_book(t, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, ticks);
+        if (alone && t)
+            mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
     e.active = true;
@@ -441,10 +480,10 @@ void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ti
     unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;
     if (e.kind != MT_PERSISTENT_COLL)
         e.call = s->call;
-    if (t && timed) {
+    if (t && alone) {
         uint64_t bytes = direction == MT_DIR_SEND ? e.bytes : 0;
         uint32_t comm = e.comm ? e.comm->index : MT_COMM_NONE;
-        mt_book(t, mt_span_key(s, direction, comm, e.peer, bytes), bytes, ticks);
+        mt_book(s, mt_span_key(s, direction, comm, e.peer, bytes), bytes);
     } else if (t && direction == MT_DIR_SEND) {
         mt_book_untimed(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes);
     }

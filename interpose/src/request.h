@@ -2,9 +2,10 @@
 // known when they complete), persistent ones, communicators to come. Sends are
 // counted where they start and are not followed.
 //
-// An entry is taken out of the table before the MPI may free the handle, since
-// another thread can be given the same handle at once, and put back if the
-// request did not complete.
+// Where another thread, or a function of the program's that the MPI calls, can
+// be given the same handle at once, an entry is taken out of the table before
+// the MPI may free the handle, and put back if the request did not complete.
+// Elsewhere it is looked up when the request has completed.
 #ifndef MT_REQUEST_H
 #define MT_REQUEST_H
 
@@ -49,16 +50,35 @@ typedef struct mt_request_promise {
 
 // Open addressing, one table of requests and one of matched messages.
 typedef struct mt_table mt_table;
-extern mt_table mt_requests, mt_messages;
+extern MT_OURS mt_table mt_requests, mt_messages;
 
 void mt_table_put(mt_table *table, const mt_request *entry);
 bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry);
 
+// The program gave MPI a function to call: an error handler, or a generalized
+// request's. Set before MPI can call it.
+extern MT_OURS _Atomic bool mt_callbacks;
+
+// Whether entries have to be taken out beforehand.
+MT_INLINE bool mt_take_first(void)
+{
+    return mt_multiple || atomic_load_explicit(&mt_callbacks, memory_order_relaxed);
+}
+
+// Settles a request that completed with this status, and was not taken out.
+// False if it is not followed.
+bool mt_request_completed(MPI_Request request, const MPI_Status *status);
+
 // From now on threads may use the tables at the same time.
 void mt_request_share(void);
 
-// How many entries there are: a hint that saves the look-up.
-extern _Atomic int64_t mt_request_count;
+// How many entries there are.
+extern MT_OURS _Atomic int64_t mt_request_count;
+
+MT_INLINE bool mt_any_followed(void)
+{
+    return atomic_load_explicit(&mt_request_count, memory_order_relaxed) != 0;
+}
 
 // A request completed with this status: books what it tells. A persistent one
 // goes back into the table, inactive.
@@ -76,13 +96,14 @@ void mt_request_freed(mt_request *entry);
 
 // Set before the first MPI_Cancel. From then on each receive is asked whether it
 // was: one that another thread waits for is in no table when it is cancelled.
-extern _Atomic bool mt_any_cancelled;
+extern MT_OURS _Atomic bool mt_any_cancelled;
 
 // A request was cancelled, or will be when it completes. One that is not followed must be a send.
 void mt_request_cancelled(const mt_span *s, MPI_Request request);
 
 // Remembers a posted receive; `peer` as a row has it.
-void mt_request_receive(const mt_span *s, MPI_Request request, mt_comm *comm, int32_t peer);
+void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
+                        MPI_Request request) MT_APART;
 
 // As above, for one that another call than Irecv posted.
 void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer);
@@ -98,7 +119,7 @@ int mt_error_class(int error);
 int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
 
 // A persistent request was started by the call `s`: books its messages, and
-// with `timed` (Start, but not Startall) the call itself.
-void mt_request_started(mt_span *s, MPI_Request request, bool timed, uint64_t ticks);
+// with `alone` (Start, but not Startall) the call itself, whose span is closed.
+void mt_request_started(mt_span *s, MPI_Request request, bool alone);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct mt_constants {
     MPI_Info info_null;
 } mt_constants;
 
-extern mt_constants mt_const;
+extern MT_OURS mt_constants mt_const;
 
 // Fills mt_pmpi and mt_const, once. `caller` is an address inside the module
 // that called us. False if the MPI found is not the one we were built for.

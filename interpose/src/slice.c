@@ -13,8 +13,7 @@
 // have, leave room for some fifty in each.
 enum { MT_SLICES = 1 << 14, MT_PHASE_NAME = 200, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
 
-_Atomic uint32_t mt_slice;
-_Atomic uint64_t mt_slice_until = UINT64_MAX;
+static _Atomic uint64_t until = UINT64_MAX; // ticks at which the interval ends
 
 // All below is changed under the lock only, and seldom.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +27,7 @@ static struct {
 } table;
 
 static char phase[MT_PHASE_NAME + 1] = "run";
-static uint32_t latest; // the slice of calls that begin now, if recording is not paused
+static uint32_t latest; // the slice of calls that begin now
 
 static struct {
     uint64_t length, number; // ns; how many have passed
@@ -119,8 +118,9 @@ static void begin(bool resume)
         snprintf(name, sizeof name, "%s@%" PRIu64 ".%0*" PRIu64 "s", phase, ms / 1000, interval.decimals,
                  ms % 1000 / interval.unit);
     latest = slice_of(name);
-    if (resume || atomic_load_explicit(&mt_slice, memory_order_relaxed) != MT_PAUSED)
-        atomic_store_explicit(&mt_slice, latest, memory_order_relaxed);
+    atomic_store_explicit(&mt_at_call.slice, latest, memory_order_relaxed);
+    if (resume)
+        mt_gate_set(MT_GATE_PAUSED, false);
 }
 
 static void set_phase(const char *name, bool resume)
@@ -151,9 +151,9 @@ void mt_slice_level(int level)
         return;
     }
     pthread_mutex_lock(&lock);
-    if (level == 0 && atomic_load_explicit(&mt_slice, memory_order_relaxed) != MT_PAUSED)
+    if (level == 0 && !(mt_gate() & MT_GATE_PAUSED))
         mt_header->pauses++;
-    atomic_store_explicit(&mt_slice, level == 0 ? MT_PAUSED : latest, memory_order_relaxed);
+    mt_gate_set(MT_GATE_PAUSED, level == 0);
     pthread_mutex_unlock(&lock);
 }
 
@@ -186,7 +186,7 @@ static void look_at_clock(void)
     uint64_t elapsed = now.monotonic - zero->monotonic, left = interval.length - elapsed % interval.length;
     double rate = (double)(now.ticks - start->ticks) / (double)(now.monotonic - start->monotonic + 1);
     interval.number = elapsed / interval.length;
-    mt_store(&mt_slice_until, now.ticks + (uint64_t)((double)left * rate) + 1);
+    mt_store(&until, now.ticks + (uint64_t)((double)left * rate) + 1);
 }
 
 void mt_slice_intervals(void)
@@ -205,26 +205,23 @@ void mt_slice_intervals(void)
     pthread_mutex_lock(&lock);
     look_at_clock();
     begin(false);
+    mt_gate_set(MT_GATE_INTERVAL, true);
     pthread_mutex_unlock(&lock);
 }
 
-// A call begins after the end of the interval.
-mt_span mt_enter_interval(mt_span s)
+// A call begins: is it in the next interval?
+void mt_slice_look(void)
 {
+    if (mt_ticks() < mt_load(&until))
+        return;
     int saved = errno;
-    if (!mt_on())
-        return s;
     pthread_mutex_lock(&lock);
-    if (s.start >= mt_load(&mt_slice_until)) { // no other thread was here first
+    if (mt_ticks() >= mt_load(&until)) { // no other thread was here first
         uint64_t before = interval.number;
         look_at_clock();
         if (interval.number != before)
             begin(false);
     }
-    if (s.slice != MT_PAUSED)
-        s.slice = latest;
     pthread_mutex_unlock(&lock);
     errno = saved;
-    s.start = mt_ticks();
-    return s;
 }

@@ -13,6 +13,9 @@ void mt_slice_open(void);
 // one begins at the end of MPI_Init.
 void mt_slice_intervals(void);
 
+// A call begins, in a run that is cut into intervals: is it in the next one?
+void mt_slice_look(void);
+
 // MPI_Pcontrol: 0 pauses, 1 goes on, 2 and above is the phase of that name.
 //
 // What may follow the level is not read: nothing tells whether the program

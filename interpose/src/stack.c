@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Frames in front of the program's: mt_stack_site, mt_enter_watched,
-// mt_enter_rarely and the wrapper; and those that an MPI's Fortran layer may add.
-enum { MT_OWN_FRAMES = 4, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
+// Frames in front of the program's: mt_stack_site, mt_enter_from and the
+// wrapper; and those that an MPI's Fortran layer may add.
+enum { MT_OWN_FRAMES = 3, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
 
 typedef struct stack {
     uint32_t depth;
@@ -57,7 +57,7 @@ void mt_stack_open(void)
     slots = map;
     depth_wanted = (int)n;
     mt_stacks_on = true;
-    mt_watch_set(&mt_watched, 0, UINT64_MAX);
+    mt_gate_set(MT_GATE_SITES, true);
 }
 
 static uint64_t hash(stack s)

@@ -7,7 +7,7 @@
 
 // Whether stacks are recorded, which MPITRACE_STACK asks for. Once it is true
 // each call is watched (mt_watched).
-extern bool mt_stacks_on;
+extern MT_OURS bool mt_stacks_on;
 
 // Reads the setting, once the recording is there and before it is on.
 void mt_stack_open(void);

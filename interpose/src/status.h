@@ -5,7 +5,7 @@
 #include "mt.h"
 
 // True if mt_status_fields was seen to agree with the MPI's own answer.
-extern bool mt_status_trusted;
+extern MT_OURS bool mt_status_trusted;
 void mt_status_open(void);
 uint64_t mt_status_ask(const MPI_Status *status);
 

@@ -35,9 +35,15 @@ static mt_thread *make_thread(void)
         return NULL;
     memset(t, 0, sizeof *t);
     t->index = count;
+    t->random = 2463534242u + count;
+    if (mt_header->timing == MT_TIMING_SAMPLED && !(t->paces = calloc(MT_PACES, sizeof *t->paces))) {
+        free(t);
+        return NULL;
+    }
     t->record = mt_log_begin(sizeof *t->record);
     if (t->record) {
         t->record->index = count;
+        t->last = &t->record->last;
         mt_log_commit(t->record, MT_RECORD_THREAD);
         if (mt_table_open(t)) {
             count++;
@@ -45,6 +51,7 @@ static mt_thread *make_thread(void)
             return all = t;
         }
     }
+    free(t->paces);
     free(t);
     return NULL;
 }

@@ -196,24 +196,24 @@ static mt_volume_fixed *fixed(mt_thread *t, MPI_Comm comm, const mt_volume *v, u
     return f;
 }
 
-void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v, uint64_t ticks)
+void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v)
 {
     uint64_t buffer[64];
     mt_thread *t = s->thread;
     mt_comm *c = mt_comm_of(t, comm);
     if (mt_likely(v->shape == MT_SHAPE_ALL && !v->vector && !(c->flags & MT_COMM_INTER))) {
         uint64_t bytes = mt_data_bytes(t, v->count, v->type);
-        mt_book(t, mt_span_key(s, MT_DIR_SEND, c->index, MT_PEER_NONE, bytes), bytes, ticks);
+        mt_book(s, mt_span_key(s, MT_DIR_SEND, c->index, MT_PEER_NONE, bytes), bytes);
         return;
     }
     mt_volume_fixed *f = fixed(t, comm, v, s->call, buffer, sizeof buffer);
     if (!f) {
         mt_lost(&mt_header->folded_calls, 1);
-        mt_book(t, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0, ticks);
+        mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
         return;
     }
     mt_key k = mt_span_key(s, f->direction, f->comm->index, f->peer, f->message);
-    mt_book(t, k, f->bytes, ticks);
+    mt_book(s, k, f->bytes);
     if (f->length)
         add_to_vector(t, k, f);
     if ((void *)f != (void *)buffer)

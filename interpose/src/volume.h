@@ -154,8 +154,8 @@ MT_INLINE mt_volume mt_neighbor_w(mt_counts counts, const MPI_Datatype *types)
     return mt_volume_vector(MT_SHAPE_EDGES, counts, mt_const.datatype_null, types);
 }
 
-// Books a collective that succeeded.
-void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v, uint64_t ticks);
+// Books a collective that succeeded, of a span that is closed.
+void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v);
 
 // A persistent one: its sizes are computed now, since types may be freed, and
 // booked at each start.

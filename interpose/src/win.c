@@ -2,10 +2,12 @@
 
 #include "handles.h"
 #include "resolve.h"
+#include "thread.h"
 
 #include <pthread.h>
 
-_Atomic uint64_t mt_win_epoch = 1;
+// Grows before a handle is forgotten: what was found before is not kept.
+static _Atomic uint64_t epoch;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mt_handles handles;
@@ -23,9 +25,25 @@ static mt_comm *meet(MPI_Win win)
     return c;
 }
 
+static void forget_in(void *handle, mt_thread *t)
+{
+    uint64_t key = *(uint64_t *)handle;
+    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
+    if (mt_load(&hit->key) == key)
+        atomic_store(&hit->key, 0);
+}
+
+// As for communicators: see comm.c.
+static void forget(MPI_Win win)
+{
+    uint64_t key = MT_KEY(win);
+    atomic_fetch_add(&epoch, 1);
+    mt_thread_each(forget_in, &key);
+}
+
 mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
 {
-    uint64_t key = MT_KEY(win), epoch = atomic_load_explicit(&mt_win_epoch, memory_order_relaxed);
+    uint64_t key = MT_KEY(win), before = atomic_load(&epoch);
     pthread_mutex_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, key);
     if (!c) {
@@ -33,7 +51,11 @@ mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
         mt_handles_put(&handles, key, c);
     }
     pthread_mutex_unlock(&lock);
-    t->wins[(key ^ key >> 7) % MT_WIN_CACHE] = (mt_comm_hit){key, epoch, c};
+    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
+    hit->comm = c;
+    atomic_store(&hit->key, key);
+    if (atomic_load(&epoch) != before)
+        forget_in(&key, t);
     return c;
 }
 
@@ -42,7 +64,7 @@ void mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
     mt_comm *c = mt_comm_of(t, comm);
     pthread_mutex_lock(&lock);
     mt_handles_put(&handles, MT_KEY(win), c);
-    atomic_fetch_add(&mt_win_epoch, 1);
+    forget(win);
     pthread_mutex_unlock(&lock);
 }
 
@@ -51,7 +73,7 @@ mt_comm *mt_win_leaving(MPI_Win win)
     pthread_mutex_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
     mt_handles_drop(&handles, MT_KEY(win));
-    atomic_fetch_add(&mt_win_epoch, 1);
+    forget(win);
     pthread_mutex_unlock(&lock);
     return c;
 }

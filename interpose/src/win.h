@@ -5,16 +5,13 @@
 
 #include "comm.h"
 
-extern _Atomic uint64_t mt_win_epoch;
-
-mt_comm *mt_win_find(mt_thread *t, MPI_Win win) MT_SLOW;
+mt_comm *mt_win_find(mt_thread *t, MPI_Win win) MT_APART;
 
 // The communicator that stands for a valid window's group. Never NULL.
 MT_INLINE mt_comm *mt_win_of(mt_thread *t, MPI_Win win)
 {
-    uint64_t key = MT_KEY(win);
-    mt_comm_hit *hit = &t->wins[(key ^ key >> 7) % MT_WIN_CACHE];
-    if (mt_likely(hit->key == key && hit->epoch == atomic_load_explicit(&mt_win_epoch, memory_order_relaxed)))
+    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, MT_KEY(win));
+    if (mt_likely(mt_holds(&hit->key, MT_KEY(win))))
         return hit->comm;
     return mt_win_find(t, win);
 }

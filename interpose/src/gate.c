@@ -1,0 +1,52 @@
+// Calls that are more than two readings of the clock and one row, and why.
+#include "fortran.h"
+#include "record.h"
+#include "sample.h"
+#include "slice.h"
+#include "stack.h"
+
+mt_now mt_at_call = {.gate = MT_GATE_CLOSED | MT_GATE_CLOCK};
+
+void mt_gate_set(uint32_t reason, bool holds)
+{
+    if (holds)
+        atomic_fetch_or(&mt_at_call.gate, reason);
+    else
+        atomic_fetch_and(&mt_at_call.gate, ~reason);
+}
+
+// A call from a file of bindings is the program's, from where the program called
+// the binding, or the layer's own: then it is not recorded. False if so.
+static bool find_site(mt_span *s)
+{
+    if (mt_lies_in(&mt_bindings, s->site) && !mt_fortran_take(s->call, &s->site) && mt_lies_in(&mt_layer, s->site))
+        return false;
+    if (mt_stacks_on)
+        s->site = mt_stack_site(s->site);
+    return true;
+}
+
+mt_span mt_enter_from(unsigned call, uint64_t site)
+{
+    mt_span s;
+    s.site = site;
+    s.call = (uint16_t)call;
+    s.timed = false;
+    s.slice = MT_PAUSED;
+    s.thread = mt_likely(mt_self != NULL) ? mt_self : mt_thread_met(site);
+    uint32_t gate = mt_gate(); // now, as the first call of all may have opened it
+    if ((gate & MT_GATE_SITES) && !find_site(&s))
+        s.thread = NULL;
+    if (gate & (MT_GATE_CLOSED | MT_GATE_PAUSED))
+        s.thread = NULL;
+    if (!s.thread)
+        return s;
+    if (gate & MT_GATE_INTERVAL)
+        mt_slice_look();
+    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    if (gate & MT_GATE_UNTIMED || (gate & MT_GATE_SAMPLED && !mt_sample_turn(&s)))
+        return s;
+    s.timed = true;
+    s.start = mt_ticks() - s.thread->spent;
+    return s;
+}

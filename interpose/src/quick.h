@@ -1,0 +1,209 @@
+// The quick way: what is inlined into the wrappers of the calls that programs
+// make in loops, and all that such a call costs. It is two readings of the CPU's
+// clock and the update of one row, which is one cache line, and nothing that is
+// not in another cache line, of the thread: the last communicator, the last
+// datatype, where the rows are. No function is called but the MPI's own.
+//
+// A wrapper looks once, before anything else, whether the gate is open (gate.c
+// and mt.h have what closes it), or closed only since this call is not to be
+// timed, which is as quick. The policies below book a call and return true, or
+// leave it as it is, false, to those of the same names in leave.h: if it failed,
+// or if there is more to it.
+#ifndef MT_QUICK_H
+#define MT_QUICK_H
+
+#include "leave.h"
+#include "sample.h"
+#include "status.h"
+
+typedef struct mt_quick {
+    mt_thread *thread;
+    uint64_t start; // as in mt_span
+    uint32_t slice;
+    bool timed;     // known to the compiler in each copy of what follows
+    mt_pace *pace;  // of an untimed call, where calls are timed by samples
+} mt_quick;
+
+// Opens a call; false if there is more to it.
+MT_INLINE bool mt_quick_enter(mt_quick *q)
+{
+    q->thread = mt_self;
+    if (mt_unlikely(!q->thread || !mt_gate_open()))
+        return false;
+    q->timed = true;
+    q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    q->start = mt_cpu_ticks() - q->thread->spent;
+    __asm__("" : "+r"(q->start)); // one word to keep, and not the two that it is made of
+    return true;
+}
+
+// The same for a call that is not to be timed; false if it is, or there is more.
+MT_INLINE bool mt_quick_enter_untimed(mt_quick *q)
+{
+    uint32_t gate = mt_gate();
+    if (!q->thread || (gate != MT_GATE_UNTIMED && gate != MT_GATE_SAMPLED))
+        return false;
+    q->pace = NULL;
+    if (gate == MT_GATE_SAMPLED) {
+        q->pace = mt_sample_pace(q->thread, MT_SITE);
+        if (q->pace->left == 0)
+            return false;
+        q->pace->left--;
+    }
+    q->timed = false;
+    q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    return true;
+}
+
+// The same as a span, for a call that turns out not to be quick.
+MT_INLINE mt_span mt_quick_span(const mt_quick *q, unsigned call)
+{
+    return (mt_span){.thread = q->thread, .start = q->timed ? q->start : 0, .site = MT_SITE, .slice = q->slice,
+                     .call = (uint16_t)call, .timed = q->timed};
+}
+
+MT_INLINE uint64_t mt_quick_close(const mt_quick *q)
+{
+    return q->timed ? mt_spend(q->thread, mt_cpu_ticks(), q->start) : 0;
+}
+
+MT_INLINE mt_key mt_quick_key(const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
+                              uint64_t bytes)
+{
+    return mt_key_of(MT_SITE, q->slice, call, direction, comm, peer, mt_size_class(bytes));
+}
+
+MT_INLINE void mt_quick_book(const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
+                             uint64_t bytes, uint64_t ticks)
+{
+    mt_row *row = mt_row_of(q->thread, mt_quick_key(q, call, direction, comm, peer, bytes));
+    mt_add(&row->bytes, bytes);
+    if (q->timed)
+        mt_row_time(row, ticks);
+    mt_add(&row->count, 1);
+    if (!q->timed && q->pace)
+        mt_sample_pass(q->thread, q->pace, row);
+}
+
+MT_INLINE bool mt_quick_send(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
+                             MPI_Datatype type)
+{
+    if (mt_unlikely(rc != MPI_SUCCESS))
+        return false;
+    uint64_t ticks = mt_quick_close(q);
+    uint32_t index = mt_comm_index(q->thread, comm);
+    if (mt_likely(dest >= 0))
+        mt_quick_book(q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
+    else
+        mt_quick_book(q, call, MT_DIR_NONE, index, mt_peer(dest), 0, ticks);
+    return true;
+}
+
+MT_INLINE bool mt_quick_probe(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int peer)
+{
+    if (mt_unlikely(rc != MPI_SUCCESS))
+        return false;
+    uint64_t ticks = mt_quick_close(q);
+    mt_quick_book(q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), mt_peer(peer), 0, ticks);
+    return true;
+}
+
+// Whether a status has a message, in fields that can be believed.
+MT_INLINE bool mt_quick_received(int rc, int source, const MPI_Status *seen)
+{
+    return mt_likely(rc == MPI_SUCCESS) && mt_likely(source != MPI_PROC_NULL) && mt_likely(seen->MPI_SOURCE >= 0) &&
+           mt_likely(mt_status_trusted);
+}
+
+MT_INLINE bool mt_quick_recv(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
+                             const MPI_Status *seen)
+{
+    if (!mt_quick_received(rc, source, seen))
+        return false;
+    uint64_t ticks = mt_quick_close(q);
+    mt_quick_book(q, call, MT_DIR_RECV, mt_comm_index(q->thread, comm), seen->MPI_SOURCE, mt_status_fields(seen),
+                  ticks);
+    return true;
+}
+
+MT_INLINE bool mt_quick_sendrecv(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
+                                 MPI_Datatype type, int source, const MPI_Status *seen)
+{
+    if (!mt_quick_received(rc, source, seen) || mt_unlikely(dest < 0))
+        return false;
+    uint64_t ticks = mt_quick_close(q), received = mt_status_fields(seen);
+    uint32_t index = mt_comm_index(q->thread, comm);
+    mt_quick_book(q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
+    mt_book_untimed(q->thread, mt_quick_key(q, call, MT_DIR_RECV_POSTED, index, seen->MPI_SOURCE, received), received);
+    return true;
+}
+
+MT_INLINE bool mt_quick_irecv(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
+                              MPI_Request *request)
+{
+    if (mt_unlikely(rc != MPI_SUCCESS))
+        return false;
+    uint64_t ticks = mt_quick_close(q);
+    int32_t peer = mt_peer(source);
+    mt_quick_book(q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), peer, 0, ticks);
+    if (mt_likely(source != MPI_PROC_NULL) && !mt_receives_unfollowed)
+        mt_request_receive(MT_SITE, q->slice, call, mt_comm_of(q->thread, comm), peer, *request);
+    return true;
+}
+
+// Waiting, testing: time and nothing else.
+MT_INLINE void mt_quick_bare(const mt_quick *q, unsigned call)
+{
+    uint64_t ticks = mt_quick_close(q);
+    mt_quick_book(q, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0, ticks);
+}
+
+// Whether the communicator is the last one. An intercommunicator never is, since
+// its collectives are more than this.
+MT_INLINE bool mt_is_last_comm(mt_thread *t, MPI_Comm comm)
+{
+    if (mt_likely(mt_holds(&t->comm_key, MT_KEY(comm))))
+        return true;
+    mt_comm_find(t, comm);
+    return mt_holds(&t->comm_key, MT_KEY(comm));
+}
+
+// A collective, of the kinds that are most frequent.
+MT_INLINE bool mt_quick_coll(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, mt_volume v)
+{
+    bool rooted = v.shape == MT_SHAPE_FROM_ROOT, plain = !v.vector && (rooted || v.shape == MT_SHAPE_ALL);
+    mt_thread *t = q->thread;
+    if (!plain || mt_unlikely(rc != MPI_SUCCESS) || !mt_is_last_comm(t, comm))
+        return false;
+    uint64_t ticks = mt_quick_close(q);
+    if (rooted && v.root != t->comm_rank) {
+        mt_quick_book(q, call, MT_DIR_NONE, t->comm_index, v.root, 0, ticks);
+    } else {
+        uint64_t bytes = mt_data_bytes(t, v.count, v.type);
+        mt_quick_book(q, call, MT_DIR_SEND, t->comm_index, rooted ? v.root : MT_PEER_NONE, bytes, ticks);
+    }
+    return true;
+}
+
+// A wrapper: it passes the call on, in one of three ways, and books it.
+// apart_name has what is not quick; it is jumped to, so that it, too, returns to
+// the program.
+#define MT_QUICK(name, id, policy, arguments, passed, ...)                                                             \
+    mt_quick q;                                                                                                        \
+    int rc;                                                                                                            \
+    if (mt_quick_enter(&q)) {                                                                                          \
+        rc = mt_pmpi.name passed;                                                                                      \
+        if (mt_quick_##policy(&q, id, rc, __VA_ARGS__))                                                                \
+            return rc;                                                                                                 \
+    } else if (mt_quick_enter_untimed(&q)) {                                                                           \
+        rc = mt_pmpi.name passed;                                                                                      \
+        if (mt_quick_##policy(&q, id, rc, __VA_ARGS__))                                                                \
+            return rc;                                                                                                 \
+    } else {                                                                                                           \
+        return apart_##name arguments;                                                                                 \
+    }                                                                                                                  \
+    mt_span span = mt_quick_span(&q, id);                                                                              \
+    mt_leave_##policy(&span, rc, __VA_ARGS__);                                                                         \
+    return rc;
+
+#endif

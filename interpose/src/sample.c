@@ -1,0 +1,137 @@
+#include "sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Readings of the clock are to take one part in so many of the calls' time, and no
+// fewer than one call in so many is timed.
+enum { MT_CLOCK_SHARE = 64, MT_FEWEST = 64 };
+
+static double clock_ticks; // of two readings
+
+static void measure_clock(void)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 64; i++) {
+        uint64_t start = mt_ticks(), took = (mt_ticks(), mt_ticks() - start);
+        best = took < best ? took : best;
+    }
+    clock_ticks = (double)best;
+}
+
+static bool is_one_of(const char *name, const char *text, const char *const words[], uint32_t *value)
+{
+    for (uint32_t i = 0; words[i]; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *value = i;
+            return true;
+        }
+    mt_say("%s=%s is not known: it is %s", name, text, words[0]);
+    return false;
+}
+
+void mt_sample_open(void)
+{
+    static const char *const timings[] = {[MT_TIMING_EXACT] = "exact", [MT_TIMING_SAMPLED] = "sampled",
+                                          [MT_TIMING_OFF] = "off", NULL};
+    static const char *const receives[] = {[MT_RECEIVES_FOLLOWED] = "on", [MT_RECEIVES_UNFOLLOWED] = "off", NULL};
+    const char *text = getenv("MPITRACE_TIMING");
+    if (text && *text)
+        is_one_of("MPITRACE_TIMING", text, timings, &mt_header->timing);
+    if ((text = getenv("MPITRACE_RECEIVES")) && *text)
+        is_one_of("MPITRACE_RECEIVES", text, receives, &mt_header->receives);
+    mt_receives_unfollowed = mt_header->receives == MT_RECEIVES_UNFOLLOWED;
+    mt_gate_set(MT_GATE_UNTIMED, mt_header->timing == MT_TIMING_OFF);
+    mt_gate_set(MT_GATE_SAMPLED, mt_header->timing == MT_TIMING_SAMPLED);
+    if (mt_header->timing == MT_TIMING_SAMPLED)
+        measure_clock();
+}
+
+uint64_t mt_sample_table_size(uint64_t rows)
+{
+    return rows * (sizeof(mt_row) + (mt_header->timing == MT_TIMING_SAMPLED ? sizeof(mt_l_sample) : 0));
+}
+
+// Marsaglia's xorshift.
+static uint32_t random_below(mt_thread *t, uint32_t n)
+{
+    uint32_t x = t->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    t->random = x;
+    return (uint32_t)((uint64_t)x * n >> 32);
+}
+
+bool mt_sample_turn(const mt_span *s)
+{
+    mt_pace *p = mt_sample_pace(s->thread, s->site);
+    if (p->left == 0)
+        return true;
+    p->left--;
+    return false;
+}
+
+// How many of a row's later calls are timed, by what the early ones took. The
+// longest of them is left out: the first call of a kind often sets things up.
+static uint32_t decide(const mt_l_sample *m, const mt_row *row)
+{
+    double n = MT_EARLY_CALLS - 1, longest = (double)row->max;
+    double mean = ((double)m->early_time - longest) / n;
+    double spread = (m->early_squares - longest * longest) / n - mean * mean;
+    if (mean <= 0)
+        return MT_FEWEST;
+    double every = clock_ticks * MT_CLOCK_SHARE / mean;
+    for (double usual = mean * mean; spread > usual; usual *= 4)
+        every /= 2;
+    return every >= MT_FEWEST ? MT_FEWEST : every <= 1 ? 1 : (uint32_t)every;
+}
+
+static void book_timed(mt_l_sample *m, const mt_row *row, uint64_t ticks)
+{
+    m->squares += (double)ticks * (double)ticks;
+    m->timed++;
+    if (m->timed == MT_EARLY_CALLS) {
+        m->early_time = row->time;
+        m->early_squares = m->squares;
+        m->every = decide(m, row);
+        __atomic_store_n(&m->early, row->count, __ATOMIC_RELEASE);
+    }
+}
+
+void mt_sample_hasten(mt_pace *p, uint32_t wanted)
+{
+    p->every = p->next = wanted > 1 ? (uint16_t)wanted : 1;
+    if (p->left >= 2 * (uint32_t)p->every)
+        p->left = 0;
+}
+
+// A site goes by the most demanding row of its turn, which lasts for
+// MT_EARLY_CALLS timed calls, and of the one before.
+static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
+{
+    if (p->turn == 0 || wanted < p->next)
+        p->next = (uint16_t)wanted;
+    if (wanted < p->every || p->every == 0)
+        p->every = (uint16_t)wanted;
+    if (++p->turn == MT_EARLY_CALLS) {
+        p->turn = 0;
+        p->every = p->next;
+    }
+    p->left = random_below(t, 2 * (uint32_t)p->every - 1);
+}
+
+void mt_sample_book(const mt_span *s, mt_row *row)
+{
+    mt_thread *t = s->thread;
+    mt_pace *p = mt_sample_pace(t, s->site);
+    if (!s->timed) {
+        mt_sample_pass(t, p, row);
+        return;
+    }
+    if (row == &t->spare)
+        return;
+    mt_l_sample *m = mt_sample_of(t, row);
+    book_timed(m, row, s->ticks);
+    pace_timed(t, p, m->every ? m->every : 1);
+}
