@@ -196,7 +196,7 @@ static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Req
     mt_batch_close(b, rc, requests);
 }
 
-// A wrapper in the three ways of MT_QUICK.
+// A wrapper in the ways of MT_QUICK.
 #define MT_COMPLETES(name, id, parameters, arguments, passed, open, complete)                                          \
     static MT_APART int apart_##name parameters                                                                        \
     {                                                                                                                  \
@@ -210,17 +210,17 @@ static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Req
     }                                                                                                                  \
     MT_EXPORT int MPI_##name parameters                                                                                \
     {                                                                                                                  \
-        mt_quick q;                                                                                                    \
+        mt_quick q, other;                                                                                             \
         mt_batch b;                                                                                                    \
         int rc;                                                                                                        \
         if (mt_quick_enter(&q)) {                                                                                      \
             open;                                                                                                      \
             rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(&q, id);                                                                                     \
-        } else if (mt_quick_enter_untimed(&q)) {                                                                       \
+            mt_quick_bare(true, &q, id);                                                                               \
+        } else if (mt_quick_enter_other(&other, id)) {                                                                 \
             open;                                                                                                      \
             rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(&q, id);                                                                                     \
+            mt_quick_bare(false, &other, id);                                                                          \
         } else {                                                                                                       \
             return apart_##name arguments;                                                                             \
         }                                                                                                              \

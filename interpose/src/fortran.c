@@ -15,16 +15,6 @@
 _Thread_local mt_noted mt_noted_call;
 mt_watch mt_layer, mt_bindings;
 
-bool mt_fortran_take(unsigned call, uint64_t *site)
-{
-    mt_noted *noted = &mt_noted_call;
-    if ((uint16_t)noted->call != call)
-        return false;
-    *site = noted->site;
-    noted->call = 0;
-    return true;
-}
-
 #if MT_FORTRAN
 void mt_fortran_missed(void)
 {

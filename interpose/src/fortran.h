@@ -32,7 +32,15 @@ extern MT_OURS mt_watch mt_layer;
 extern MT_OURS mt_watch mt_bindings;
 
 // True, with the site of the program, if this is the call that was noted.
-bool mt_fortran_take(unsigned call, uint64_t *site);
+MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
+{
+    mt_noted *noted = &mt_noted_call;
+    if ((uint16_t)noted->call != call)
+        return false;
+    *site = noted->site;
+    noted->call = 0;
+    return true;
+}
 
 // The MPI's own functions that the thunks jump to, and those that are no MPI's:
 // other libraries have functions of such names too, above all in C.

@@ -5,106 +5,128 @@
 // datatype, where the rows are. No function is called but the MPI's own.
 //
 // A wrapper looks once, before anything else, whether the gate is open (gate.c
-// and mt.h have what closes it), or closed only since this call is not to be
-// timed, which is as quick. The policies below book a call and return true, or
+// and mt.h have what closes it). If so the call is direct: all is known here. If
+// it comes from Fortran, or is not timed, or timed by samples, it is nearly as
+// quick, by the same code. The policies below book a call and return true, or
 // leave it as it is, false, to those of the same names in leave.h: if it failed,
 // or if there is more to it.
 #ifndef MT_QUICK_H
 #define MT_QUICK_H
 
+#include "fortran.h"
 #include "leave.h"
 #include "sample.h"
+#include "stack.h"
 #include "status.h"
 
 typedef struct mt_quick {
     mt_thread *thread;
     uint64_t start; // as in mt_span
     uint32_t slice;
-    bool timed;     // known to the compiler in each copy of what follows
-    mt_pace *pace;  // of an untimed call, where calls are timed by samples
+    // What is the same for all direct calls, and not set there:
+    bool timed;
+    uint64_t site;
+    mt_pace *pace;  // where calls are timed by samples, else NULL
 } mt_quick;
 
-// Opens a call; false if there is more to it.
+// The functions below are told whether the call is direct: they are inlined
+// twice into each wrapper, and in each place the compiler knows it.
+
+// Opens a call; false if it is not direct.
 MT_INLINE bool mt_quick_enter(mt_quick *q)
 {
     q->thread = mt_self;
     if (mt_unlikely(!q->thread || !mt_gate_open()))
         return false;
-    q->timed = true;
     q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
     q->start = mt_cpu_ticks() - q->thread->spent;
     __asm__("" : "+r"(q->start)); // one word to keep, and not the two that it is made of
     return true;
 }
 
-// The same for a call that is not to be timed; false if it is, or there is more.
-MT_INLINE bool mt_quick_enter_untimed(mt_quick *q)
+// Opens a call that is not direct; false if it is not quick either.
+MT_INLINE bool mt_quick_enter_other(mt_quick *q, unsigned call)
 {
     uint32_t gate = mt_gate();
-    if (!q->thread || (gate != MT_GATE_UNTIMED && gate != MT_GATE_SAMPLED))
+    q->thread = mt_self;
+    if (!q->thread || (gate & ~(uint32_t)(MT_GATE_SITES | MT_GATE_UNTIMED | MT_GATE_SAMPLED)))
+        return false;
+    q->site = MT_SITE;
+    if ((gate & MT_GATE_SITES) && (mt_stacks_on || (mt_lies_in(&mt_bindings, q->site) && !mt_fortran_take(call, &q->site))))
         return false;
     q->pace = NULL;
-    if (gate == MT_GATE_SAMPLED) {
-        q->pace = mt_sample_pace(q->thread, MT_SITE);
-        if (q->pace->left == 0)
-            return false;
-        q->pace->left--;
+    q->timed = !(gate & MT_GATE_UNTIMED);
+    if (gate & MT_GATE_SAMPLED) {
+        q->pace = mt_sample_pace(q->thread, q->site);
+        q->timed = mt_sample_turn(q->pace);
     }
-    q->timed = false;
     q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    if (q->timed)
+        q->start = mt_cpu_ticks() - q->thread->spent;
     return true;
 }
 
+MT_INLINE bool mt_quick_timed(bool direct, const mt_quick *q)
+{
+    return direct || q->timed;
+}
+
+MT_INLINE uint64_t mt_quick_site(bool direct, const mt_quick *q)
+{
+    return direct ? MT_SITE : q->site;
+}
+
 // The same as a span, for a call that turns out not to be quick.
-MT_INLINE mt_span mt_quick_span(const mt_quick *q, unsigned call)
+MT_INLINE mt_span mt_quick_span(bool direct, const mt_quick *q, unsigned call)
 {
-    return (mt_span){.thread = q->thread, .start = q->timed ? q->start : 0, .site = MT_SITE, .slice = q->slice,
-                     .call = (uint16_t)call, .timed = q->timed};
+    bool timed = mt_quick_timed(direct, q);
+    return (mt_span){.thread = q->thread, .start = timed ? q->start : 0, .site = mt_quick_site(direct, q), .slice = q->slice,
+                     .call = (uint16_t)call, .timed = timed};
 }
 
-MT_INLINE uint64_t mt_quick_close(const mt_quick *q)
+MT_INLINE uint64_t mt_quick_close(bool direct, const mt_quick *q)
 {
-    return q->timed ? mt_spend(q->thread, mt_cpu_ticks(), q->start) : 0;
+    return mt_quick_timed(direct, q) ? mt_spend(q->thread, mt_cpu_ticks(), q->start) : 0;
 }
 
-MT_INLINE mt_key mt_quick_key(const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
+MT_INLINE mt_key mt_quick_key(bool direct, const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
                               uint64_t bytes)
 {
-    return mt_key_of(MT_SITE, q->slice, call, direction, comm, peer, mt_size_class(bytes));
+    return mt_key_of(mt_quick_site(direct, q), q->slice, call, direction, comm, peer, mt_size_class(bytes));
 }
 
-MT_INLINE void mt_quick_book(const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
+MT_INLINE void mt_quick_book(bool direct, const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
                              uint64_t bytes, uint64_t ticks)
 {
-    mt_row *row = mt_row_of(q->thread, mt_quick_key(q, call, direction, comm, peer, bytes));
+    mt_row *row = mt_row_of(q->thread, mt_quick_key(direct, q, call, direction, comm, peer, bytes));
     mt_add(&row->bytes, bytes);
-    if (q->timed)
+    if (mt_quick_timed(direct, q))
         mt_row_time(row, ticks);
     mt_add(&row->count, 1);
-    if (!q->timed && q->pace)
-        mt_sample_pass(q->thread, q->pace, row);
+    if (!direct && q->pace)
+        mt_sample_book(q->thread, q->pace, row, q->timed, ticks);
 }
 
-MT_INLINE bool mt_quick_send(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
+MT_INLINE bool mt_quick_send(bool direct, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
                              MPI_Datatype type)
 {
     if (mt_unlikely(rc != MPI_SUCCESS))
         return false;
-    uint64_t ticks = mt_quick_close(q);
+    uint64_t ticks = mt_quick_close(direct, q);
     uint32_t index = mt_comm_index(q->thread, comm);
     if (mt_likely(dest >= 0))
-        mt_quick_book(q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
+        mt_quick_book(direct, q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
     else
-        mt_quick_book(q, call, MT_DIR_NONE, index, mt_peer(dest), 0, ticks);
+        mt_quick_book(direct, q, call, MT_DIR_NONE, index, mt_peer(dest), 0, ticks);
     return true;
 }
 
-MT_INLINE bool mt_quick_probe(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int peer)
+MT_INLINE bool mt_quick_probe(bool direct, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int peer)
 {
     if (mt_unlikely(rc != MPI_SUCCESS))
         return false;
-    uint64_t ticks = mt_quick_close(q);
-    mt_quick_book(q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), mt_peer(peer), 0, ticks);
+    uint64_t ticks = mt_quick_close(direct, q);
+    mt_quick_book(direct, q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), mt_peer(peer), 0, ticks);
     return true;
 }
 
@@ -115,47 +137,47 @@ MT_INLINE bool mt_quick_received(int rc, int source, const MPI_Status *seen)
            mt_likely(mt_status_trusted);
 }
 
-MT_INLINE bool mt_quick_recv(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
+MT_INLINE bool mt_quick_recv(bool direct, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
                              const MPI_Status *seen)
 {
     if (!mt_quick_received(rc, source, seen))
         return false;
-    uint64_t ticks = mt_quick_close(q);
-    mt_quick_book(q, call, MT_DIR_RECV, mt_comm_index(q->thread, comm), seen->MPI_SOURCE, mt_status_fields(seen),
+    uint64_t ticks = mt_quick_close(direct, q);
+    mt_quick_book(direct, q, call, MT_DIR_RECV, mt_comm_index(q->thread, comm), seen->MPI_SOURCE, mt_status_fields(seen),
                   ticks);
     return true;
 }
 
-MT_INLINE bool mt_quick_sendrecv(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
+MT_INLINE bool mt_quick_sendrecv(bool direct, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
                                  MPI_Datatype type, int source, const MPI_Status *seen)
 {
     if (!mt_quick_received(rc, source, seen) || mt_unlikely(dest < 0))
         return false;
-    uint64_t ticks = mt_quick_close(q), received = mt_status_fields(seen);
+    uint64_t ticks = mt_quick_close(direct, q), received = mt_status_fields(seen);
     uint32_t index = mt_comm_index(q->thread, comm);
-    mt_quick_book(q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
-    mt_book_untimed(q->thread, mt_quick_key(q, call, MT_DIR_RECV_POSTED, index, seen->MPI_SOURCE, received), received);
+    mt_quick_book(direct, q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
+    mt_book_untimed(q->thread, mt_quick_key(direct, q, call, MT_DIR_RECV_POSTED, index, seen->MPI_SOURCE, received), received);
     return true;
 }
 
-MT_INLINE bool mt_quick_irecv(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
+MT_INLINE bool mt_quick_irecv(bool direct, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
                               MPI_Request *request)
 {
     if (mt_unlikely(rc != MPI_SUCCESS))
         return false;
-    uint64_t ticks = mt_quick_close(q);
+    uint64_t ticks = mt_quick_close(direct, q);
     int32_t peer = mt_peer(source);
-    mt_quick_book(q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), peer, 0, ticks);
+    mt_quick_book(direct, q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), peer, 0, ticks);
     if (mt_likely(source != MPI_PROC_NULL) && !mt_receives_unfollowed)
-        mt_request_receive(MT_SITE, q->slice, call, mt_comm_of(q->thread, comm), peer, *request);
+        mt_request_receive(mt_quick_site(direct, q), q->slice, call, mt_comm_of(q->thread, comm), peer, *request);
     return true;
 }
 
 // Waiting, testing: time and nothing else.
-MT_INLINE void mt_quick_bare(const mt_quick *q, unsigned call)
+MT_INLINE void mt_quick_bare(bool direct, const mt_quick *q, unsigned call)
 {
-    uint64_t ticks = mt_quick_close(q);
-    mt_quick_book(q, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0, ticks);
+    uint64_t ticks = mt_quick_close(direct, q);
+    mt_quick_book(direct, q, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0, ticks);
 }
 
 // Whether the communicator is the last one. An intercommunicator never is, since
@@ -169,40 +191,42 @@ MT_INLINE bool mt_is_last_comm(mt_thread *t, MPI_Comm comm)
 }
 
 // A collective, of the kinds that are most frequent.
-MT_INLINE bool mt_quick_coll(const mt_quick *q, unsigned call, int rc, MPI_Comm comm, mt_volume v)
+MT_INLINE bool mt_quick_coll(bool direct, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, mt_volume v)
 {
     bool rooted = v.shape == MT_SHAPE_FROM_ROOT, plain = !v.vector && (rooted || v.shape == MT_SHAPE_ALL);
     mt_thread *t = q->thread;
     if (!plain || mt_unlikely(rc != MPI_SUCCESS) || !mt_is_last_comm(t, comm))
         return false;
-    uint64_t ticks = mt_quick_close(q);
+    uint64_t ticks = mt_quick_close(direct, q);
     if (rooted && v.root != t->comm_rank) {
-        mt_quick_book(q, call, MT_DIR_NONE, t->comm_index, v.root, 0, ticks);
+        mt_quick_book(direct, q, call, MT_DIR_NONE, t->comm_index, v.root, 0, ticks);
     } else {
         uint64_t bytes = mt_data_bytes(t, v.count, v.type);
-        mt_quick_book(q, call, MT_DIR_SEND, t->comm_index, rooted ? v.root : MT_PEER_NONE, bytes, ticks);
+        mt_quick_book(direct, q, call, MT_DIR_SEND, t->comm_index, rooted ? v.root : MT_PEER_NONE, bytes, ticks);
     }
     return true;
 }
 
-// A wrapper: it passes the call on, in one of three ways, and books it.
+// A wrapper: it passes the call on, in one of these ways, and books it.
 // apart_name has what is not quick; it is jumped to, so that it, too, returns to
 // the program.
 #define MT_QUICK(name, id, policy, arguments, passed, ...)                                                             \
-    mt_quick q;                                                                                                        \
+    mt_span span;                                                                                                      \
     int rc;                                                                                                            \
+    mt_quick q, other;                                                                                                 \
     if (mt_quick_enter(&q)) {                                                                                          \
         rc = mt_pmpi.name passed;                                                                                      \
-        if (mt_quick_##policy(&q, id, rc, __VA_ARGS__))                                                                \
+        if (mt_quick_##policy(true, &q, id, rc, __VA_ARGS__))                                                                \
             return rc;                                                                                                 \
-    } else if (mt_quick_enter_untimed(&q)) {                                                                           \
+        span = mt_quick_span(true, &q, id);                                                                                  \
+    } else if (mt_quick_enter_other(&other, id)) {                                                                     \
         rc = mt_pmpi.name passed;                                                                                      \
-        if (mt_quick_##policy(&q, id, rc, __VA_ARGS__))                                                                \
+        if (mt_quick_##policy(false, &other, id, rc, __VA_ARGS__))                                                            \
             return rc;                                                                                                 \
+        span = mt_quick_span(false, &other, id);                                                                              \
     } else {                                                                                                           \
         return apart_##name arguments;                                                                                 \
     }                                                                                                                  \
-    mt_span span = mt_quick_span(&q, id);                                                                              \
     mt_leave_##policy(&span, rc, __VA_ARGS__);                                                                         \
     return rc;
 

@@ -148,7 +148,7 @@ void mt_book(mt_span *s, mt_key k, uint64_t bytes)
         mt_row_time(row, s->ticks);
     mt_add(&row->count, 1);
     if (mt_unlikely(s->thread->paces != NULL))
-        mt_sample_book(s, row);
+        mt_sample_book(s->thread, mt_sample_pace(s->thread, s->site), row, s->timed, s->ticks);
 }
 
 void mt_book_bare(mt_span *s)

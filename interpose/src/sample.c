@@ -63,15 +63,6 @@ static uint32_t random_below(mt_thread *t, uint32_t n)
     return (uint32_t)((uint64_t)x * n >> 32);
 }
 
-bool mt_sample_turn(const mt_span *s)
-{
-    mt_pace *p = mt_sample_pace(s->thread, s->site);
-    if (p->left == 0)
-        return true;
-    p->left--;
-    return false;
-}
-
 // How many of a row's later calls are timed, by what the early ones took. The
 // longest of them is left out: the first call of a kind often sets things up.
 static uint32_t decide(const mt_l_sample *m, const mt_row *row)
@@ -121,17 +112,9 @@ static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
     p->left = random_below(t, 2 * (uint32_t)p->every - 1);
 }
 
-void mt_sample_book(const mt_span *s, mt_row *row)
+void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
 {
-    mt_thread *t = s->thread;
-    mt_pace *p = mt_sample_pace(t, s->site);
-    if (!s->timed) {
-        mt_sample_pass(t, p, row);
-        return;
-    }
-    if (row == &t->spare)
-        return;
     mt_l_sample *m = mt_sample_of(t, row);
-    book_timed(m, row, s->ticks);
+    book_timed(m, row, ticks);
     pace_timed(t, p, m->every ? m->every : 1);
 }

@@ -33,19 +33,28 @@ MT_INLINE mt_pace *mt_sample_pace(const mt_thread *t, uint64_t site)
 _Static_assert(MT_PACES == 1 << 8, "the upper 8 bits of a hash are a pace");
 
 // Whether the call that begins is to be timed.
-bool mt_sample_turn(const mt_span *s);
-
-// Takes note of a call in its row: after the row itself.
-void mt_sample_book(const mt_span *s, mt_row *row);
+MT_INLINE bool mt_sample_turn(mt_pace *p)
+{
+    if (p->left == 0)
+        return true;
+    p->left--;
+    return false;
+}
 
 // The row met in a call that was not timed asks for more than its site gives.
 void mt_sample_hasten(mt_pace *p, uint32_t wanted) MT_SLOW;
 
-// Takes note of a call that was not timed.
-MT_INLINE void mt_sample_pass(const mt_thread *t, mt_pace *p, const mt_row *row)
+void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks) MT_APART;
+
+// Takes note of a call in its row: after the row itself.
+MT_INLINE void mt_sample_book(mt_thread *t, mt_pace *p, mt_row *row, bool timed, uint64_t ticks)
 {
     if (mt_unlikely(row == &t->spare))
         return;
+    if (timed) {
+        mt_sample_timed(t, p, row, ticks);
+        return;
+    }
     uint32_t wanted = mt_sample_of(t, row)->every; // 0: it is one of the early calls
     if (mt_unlikely(wanted < p->every))
         mt_sample_hasten(p, wanted);
