@@ -10,7 +10,10 @@
 // nanoseconds. A world rank is a rank in MPI_COMM_WORLD.
 package profile
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Profile is what one process recorded.
 type Profile struct {
@@ -24,7 +27,12 @@ type Profile struct {
 	Library string   // MPI library version string, as MPI_Get_library_version gives it
 	Source  string   // the file this was read from
 
-	State State
+	State  State
+	Timing Timing
+	// Unfollowed tells that nonblocking receives are counted as calls, and what
+	// they received is not known; persistent and partitioned ones' is.
+	Unfollowed bool
+
 	Start int64 // Unix ns when recording began (on entering MPI_Init)
 	// Application time runs from InitEnd to FinalizeStart; End is the last
 	// moment known. Unix ns, 0 if never reached.
@@ -62,6 +70,55 @@ func (s State) String() string {
 		return "finalized"
 	}
 	return "unknown"
+}
+
+// Timing tells which calls the times of rows are of.
+type Timing uint8
+
+const (
+	TimingExact   Timing = iota // of each
+	TimingSampled               // of some: the times are estimates
+	TimingOff                   // of none: the times are 0 and say nothing
+	NumTimings
+)
+
+var timingNames = [NumTimings]string{"exact", "sampled", "off"}
+
+func (t Timing) String() string {
+	if t < NumTimings {
+		return timingNames[t]
+	}
+	return "unknown"
+}
+
+// ParseTiming is the inverse of Timing.String.
+func ParseTiming(s string) (Timing, bool) {
+	i := slices.Index(timingNames[:], s)
+	return Timing(max(i, 0)), i >= 0
+}
+
+// Whether nonblocking receives were followed, as flags and files have it.
+const (
+	ReceivesOn  = "on"
+	ReceivesOff = "off"
+)
+
+// ReceivesText is one of them.
+func ReceivesText(unfollowed bool) string {
+	if unfollowed {
+		return ReceivesOff
+	}
+	return ReceivesOn
+}
+
+// PostsReceive tells the calls whose receives are followed only if that was not
+// turned off (Profile.Unfollowed).
+func PostsReceive(call string) bool {
+	switch call {
+	case "Irecv", "Imrecv", "Isendrecv", "Isendrecv_replace":
+		return true
+	}
+	return false
 }
 
 // Losses counts what a recording could not keep exactly. All zero in a
@@ -224,8 +281,11 @@ type Row struct {
 	Messages uint64
 	Bytes    uint64
 	TimeNs   uint64 // sum over the calls
-	MinNs    uint64 // shortest call, 0 if untimed
-	MaxNs    uint64
+	// TimeErrorNs is the standard error of TimeNs where it is estimated from some
+	// of the calls; 0 where all of them were timed. The squares of errors add up.
+	TimeErrorNs uint64
+	MinNs       uint64 // shortest call that was timed, 0 if none was
+	MaxNs       uint64
 }
 
 // Vector holds what an irregular collective (Alltoallv, Scatterv ...) sent to

@@ -21,6 +21,7 @@ var asides = map[uint8]profile.AsideKind{
 type receives struct {
 	posted, ended uint64
 	unknown       bool // rows were folded that do not say what they posted
+	unfollowed    bool // what nonblocking ones came to is not known
 }
 
 var posting = []string{"Irecv", "Imrecv"}
@@ -30,7 +31,7 @@ var starting = []string{"Start", "Startall", "Isendrecv", "Isendrecv_replace"}
 
 func (r *receives) add(call string, raw layout.Row) {
 	posts := slices.Contains(posting, call)
-	if !posts && !slices.Contains(starting, call) {
+	if !posts && !slices.Contains(starting, call) || r.unfollowed && profile.PostsReceive(call) {
 		return
 	}
 	kind, aside := asides[raw.Direction]

@@ -20,7 +20,7 @@ func (f *file) profile() *profile.Profile {
 		Host: f.strings[layout.StringHost], Pid: int(h.Pid), Program: f.strings[layout.StringProgram],
 		Command: splitCommand(f.strings[layout.StringCommand]),
 		Library: strings.TrimRight(f.strings[layout.StringLibrary], "\x00\n "),
-		State:   profile.State(h.State), Threads: len(f.threads),
+		State:   profile.State(h.State), Timing: f.timing(), Unfollowed: f.unfollowed(), Threads: len(f.threads),
 		Start: int64(h.Start.Realtime), InitEnd: int64(h.InitEnd.Realtime),
 		FinalizeStart: int64(h.FinalizeStart.Realtime), End: int64(h.FinalizeEnd.Realtime),
 		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
@@ -29,6 +29,7 @@ func (f *file) profile() *profile.Profile {
 		Pauses: h.Pauses,
 		Stacks: f.stacks,
 	}
+	f.receives.unfollowed = p.Unfollowed
 	scale := f.nsPerTick()
 	index := f.addComms(p)
 	for _, s := range f.slices {
@@ -176,19 +177,45 @@ func (f *file) addRows(p *profile.Profile, t layout.Thread, index map[uint32]int
 		return
 	}
 	rows := min(s.Rows, (s.Size-start)/size) // of a table that is cut, what there is
-	for at, end := t.Table+start, t.Table+start+rows*size; at < end; {
-		piece, err := f.bytes(at, min(1024*size, end-at))
+	firstSample, samples := f.samples(t.Table, s)
+	enter := rowAdder{file: f, to: p, thread: int32(t.Index), comms: index, scale: scale}
+	for from := uint64(0); from < rows; from += pieceRows {
+		n, at := min(pieceRows, rows-from), t.Table+start+from*size
+		piece, err := f.bytes(at, n*size)
+		if err == nil && from < samples {
+			f.rows = append(f.rows[:0], piece...) // reading on ends the piece
+			piece = f.rows
+			enter.samples, err = f.bytes(firstSample+from*sampleSize, min(n, samples-from)*sampleSize)
+		}
 		if err != nil {
 			f.problem(at, "%v", err)
 			return
 		}
-		p.Rows = slices.Grow(p.Rows, f.used(piece, size))
-		for i := uint64(0); i+size <= uint64(len(piece)); i += size {
-			if f.order.Uint64(piece[i+rowCount:]) != 0 {
-				f.addRow(p, int32(t.Index), f.row(piece[i:i+size]), at+i, index, scale)
-			}
+		enter.add(piece, size, at)
+		enter.samples = nil
+	}
+}
+
+// pieceRows is how many rows are read at once.
+const pieceRows = 1024
+
+// rowAdder enters the rows of one table.
+type rowAdder struct {
+	*file
+	to      *profile.Profile
+	thread  int32
+	comms   map[uint32]int32
+	scale   float64
+	samples []byte // of the rows that are added, as far as there are any
+}
+
+// add enters rows, of so many bytes each, that stand somewhere in the file.
+func (a *rowAdder) add(rows []byte, size, at uint64) {
+	a.to.Rows = slices.Grow(a.to.Rows, a.used(rows, size))
+	for i := uint64(0); i+size <= uint64(len(rows)); i += size {
+		if a.order.Uint64(rows[i+rowCount:]) != 0 {
+			a.addRow(a.row(rows[i:i+size]), i/size, at+i)
 		}
-		at += uint64(len(piece))
 	}
 }
 
@@ -215,37 +242,65 @@ func (f *file) row(b []byte) layout.Row {
 		Min: o.Uint64(b[48:]), Max: o.Uint64(b[56:])}
 }
 
-func (f *file) addRow(p *profile.Profile, thread int32, raw layout.Row, at uint64, index map[uint32]int32, scale float64) {
+// addRow enters a row; number counts those that are added together, at is where
+// in the file it stands.
+func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	if raw.Call == 0 {
 		return
 	}
 	call := callOf(raw.Call)
-	f.receives.add(call.Name, raw)
-	if f.addAside(p, call.Name, raw, index) {
+	a.receives.add(call.Name, raw)
+	if a.addAside(a.to, call.Name, raw, a.comms) {
 		return
 	}
 	d, ok := directions[raw.Direction]
 	if !ok || raw.SizeClass >= profile.NumSizeClasses {
-		f.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
+		a.problem(at, "row with direction %d and size class %d, skipped", raw.Direction, raw.SizeClass)
 		return
 	}
 	class, _ := profile.ParseClass(call.Class)
-	r := profile.Row{Thread: thread, Call: call.Name, Class: class, Direction: d.way, Comm: -1, Peer: raw.Peer,
-		SizeClass: raw.SizeClass, Callsite: raw.Callsite, Slice: raw.Slice,
-		TimeNs: ns(raw.Time, scale), MaxNs: ns(raw.Max, scale)}
-	if raw.Min <= raw.Max && raw.Time != 0 {
-		r.MinNs = ns(raw.Min, scale)
+	r := profile.Row{Thread: a.thread, Call: call.Name, Class: class, Direction: d.way, Comm: -1, Peer: raw.Peer,
+		SizeClass: raw.SizeClass, Callsite: raw.Callsite, Slice: raw.Slice}
+	sample := a.addTime(&r, raw, number, at)
+	if a.keepSamples {
+		a.kept = append(a.kept, sample)
 	}
 	if d.calls {
 		r.Calls = raw.Count
 	}
-	if c, ok := index[raw.Comm]; ok && raw.Comm != layout.CommNone {
+	if c, ok := a.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
 		r.Comm = c
 	}
 	if d.way != profile.None {
-		moved(p, &r, call, raw)
+		moved(a.to, &r, call, raw)
 	}
-	p.Rows = append(p.Rows, r)
+	a.to.Rows = append(a.to.Rows, r)
+}
+
+// addTime fills in a row's times, and returns their sample where there is one. A
+// row whose sample is cut off has no times.
+func (a *rowAdder) addTime(r *profile.Row, raw layout.Row, number, at uint64) (sample layout.Sample) {
+	switch a.to.Timing {
+	case profile.TimingOff:
+		return sample
+	case profile.TimingExact:
+		r.TimeNs = ns(raw.Time, a.scale)
+	case profile.TimingSampled:
+		if (number+1)*sampleSize > uint64(len(a.samples)) {
+			return sample
+		}
+		sample = a.sample(a.samples[number*sampleSize:])
+		if !sane(sample) {
+			a.problem(at, "row whose times have squares %g and %g: its time is left out", sample.EarlySquares, sample.Squares)
+			return sample
+		}
+		addEstimate(r, raw, sample, a.scale)
+	}
+	r.MaxNs = ns(raw.Max, a.scale)
+	if raw.Min <= raw.Max && raw.Time != 0 {
+		r.MinNs = ns(raw.Min, a.scale)
+	}
+	return sample
 }
 
 func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale + 0.5) }

@@ -29,10 +29,12 @@ func Dump(w io.Writer, path string) error {
 		return fmt.Errorf("dump recording %s: %w", path, err)
 	}
 	out := bufio.NewWriter(w)
+	f.keepSamples = f.timing() == profile.TimingSampled
 	f.dumpHeader(out)
 	p := f.profile()
 	dumpComms(out, p)
-	dumpRows(out, p)
+	f.dumpRows(out, p)
+	dumpRest(out, p)
 	for _, problem := range p.Problems {
 		fmt.Fprintf(out, "problem\t%s\n", problem)
 	}
@@ -43,6 +45,7 @@ func (f *file) dumpHeader(w io.Writer) {
 	h := &f.header
 	fmt.Fprintf(w, "recording\tversion %d\tstate %v\tend %d\n", h.Version, profile.State(h.State), h.End)
 	fmt.Fprintf(w, "process\trank %d of %d\tpid %d\n", h.WorldRank, h.WorldSize, h.Pid)
+	fmt.Fprintf(w, "settings\ttiming %v\treceives %s\n", f.timing(), profile.ReceivesText(f.unfollowed()))
 	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\tstacks %d\tpauses %d\n",
 		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls, h.LostStacks, h.Pauses)
 	for _, c := range []struct {
@@ -86,13 +89,28 @@ func dumpComms(w io.Writer, p *profile.Profile) {
 	}
 }
 
-func dumpRows(w io.Writer, p *profile.Profile) {
+// dumpRows has the times that are read out of samples, and behind each row its
+// sample, in ticks.
+func (f *file) dumpRows(w io.Writer, p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		fmt.Fprintf(w, "row\tthread %d\tMPI_%s\t%v\tcomm %d\tpeer %d\tclass %d\tsite %#x\tslice %d\tcalls %d\tmessages %d\tbytes %d\ttime_ns %d\tmin_ns %d\tmax_ns %d\n",
-			r.Thread, r.Call, r.Direction, r.Comm, r.Peer, r.SizeClass, r.Callsite, r.Slice,
-			r.Calls, r.Messages, r.Bytes, r.TimeNs, r.MinNs, r.MaxNs)
+		fmt.Fprintf(w, "row\tthread %d\tMPI_%s\t%v\tcomm %d\tpeer %d\tclass %d\tsite %#x\tslice %d\tcalls %d\tmessages %d\tbytes %d",
+			r.Thread, r.Call, r.Direction, r.Comm, r.Peer, r.SizeClass, r.Callsite, r.Slice, r.Calls, r.Messages, r.Bytes)
+		switch p.Timing {
+		case profile.TimingExact:
+			fmt.Fprintf(w, "\ttime_ns %d\tmin_ns %d\tmax_ns %d\n", r.TimeNs, r.MinNs, r.MaxNs)
+		case profile.TimingSampled:
+			s := &f.kept[i]
+			fmt.Fprintf(w, "\ttime_ns %d\ttime_error_ns %d\tmin_ns %d\tmax_ns %d\ttimed %d\tearly %d\tearly_ticks %d\tearly_squares %g\tsquares %g\tevery %d\n",
+				r.TimeNs, r.TimeErrorNs, r.MinNs, r.MaxNs, s.Timed, s.Early, s.EarlyTime, s.EarlySquares, s.Squares, s.Every)
+		default:
+			fmt.Fprint(w, "\ttime_ns -\tmin_ns -\tmax_ns -\n")
+		}
 	}
+}
+
+// dumpRest is what is in no row.
+func dumpRest(w io.Writer, p *profile.Profile) {
 	for i := range p.Asides {
 		a := &p.Asides[i]
 		fmt.Fprintf(w, "aside\t%v\tMPI_%s\tcomm %d\tpeer %d\tsite %#x\tslice %d\tcount %d\tbytes %d\n",

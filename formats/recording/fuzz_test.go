@@ -37,15 +37,18 @@ func ends(raw []byte) []int {
 // FuzzReader: no panic, memory in proportion to the file, and a file that is
 // read is read the same again.
 func FuzzReader(f *testing.F) {
-	good := sample().bytes()
-	f.Add(good)
-	for _, end := range ends(good) {
-		f.Add(good[:end])
-		f.Add(good[:end-1])
-		if end < len(good) {
-			flipped := bytes.Clone(good)
-			flipped[end] ^= 1 << (end / 8 % 8)
-			f.Add(flipped)
+	timed := sample()
+	timed.samples = []layout.Sample{{Timed: 2, Squares: 200_000}, {}, {Timed: 2, Squares: 800}, {Timed: 1, Squares: 6400}}
+	for _, good := range [][]byte{sample().bytes(), timed.bytes()} {
+		f.Add(good)
+		for _, end := range ends(good) {
+			f.Add(good[:end])
+			f.Add(good[:end-1])
+			if end < len(good) {
+				flipped := bytes.Clone(good)
+				flipped[end] ^= 1 << (end / 8 % 8)
+				f.Add(flipped)
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -87,9 +88,14 @@ type file struct {
 	size     int64
 	ahead    []byte // the start of r, as far as it is in memory
 	scratch  []byte // what lies behind and is looked at
+	rows     []byte // of a table, while their samples are
 	headOnly bool   // rows and vectors are left out
-	order    binary.ByteOrder
-	header   layout.Header
+
+	keepSamples bool            // for dumping
+	kept        []layout.Sample // of each row
+
+	order  binary.ByteOrder
+	header layout.Header
 
 	strings  map[uint32]string
 	threads  []layout.Thread
@@ -172,11 +178,17 @@ func (f *file) readHeader() error {
 	if f.header.WorldSize > layout.MaxRankCount {
 		return fmt.Errorf("byte 36: a world of %d processes", f.header.WorldSize)
 	}
+	if h := &f.header; h.Version >= 4 && (h.Timing > layout.TimingOff || h.Receives > layout.ReceivesUnfollowed) {
+		f.problem(timingAt, "timing %d and receives %d are not known: no time is read", h.Timing, h.Receives)
+	}
 	if int(f.header.HeaderSize) < len(head) {
 		return fmt.Errorf("byte 16: header of %d bytes, at least %d expected", f.header.HeaderSize, len(head))
 	}
 	return nil
 }
+
+// timingAt is where the header says how calls were timed.
+const timingAt = uint64(unsafe.Offsetof(layout.Header{}.Timing))
 
 func (f *file) problem(at uint64, format string, args ...any) {
 	if f.damaged++; f.damaged > maxProblems {

@@ -19,8 +19,10 @@ import (
 // builder writes a recording as the library does, for tests that need one of a
 // known shape. Two ticks are one nanosecond in it.
 type builder struct {
-	log  []byte
-	rows []layout.Row
+	log     []byte
+	rows    []layout.Row
+	spoil   func(*layout.Header) // changes what the header says
+	samples []layout.Sample
 }
 
 // record appends a log record; the Record at the start of v is filled in here.
@@ -46,11 +48,15 @@ func (b *builder) text(key uint32, s string) {
 	b.record(layout.RecordString, layout.String{Key: key, Length: uint32(len(s))}, []byte(s))
 }
 
-// bytes lays the file out: header, the log, a table of 256 rows, a stale table.
+// bytes lays the file out: header, the log, a table of 256 rows (and as many
+// samples, if there are any), a stale table.
 func (b *builder) bytes() []byte {
 	const segment = 64
 	logSize := uint64(segment + len(b.log) + 64)
 	tableSize := uint64(segment + 256*64)
+	if b.samples != nil {
+		tableSize += 256 * 64
+	}
 	tableAt := layout.HeaderSize + logSize
 	b.log = binary.LittleEndian.AppendUint32(b.log, 32)
 	b.log = binary.LittleEndian.AppendUint32(b.log, layout.RecordThread)
@@ -63,6 +69,12 @@ func (b *builder) bytes() []byte {
 		Clock:       layout.ClockTSC,
 		Start:       layout.Clock{Ticks: 1000, Monotonic: 5000, Realtime: 1_000_000},
 		FinalizeEnd: layout.Clock{Ticks: 3000, Monotonic: 6000, Realtime: 1_001_000}}
+	if b.samples != nil {
+		h.Version, h.Timing = layout.Version, layout.TimingSampled
+	}
+	if b.spoil != nil {
+		b.spoil(&h)
+	}
 	out, _ := binary.Append(nil, binary.LittleEndian, h)
 	out = append(out, make([]byte, layout.HeaderSize-len(out))...)
 	add := func(kind uint32, size, rows uint64, body []byte) {
@@ -74,6 +86,10 @@ func (b *builder) bytes() []byte {
 	var table []byte
 	for _, r := range b.rows {
 		table, _ = binary.Append(table, binary.LittleEndian, r)
+	}
+	if b.samples != nil {
+		table = append(table, make([]byte, 256*64-len(table))...)
+		table, _ = binary.Append(table, binary.LittleEndian, b.samples)
 	}
 	add(layout.SegmentTable, tableSize, 256, table)
 	add(layout.SegmentFree, tableSize, 256, table) // outgrown: must not be counted again

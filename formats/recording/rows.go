@@ -31,26 +31,35 @@ func callNamed(name string) (calls.Call, bool) {
 	return c, ok
 }
 
+// table is the rows of a thread, and their samples where times are sampled.
+type table struct {
+	rows    []layout.Row
+	samples []layout.Sample
+}
+
 // tablesOf makes the rows of each thread's table. What was set aside is of no
 // known thread, and goes to the first.
-func tablesOf(p *profile.Profile) ([][]layout.Row, error) {
-	tables := make([][]layout.Row, p.Threads)
+func tablesOf(p *profile.Profile) ([]table, error) {
+	tables := make([]table, p.Threads)
 	if p.Threads == 1 {
-		tables[0] = make([]layout.Row, 0, len(p.Rows)+len(p.Asides))
+		tables[0].rows = make([]layout.Row, 0, len(p.Rows)+len(p.Asides))
 	}
-	var seen receives
-	enter := func(thread int32, call string, raw layout.Row) error {
+	seen := receives{unfollowed: p.Unfollowed}
+	enter := func(thread int32, call string, raw layout.Row, sample layout.Sample) error {
 		if thread < 0 || int(thread) >= len(tables) {
 			return fmt.Errorf("a row of thread %d, and %d threads", thread, len(tables))
 		}
 		seen.add(call, raw)
-		tables[thread] = append(tables[thread], raw)
+		tables[thread].rows = append(tables[thread].rows, raw)
+		if p.Timing == profile.TimingSampled {
+			tables[thread].samples = append(tables[thread].samples, sample)
+		}
 		return nil
 	}
 	for i := range p.Rows {
-		raw, err := rawRow(p, &p.Rows[i])
+		raw, sample, err := rawRow(p, &p.Rows[i])
 		if err == nil {
-			err = enter(p.Rows[i].Thread, p.Rows[i].Call, raw)
+			err = enter(p.Rows[i].Thread, p.Rows[i].Call, raw, sample)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i, err)
@@ -65,7 +74,7 @@ func tablesOf(p *profile.Profile) ([][]layout.Row, error) {
 		}
 		raw, err := rawAside(p, a)
 		if err == nil {
-			err = enter(0, a.Call, raw)
+			err = enter(0, a.Call, raw, layout.Sample{})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("aside %d: %w", i, err)
@@ -74,7 +83,7 @@ func tablesOf(p *profile.Profile) ([][]layout.Row, error) {
 	if ended := seen.ended + p.Losses.Requests + unfinished; unfinished > 0 && ended > seen.posted {
 		start, _ := callNamed("Start")
 		raw := layout.Row{Comm: layout.CommNone, Peer: layout.PeerNone, Call: start.ID, Direction: layout.DirPosted, Count: ended - seen.posted}
-		return tables, enter(0, start.Name, raw)
+		return tables, enter(0, start.Name, raw, layout.Sample{})
 	}
 	return tables, nil
 }
@@ -92,19 +101,19 @@ func commOf(p *profile.Profile, comm int32) (uint32, error) {
 
 // rawRow is the inverse of addRow: of what a collective moved, a recording
 // holds one message.
-func rawRow(p *profile.Profile, r *profile.Row) (layout.Row, error) {
+func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.Sample, err error) {
 	call, ok := callNamed(r.Call)
 	if !ok {
-		return layout.Row{}, fmt.Errorf("MPI_%s is no call", r.Call)
+		return raw, sample, fmt.Errorf("MPI_%s is no call", r.Call)
 	}
 	comm, err := commOf(p, r.Comm)
 	if err != nil {
-		return layout.Row{}, err
+		return raw, sample, err
 	}
-	raw := layout.Row{Callsite: r.Callsite, Comm: comm, Peer: r.Peer, Slice: r.Slice, Call: call.ID,
+	raw = layout.Row{Callsite: r.Callsite, Comm: comm, Peer: r.Peer, Slice: r.Slice, Call: call.ID,
 		SizeClass: r.SizeClass, Count: r.Calls, Time: r.TimeNs, Min: r.MinNs, Max: r.MaxNs}
 	if raw.Direction, ok = rawDirections[way{r.Direction, r.Calls > 0}]; !ok {
-		return raw, fmt.Errorf("MPI_%s: no calls and direction %v: no recording holds it", r.Call, r.Direction)
+		return raw, sample, fmt.Errorf("MPI_%s: no calls and direction %v: no recording holds it", r.Call, r.Direction)
 	}
 	if r.Direction != profile.None {
 		_, fan, total := spreadOf(p, r, call)
@@ -115,7 +124,11 @@ func rawRow(p *profile.Profile, r *profile.Row) (layout.Row, error) {
 			raw.Bytes /= max(fan, 1)
 		}
 	}
-	return raw, checkRow(p, r, call, raw)
+	if sample, ok = rawTime(p.Timing, r, &raw); !ok {
+		return raw, sample, fmt.Errorf("MPI_%s: %d calls of %d ns, with an error of %d ns and timing %v: no recording holds it",
+			r.Call, r.Calls, r.TimeNs, r.TimeErrorNs, p.Timing)
+	}
+	return raw, sample, checkRow(p, r, call, raw)
 }
 
 // checkRow tells whether reading gives the row back.

@@ -71,6 +71,9 @@ var order = binary.LittleEndian
 // imageOf lays the file out: the header, one segment of log, and a table for
 // each thread.
 func imageOf(p *profile.Profile) (*image, error) {
+	if p.Timing >= profile.NumTimings {
+		return nil, fmt.Errorf("timing %d: no recording holds it", p.Timing)
+	}
 	tables, err := tablesOf(p)
 	if err != nil {
 		return nil, err
@@ -82,13 +85,9 @@ func imageOf(p *profile.Profile) (*image, error) {
 	segment, thread := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Thread{}))
 	logSize := pages(max(layout.MinLogSegment, segment+uint64(len(log.raw))+thread*uint64(len(tables))))
 	m := &image{size: layout.HeaderSize + logSize}
-	for i, rows := range tables {
-		capacity := capacityFor(len(rows))
-		size := pages(segment + capacity*uint64(binary.Size(layout.Row{})))
-		raw := appended(nil, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentTable, Size: size, Rows: capacity, Offset: m.size})
-		m.pieces = append(m.pieces, piece{m.size, appendRows(raw, rows)})
+	for i := range tables {
 		log.add(layout.RecordThread, layout.Thread{Index: uint32(i), Table: m.size})
-		m.size += size
+		m.addTable(&tables[i], p.Timing == profile.TimingSampled)
 	}
 	head := appended(make([]byte, 0, layout.HeaderSize+int(segment)+len(log.raw)), headerOf(p, m.size))
 	head = append(head, make([]byte, layout.HeaderSize-len(head))...)
@@ -98,6 +97,23 @@ func imageOf(p *profile.Profile) (*image, error) {
 		m.seal()
 	}
 	return m, nil
+}
+
+// addTable appends a table's segment, with room for samples if there are any.
+func (m *image) addTable(t *table, sampled bool) {
+	segment, row := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Row{}))
+	capacity := capacityFor(len(t.rows))
+	samples := segment + capacity*row // where they begin
+	size := pages(samples)
+	if sampled {
+		size = pages(samples + capacity*sampleSize)
+	}
+	raw := appended(nil, layout.Segment{Magic: layout.SegmentMagic, Kind: layout.SegmentTable, Size: size, Rows: capacity, Offset: m.size})
+	m.pieces = append(m.pieces, piece{m.size, appendRows(raw, t.rows)})
+	if sampled {
+		m.pieces = append(m.pieces, piece{m.size + samples, appended(nil, t.samples)})
+	}
+	m.size += size
 }
 
 // pages rounds up to the pages that the library maps.
@@ -125,6 +141,9 @@ func clockAt(unixNs int64) layout.Clock {
 	return layout.Clock{Ticks: uint64(unixNs), Monotonic: uint64(unixNs), Realtime: uint64(unixNs)}
 }
 
+var rawTiming = [profile.NumTimings]uint32{profile.TimingExact: layout.TimingExact,
+	profile.TimingSampled: layout.TimingSampled, profile.TimingOff: layout.TimingOff}
+
 func headerOf(p *profile.Profile, end uint64) layout.Header {
 	h := layout.Header{Magic: layout.Magic, Version: layout.Version, ByteOrder: layout.ByteOrder,
 		HeaderSize: layout.HeaderSize, State: uint32(p.State), End: end, WorldRank: int32(p.Rank),
@@ -132,7 +151,10 @@ func headerOf(p *profile.Profile, end uint64) layout.Header {
 		Start: clockAt(p.Start), InitEnd: clockAt(p.InitEnd), FinalizeStart: clockAt(p.FinalizeStart),
 		LostCalls: p.Losses.Calls, FoldedCalls: p.Losses.Folded, LostRequests: p.Losses.Requests,
 		LostComms: p.Losses.Comms, NegativeTicks: p.Losses.NegativeTicks, UntimedCalls: p.Losses.Untimed,
-		LostStacks: p.Losses.Stacks, Pauses: p.Pauses}
+		LostStacks: p.Losses.Stacks, Pauses: p.Pauses, Timing: rawTiming[p.Timing]}
+	if p.Unfollowed {
+		h.Receives = layout.ReceivesUnfollowed
+	}
 	if p.State == profile.Finalized {
 		h.FinalizeEnd = clockAt(p.End)
 	} else {

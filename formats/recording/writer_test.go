@@ -90,7 +90,7 @@ func killed() *profile.Profile {
 
 func TestWrite(t *testing.T) {
 	for name, p := range map[string]*profile.Profile{
-		"everything": rich(), "a large table": many(), "killed": killed(), "before its rank was known": {Rank: -1, Size: -1, State: profile.Running},
+		"everything": rich(), "a large table": many(), "killed": killed(), "sampled": sampled(), "untimed": untimed(), "before its rank was known": {Rank: -1, Size: -1, State: profile.Running},
 		"read": read(t, sample().bytes()), "read, with receives": read(t, receiving().bytes()),
 	} {
 		t.Run(name, func(t *testing.T) {

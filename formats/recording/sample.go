@@ -1,0 +1,187 @@
+package recording
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// stratum is calls of a row of which some were timed: how many there were, how
+// many were timed, the sum of these times in ticks, and of their squares.
+type stratum struct{ calls, timed, time, squares float64 }
+
+// strata are a row's early calls and its later ones. What comes first in a
+// program is seldom like the rest, and more of it is timed: one mean of both
+// would be of neither.
+func strata(r layout.Row, s layout.Sample) (early, later stratum) {
+	all := stratum{float64(r.Count), float64(s.Timed), float64(r.Time), s.Squares}
+	if s.Early == 0 {
+		return stratum{}, all
+	}
+	early = stratum{float64(s.Early), layout.EarlyCalls, float64(s.EarlyTime), s.EarlySquares}
+	return early, all.minus(early)
+}
+
+// minus has nothing below 0, as of a process that was killed one number may be
+// a call ahead of the other.
+func (s stratum) minus(o stratum) stratum {
+	return stratum{max(s.calls-o.calls, 0), max(s.timed-o.timed, 0), max(s.time-o.time, 0), max(s.squares-o.squares, 0)}
+}
+
+// spread is the variance of one call's time, of two calls or more.
+func (s stratum) spread() float64 {
+	return max(s.squares-s.time*s.time/s.timed, 0) / (s.timed - 1)
+}
+
+// total estimates the time of all calls of the stratum, and the variance of
+// that estimate, given the variance of one call.
+func (s stratum) total(spread float64) (time, variance float64) {
+	left := max(1-s.timed/s.calls, 0) // what was timed is known, and varies no more
+	return s.time * s.calls / s.timed, s.calls * s.calls * left * spread / s.timed
+}
+
+// estimate is the time of all calls of a row, in ticks, and its variance.
+func estimate(r layout.Row, sample layout.Sample) (time, variance float64) {
+	early, later := strata(r, sample)
+	if early.calls > 0 {
+		time, variance = early.total(early.spread())
+	}
+	switch {
+	case later.calls == 0:
+		return time, variance
+	case later.timed == 0 && early.calls == 0: // a row of what has no time
+		return 0, 0
+	case later.timed == 0: // as the early calls were, and each may be as far off as one of these
+		mean := early.time / early.timed
+		return time + later.calls*mean, variance + later.calls*later.calls*early.spread()
+	}
+	spread := later.time * later.time
+	switch {
+	case later.timed > 1:
+		spread = later.spread()
+	case early.calls > 0:
+		spread = early.spread()
+	}
+	more, error := later.total(spread)
+	return time + more, variance + error
+}
+
+// sane is false of what no library writes.
+func sane(s layout.Sample) bool {
+	for _, squares := range []float64{s.Squares, s.EarlySquares} {
+		if math.IsNaN(squares) || math.IsInf(squares, 0) || squares < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// addEstimate fills in a row's time from a sample of it.
+func addEstimate(r *profile.Row, raw layout.Row, s layout.Sample, scale float64) {
+	time, variance := estimate(raw, s)
+	r.TimeNs, r.TimeErrorNs = wholeNs(time*scale), wholeNs(math.Sqrt(variance)*scale)
+	if variance > 0 {
+		r.TimeErrorNs = max(r.TimeErrorNs, 1) // 0 is for what is exact
+	}
+}
+
+// wholeNs is the nearest number of ns that there is.
+func wholeNs(ns float64) uint64 {
+	if ns >= math.MaxUint64 {
+		return math.MaxUint64
+	}
+	return uint64(ns + 0.5)
+}
+
+// sampleSize is that of a row's sample, behind the rows of its table.
+var sampleSize = uint64(binary.Size(layout.Sample{}))
+
+// samples finds where the samples of a table are, and how many: none where it
+// is no table of samples. Of one that does not hold them, it is told.
+func (f *file) samples(at uint64, s layout.Segment) (first, n uint64) {
+	if f.timing() != profile.TimingSampled {
+		return 0, 0
+	}
+	start, row := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Row{}))
+	room := (s.Size - start) / row // of rows and samples, which are as large
+	if s.Rows > room/2 {
+		f.problem(at, "a table of %d rows and as many samples does not fit into %d bytes", s.Rows, s.Size)
+	}
+	if s.Rows >= room {
+		return 0, 0
+	}
+	return at + start + s.Rows*row, min(s.Rows, room-s.Rows)
+}
+
+func (f *file) sample(b []byte) layout.Sample {
+	o := f.order
+	return layout.Sample{Timed: o.Uint64(b), Early: o.Uint64(b[8:]), EarlyTime: o.Uint64(b[16:]),
+		EarlySquares: math.Float64frombits(o.Uint64(b[24:])), Squares: math.Float64frombits(o.Uint64(b[32:])),
+		Every: o.Uint32(b[40:])}
+}
+
+// timing tells how calls were timed. Of what is not known, no time can be told.
+func (f *file) timing() profile.Timing {
+	h := &f.header
+	switch {
+	case h.Version < 4 || h.Timing == layout.TimingExact:
+		return profile.TimingExact
+	case h.Timing == layout.TimingSampled:
+		return profile.TimingSampled
+	}
+	return profile.TimingOff
+}
+
+// unfollowed tells whether nonblocking receives were not followed.
+func (f *file) unfollowed() bool {
+	return f.header.Version >= 4 && f.header.Receives == layout.ReceivesUnfollowed
+}
+
+// rawTime is the inverse of addTime: it tells what reading the row gives back,
+// and whether that is so.
+func rawTime(timing profile.Timing, r *profile.Row, raw *layout.Row) (layout.Sample, bool) {
+	switch timing {
+	case profile.TimingOff:
+		raw.Min = math.MaxUint64 // as the library has it
+		return layout.Sample{}, r.TimeNs == 0 && r.TimeErrorNs == 0 && r.MinNs == 0 && r.MaxNs == 0
+	case profile.TimingExact:
+		return layout.Sample{}, r.TimeErrorNs == 0
+	}
+	return sampleOf(r, raw)
+}
+
+// sampleOf finds times of some of the calls that all of them are estimated from
+// as the row has it. How many were timed, a row does not say: as many as give
+// whole numbers, in one stratum.
+func sampleOf(r *profile.Row, raw *layout.Row) (layout.Sample, bool) {
+	const tries = 100
+	calls, time, wrong := float64(raw.Count), float64(r.TimeNs), float64(r.TimeErrorNs)
+	if r.TimeErrorNs == 0 {
+		timed := raw.Count
+		if r.TimeNs == 0 && r.MaxNs == 0 {
+			timed = 0
+		}
+		s := layout.Sample{Timed: timed, Squares: time * time / max(calls, 1)}
+		return s, sane(s) && readsBack(r, *raw, s)
+	}
+	for i := uint64(1); i <= tries && i+2 <= raw.Count; i++ {
+		timed := float64(raw.Count - i)
+		tried := *raw
+		tried.Time = wholeNs(time * timed / calls)
+		each := wrong * wrong * timed / (calls * float64(i))
+		s := layout.Sample{Timed: raw.Count - i, Squares: each*(timed-1) + float64(tried.Time)*float64(tried.Time)/timed}
+		if sane(s) && readsBack(r, tried, s) {
+			*raw = tried
+			return s, true
+		}
+	}
+	return layout.Sample{}, false
+}
+
+func readsBack(r *profile.Row, raw layout.Row, s layout.Sample) bool {
+	var back profile.Row
+	addEstimate(&back, raw, s, 1)
+	return back.TimeNs == r.TimeNs && back.TimeErrorNs == r.TimeErrorNs && (raw.Time != 0 || r.MinNs == 0)
+}
