@@ -58,6 +58,7 @@ func TestRoundTrip(t *testing.T) {
 	for name, ps := range map[string][]*profile.Profile{
 		"one rank":    factstest.Job("run")[2:3],
 		"two jobs":    jobs,
+		"settings":    factstest.Settings("run"),
 		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
 		"no profiles": {},
 	} {
@@ -317,6 +318,51 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// Files of format version 2 have no column time_error_ns, and no nulls in time_ns.
+func TestOldVersion(t *testing.T) {
+	ps, err := Read(filepath.Join("testdata", "version-2.arrow"))
+	if err != nil || len(ps) != 1 || len(ps[0].Rows) != 15 {
+		t.Fatalf("%d profiles, %v", len(ps), err)
+	}
+	if p := ps[0]; p.Timing != profile.TimingExact || p.Unfollowed || p.Rows[1].TimeNs != 3000 || p.Rows[1].TimeErrorNs != 0 {
+		t.Errorf("timing %v, unfollowed %v, %+v", p.Timing, p.Unfollowed, p.Rows[1])
+	}
+}
+
+// What was not measured is null, and the metadata say how it was recorded.
+func TestTiming(t *testing.T) {
+	ps := factstest.Settings("run")
+	for rank, want := range map[int]struct{ time, wrong, timing, receives string }{
+		0: {"1000 3000", "0 0", "exact", "on"},
+		1: {"1000 3000", "7 21", "sampled", "off"},
+		2: {"(null) (null)", "(null) (null)", "off", "off"},
+	} {
+		data := encode(t, ps[rank:rank+1])
+		for column, want := range map[string]string{"time_ns": want.time, "time_error_ns": want.wrong} {
+			if got := strings.Join(table(t, data, column)[:2], " "); got != want {
+				t.Errorf("rank %d: %s %s, want %s", rank, column, got, want)
+			}
+		}
+		meta := open(t, data).Schema().Metadata()
+		timing, _ := meta.GetValue("mpitrace.timing")
+		if receives, _ := meta.GetValue("mpitrace.receives"); timing != want.timing || receives != want.receives {
+			t.Errorf("rank %d: metadata %v", rank, meta)
+		}
+	}
+	var out bytes.Buffer
+	if err := WriteRanks(&out, profile.List(ps)); err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{
+		"timing": "exact sampled off exact", "receives": "on off off on",
+		"mpi_ns": "32000 32000 (null) 32000", "mpi_error_ns": "0 88 (null) 0", // 7 × √158
+	} {
+		if got := strings.Join(table(t, out.Bytes(), column), " "); got != want {
+			t.Errorf("ranks: %s %s, want %s", column, got, want)
+		}
+	}
+}
+
 // A process of another world has no world rank, whatever its rank there.
 func TestPeerOfAnotherWorld(t *testing.T) {
 	p := factstest.Profile("run", 0)
@@ -339,7 +385,7 @@ func TestSchema(t *testing.T) {
 	want := []string{"run " + dict, "rank int32", "thread int32", "call " + dict, "class " + dict, "direction " + dict,
 		"comm " + dict + "?", "peer int32?", "size_class uint8", "callsite " + dict,
 		"function " + dict + "?", "file " + dict + "?", "line int32?", "address " + dict, "slice " + dict, "calls uint64",
-		"messages uint64", "bytes uint64", "time_ns uint64", "min_ns uint64?", "max_ns uint64?"}
+		"messages uint64", "bytes uint64", "time_ns uint64?", "time_error_ns uint64?", "min_ns uint64?", "max_ns uint64?"}
 	if diff := cmp.Diff(want, describe(schema)); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}

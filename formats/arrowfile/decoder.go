@@ -27,6 +27,10 @@ func (d *decoder) rows(batch arrow.Record, rows []profile.Row) ([]profile.Row, e
 	sizeClass := number[uint8](&b, "size_class")
 	calls, messages, bytes := number[uint64](&b, "calls"), number[uint64](&b, "messages"), number[uint64](&b, "bytes")
 	timeNs, minNs, maxNs := number[uint64](&b, "time_ns"), number[uint64](&b, "min_ns"), number[uint64](&b, "max_ns")
+	timeErrorNs := func(int) uint64 { return 0 }
+	if b.has("time_error_ns") {
+		timeErrorNs = number[uint64](&b, "time_error_ns")
+	}
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -41,7 +45,7 @@ func (d *decoder) rows(batch arrow.Record, rows []profile.Row) ([]profile.Row, e
 		}
 		rows = append(rows, profile.Row{Thread: thread(i), Call: call(i), Class: c, Direction: d,
 			SizeClass: sizeClass(i), Calls: calls(i), Messages: messages(i), Bytes: bytes(i),
-			TimeNs: timeNs(i), MinNs: minNs(i), MaxNs: maxNs(i)})
+			TimeNs: timeNs(i), TimeErrorNs: timeErrorNs(i), MinNs: minNs(i), MaxNs: maxNs(i)})
 	}
 	return rows, nil
 }
@@ -62,6 +66,9 @@ func (b *columnsOf) named(name string) arrow.Array {
 	}
 	return b.batch.Column(found[0])
 }
+
+// has tells of a column that older files have not.
+func (b *columnsOf) has(name string) bool { return b.batch.Schema().HasField(name) }
 
 func (b *columnsOf) fail(err error) {
 	if b.err == nil {

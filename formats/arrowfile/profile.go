@@ -25,8 +25,8 @@ func WriteTables(profiles, comms, ranks io.Writer, src profile.Source) error {
 
 // output is a table that is made of profiles.
 type output interface {
+	note(*profile.Profile) // meets every profile once, before the start
 	start() error
-	note(*profile.Profile) // meets every profile once, before the first add
 	add(*profile.Profile) error
 	close() error
 }
@@ -40,12 +40,12 @@ func writeTables(src profile.Source, tables ...output) error {
 		}
 		return nil
 	}
-	if err := each(output.start); err != nil {
-		return err
-	}
 	err := src.Each(func(p *profile.Profile) error {
 		return each(func(t output) error { t.note(p); return nil })
 	})
+	if err == nil {
+		err = each(output.start)
+	}
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,7 @@ func newFactTable(w io.Writer) *factTable {
 }
 
 func (t *factTable) note(p *profile.Profile) {
+	t.with.Note(p)
 	for f := range facts.Of(p) {
 		t.writer.note(f)
 	}

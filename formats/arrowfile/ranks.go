@@ -2,6 +2,7 @@ package arrowfile
 
 import (
 	"io"
+	"math"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/facts"
@@ -16,6 +17,11 @@ type rankTable struct{ *writer[*profile.Profile] }
 
 func newRankTable(w io.Writer) rankTable {
 	return rankTable{newWriter(w, tableRanks, rankColumns())}
+}
+
+func (t rankTable) note(p *profile.Profile) {
+	t.with.Note(p)
+	t.writer.note(p)
 }
 
 func (t rankTable) close() error { return t.writer.close(new(facts.Header)) }
@@ -44,13 +50,25 @@ func span(from, to int64) (uint64, bool) {
 }
 
 // mpiNs is the time in MPI calls, Init and Finalize apart.
-func mpiNs(p *profile.Profile) (sum uint64) {
+func mpiNs(p *profile.Profile) (sum uint64, ok bool) {
 	for i := range p.Rows {
 		if !profile.SetsUp(p.Rows[i].Call) {
 			sum += p.Rows[i].TimeNs
 		}
 	}
-	return sum
+	return sum, p.Timing != profile.TimingOff
+}
+
+// mpiErrorNs is its standard error.
+func mpiErrorNs(p *profile.Profile) (uint64, bool) {
+	var variance float64
+	for i := range p.Rows {
+		if !profile.SetsUp(p.Rows[i].Call) {
+			wrong := float64(p.Rows[i].TimeErrorNs)
+			variance += wrong * wrong
+		}
+	}
+	return uint64(math.Sqrt(variance) + 0.5), p.Timing != profile.TimingOff
 }
 
 func totalCalls(p *profile.Profile) (sum uint64) {
@@ -96,7 +114,10 @@ func rankColumns() []column[*profile.Profile] {
 		timeColumn("end", "the last moment known", func(p row) int64 { return p.End }),
 		optionalUint64("wall_ns", "ns", "from start to end", wallNs),
 		optionalUint64("app_ns", "ns", "from init_end to finalize_start, or to end where MPI_Finalize was never reached", appNs),
-		uint64Column("mpi_ns", "ns", "time in MPI calls over all threads, without Init, Init_thread and Finalize", mpiNs),
+		optionalUint64("mpi_ns", "ns", "time in MPI calls over all threads, without Init, Init_thread and Finalize; null where calls were not timed", mpiNs),
+		optionalUint64("mpi_error_ns", "ns", "standard error of mpi_ns where it is an estimate, else 0; null where calls were not timed", mpiErrorNs),
+		textColumn("timing", "which calls were timed: exact (each), sampled (some, times are estimates), off (none)", func(p row) string { return p.Timing.String() }),
+		textColumn("receives", "on, or off where nonblocking receives were not followed: what they received is not known", func(p row) string { return profile.ReceivesText(p.Unfollowed) }),
 		int32Column("threads", "threads", "threads that called MPI at the same time", func(p row) int32 { return int32(p.Threads) }),
 		uint64Column("calls", "calls", "MPI calls that were counted", totalCalls),
 		lost("lost_calls", "calls", "calls seen but not recorded", func(l profile.Losses) uint64 { return l.Calls }),

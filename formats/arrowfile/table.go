@@ -3,6 +3,7 @@ package arrowfile
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -27,6 +28,7 @@ type writer[T any] struct {
 	table   string
 	cols    []column[T]
 	schema  *arrow.Schema
+	with    facts.Settings // for the schema's metadata
 	seal    *facts.Sealer
 	out     *ipc.FileWriter
 	n       int // records since the last batch
@@ -37,8 +39,12 @@ func newWriter[T any](w io.Writer, table string, cols []column[T]) *writer[T] {
 	return &writer[T]{table: table, cols: cols, schema: schemaOf(table, cols), seal: facts.NewSealer(w)}
 }
 
-// start begins the file.
+// start begins the file, once all was met.
 func (t *writer[T]) start() (err error) {
+	keys, values := t.with.Metadata()
+	old := t.schema.Metadata()
+	md := arrow.NewMetadata(slices.Concat(old.Keys(), keys), slices.Concat(old.Values(), values))
+	t.schema = arrow.NewSchema(t.schema.Fields(), &md)
 	t.out, err = ipc.NewFileWriter(t.seal, ipc.WithSchema(t.schema), ipc.WithZstd())
 	return err
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const header = "run,rank,thread,call,class,direction,comm,peer,size_class,callsite,function,file,line,address,slice," +
-	"calls,messages,bytes,time_ns,min_ns,max_ns\n"
+	"calls,messages,bytes,time_ns,time_error_ns,min_ns,max_ns\n"
 
 func TestWrite(t *testing.T) {
 	p := factstest.Profile(`a "quoted", name`, 1)
@@ -23,15 +23,30 @@ func TestWrite(t *testing.T) {
 	}
 	const run = `"a ""quoted"", name"`
 	want := header +
-		run + ",1,0,Init,other,none,,,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,1,0,0,18446744073709551615,,\n" +
-		run + ",1,0,Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,400,1600\n" +
-		run + ",1,1,Reduce,A2O,send,back to front#c0ffee00,0,7,0x1000,,,,0x1000,\"two\nlines\",1,1,1152921504606847976,1000,400,1600\n"
+		run + ",1,0,Init,other,none,,,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,1,0,0,18446744073709551615,0,,\n" +
+		run + ",1,0,Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,0,400,1600\n" +
+		run + ",1,1,Reduce,A2O,send,back to front#c0ffee00,0,7,0x1000,,,,0x1000,\"two\nlines\",1,1,1152921504606847976,1000,0,400,1600\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
 	records, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 	if err != nil || len(records) != 4 || records[3][14] != "two\nlines" {
 		t.Errorf("read back: %q, %v", records, err)
+	}
+}
+
+// Times that were not taken are empty, those of samples have their error.
+func TestTiming(t *testing.T) {
+	ps := factstest.Settings("run")
+	for rank, want := range map[int]string{
+		0: "Send,p2p,send,MPI_COMM_WORLD,1,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,0,400,1600\n",
+		1: "Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,21,400,1600\n",
+		2: "Send,p2p,send,MPI_COMM_WORLD,3,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,,,,\n",
+	} {
+		var out strings.Builder
+		if err := Write(&out, profile.List(ps[rank:rank+1])); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("rank %d: no %q in\n%s%v", rank, want, &out, err)
+		}
 	}
 }
 

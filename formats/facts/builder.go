@@ -132,7 +132,7 @@ func (b *Header) process(p *profile.Profile) processInfo {
 	info := processInfo{
 		Program: b.programs.of(programKey{p.Run, p.Program, strings.Join(p.Command, "\x00"), p.Library, p.Size},
 			program{p.Run, p.Size, p.Program, p.Command, p.Library}),
-		Rank: p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State,
+		Rank: p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State, Timing: p.Timing.String(), Unfollowed: p.Unfollowed,
 		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
 		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Problems: p.Problems,
 		Stacks: packStacks(p.Stacks), Rows: len(p.Rows),

@@ -106,6 +106,9 @@ func (f Fact) sliceName() string {
 	return fmt.Sprintf("slice %d", f.Slice)
 }
 
+// clocked tells whether any call of the process was timed.
+func (f Fact) clocked() bool { return f.of.Timing != profile.TimingOff }
+
 // timed tells whether the shortest and longest call are known.
 func (f Fact) timed() bool { return f.MaxNs > 0 }
 
@@ -159,7 +162,10 @@ var Columns = []Column{
 	uint64Of("calls", "calls", "how often the function was called under this key", func(f Fact) uint64 { return f.Calls }),
 	uint64Of("messages", "messages", "messages that moved under this key; a collective's are those to all others together", func(f Fact) uint64 { return f.Messages }),
 	uint64Of("bytes", "bytes", "data in these messages, without gaps of datatypes", func(f Fact) uint64 { return f.Bytes }),
-	uint64Of("time_ns", "ns", "time in the calls, sum", func(f Fact) uint64 { return f.TimeNs }),
+	maybeUint64("time_ns", "ns", "time in the calls, sum, or an estimate of it; null where calls were not timed (--timing off)",
+		func(f Fact) (uint64, bool) { return f.TimeNs, f.clocked() }),
+	maybeUint64("time_error_ns", "ns", "standard error of time_ns where it is an estimate (--timing sampled), 0 where all calls were timed; errors of sums are added by their squares",
+		func(f Fact) (uint64, bool) { return f.TimeErrorNs, f.clocked() }),
 	maybeUint64("min_ns", "ns", "shortest call; null where no call was timed", func(f Fact) (uint64, bool) { return f.MinNs, f.timed() }),
 	maybeUint64("max_ns", "ns", "longest call; null where no call was timed", func(f Fact) (uint64, bool) { return f.MaxNs, f.timed() }),
 }

@@ -10,5 +10,9 @@ package facts
 // Table is the name of the table of facts in a file's header.
 const Table = "profile"
 
-// FormatVersion changes when an older reader would misread a newer file.
-const FormatVersion = "2"
+// FormatVersion changes when an older reader would misread a newer file. Version
+// 2, in which all times were exact, is read as well.
+const (
+	FormatVersion    = "3"
+	oldFormatVersion = "2"
+)

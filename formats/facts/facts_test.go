@@ -75,7 +75,7 @@ func read(c Container, data []byte) (ps []*profile.Profile, err error) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	ps := append(factstest.Job("one"), factstest.Job("two")...)
+	ps := append(factstest.Job("one"), factstest.Settings("two")...)
 	got, err := read(listOf(ps), encode(t, ps))
 	if err != nil {
 		t.Fatal(err)
@@ -97,9 +97,9 @@ func TestRowsThatDoNotFit(t *testing.T) {
 
 func TestHeaderOfAnother(t *testing.T) {
 	for want, common := range map[string]string{
-		`format version "3", this reads version "2"`: `{"format":"3"}`,
-		"unexpected end of JSON":                     "{",
-		"it is the table of ranks":                   `{"format":"2","table":"ranks"}`,
+		`format version "4", this reads versions "2" and "3"`: `{"format":"4"}`,
+		"unexpected end of JSON":                              "{",
+		"it is the table of ranks":                            `{"format":"3","table":"ranks"}`,
 	} {
 		data := write(t, func(s *Sealer, finish func() error) error {
 			return s.close(nil, packer().EncodeAll([]byte(common), nil), finish)
@@ -130,12 +130,27 @@ func TestListsAreShared(t *testing.T) {
 	}
 }
 
+func TestSettings(t *testing.T) {
+	var s Settings
+	if keys, _ := s.Metadata(); keys != nil {
+		t.Errorf("of no process: %q", keys)
+	}
+	for _, p := range factstest.Settings("run") {
+		s.Note(p)
+	}
+	_, values := s.Metadata()
+	if diff := cmp.Diff([]string{"exact,off,sampled", "off,on"}, values); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A header may be well-formed and still say what no profile can be made of.
 func TestHeaderChecked(t *testing.T) {
 	for name, c := range map[string]struct{ common, process string }{
 		"no program":      {`{}`, `{"program":0}`},
 		"negative rows":   {`{"programs":[{}]}`, `{"rows":-1}`},
 		"no communicator": {`{"programs":[{}]}`, `{"communicators":[{"communicator":3}]}`},
+		"no such timing":  {`{"programs":[{}]}`, `{"timing":"sometimes"}`},
 		"no parent":       {`{"programs":[{}],"communicators":[{}]}`, `{"communicators":[{"parent":5}]}`},
 		"endless group":   {`{"programs":[{}],"communicators":[{"members":{"n":1000000000000}}]}`, `{}`},
 		"endless own":     {`{"programs":[{}]}`, `{"communicators":[{"parent":-1,"own":{"members":{"n":1000000000000}}}]}`},

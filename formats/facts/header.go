@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -68,6 +69,8 @@ type processInfo struct {
 	Pid           int            `json:"pid"`
 	Source        string         `json:"source,omitempty"`
 	State         profile.State  `json:"state"`
+	Timing        string         `json:"timing,omitempty"` // exact where there is none: format version 2
+	Unfollowed    bool           `json:"unfollowed,omitempty"`
 	Start         int64          `json:"start,omitempty"`
 	InitEnd       int64          `json:"init_end,omitempty"`
 	FinalizeStart int64          `json:"finalize_start,omitempty"`
@@ -191,6 +194,9 @@ func (h *shared) check(info *processInfo) error {
 	if info.Program < 0 || info.Program >= len(h.Programs) {
 		return fmt.Errorf("no program %d", info.Program)
 	}
+	if _, ok := profile.ParseTiming(cmp.Or(info.Timing, profile.TimingExact.String())); !ok {
+		return fmt.Errorf("timing %q is not known", info.Timing)
+	}
 	if info.Rows < 0 {
 		return fmt.Errorf("%d rows", info.Rows)
 	}
@@ -234,10 +240,11 @@ func (g group) sane() bool { return g.N >= 0 && g.N <= maxRanks }
 // profile makes the process's profile, all but its rows.
 func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 	prog := h.Programs[info.Program]
+	timing, _ := profile.ParseTiming(info.Timing) // checked
 	p := &profile.Profile{
 		Run: prog.Run, Rank: info.Rank, Size: prog.Size, Host: info.Host, Pid: info.Pid,
 		Program: prog.Program, Command: prog.Command, Library: prog.Library, Source: info.Source,
-		State: info.State, Start: info.Start, InitEnd: info.InitEnd,
+		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
 		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
 		Pauses: info.Pauses, Problems: info.Problems,
 	}

@@ -110,8 +110,8 @@ func (c *Container) openHeader(r io.ReaderAt, size int64) (s sealed, common *sha
 		return s, nil, err
 	}
 	switch {
-	case common.Format != FormatVersion:
-		return s, nil, fmt.Errorf("written in format version %q, this reads version %q", common.Format, FormatVersion)
+	case common.Format != FormatVersion && common.Format != oldFormatVersion:
+		return s, nil, fmt.Errorf("written in format version %q, this reads versions %q and %q", common.Format, oldFormatVersion, FormatVersion)
 	case common.Table != Table:
 		return s, nil, fmt.Errorf("it is the table of %s, not of what was communicated", common.Table)
 	}

@@ -19,10 +19,10 @@ func TestWrite(t *testing.T) {
 	}
 	want := `{"run":"a \"quoted\"\nname","rank":1,"thread":0,"call":"Init","class":"other","direction":"none","comm":null,"peer":null,` +
 		`"size_class":7,"callsite":"exchange solve.c:118","function":"exchange","file":"/src/solve.c","line":118,"address":"solve+0x1234",` +
-		`"slice":"run","calls":1,"messages":0,"bytes":0,"time_ns":18446744073709551615,"min_ns":null,"max_ns":null}
+		`"slice":"run","calls":1,"messages":0,"bytes":0,"time_ns":18446744073709551615,"time_error_ns":0,"min_ns":null,"max_ns":null}
 {"run":"a \"quoted\"\nname","rank":1,"thread":1,"call":"Reduce","class":"A2O","direction":"send","comm":"back to front#c0ffee00","peer":0,` +
 		`"size_class":7,"callsite":"0x1000","function":null,"file":null,"line":null,"address":"0x1000",` +
-		`"slice":"solve","calls":1,"messages":1,"bytes":1152921504606847976,"time_ns":1000,"min_ns":400,"max_ns":1600}
+		`"slice":"solve","calls":1,"messages":1,"bytes":1152921504606847976,"time_ns":1000,"time_error_ns":0,"min_ns":400,"max_ns":1600}
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
@@ -30,6 +30,20 @@ func TestWrite(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)
+		}
+	}
+}
+
+// Times that were not taken are null, those of samples have their error.
+func TestTiming(t *testing.T) {
+	ps := factstest.Settings("run")
+	for rank, want := range map[int]string{
+		1: `"bytes":300,"time_ns":3000,"time_error_ns":21,"min_ns":400,"max_ns":1600}`,
+		2: `"bytes":300,"time_ns":null,"time_error_ns":null,"min_ns":null,"max_ns":null}`,
+	} {
+		var out strings.Builder
+		if err := Write(&out, profile.List(ps[rank:rank+1])); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("rank %d: no %s in\n%s%v", rank, want, &out, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
@@ -35,6 +36,7 @@ func TestRoundTrip(t *testing.T) {
 	for name, ps := range map[string][]*profile.Profile{
 		"one rank":    factstest.Job("run")[2:3],
 		"two jobs":    append(factstest.Job("second"), factstest.Job("first")...),
+		"settings":    factstest.Settings("run"),
 		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
 		"no profiles": nil,
 	} {
@@ -47,6 +49,34 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("profiles (-written +read):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Files of format version 2 have no column time_error_ns, and no nulls in time_ns.
+func TestOldVersion(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "version-2.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ps, err := readBytes(data)
+	if err != nil || len(ps) != 1 || len(ps[0].Rows) != 15 {
+		t.Fatalf("%d profiles, %v", len(ps), err)
+	}
+	if p := ps[0]; p.Timing != profile.TimingExact || p.Unfollowed || p.Rows[1].TimeNs != 3000 || p.Rows[1].TimeErrorNs != 0 {
+		t.Errorf("timing %v, unfollowed %v, %+v", p.Timing, p.Unfollowed, p.Rows[1])
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	in, err := file.NewParquetReader(bytes.NewReader(encode(t, factstest.Settings("run")[1:2])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := in.MetaData().KeyValueMetadata()
+	for key, want := range map[string]string{"mpitrace.timing": "sampled", "mpitrace.receives": "off"} {
+		if got := meta.FindValue(key); got == nil || *got != want {
+			t.Errorf("%s: %v, want %s", key, got, want)
+		}
 	}
 }
 

@@ -93,12 +93,20 @@ func (b *groupReader) rows(rows []profile.Row) ([]profile.Row, error) {
 	number(b, "messages", func(i int, v int64) { each[i].Messages = uint64(v) })
 	number(b, "bytes", func(i int, v int64) { each[i].Bytes = uint64(v) })
 	number(b, "time_ns", func(i int, v int64) { each[i].TimeNs = uint64(v) })
+	if b.has("time_error_ns") {
+		number(b, "time_error_ns", func(i int, v int64) { each[i].TimeErrorNs = uint64(v) })
+	}
 	number(b, "min_ns", func(i int, v int64) { each[i].MinNs = uint64(v) })
 	number(b, "max_ns", func(i int, v int64) { each[i].MaxNs = uint64(v) })
 	if b.err != nil {
 		return nil, b.err
 	}
 	return rows, wrong
+}
+
+// has tells of a column that older files have not.
+func (b *groupReader) has(name string) bool {
+	return b.group.MetaData().Schema.ColumnIndexByName(name) >= 0
 }
 
 func number[V int32 | int64](b *groupReader, name string, set func(i int, v V)) {

@@ -55,7 +55,9 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 	t := &writer{cols: newColumns(), sink: sink,
 		out: file.NewParquetWriter(sink, schemaNode(), file.WithWriterProps(properties()), file.WithWriteMetadata(meta))}
 	head := new(facts.Header)
+	var settings facts.Settings
 	err = src.Each(func(p *profile.Profile) error {
+		settings.Note(p)
 		for f := range facts.Of(p) {
 			t.add(f)
 			if t.n == groupRows {
@@ -71,6 +73,12 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 	}
 	if err := t.flush(); err != nil {
 		return err
+	}
+	keys, values := settings.Metadata()
+	for i, key := range keys {
+		if err := t.out.AppendKeyValueMetadata(key, values[i]); err != nil {
+			return err
+		}
 	}
 	return sink.w.Close(head, facts.Table, func() error { return errors.Join(t.out.Close(), sink.err) })
 }

@@ -25,11 +25,11 @@ SUMS = ["calls", "messages", "bytes", "time_ns"]
 # Columns in order; "?" where null is allowed.
 TYPES = {
     "profile": "run:str rank:i32 thread:i32 call:str class:str direction:str comm:str? peer:i32? size_class:u8 "
-    "callsite:str function:str? file:str? line:i32? address:str slice:str calls:u64 messages:u64 bytes:u64 time_ns:u64 min_ns:u64? max_ns:u64?",
+    "callsite:str function:str? file:str? line:i32? address:str slice:str calls:u64 messages:u64 bytes:u64 time_ns:u64? time_error_ns:u64? min_ns:u64? max_ns:u64?",
     "comms": "run:str comm:str id:str name:str? constructor:str? parent:str? size:i32 inter:bool members:ranks "
     "remote:ranks seen_by:i32 freed:bool folded:u64",
     "ranks": "run:str rank:i32 host:str pid:i32 program:str command:str library:str state:str start:time? "
-    "init_end:time? finalize_start:time? end:time? wall_ns:u64? app_ns:u64? mpi_ns:u64 threads:i32 calls:u64 "
+    "init_end:time? finalize_start:time? end:time? wall_ns:u64? app_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
     "lost_calls:u64 folded_calls:u64 lost_requests:u64 lost_comms:u64 negative_ticks:u64 untimed:u64 lost_stacks:u64 damaged:u64 pauses:u64 "
     "cancelled_receives:u64 truncated_receives:u64 freed_receives:u64 failed_receives:u64 unfinished_receives:u64 "
     "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 source:str",

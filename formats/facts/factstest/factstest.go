@@ -39,6 +39,21 @@ func Job(run string) []*profile.Profile {
 	return ps
 }
 
+// Settings is a job whose ranks were recorded in different ways: times of rank 1
+// are of samples, rank 2 has none, and in both nonblocking receives were not
+// followed.
+func Settings(run string) []*profile.Profile {
+	ps := Job(run)
+	ps[1].Timing, ps[1].Unfollowed = profile.TimingSampled, true
+	ps[2].Timing, ps[2].Unfollowed = profile.TimingOff, true
+	for i := range ps[1].Rows {
+		ps[1].Rows[i].TimeErrorNs = 7 * ps[1].Rows[i].Calls
+		r := &ps[2].Rows[i]
+		r.TimeNs, r.MinNs, r.MaxNs = 0, 0, 0
+	}
+	return ps
+}
+
 // Profile is one of them.
 func Profile(run string, rank int) *profile.Profile {
 	const second = 1_000_000_000
