@@ -30,8 +30,7 @@ func (j *job) run(s launch.Streams) error {
 	if err != nil {
 		return usage(err)
 	}
-	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir), Interval: j.options.interval,
-		Stack: j.options.stack}
+	r := j.options.recorder(j.library, j.mpi.Flavour, j.dir)
 	if spool != nil {
 		r.Spool = spool.Dir
 	}
@@ -77,6 +76,12 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	}
 	if r.Stack > 0 {
 		words = append(words, "--stack", strconv.Itoa(r.Stack))
+	}
+	if r.Timing != "" {
+		words = append(words, "--timing", r.Timing)
+	}
+	if r.Receives != "" {
+		words = append(words, "--receives", r.Receives)
 	}
 	return j.command.Rewrite(words), os.Environ(), nil
 }

@@ -193,6 +193,9 @@ func TestWrongUse(t *testing.T) {
 		{"report of an empty directory", "report " + empty, "holds no recording"},
 		{"report of two", "report a b", "accepts 1 arg"},
 		{"report of no rank", "report --rank -5 " + holds, "ranks count from 0"},
+		{"unknown timing", "run --timing some -- true", `--timing "some": it can be exact, sampled, off`},
+		{"timing without a word", "run --timing= -- true", `--timing ""`},
+		{"unknown receives", "run --receives no -- true", `--receives "no": it can be on, off`},
 		{"unknown spool", "run --spool /no/such -- true", "make spool"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,6 +32,8 @@ func newRank() *cobra.Command {
 	f.StringVar(&r.Spool, "spool", "", "the spool on the node where the job was launched; used if it is here")
 	f.DurationVar(&r.Interval, "interval", 0, "begin a new slice at each multiple of this `TIME`")
 	f.IntVar(&r.Stack, "stack", 0, "the number of callers to record")
+	f.StringVar(&r.Timing, "timing", "", "which calls to time")
+	f.StringVar(&r.Receives, "receives", "", "whether nonblocking receives are followed")
 	f.StringVar(&flavour, "mpi", "", "the MPI that the library is for: a program that is linked to another is not recorded")
 	f.StringVar(&path, "path", "", "where to look for the program, instead of PATH")
 	cmd.MarkFlagRequired("lib")

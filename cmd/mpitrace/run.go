@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 type runOptions struct {
@@ -20,6 +23,8 @@ type runOptions struct {
 	spool    string
 	interval time.Duration
 	stack    int
+	timing   string
+	receives string
 	strict   bool
 	noReport bool
 }
@@ -52,6 +57,8 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 	f.StringVar(&o.spool, "spool", "auto", "where the processes of this node map their recordings until they end: auto, shm (/dev/shm), run (the run directory) or a `DIR`")
 	f.DurationVar(&o.interval, "interval", 0, "begin a new slice at each multiple of this `TIME` since MPI_Init: 100ms, 2s, at least 1ms (default: $MPITRACE_INTERVAL)")
 	f.IntVar(&o.stack, "stack", 0, fmt.Sprintf("tell call sites apart by who called, up to `N` callers deep (2 to %d); costs some microseconds a call", layout.MaxStackDepth))
+	f.StringVar(&o.timing, "timing", "", "which calls to time: `exact` (each), sampled (of frequent ones some: times are estimates, with their error), off (none: counts and bytes only) (default: $"+launch.EnvTiming+", or exact)")
+	f.StringVar(&o.receives, "receives", "", "follow nonblocking receives to their completion: `on`, or off, which leaves what they received unknown (default: $"+launch.EnvReceives+", or on)")
 	f.BoolVar(&o.strict, "strict", false, "exit with status 3 if the command succeeds but its record is missing or incomplete")
 	f.BoolVar(&o.noReport, "no-report", false, "do not show the summary")
 	return cmd
@@ -67,6 +74,9 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	}
 	if o.stack < 0 || o.stack > layout.MaxStackDepth {
 		return usage(fmt.Errorf("--stack %d: from 0 to %d callers", o.stack, layout.MaxStackDepth))
+	}
+	if err := o.checkSettings(cmd.Flags().Changed); err != nil {
+		return usage(err)
 	}
 	mark, under := launch.UnderLauncher()
 	if under && !launch.IsLauncher(argv) {
@@ -106,6 +116,37 @@ func (o *runOptions) checkInterval(given bool) error {
 	return nil
 }
 
+// checkSettings takes from the environment what is not given: a launcher may not
+// pass it on to other nodes.
+func (o *runOptions) checkSettings(given func(flag string) bool) error {
+	for _, s := range []struct {
+		flag, env string
+		value     *string
+		words     []string
+	}{
+		{"timing", launch.EnvTiming, &o.timing, []string{"exact", "sampled", "off"}},
+		{"receives", launch.EnvReceives, &o.receives, []string{profile.ReceivesOn, profile.ReceivesOff}},
+	} {
+		name := "--" + s.flag
+		if !given(s.flag) {
+			name = s.env
+			if *s.value = os.Getenv(s.env); *s.value == "" {
+				continue
+			}
+		}
+		if !slices.Contains(s.words, *s.value) {
+			return fmt.Errorf("%s %q: it can be %s", name, *s.value, strings.Join(s.words, ", "))
+		}
+	}
+	return nil
+}
+
+// recorder is what is put in front of the processes.
+func (o *runOptions) recorder(library string, flavour launch.Flavour, dir rundir.Dir) *launch.Recorder {
+	return &launch.Recorder{Library: library, Flavour: flavour, Dir: string(dir), Interval: o.interval, Stack: o.stack,
+		Timing: o.timing, Receives: o.receives}
+}
+
 // directory makes the run directory of a job.
 func (o *runOptions) directory(program string) (rundir.Dir, error) {
 	if o.dir != "" {
@@ -139,8 +180,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if os.Getenv(mark) == "0" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
-	r := launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Interval: o.interval, Stack: o.stack}
-	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
+	if err := o.recorder(lib, flavour, dir).Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}
 	}
 	return nil

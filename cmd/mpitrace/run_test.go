@@ -347,3 +347,26 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// Flags reach the processes, and what is not given the user's environment says.
+func TestRunSettings(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		for _, test := range []struct{ env, flags, want string }{
+			{"", "", ""},
+			{"", "--timing sampled --receives off", "MPITRACE_RECEIVES=off MPITRACE_TIMING=sampled"},
+			{"MPITRACE_TIMING=off ", "--receives on", "MPITRACE_RECEIVES=on MPITRACE_TIMING=off"},
+			{"MPITRACE_TIMING=off MPITRACE_RECEIVES=off ", "--timing exact", "MPITRACE_RECEIVES=off MPITRACE_TIMING=exact"},
+		} {
+			dir := t.TempDir()
+			got := sh(t, dir, test.env+"$mpitrace run -o run "+test.flags+" --mpi "+m.name+" -- "+m.launcher+
+				` -n 1 sh -c 'env | grep -E "MPITRACE_(TIMING|RECEIVES)" | sort'`)
+			if words := strings.Join(strings.Fields(got.stdout), " "); words != test.want {
+				t.Errorf("%q with %q: got %q, want %q\n%s", test.env, test.flags, words, test.want, got.stderr)
+			}
+		}
+		got := sh(t, t.TempDir(), "MPITRACE_TIMING=never $mpitrace run -- "+m.launcher+" -n 1 true")
+		if want := `MPITRACE_TIMING "never": it can be exact, sampled, off`; got.code != exitUsage || !strings.Contains(got.stderr, want) {
+			t.Errorf("status %d, no %q in %s", got.code, want, got.stderr)
+		}
+	})
+}

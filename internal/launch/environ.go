@@ -15,6 +15,8 @@ const (
 	EnvSpool = "MPITRACE_SPOOL" // private directory on this node that is collected afterwards
 
 	EnvInterval = "MPITRACE_INTERVAL" // a new slice each 100ms, 2s: whole ms or s
+	EnvTiming   = "MPITRACE_TIMING"   // exact, sampled or off
+	EnvReceives = "MPITRACE_RECEIVES" // on or off
 )
 
 // Recorder is what a process needs in order to be recorded.
@@ -26,6 +28,8 @@ type Recorder struct {
 
 	Interval time.Duration // whole ms; 0 leaves the environment as it is
 	Stack    int           // return addresses of a call site; 0 leaves what the environment says
+	Timing   string        // as EnvTiming has it; empty leaves what the environment says
+	Receives string        // as EnvReceives has it; empty likewise
 }
 
 // Environ is the environment env (as os.Environ has it) with the recorder in
@@ -41,6 +45,12 @@ func (r *Recorder) Environ(env []string) []string {
 	}
 	if r.Interval != 0 {
 		env = setenv(env, EnvInterval, fmt.Sprintf("%dms", r.Interval.Milliseconds()))
+	}
+	if r.Timing != "" {
+		env = setenv(env, EnvTiming, r.Timing)
+	}
+	if r.Receives != "" {
+		env = setenv(env, EnvReceives, r.Receives)
 	}
 	return setenv(env, "LD_PRELOAD", preload(r.Library, getenv(env, "LD_PRELOAD")))
 }

@@ -69,6 +69,24 @@ func TestRecorderEnviron(t *testing.T) {
 	}
 }
 
+// What is set replaces the user's environment, what is not leaves it alone.
+func TestRecorderSettings(t *testing.T) {
+	old := []string{"MPITRACE_TIMING=exact", "MPITRACE_RECEIVES=on", "MPITRACE_STACK=3"}
+	for _, test := range []struct {
+		r                       Recorder
+		timing, receives, stack string
+	}{
+		{Recorder{}, "exact", "on", "3"},
+		{Recorder{Timing: "sampled"}, "sampled", "on", "3"},
+		{Recorder{Receives: "off", Stack: 5}, "exact", "off", "5"},
+	} {
+		env := test.r.Environ(old)
+		if got := [3]string{getenv(env, EnvTiming), getenv(env, EnvReceives), getenv(env, EnvStack)}; got != [3]string{test.timing, test.receives, test.stack} {
+			t.Errorf("%+v: got %q", test.r, got)
+		}
+	}
+}
+
 func TestUnderLauncher(t *testing.T) {
 	for _, test := range []struct {
 		name string
