@@ -124,10 +124,6 @@ func (j *Job) balances(ms *Matrices) []Balance {
 	if len(recorded) == 0 {
 		return []Balance{}
 	}
-	inMPI := map[int]float64{}
-	for i := range j.processes {
-		inMPI[j.processes[i].Rank] += 1e9 * j.processes[i].MPITimeS
-	}
 	sent, received := ms[All].Lines(j.Size())
 	of := func(quantity string, value func(rank int) float64) Balance {
 		values := make([]rankValue, len(recorded))
@@ -136,11 +132,28 @@ func (j *Job) balances(ms *Matrices) []Balance {
 		}
 		return balanceOf(quantity, values)
 	}
-	return []Balance{
-		of("mpi_time_ns", func(rank int) float64 { return math.Round(inMPI[rank]) }),
+	return append(j.timeBalance(),
 		of("sent_bytes", func(rank int) float64 { return float64(sent[rank].Bytes) }),
-		of("received_bytes", func(rank int) float64 { return float64(received[rank].Bytes) }),
+		of("received_bytes", func(rank int) float64 { return float64(received[rank].Bytes) }))
+}
+
+// timeBalance is that of the time in MPI, over the ranks whose calls were timed:
+// none if there are none.
+func (j *Job) timeBalance() []Balance {
+	inMPI := map[int]float64{}
+	for i := range j.processes {
+		if p := &j.processes[i]; p.timed() && p.Rank >= 0 {
+			inMPI[p.Rank] += 1e9 * p.MPITimeS
+		}
 	}
+	if len(inMPI) == 0 {
+		return nil
+	}
+	values := make([]rankValue, 0, len(inMPI))
+	for rank, ns := range inMPI {
+		values = append(values, rankValue{rank, math.Round(ns)})
+	}
+	return []Balance{balanceOf("mpi_time_ns", values)}
 }
 
 // localities are those of the classes that have entries.

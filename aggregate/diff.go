@@ -33,6 +33,8 @@ type Diff struct {
 	A DiffSide `json:"a"`
 	B DiffSide `json:"b"`
 
+	TimesCompared bool `json:"times_compared"` // false where calls were not timed: times of calls are null
+
 	WallTime        Measure `json:"wall_time_ns"`
 	ApplicationTime Measure `json:"application_time_ns"`
 	InitFinalize    Measure `json:"init_finalize_time_ns"` // in no other time here
@@ -56,6 +58,8 @@ type DiffSide struct {
 	RanksExpected int       `json:"ranks_expected"`
 	RanksRecorded int       `json:"ranks_recorded"`
 	Hosts         int       `json:"hosts"`
+	Timing        string    `json:"timing"`
+	Receives      string    `json:"receives"`
 	Problems      []string  `json:"problems"` // why the record may say less than was there
 }
 
@@ -115,6 +119,8 @@ type Changes struct {
 	Traffic
 	Calls  Measure `json:"calls"`
 	TimeNs Measure `json:"time_ns"`
+
+	TimeVariance Variance `json:"time_error_ns"` // of the difference of the times
 }
 
 // CallChange is what changed of an MPI function.
@@ -140,7 +146,14 @@ type DiffOptions struct {
 // Compare finds what differs. Nothing is to be added to the jobs after that.
 func Compare(a, b *Compared, o DiffOptions) *Diff {
 	x, y := a.summarize(), b.summarize()
+	compared := a.wasTimed() && b.wasTimed()
+	o.IgnoreTime = o.IgnoreTime || !compared
+	if x.Receives != y.Receives {
+		x.forgetReceived()
+		y.forgetReceived()
+	}
 	d := &Diff{
+		TimesCompared:   compared,
 		A:               a.side(x),
 		B:               b.side(y),
 		WallTime:        nanoseconds(x.WallTimeS, y.WallTimeS),
@@ -157,7 +170,27 @@ func Compare(a, b *Compared, o DiffOptions) *Diff {
 
 func (c *Compared) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
-		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts), Problems: c.Problems()}
+		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
+		Timing: s.Timing, Receives: s.Receives, Problems: c.Problems()}
+}
+
+// wasTimed tells whether the calls of all processes were.
+func (c *Compared) wasTimed() bool {
+	return !slices.ContainsFunc(c.processes, func(p process) bool { return !p.timed() })
+}
+
+// forgetReceived leaves out what only one of two jobs knows.
+func (s *Summary) forgetReceived() {
+	for i := range s.Calls {
+		if profile.PostsReceive(s.Calls[i].Call) {
+			s.Calls[i].Received = Volume{}
+		}
+	}
+	for i := range s.CallSites {
+		if profile.PostsReceive(s.CallSites[i].Call) {
+			s.CallSites[i].Received = Volume{}
+		}
+	}
 }
 
 func nanoseconds(a, b float64) Measure { return Measure{uint64(a*1e9 + 0.5), uint64(b*1e9 + 0.5)} }
@@ -197,6 +230,7 @@ func changesOf(a, b *CallTotals) Changes {
 	}
 	c.Traffic = trafficOf(x, y)
 	c.Calls, c.TimeNs = Measure{a.Calls, b.Calls}, Measure{a.TimeNs, b.TimeNs}
+	c.TimeVariance = a.TimeVariance + b.TimeVariance
 	if c.Status == StatusChanged && !c.differs(false) {
 		c.Status = StatusSame
 	}
@@ -214,7 +248,16 @@ func (t *Traffic) Changed() bool { return t.Bytes.Changed() || t.Messages.Change
 // differs tells whether anything changed, time apart if that is ignored.
 func (c *Changes) differs(ignoreTime bool) bool {
 	return c.Status == StatusNew || c.Status == StatusGone || c.Traffic.Changed() || c.Calls.Changed() ||
-		!ignoreTime && c.TimeNs.Changed()
+		!ignoreTime && c.timeChanged()
+}
+
+// certain is how many standard errors a difference of estimates has to have:
+// beyond twice its error, one in twenty is chance.
+const certain = 2
+
+// timeChanged tells whether the time differs, by more than its error.
+func (c *Changes) timeChanged() bool {
+	return c.TimeNs.Changed() && float64(c.TimeNs.Size()) > certain*c.TimeVariance.StandardError()
 }
 
 // order puts the larger change first.

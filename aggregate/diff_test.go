@@ -58,23 +58,23 @@ func traffic(bytesA, bytesB, messagesA, messagesB uint64) Traffic {
 // Barriers; time 1000 (Send) + 800 (Recv) + 400 (Allreduce) ms.
 func TestCompare(t *testing.T) {
 	d := Compare(comparedOf(t, fixture()), comparedOf(t, changedFixture()), DiffOptions{Pairs: -1})
-	if want := (Changes{StatusChanged, traffic(762, 862, 46, 46), Measure{45, 46}, Measure{2200 * ms, 2400 * ms}}); d.Total != want {
+	if want := (Changes{StatusChanged, traffic(762, 862, 46, 46), Measure{45, 46}, Measure{2200 * ms, 2400 * ms}, 0}); d.Total != want {
 		t.Errorf("total %+v, want %+v", d.Total, want)
 	}
 	calls := []CallChange{
-		{"Send", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{1000 * ms, 1000 * ms}}},
-		{"Recv", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{800 * ms, 800 * ms}}},
-		{"Put", Changes{StatusGone, traffic(60, 0, 1, 0), Measure{1, 0}, Measure{}}},
-		{"Rput", Changes{StatusNew, traffic(0, 60, 0, 1), Measure{0, 1}, Measure{}}},
-		{"Allreduce", Changes{StatusChanged, traffic(192, 192, 24, 24), Measure{8, 8}, Measure{400 * ms, 600 * ms}}},
-		{"Barrier", Changes{StatusChanged, Traffic{}, Measure{4, 5}, Measure{}}},
+		{"Send", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{1000 * ms, 1000 * ms}, 0}},
+		{"Recv", Changes{StatusChanged, traffic(138, 238, 12, 12), Measure{12, 12}, Measure{800 * ms, 800 * ms}, 0}},
+		{"Put", Changes{StatusGone, traffic(60, 0, 1, 0), Measure{1, 0}, Measure{}, 0}},
+		{"Rput", Changes{StatusNew, traffic(0, 60, 0, 1), Measure{0, 1}, Measure{}, 0}},
+		{"Allreduce", Changes{StatusChanged, traffic(192, 192, 24, 24), Measure{8, 8}, Measure{400 * ms, 600 * ms}, 0}},
+		{"Barrier", Changes{StatusChanged, Traffic{}, Measure{4, 5}, Measure{}, 0}},
 	}
 	slices.SortStableFunc(calls[:2], func(a, b CallChange) int { return strings.Compare(a.Call, b.Call) })
 	if diff := gocmp.Diff(calls, d.Calls); diff != "" {
 		t.Errorf("calls:\n%s", diff)
 	}
 	comms := []CommChange{
-		{"MPI_COMM_WORLD", Changes{StatusChanged, traffic(748, 848, 44, 44), Measure{39, 39}, Measure{2200 * ms, 2400 * ms}}},
+		{"MPI_COMM_WORLD", Changes{StatusChanged, traffic(748, 848, 44, 44), Measure{39, 39}, Measure{2200 * ms, 2400 * ms}, 0}},
 	}
 	if diff := gocmp.Diff(comms, d.Comms); diff != "" {
 		t.Errorf("communicators:\n%s", diff)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // DiffText says how the text of a comparison looks.
@@ -28,6 +30,7 @@ func (d *Diff) Text(w io.Writer, o DiffText) error {
 	}
 	d.A.text(b, o, "A", o.NameA)
 	d.B.text(b, o, "B", o.NameB)
+	d.settingsText(b)
 	d.totalText(b, o)
 	if !d.moved() {
 		fmt.Fprintln(b, "\nnothing changed in bytes and messages")
@@ -58,6 +61,26 @@ func (s *DiffSide) text(w io.Writer, o DiffText, letter, name string) {
 	}
 }
 
+// settingsText says where the two were not recorded alike, and what that means.
+func (d *Diff) settingsText(w io.Writer) {
+	both := "A and B"
+	if d.A.Timing != d.B.Timing {
+		both = fmt.Sprintf("--timing %s in A, %s in B", d.A.Timing, d.B.Timing)
+	} else if d.A.Timing != profile.TimingExact.String() {
+		both = fmt.Sprintf("--timing %s", d.A.Timing)
+	}
+	estimates := d.A.Timing != profile.TimingExact.String() || d.B.Timing != profile.TimingExact.String()
+	switch {
+	case !d.TimesCompared:
+		fmt.Fprintf(w, "%s: times of calls are not compared\n", both)
+	case estimates:
+		fmt.Fprintf(w, "%s: times are estimates, and no difference within %d standard errors is one\n", both, certain)
+	}
+	if d.A.Receives != d.B.Receives {
+		fmt.Fprintf(w, "--receives %s in A, %s in B: what nonblocking receives received is not compared\n", d.A.Receives, d.B.Receives)
+	}
+}
+
 // moved tells whether there is any change of what was moved.
 func (d *Diff) moved() bool {
 	return d.Total.Traffic.Changed() || d.Pairs.Changed > 0 ||
@@ -70,8 +93,10 @@ func (d *Diff) moved() bool {
 func (d *Diff) totalText(w io.Writer, o DiffText) {
 	t := table{{"total", "A", "B", "change", ""}}
 	if !o.IgnoreTime {
-		t = append(t, o.line("wall time", d.WallTime, o.ns), o.line("application", d.ApplicationTime, o.ns),
-			o.line("in MPI", d.Total.TimeNs, o.ns), o.line("Init and Finalize", d.InitFinalize, o.ns))
+		t = append(t, o.line("wall time", d.WallTime, o.ns), o.line("application", d.ApplicationTime, o.ns))
+	}
+	if !o.IgnoreTime && d.TimesCompared {
+		t = append(t, o.timeLine("in MPI", &d.Total), o.line("Init and Finalize", d.InitFinalize, o.ns))
 	}
 	t = append(t, o.line("calls", d.Total.Calls, count), o.line("bytes sent", d.Total.Bytes, bytesText),
 		o.line("messages sent", d.Total.Messages, count))
@@ -111,6 +136,19 @@ func (o DiffText) line(name string, m Measure, text func(uint64) string) []strin
 		line[4] = relativeText(share)
 	} else {
 		line[4] = "from 0"
+	}
+	return line
+}
+
+// timeLine is the time as a table has it: the change with its standard error, if
+// it has one and is more than that.
+func (o DiffText) timeLine(name string, c *Changes) []string {
+	line := o.line(name, c.TimeNs, o.ns)
+	switch {
+	case c.TimeNs.Changed() && !c.timeChanged():
+		line[3], line[4] = o.none(), "within its error"
+	case c.TimeNs.Changed() && c.TimeVariance > 0:
+		line[3] = line[3][:1] + o.estimate(float64(c.TimeNs.Size()), c.TimeVariance.StandardError())
 	}
 	return line
 }
@@ -184,22 +222,21 @@ func moreText(w io.Writer, more int, noun string) {
 }
 
 func (d *Diff) worth(c *Changes, o DiffText) bool {
-	return c.differs(true) || d.worthTime(c.TimeNs, o)
+	return c.differs(true) || d.worthTime(c, o)
 }
 
 // worthTime tells whether a time is a part of the time in MPI, and changed, by
 // so much that it may mean something.
-func (d *Diff) worthTime(ns Measure, o DiffText) bool {
-	share, ok := ns.Relative()
-	return !o.IgnoreTime && d.matters(ns) && ns.Changed() && (!ok || math.Abs(share) >= minTimeChange)
+func (d *Diff) worthTime(c *Changes, o DiffText) bool {
+	share, ok := c.TimeNs.Relative()
+	return !o.IgnoreTime && d.TimesCompared && d.matters(c.TimeNs) && c.timeChanged() && (!ok || math.Abs(share) >= minTimeChange)
 }
 
 // measures are lines of those that changed. Calls are told where messages do
 // not tell the same.
 func (d *Diff) measures(c *Changes, o DiffText) [][]string {
 	var out [][]string
-	put := func(name string, m Measure, text func(uint64) string) {
-		line := o.line(name, m, text)
+	put := func(m Measure, line []string) {
 		switch {
 		case c.Status == StatusNew && m.A == 0:
 			line[4] = "new"
@@ -209,16 +246,16 @@ func (d *Diff) measures(c *Changes, o DiffText) [][]string {
 		out = append(out, line)
 	}
 	if c.Bytes.Changed() {
-		put("bytes", c.Bytes, bytesText)
+		put(c.Bytes, o.line("bytes", c.Bytes, bytesText))
 	}
 	if c.Messages.Changed() {
-		put("messages", c.Messages, count)
+		put(c.Messages, o.line("messages", c.Messages, count))
 	}
 	if len(out) == 0 && (c.Calls.Changed() || c.Status != StatusChanged) {
-		put("calls", c.Calls, count)
+		put(c.Calls, o.line("calls", c.Calls, count))
 	}
-	if d.worthTime(c.TimeNs, o) {
-		put("time", c.TimeNs, o.ns)
+	if d.worthTime(c, o) {
+		put(c.TimeNs, o.timeLine("time", c))
 	}
 	return out
 }

@@ -20,10 +20,11 @@ const (
 	lostCalls    doubt = "calls not recorded"
 	lostPeers    doubt = "calls counted without their peer"
 	lostRequests doubt = "requests not followed"
+	unfollowed   doubt = "nonblocking receives were not followed (--receives off)"
 )
 
 // doubts are all of them, the one that says most first.
-var doubts = []doubt{notRecorded, twice, notFinal, isDamaged, wasOff, lostCalls, lostPeers, lostRequests}
+var doubts = []doubt{notRecorded, twice, notFinal, isDamaged, wasOff, lostCalls, lostPeers, lostRequests, unfollowed}
 
 // judge knows what may be concluded about a pair of ranks.
 type judge struct {
@@ -136,6 +137,9 @@ func (g *judge) doubt(p *profile.Profile) {
 	}
 	if p.Losses.Requests > 0 {
 		note(g.receives, p.Rank, lostRequests)
+	}
+	if p.Unfollowed && slices.ContainsFunc(p.Rows, func(r profile.Row) bool { return profile.PostsReceive(r.Call) }) {
+		note(g.receives, p.Rank, unfollowed) // of blocking receives all is known
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]

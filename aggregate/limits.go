@@ -81,7 +81,7 @@ func (l Limits) spread(ignoreTime bool) {
 // Judge finds where B has more than the limits allow, in the total and in each
 // call. What A has none of may not be there at all. Times of less than 1 % of
 // the time in MPI in both jobs are not judged, nor is an increase below 1 ms,
-// added up over ranks.
+// added up over ranks, or one within the error of estimates.
 func (d *Diff) Judge(limits Limits) {
 	d.Exceeded = []Excess{}
 	d.judge(limits, "total", &d.Total)
@@ -99,7 +99,7 @@ func (d *Diff) judge(limits Limits, of string, c *Changes) {
 	}
 	check(InBytes, c.Bytes)
 	check(InMessages, c.Messages)
-	if d.matters(c.TimeNs) && c.TimeNs.Size() >= minTimeIncrease {
+	if d.TimesCompared && d.matters(c.TimeNs) && c.TimeNs.Size() >= minTimeIncrease && c.timeChanged() {
 		check(InTime, c.TimeNs)
 	}
 }

@@ -34,20 +34,21 @@ func TestParseLimits(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	change := func(bytes, messages, ns Measure) Changes {
-		return Changes{StatusChanged, Traffic{bytes, messages}, Measure{}, ns}
+		return Changes{StatusChanged, Traffic{bytes, messages}, Measure{}, ns, 0}
 	}
 	none := Measure{5, 5}
 	d := &Diff{
-		Total: change(Measure{1000, 1100}, Measure{100, 111}, Measure{1000 * ms, 1000 * ms}),
+		TimesCompared: true,
+		Total:         change(Measure{1000, 1100}, Measure{100, 111}, Measure{1000 * ms, 1000 * ms}),
 		Calls: []CallChange{
 			{"Send", change(Measure{100, 111}, Measure{100, 1}, none)},
-			{"Isend", change(Measure{0, 1}, none, none)},                                       // there was none
-			{"Wait", change(none, none, Measure{10 * ms, 12 * ms})},                            // 1 % of all
-			{"Test", change(none, none, Measure{9 * ms, 10*ms - 1})},                           // less, in both
-			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                            // less, in A alone
-			{"Bcast", change(none, none, Measure{0, 40 * ms})},                                 // new
-			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                       // less
-			{"Scan", Changes{StatusChanged, Traffic{}, Measure{1, 100}, Measure{100000, 1e6}}}, // calls are not judged
+			{"Isend", change(Measure{0, 1}, none, none)},                                          // there was none
+			{"Wait", change(none, none, Measure{10 * ms, 12 * ms})},                               // 1 % of all
+			{"Test", change(none, none, Measure{9 * ms, 10*ms - 1})},                              // less, in both
+			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                               // less, in A alone
+			{"Bcast", change(none, none, Measure{0, 40 * ms})},                                    // new
+			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                          // less
+			{"Scan", Changes{StatusChanged, Traffic{}, Measure{1, 100}, Measure{100000, 1e6}, 0}}, // calls are not judged
 		},
 	}
 	d.Judge(Limits{InTime: 10, InBytes: 10, InMessages: 10})
@@ -70,12 +71,24 @@ func TestJudge(t *testing.T) {
 
 // Of a job that is hardly in MPI, times are noise.
 func TestJudgeShortTimes(t *testing.T) {
-	d := &Diff{Total: Changes{TimeNs: Measure{100_000, 1_000_000}}}
+	d := &Diff{TimesCompared: true, Total: Changes{TimeNs: Measure{100_000, 1_000_000}}}
 	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 0 {
 		t.Errorf("0.9 ms more: %+v", d.Exceeded)
 	}
 	d.Total.TimeNs.B += 100_000
 	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 1 {
 		t.Errorf("1 ms more: %+v", d.Exceeded)
+	}
+	d.Total.TimeVariance = 500_000 * 500_000
+	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 0 {
+		t.Errorf("1 ms more, with an error of 0.5: %+v", d.Exceeded)
+	}
+	d.Total.TimeVariance = 499_999 * 499_999
+	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 1 {
+		t.Errorf("1 ms more, with an error of less than 0.5: %+v", d.Exceeded)
+	}
+	d.TimesCompared = false
+	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 0 {
+		t.Errorf("times that were not taken: %+v", d.Exceeded)
 	}
 }

@@ -26,6 +26,7 @@ func (j *Job) Problems() []string {
 	}
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
+	out = append(out, j.settings()...)
 	out = append(out, j.losses()...)
 	return append(out, j.unplaced()...)
 }

@@ -17,6 +17,7 @@ type process struct {
 	program, library string
 	command          string          // argument vector, NUL between
 	losses           *profile.Losses // nil if there are none
+	unfollowed       bool            // see profile.Profile
 }
 
 // RankTimes is where a process ran, how it ended, and its times.
@@ -28,13 +29,15 @@ type RankTimes struct {
 	WallTimeS        float64 `json:"wall_time_s"`
 	ApplicationTimeS float64 `json:"application_time_s"`
 	MPITimeS         float64 `json:"mpi_time_s"`
+	MPITimeErrorS    float64 `json:"mpi_time_error_s"` // standard error where MPITimeS is an estimate, else 0
 	MPIShare         float64 `json:"mpi_share"`
+	Timing           string  `json:"timing"` // profile.Timing
 }
 
 func processOf(p *profile.Profile) process {
 	out := process{RankTimes: timesOf(p), start: p.Start, size: p.Size,
 		program: shared(p.Program), library: shared(libraryLine(p.Library)),
-		command: shared(strings.Join(p.Command, "\x00"))}
+		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed}
 	out.Host = shared(p.Host)
 	if p.Losses.Any() {
 		losses := p.Losses
@@ -59,13 +62,14 @@ func (j *Job) ordered() []process {
 }
 
 func timesOf(p *profile.Profile) RankTimes {
-	var inMPI uint64
+	var inMPI Totals
 	for i := range p.Rows {
 		if !profile.SetsUp(p.Rows[i].Call) {
-			inMPI += p.Rows[i].TimeNs
+			inMPI.add(&p.Rows[i])
 		}
 	}
-	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), MPITimeS: seconds(inMPI)}
+	t := RankTimes{Rank: p.Rank, Host: p.Host, Pid: p.Pid, State: p.State.String(), Timing: p.Timing.String(),
+		MPITimeS: seconds(inMPI.TimeNs), MPITimeErrorS: inMPI.TimeVariance.StandardError() / 1e9}
 	last := max(p.End, p.FinalizeStart, p.InitEnd)
 	t.WallTimeS = elapsed(p.Start, last)
 	if p.FinalizeStart != 0 {
@@ -78,11 +82,11 @@ func timesOf(p *profile.Profile) RankTimes {
 	return t
 }
 
-// shareKnown is false where the share says nothing: the rank never left
-// MPI_Init, or did not finalize and its calls took longer than the time up to
+// shareKnown is false where the share says nothing: no call was timed, the rank
+// never left MPI_Init, or did not finalize and its calls took longer than the time up to
 // its last known moment.
 func (t *RankTimes) shareKnown() bool {
-	return t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
+	return t.timed() && t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
 }
 
 // elapsed is the seconds between two moments in Unix ns, 0 if either is not

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,34 +23,37 @@ func (s *Summary) sitesText(w io.Writer, o TextOptions) {
 	if len(sites) == 0 || o.Sites == 0 {
 		return
 	}
-	SortSites(sites, o.SortSites)
+	by := cmp.Or(o.SortSites, ByTime)
+	if by == ByTime && !s.timed() {
+		by = ByCalls
+	}
+	SortSites(sites, by)
 	all := len(sites)
 	if o.Sites > 0 {
 		sites = sites[:min(all, o.Sites)]
 	}
 	t := table{{"", "call", "calls", "time", "% of MPI", "min (rank)", "max (rank)", "msgs", "bytes"}}
-	several := len(s.Ranks) > 1
 	for _, c := range sites {
 		share := 0.0
 		if s.MPITimeS > 0 {
 			share = seconds(c.TimeNs) / s.MPITimeS
 		}
-		t = append(t, []string{"", o.clean(c.Call), count(c.Calls), o.duration(float64(c.TimeNs)), percent(share),
+		t = append(t, []string{"", o.clean(c.Call), count(c.Calls), o.time(&c.Totals), percent(share),
 			o.ofRank(c.PerRank.MinNs, c.PerRank.MinRank), o.ofRank(c.PerRank.MaxNs, c.PerRank.MaxRank),
 			count(c.moved().Messages), bytesText(c.moved().Bytes)})
-	}
-	if !several {
-		for i := range t {
-			t[i] = slices.Delete(t[i], 5, 7)
+		if line := t[len(t)-1]; c.moved() == (Volume{}) && s.notFollowed(c.Call) {
+			line[len(line)-2], line[len(line)-1] = o.none(), o.none()
 		}
+	}
+	switch {
+	case !s.timed():
+		t = t.without(timeColumns...)
+	case len(s.Ranks) < 2:
+		t = t.without("min (rank)", "max (rank)")
 	}
 	left := max(minSite, textWidth-t.width())
 	for i, c := range sites {
 		t[i+1][0] = o.shorten(o.clean(c.label), left)
-	}
-	by := o.SortSites
-	if by == "" {
-		by = ByTime
 	}
 	t[0][0] = fmt.Sprintf("call sites by %s", by)
 	lines := t.lines()

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ type Summary struct {
 	RanksExpected  int       `json:"ranks_expected"`
 	RanksRecorded  int       `json:"ranks_recorded"`
 	RanksFinalized int       `json:"ranks_finalized"`
+	Timing         string    `json:"timing"`   // exact, sampled (times are estimates), off, or mixed
+	Receives       string    `json:"receives"` // on, off (what nonblocking ones received is not known), or mixed
 	Hosts          []Host    `json:"hosts"`
 
 	// Wall time is that of the rank that was there for longest, from entering
@@ -34,15 +37,16 @@ type Summary struct {
 	WallTimeS         float64 `json:"wall_time_s"`
 	ApplicationTimeS  float64 `json:"application_time_s"`
 	MPITimeS          float64 `json:"mpi_time_s"`
+	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error where MPITimeS is an estimate, else 0
 	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
 	MPIShare          Share   `json:"mpi_share"`
 
 	Untimed   uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
 	Totals    Totals         `json:"totals"`        // of all rows
-	Calls     []CallTotals   `json:"calls"`         // of all rows, by call; longest time first
+	Calls     []CallTotals   `json:"calls"`         // of all rows, by call; longest time first, without times most calls
 	Classes   []ClassTotals  `json:"classes"`       // of what was sent, by kind of call
 	Slices    []SliceTotals  `json:"slices"`        // of all rows, by part of the run, in the order of their start
-	CallSites []CallSite     `json:"callsites"`     // of all rows, by place and call; longest time first
+	CallSites []CallSite     `json:"callsites"`     // of all rows, by place and call; in the same order
 	Traffic   []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
 	Pairs     []Cell         `json:"top_pairs"`
 	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
@@ -102,6 +106,8 @@ func (j *Job) summarize() *Summary {
 	s := &Summary{
 		Run:       j.Run,
 		Program:   programOf(ps),
+		Timing:    j.setting((*process).timingWord),
+		Receives:  j.setting((*process).receivesWord),
 		Hosts:     hosts(ps),
 		Calls:     j.calls.calls(),
 		Classes:   j.calls.classes(),
@@ -123,6 +129,10 @@ func (j *Job) summarize() *Summary {
 		}
 	}
 	s.MPIShare = shareOf(s.Ranks)
+	if !s.timed() {
+		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
+		SortSites(s.CallSites, ByCalls)
+	}
 	return s
 }
 
@@ -135,6 +145,7 @@ func (s *Summary) addProcess(p *process) {
 	s.WallTimeS = max(s.WallTimeS, p.WallTimeS)
 	s.ApplicationTimeS += p.ApplicationTimeS
 	s.MPITimeS += p.MPITimeS
+	s.MPITimeErrorS = math.Hypot(s.MPITimeErrorS, p.MPITimeErrorS)
 	if p.losses != nil {
 		s.Untimed += p.losses.Untimed
 	}
@@ -144,7 +155,7 @@ func shareOf(ranks []RankTimes) Share {
 	var s Share
 	n := 0
 	for _, r := range ranks {
-		if r.ApplicationTimeS == 0 {
+		if r.ApplicationTimeS == 0 || !r.timed() {
 			continue
 		}
 		if n == 0 || r.MPIShare < s.Min {

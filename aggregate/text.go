@@ -49,6 +49,18 @@ func (o TextOptions) none() string { return o.pick("–", "-") }
 
 func (o TextOptions) duration(ns float64) string { return durationText(ns, o.pick("µs", "us")) }
 
+// estimate is a time with its standard error, if it has one.
+func (o TextOptions) estimate(ns float64, wrong float64) string {
+	if wrong == 0 {
+		return o.duration(ns)
+	}
+	return estimateText(ns, wrong, o.pick("µs", "us"), o.pick("±", "+-"))
+}
+
+func (o TextOptions) time(t *Totals) string {
+	return o.estimate(float64(t.TimeNs), t.TimeVariance.StandardError())
+}
+
 func (o TextOptions) seconds(s float64) string { return o.duration(1e9 * s) }
 
 func (o TextOptions) clean(s string) string { return printable(s, o.ASCII) }
@@ -122,9 +134,27 @@ func (s *Summary) head(w io.Writer, o TextOptions, of string) {
 	if !s.Started.IsZero() {
 		fmt.Fprintf(w, ", started %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
-	fmt.Fprintf(w, "\nwall time %s; %sapplication %s, in MPI %s; Init and Finalize, apart: %s\n",
-		o.seconds(s.WallTimeS), of, o.seconds(s.ApplicationTimeS), o.seconds(s.MPITimeS), o.seconds(s.InitFinalizeTimeS))
-	fmt.Fprintf(w, "share of MPI time: %s\n", shareText(s.Ranks, o))
+	fmt.Fprintf(w, "\nwall time %s; %sapplication %s", o.seconds(s.WallTimeS), of, o.seconds(s.ApplicationTimeS))
+	if s.timed() {
+		fmt.Fprintf(w, ", in MPI %s; Init and Finalize, apart: %s\n", o.estimate(1e9*s.MPITimeS, 1e9*s.MPITimeErrorS), o.seconds(s.InitFinalizeTimeS))
+		fmt.Fprintf(w, "share of MPI time: %s\n", shareText(s.Ranks, o))
+	} else {
+		fmt.Fprintln(w, ", in MPI: not timed")
+	}
+	s.settingsText(w, o)
+}
+
+// settingsText says what else than usual was recorded.
+func (s *Summary) settingsText(w io.Writer, o TextOptions) {
+	switch s.Timing {
+	case profile.TimingSampled.String():
+		fmt.Fprintf(w, "times are estimates (--timing sampled): %s is one standard error\n", o.pick("±", "+-"))
+	case profile.TimingOff.String():
+		fmt.Fprintln(w, "calls were not timed (--timing off): calls, messages and bytes are exact")
+	}
+	if s.Receives == profile.ReceivesOff {
+		fmt.Fprintln(w, "nonblocking receives were not followed (--receives off): what they received is not known")
+	}
 }
 
 // libraryName leaves out what follows Open MPI's version: package, ident, date.
@@ -198,15 +228,27 @@ func (s *Summary) callsText(w io.Writer, o TextOptions) {
 			rest++
 			continue
 		}
-		t = append(t, []string{o.clean(c.Call), count(c.Calls), o.duration(float64(c.TimeNs)), s.shareOfMPI(c.TimeNs),
-			o.duration(c.MeanNs), count(c.Sent.Messages), bytesText(c.Sent.Bytes), c.receivedText(o)})
+		t = append(t, []string{o.clean(c.Call), count(c.Calls), o.time(&c.Totals), s.shareOfMPI(c.TimeNs),
+			o.duration(c.MeanNs), count(c.Sent.Messages), bytesText(c.Sent.Bytes), s.receivedText(&c, o)})
 	}
-	fmt.Fprintln(w)
-	t.write(w)
+	s.writeTimes(w, t)
 	if rest > 0 {
 		fmt.Fprintf(w, "and %s\n", countOf(uint64(rest), "more call"))
 	}
 }
+
+// writeTimes writes a table behind an empty line, without the columns of times if
+// there are none.
+func (s *Summary) writeTimes(w io.Writer, t table) {
+	if !s.timed() {
+		t = t.without(timeColumns...)
+	}
+	fmt.Fprintln(w)
+	t.write(w)
+}
+
+// timeColumns are the heads of what is made of the times of calls.
+var timeColumns = []string{"time", "% of MPI", "mean", "min (rank)", "max (rank)"}
 
 func (s *Summary) shareOfMPI(ns uint64) string {
 	if s.MPITimeS == 0 {
@@ -215,9 +257,12 @@ func (s *Summary) shareOfMPI(ns uint64) string {
 	return percent(seconds(ns) / s.MPITimeS)
 }
 
-// receivedText has no number for collectives that record what they send only:
-// 0 would look like lost data.
-func (c *CallTotals) receivedText(o TextOptions) string {
+// receivedText has no number for collectives that record what they send only,
+// nor for receives that were not followed: 0 would look like lost data.
+func (s *Summary) receivedText(c *CallTotals, o TextOptions) string {
+	if c.Received == (Volume{}) && s.notFollowed(c.Call) {
+		return o.none()
+	}
 	switch c.Class {
 	case profile.OneToAll.String(), profile.AllToOne.String(), profile.AllToAll.String():
 		if c.Received == (Volume{}) {
@@ -227,6 +272,11 @@ func (c *CallTotals) receivedText(o TextOptions) string {
 	return bytesText(c.Received.Bytes)
 }
 
+// notFollowed tells whether nobody looked at what a call received.
+func (s *Summary) notFollowed(call string) bool {
+	return s.Receives != profile.ReceivesOn && profile.PostsReceive(call)
+}
+
 func (s *Summary) classesText(w io.Writer, o TextOptions, setUp string) {
 	t := table{{"class", "calls", "time", "msgs", "bytes"}}
 	for _, c := range s.Classes {
@@ -234,10 +284,9 @@ func (s *Summary) classesText(w io.Writer, o TextOptions, setUp string) {
 		if name == profile.Other.String() && setUp != "" {
 			name += ", with " + setUp
 		}
-		t = append(t, []string{name, count(c.Calls), o.duration(float64(c.TimeNs)), count(c.Messages), bytesText(c.Bytes)})
+		t = append(t, []string{name, count(c.Calls), o.time(&c.Totals), count(c.Messages), bytesText(c.Bytes)})
 	}
-	fmt.Fprintln(w)
-	t.write(w)
+	s.writeTimes(w, t)
 }
 
 // slicesText has nothing to tell of a run in one piece.
@@ -247,13 +296,14 @@ func (s *Summary) slicesText(w io.Writer, o TextOptions) {
 	}
 	t := table{{"slice", "calls", "time", "% of MPI", "msgs", "bytes"}}
 	for _, c := range longest(s.Slices, textSlice) {
-		t = append(t, []string{o.clean(c.Slice), count(c.Calls), o.duration(float64(c.TimeNs)), s.shareOfMPI(c.TimeNs),
+		t = append(t, []string{o.clean(c.Slice), count(c.Calls), o.time(&c.Totals), s.shareOfMPI(c.TimeNs),
 			count(c.Messages), bytesText(c.Bytes)})
 	}
-	fmt.Fprintln(w)
-	t.write(w)
-	if more := len(s.Slices) - textSlice; more > 0 {
+	s.writeTimes(w, t)
+	if more := len(s.Slices) - textSlice; more > 0 && s.timed() {
 		fmt.Fprintf(w, "and %s, with less time\n", countOf(uint64(more), "more slice"))
+	} else if more > 0 {
+		fmt.Fprintf(w, "and %s, which came later\n", countOf(uint64(more), "more slice"))
 	}
 }
 
@@ -306,10 +356,9 @@ func (s *RankSummary) commsText(w io.Writer, o TextOptions) {
 	t := table{{"communicator", "rank", "size", "calls", "time", "msgs sent", "sent"}}
 	for _, c := range s.Comms[:min(len(s.Comms), textComms)] {
 		t = append(t, []string{o.clean(c.Label), fmt.Sprint(c.Rank), fmt.Sprint(c.Size), count(c.Calls),
-			o.duration(float64(c.TimeNs)), count(c.Sent.Messages), bytesText(c.Sent.Bytes)})
+			o.time(&c.Totals), count(c.Sent.Messages), bytesText(c.Sent.Bytes)})
 	}
-	fmt.Fprintln(w)
-	t.write(w)
+	s.writeTimes(w, t)
 	if more := len(s.Comms) - textComms; more > 0 {
 		fmt.Fprintf(w, "and %s\n", countOf(uint64(more), "more communicator"))
 	}
@@ -362,6 +411,20 @@ func (t table) widths() []int {
 		}
 	}
 	return widths
+}
+
+// without is the table without the columns that have one of the heads.
+func (t table) without(heads ...string) table {
+	out := make(table, len(t))
+	for j, head := range t[0] {
+		if slices.Contains(heads, head) {
+			continue
+		}
+		for i := range t {
+			out[i] = append(out[i], t[i][j])
+		}
+	}
+	return out
 }
 
 // width is that of the longest line.

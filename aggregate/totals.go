@@ -14,6 +14,8 @@ type Totals struct {
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
 	TimeNs   uint64 `json:"time_ns"`
+
+	TimeVariance Variance `json:"time_error_ns"`
 }
 
 func (t *Totals) add(r *profile.Row) {
@@ -21,6 +23,7 @@ func (t *Totals) add(r *profile.Row) {
 	t.Messages += r.Messages
 	t.Bytes += r.Bytes
 	t.TimeNs += r.TimeNs
+	t.TimeVariance += varianceOf(r)
 }
 
 // CallTotals are the sums of one MPI function.
@@ -47,15 +50,11 @@ func (t *Totals) plus(o Totals) {
 	t.Messages += o.Messages
 	t.Bytes += o.Bytes
 	t.TimeNs += o.TimeNs
+	t.TimeVariance += o.TimeVariance
 }
 
 func (c *CallTotals) add(r *profile.Row) {
-	if r.Calls > 0 {
-		if c.Calls == 0 || r.MinNs < c.MinNs {
-			c.MinNs = r.MinNs
-		}
-		c.MaxNs = max(c.MaxNs, r.MaxNs)
-	}
+	c.between(r.MinNs, r.MaxNs)
 	c.Totals.add(r)
 	switch r.Direction {
 	case profile.Send, profile.Write:
@@ -65,13 +64,20 @@ func (c *CallTotals) add(r *profile.Row) {
 	}
 }
 
-func (c *CallTotals) merge(o *CallTotals) {
-	if o.Calls > 0 {
-		if c.Calls == 0 || o.MinNs < c.MinNs {
-			c.MinNs = o.MinNs
-		}
-		c.MaxNs = max(c.MaxNs, o.MaxNs)
+// between takes the shortest and longest of calls; none of them was timed if the
+// longest is 0.
+func (c *CallTotals) between(shortest, longest uint64) {
+	if longest == 0 {
+		return
 	}
+	if c.MaxNs == 0 || shortest < c.MinNs {
+		c.MinNs = shortest
+	}
+	c.MaxNs = max(c.MaxNs, longest)
+}
+
+func (c *CallTotals) merge(o *CallTotals) {
+	c.between(o.MinNs, o.MaxNs)
 	c.plus(o.Totals)
 	c.Sent.plus(o.Sent)
 	c.Received.plus(o.Received)

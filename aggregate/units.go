@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -45,25 +46,46 @@ func bytesText(n uint64) string {
 
 // durationText prints nanoseconds to three digits.
 func durationText(ns float64, micro string) string {
-	switch {
-	case ns < 999.5:
-		return fmt.Sprintf("%.0f ns", ns)
-	case ns < 999.5e3:
-		return threeDigits(ns/1e3) + " " + micro
-	case ns < 999.5e6:
-		return threeDigits(ns/1e6) + " ms"
-	}
-	return threeDigits(ns/1e9) + " s"
+	v, decimals, unit := durationParts(ns, micro)
+	return fmt.Sprintf("%.*f %s", decimals, v, unit)
 }
 
-func threeDigits(v float64) string {
+// estimateText prints nanoseconds and their standard error, to the same digit:
+// the error rounded up, since 0 would be none.
+func estimateText(ns, wrong float64, micro, sign string) string {
+	v, decimals, unit := durationParts(ns, micro)
+	scale := math.Pow10(decimals)
+	if v > 0 {
+		scale *= v / ns
+	}
+	digits := math.Ceil(wrong*scale - 1e-9)
+	return fmt.Sprintf("%.*f %s %s%.*f", decimals, v, unit, sign, decimals, digits/math.Pow10(decimals))
+}
+
+// durationParts are a number in the unit that fits, and its decimals.
+func durationParts(ns float64, micro string) (v float64, decimals int, unit string) {
+	switch {
+	case ns < 999.5:
+		return ns, 0, "ns"
+	case ns < 999.5e3:
+		return ns / 1e3, decimalsOf(ns / 1e3), micro
+	case ns < 999.5e6:
+		return ns / 1e6, decimalsOf(ns / 1e6), "ms"
+	}
+	return ns / 1e9, decimalsOf(ns / 1e9), "s"
+}
+
+func threeDigits(v float64) string { return fmt.Sprintf("%.*f", decimalsOf(v), v) }
+
+// decimalsOf is how many of the three digits of a number stand behind its point.
+func decimalsOf(v float64) int {
 	switch {
 	case v < 9.995:
-		return fmt.Sprintf("%.2f", v)
+		return 2
 	case v < 99.95:
-		return fmt.Sprintf("%.1f", v)
+		return 1
 	}
-	return fmt.Sprintf("%.0f", v)
+	return 0
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -286,6 +286,10 @@ func compareJobs(pairs [][2]*rundir.Job, how aggregate.DiffOptions, limits aggre
 			return nil, 0, err
 		}
 		d := aggregate.Compare(a, b, how)
+		if _, judged := limits[aggregate.InTime]; judged && !d.TimesCompared {
+			return nil, 0, fmt.Errorf("--fail-over: no time can be judged, as calls were not timed (--timing %s in A, %s in B): "+
+				"give --ignore-time, or limits for bytes and messages", d.A.Timing, d.B.Timing)
+		}
 		if limits != nil {
 			d.Judge(limits)
 		}
