@@ -1,0 +1,303 @@
+package aggregate
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sampledFixture is the fixture with times that are estimates: those of Send
+// with an error of 3 ms a rank, of Recv 4 ms. Of two equal errors in four ranks
+// each the sums have 6 and 8 ms, and all of it 10.
+func sampledFixture() []*profile.Profile {
+	ps := fixture()
+	for _, p := range ps {
+		p.Timing = profile.TimingSampled
+		for i := range p.Rows {
+			switch r := &p.Rows[i]; r.Call {
+			case "Send":
+				r.TimeErrorNs = 3 * ms
+			case "Recv":
+				r.TimeErrorNs = 4 * ms
+			}
+		}
+	}
+	return ps
+}
+
+// untimedFixture is the fixture without times, and of what Irecv received
+// nothing is known: on ranks 2 and 3.
+func untimedFixture() []*profile.Profile {
+	ps := fixture()
+	for _, p := range ps {
+		p.Timing, p.Unfollowed = profile.TimingOff, true
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			r.TimeNs, r.MinNs, r.MaxNs = 0, 0, 0
+			if r.Call == "Irecv" {
+				r.Direction, r.Calls, r.Messages, r.Bytes = profile.None, 1, 0, 0
+			}
+		}
+	}
+	return ps
+}
+
+func TestTimingText(t *testing.T) {
+	rank, err := New(untimedFixture()).RankSummary(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampled, untimed := New(sampledFixture()).Summary(), New(untimedFixture()).Summary()
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"sampled.txt":       func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{}) },
+		"sampled_ascii.txt": func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{ASCII: true}) },
+		"untimed.txt":       func(b *bytes.Buffer) error { return untimed.Text(b, TextOptions{}) },
+		"untimed_rank.txt":  func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{}) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+}
+
+func TestEstimateText(t *testing.T) {
+	for want, c := range map[string][2]float64{
+		"0 ns ±1":         {0, 0.5},
+		"12 ns ±3":        {12, 3},
+		"500 ns ±2":       {500, 1.2},
+		"1.50 µs ±0.01":   {1500, 1},
+		"12.3 ms ±0.1":    {12.3e6, 100_000},
+		"12.3 ms ±0.2":    {12.34e6, 100_001},
+		"336 ms ±1":       {336e6, 10},
+		"1.24 s ±0.25":    {1.24e9, 0.25e9},
+		"99.9 s ±1.0":     {99.9e9, 1e9},
+		"5.00 ms ±120.00": {5e6, 120e6},
+	} {
+		if got := estimateText(c[0], c[1], "µs", "±"); got != want {
+			t.Errorf("%g ns, error %g: got %q, want %q", c[0], c[1], got, want)
+		}
+	}
+}
+
+// Sums have the root of the sum of the squares, in whatever order.
+func TestErrorsAddUp(t *testing.T) {
+	s := New(sampledFixture()).Summary()
+	if s.MPITimeErrorS != 0.010 || s.Totals.TimeVariance.StandardError() != 10*ms || s.Timing != "sampled" {
+		t.Errorf("%s: error of %g s in MPI, of %g ns in all", s.Timing, s.MPITimeErrorS, s.Totals.TimeVariance.StandardError())
+	}
+	for _, c := range s.Calls {
+		want := map[string]float64{"Send": 6 * ms, "Recv": 8 * ms}[c.Call]
+		if got := c.TimeVariance.StandardError(); got != want {
+			t.Errorf("%s: error of %g ns, want %g", c.Call, got, want)
+		}
+	}
+	for _, r := range s.Ranks {
+		if r.MPITimeErrorS != 0.005 {
+			t.Errorf("rank %d: error of %g s, want 5 ms", r.Rank, r.MPITimeErrorS)
+		}
+	}
+	halves := NewJob(nil)
+	for _, half := range [][]*profile.Profile{sampledFixture()[2:], sampledFixture()[:2]} {
+		halves.Merge(New(half))
+	}
+	if diff := cmp.Diff(s.Calls, halves.Summary().Calls); diff != "" {
+		t.Error(diff)
+	}
+	var back Summary
+	raw, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(raw, &back)
+	}
+	if err != nil || !strings.Contains(string(raw), `"time_error_ns":6000000`) || back.Totals != s.Totals {
+		t.Errorf("%v: %+v, want %+v", err, back.Totals, s.Totals)
+	}
+}
+
+// times collects the values of all keys that speak of times of calls.
+func times(v any, out map[string][]any) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			times(e, out)
+		}
+	case map[string]any:
+		for key, e := range v {
+			if ofCalls[key] {
+				out[key] = append(out[key], e)
+			}
+			times(e, out)
+		}
+	}
+}
+
+// What was not measured is null, and all else is there, in the same order.
+func TestUntimedJSON(t *testing.T) {
+	j := New(untimedFixture())
+	rank, err := j.RankSummary(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff := Compare(comparedOf(t, fixture()), comparedOf(t, untimedFixture()), DiffOptions{Pairs: -1})
+	for name, v := range map[string]any{"summary": j.Summary(), "rank": rank, "diff": diff} {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parsed any
+		if err := json.Unmarshal(raw, &parsed); err != nil {
+			t.Fatal(err)
+		}
+		found := map[string][]any{}
+		times(parsed, found)
+		for key, values := range found {
+			if slices.ContainsFunc(values, func(v any) bool { return v != nil }) {
+				t.Errorf("%s: %s is %v", name, key, values)
+			}
+		}
+		if found["time_ns"] == nil {
+			t.Errorf("%s: no key time_ns in %s", name, raw)
+		}
+		if strings.Contains(string(raw), "mpi_time_ns") {
+			t.Errorf("%s: a balance of times that were not taken", name)
+		}
+	}
+	timed, _ := json.Marshal(New(fixture()).Summary())
+	untimed, _ := json.Marshal(j.Summary())
+	if was, is := keysOf(t, timed), keysOf(t, untimed); !slices.Equal(was, is) {
+		t.Errorf("keys %q, with times %q", is, was)
+	}
+}
+
+// keysOf lists the keys of an object in the order they have.
+func keysOf(t *testing.T, raw []byte) []string {
+	t.Helper()
+	in := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := in.Token(); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, key.(string))
+	}
+	return out
+}
+
+func TestWithoutTimes(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":"time_ns","time_ns":5,"z":[{"min_ns":1,"b":1.50},[],{}],"mpi_share":{"mean":1}}`: `{"a":"time_ns","time_ns":null,"z":[{"min_ns":null,"b":1.50},[],{}],"mpi_share":null}`,
+		`{"\"time_ns\":3":"\"time_ns\":3,","c":null,"d":18446744073709551615}`:                 `{"\"time_ns\":3":"\"time_ns\":3,","c":null,"d":18446744073709551615}`,
+		`7`: `7`,
+	} {
+		if got := string(withoutTimes([]byte(in))); got != want {
+			t.Errorf("%s: got %s", in, got)
+		}
+	}
+}
+
+// Ranks that were recorded in other ways are said to be, and their times and
+// receives are not taken for 0.
+func TestMixedSettings(t *testing.T) {
+	ps := append(fixture()[:3], untimedFixture()[3])
+	s := New(ps).Summary()
+	if s.Timing != "mixed" || s.Receives != "mixed" {
+		t.Errorf("timing %s, receives %s", s.Timing, s.Receives)
+	}
+	for _, want := range []string{
+		"not all ranks were recorded with the same --timing: exact (ranks 0-2), off (rank 3)",
+		"not all ranks were recorded with the same --receives: off (rank 3), on (ranks 0-2)",
+	} {
+		if !slices.Contains(s.Problems, want) {
+			t.Errorf("no %q in %q", want, s.Problems)
+		}
+	}
+	if b := s.Balances[0]; b.Quantity != "mpi_time_ns" || b.Min != 400*ms || b.Max != 600*ms {
+		t.Errorf("balance of the ranks that were timed: %+v", b)
+	}
+	if s.MPIShare.MinRank != 0 || s.MPIShare.MaxRank != 2 {
+		t.Errorf("share of MPI: %+v", s.MPIShare)
+	}
+	for _, c := range s.Calls {
+		if c.Call == "Send" && (c.MinNs != 1 || c.TimeNs != 600*ms) {
+			t.Errorf("Send: %+v", c)
+		}
+	}
+}
+
+// Blocking receives are known whether or not others are followed.
+func TestUnfollowedConservation(t *testing.T) {
+	c := New(untimedFixture()).Summary().Conservation
+	if c.Verdict != PartlyKnown || c.Pairs != 2 || c.Unequal != 0 || len(c.NotCompared) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	want := NotCompared{"nonblocking receives were not followed (--receives off)", "ranks 2-3", 4}
+	if c.NotCompared[0] != want {
+		t.Errorf("got %+v, want %+v", c.NotCompared[0], want)
+	}
+}
+
+// A difference of estimates is one if it is more than two standard errors.
+func TestDiffOfEstimates(t *testing.T) {
+	later := func(call string, more uint64) *Compared {
+		ps := sampledFixture()
+		for i := range ps[0].Rows {
+			if r := &ps[0].Rows[i]; r.Call == call {
+				r.TimeNs += more
+			}
+		}
+		return comparedOf(t, ps)
+	}
+	// Send has an error of 6 ms in each: 8.485 ms in the difference.
+	for more, want := range map[uint64]bool{0: false, 16_970_000: false, 16_971_000: true} {
+		d := Compare(comparedOf(t, sampledFixture()), later("Send", more), DiffOptions{})
+		if got := slices.ContainsFunc(d.Calls, func(c CallChange) bool { return c.Call == "Send" }); got != want || len(d.Calls) > 1 {
+			t.Errorf("%d ns more: %+v", more, d.Calls)
+		}
+	}
+	for name, c := range map[string]struct {
+		a, b *Compared
+		want []string
+		not  []string
+	}{
+		"within the error": {comparedOf(t, sampledFixture()), later("Send", 20*ms), []string{
+			"--timing sampled: times are estimates, and no difference within 2 standard errors is one",
+			"in MPI              2.20 s   2.22 s       –  within its error",
+			"Send  time     1.00 s  1.02 s  +20.0 ms ±8.5  +2.0 %"}, nil},
+		"sampled and exact": {comparedOf(t, fixture()), later("Send", 50*ms), []string{
+			"--timing exact in A, sampled in B: times are estimates", "+50.0 ms ±10.0", "+50.0 ms ±6.0"}, nil},
+		"off": {comparedOf(t, fixture()), comparedOf(t, untimedFixture()), []string{
+			"--timing exact in A, off in B: times of calls are not compared",
+			"--receives on in A, off in B: what nonblocking receives received is not compared",
+			"application", "nothing changed in bytes and messages"}, []string{"in MPI", "Init and Finalize", "Send"}},
+	} {
+		var b bytes.Buffer
+		if err := Compare(c.a, c.b, DiffOptions{Pairs: -1}).Text(&b, DiffText{Top: -1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, &b)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(b.String(), not) {
+				t.Errorf("%s: %q in\n%s", name, not, &b)
+			}
+		}
+	}
+}
