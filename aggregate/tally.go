@@ -16,6 +16,9 @@ type Tally struct {
 	// of them are of a size class that was selected and others not, and which
 	// sent what to whom is not recorded.
 	Unsplit uint64
+	// Unfollowed is how many calls posted receives of which nobody knows what they
+	// received, where receives are what was selected.
+	Unfollowed uint64
 }
 
 // NewTally makes an empty one that takes what is selected; nil is everything.
@@ -35,8 +38,12 @@ func (t *Tally) Add(p *profile.Profile) {
 	t.met.add(chosen)
 	fans := make(map[fanOf]*fan, len(p.Comms))
 	for i := range p.Rows {
-		if r := &p.Rows[i]; chosen.row(r) {
+		r := &p.Rows[i]
+		if chosen.row(r) {
 			t.addRow(p, r, fans)
+		}
+		if p.Unfollowed && t.selection.Received && profile.PostsReceive(r.Call) {
+			t.Unfollowed += r.Calls
 		}
 	}
 	for i := range p.Vectors {
@@ -128,6 +135,7 @@ func (t *Tally) Merge(o *Tally) {
 	t.rows.plus(o.rows)
 	t.traffic.plus(o.traffic)
 	t.Unsplit += o.Unsplit
+	t.Unfollowed += o.Unfollowed
 	t.met.merge(&o.met)
 	t.crossings.merge(&o.crossings)
 }

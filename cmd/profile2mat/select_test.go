@@ -263,3 +263,26 @@ func TestLargeClassesAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestUnfollowedReceives: what is not known is not left out in silence, and is
+// no matter where sends are asked for.
+func TestUnfollowedReceives(t *testing.T) {
+	var ps []*profile.Profile
+	for r := range 2 {
+		p := processOf("one", 2, r)
+		p.Unfollowed = true
+		p.Rows = []profile.Row{
+			{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Peer: int32(1 - r), Calls: 3, Messages: 3, Bytes: 30},
+			{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Peer: int32(1 - r), Calls: 1, Messages: 1, Bytes: 10},
+			{Call: "Irecv", Class: profile.P2P, Peer: int32(1 - r), Calls: 2}}
+		ps = append(ps, p)
+	}
+	dir := t.TempDir()
+	arrowOf(t, filepath.Join(dir, "profile.arrow"), ps)
+	const left = "what 4 nonblocking receives received is left out: it is not known (--receives off)"
+	for direction, want := range map[string]bool{"send": false, "recv": true} {
+		if _, stderr := mustRun(t, "--direction", direction, "-o", t.TempDir(), dir); strings.Contains(stderr, left) != want {
+			t.Errorf("--direction %s: said %q", direction, stderr)
+		}
+	}
+}
