@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// A countKey is a row's key but for what differs from run to run: addresses.
+type countKey struct {
+	rank      int
+	call      string
+	direction profile.Direction
+	comm      string
+	peer      int32
+	sizeClass uint8
+}
+
+// countsOf adds up calls, messages and bytes.
+func countsOf(ranks []*profile.Profile) map[countKey][3]uint64 {
+	out := map[countKey][3]uint64{}
+	for _, p := range ranks {
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			k := countKey{rank: p.Rank, call: r.Call, direction: r.Direction, peer: r.Peer, sizeClass: r.SizeClass}
+			if r.Comm >= 0 {
+				k.comm = p.Comms[r.Comm].Label()
+			}
+			sum := out[k]
+			out[k] = [3]uint64{sum[0] + r.Calls, sum[1] + r.Messages, sum[2] + r.Bytes}
+		}
+	}
+	return out
+}
+
+// runAs records a test program with flags for `mpitrace run`.
+func (m implementation) runAs(t *testing.T, flags []string, n int, program ...string) job {
+	t.Helper()
+	j := record(t, flags, m.launch(n, program...)...)
+	if j.code != 0 {
+		t.Fatalf("%q: exit status %d\n%s%s", flags, j.code, j.stdout, j.stderr)
+	}
+	checkWhole(t, n, j)
+	return j
+}
+
+// reportOf is `mpitrace report --json` of a run with one job.
+func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
+	t.Helper()
+	raw = succeed(t, nil, mpitrace, "report", "--json", dir).stdout
+	report := struct{ Jobs []*aggregate.Summary }{}
+	if err := json.Unmarshal([]byte(raw), &report); err != nil || len(report.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v", len(report.Jobs), err)
+	}
+	return *report.Jobs[0], raw
+}
+
+// TestTiming: however calls are timed, the same is counted, in rows with many
+// calls and in those with one.
+func TestTiming(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
+		for _, program := range [][]string{{halo, "-n", "31", "-m", "25", "-s", "3000"}, {m.compile(t, "collectives")}, {m.compile(t, "persistent")}} {
+			n := 4
+			if strings.HasSuffix(program[0], "persistent") {
+				n = 2
+			}
+			exact := m.runAs(t, nil, n, program...)
+			for _, timing := range []profile.Timing{profile.TimingExact, profile.TimingSampled, profile.TimingOff} {
+				j := m.runAs(t, []string{"--timing", timing.String()}, n, program...)
+				diff(t, "counts with --timing "+timing.String(), countsOf(exact.ranks), countsOf(j.ranks))
+				for _, p := range j.ranks {
+					if p.Timing != timing || p.Unfollowed {
+						t.Errorf("rank %d: timing %v, want %v; unfollowed %v", p.Rank, p.Timing, timing, p.Unfollowed)
+					}
+				}
+				checkTimes(t, timing, j, program[0] == halo)
+			}
+		}
+	})
+}
+
+// checkTimes requires of times what their kind promises. Of a program that calls
+// often, some are not timed when they are sampled.
+func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
+	t.Helper()
+	var total, wrong uint64
+	for _, p := range j.ranks {
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			total, wrong = total+r.TimeNs, wrong+r.TimeErrorNs
+			if r.TimeErrorNs > 0 && r.Calls <= 64 {
+				t.Errorf("%v, rank %d, %s: an error of %d ns, and all of the %d calls are early ones", timing, p.Rank, r.Call, r.TimeErrorNs, r.Calls)
+			}
+			if timing == profile.TimingSampled && r.Calls > 0 && r.MaxNs > 0 && (r.TimeNs < r.MaxNs || r.MinNs > r.MaxNs) {
+				t.Errorf("rank %d, %s: %d ns in %d calls, from %d to %d", p.Rank, r.Call, r.TimeNs, r.Calls, r.MinNs, r.MaxNs)
+			}
+			if timing == profile.TimingOff && r.MinNs+r.MaxNs > 0 {
+				t.Errorf("rank %d, %s: calls from %d to %d ns", p.Rank, r.Call, r.MinNs, r.MaxNs)
+			}
+		}
+	}
+	if has := total > 0; has != (timing != profile.TimingOff) {
+		t.Errorf("%v: %d ns", timing, total)
+	}
+	if has := wrong > 0; has != (timing == profile.TimingSampled && often) {
+		t.Errorf("%v: errors of %d ns", timing, wrong)
+	}
+	s, raw := reportOf(t, j.dir)
+	if s.Timing != timing.String() || (s.MPITimeS > 0) != (timing != profile.TimingOff) || (s.MPITimeErrorS > 0) != (wrong > 0) ||
+		s.MPITimeErrorS > s.MPITimeS || strings.Contains(raw, `"mpi_time_s": null`) != (timing == profile.TimingOff) {
+		t.Errorf("%v: the report has %s, %g s ± %g", timing, s.Timing, s.MPITimeS, s.MPITimeErrorS)
+	}
+	if len(s.Problems) > 0 {
+		t.Errorf("%v: %q", timing, s.Problems)
+	}
+	text := succeed(t, nil, mpitrace, "report", j.dir).stdout
+	if strings.Contains(text, "in MPI: not timed") != (timing == profile.TimingOff) || strings.Contains(text, "is one standard error") != (timing == profile.TimingSampled) {
+		t.Errorf("%v: the report says\n%s", timing, text)
+	}
+}
+
+// TestSettingsFromEnvironment: without flags, what the user has set counts.
+func TestSettingsFromEnvironment(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir := filepath.Join(t.TempDir(), "run")
+		command := append([]string{mpitrace, "run", "-o", dir, "--"}, m.launch(2, m.compile(t, "sends"))...)
+		succeed(t, []string{"MPITRACE_TIMING=off", "MPITRACE_RECEIVES=off"}, command...)
+		for _, p := range readRecordings(t, dir) {
+			if p.Timing != profile.TimingOff || !p.Unfollowed {
+				t.Errorf("rank %d: timing %v, unfollowed %v", p.Rank, p.Timing, p.Unfollowed)
+			}
+		}
+	})
+}
+
+// TestReceivesOff: what is sent is known all the same; of receives, those of
+// blocking and of persistent ones.
+func TestReceivesOff(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		programs := map[string]int{"sends": 2, "sendrecv": 3, "persistent": 2, "matched": 2, "completion": 3, "late_receive": 2}
+		if m.mpi4 {
+			programs["isendrecv"] = 3
+		}
+		for name, n := range programs {
+			program := m.compile(t, name)
+			on, off := m.run(t, n, program), m.runAs(t, []string{"--receives", "off"}, n, program)
+			diff(t, name+": sent", pointToPoint(on.ranks), pointToPoint(off.ranks))
+			want := receivedBy(on.ranks)
+			unknown := false
+			for call := range want {
+				if profile.PostsReceive(call) {
+					delete(want, call)
+					unknown = true
+				}
+			}
+			diff(t, name+": received", want, receivedBy(off.ranks))
+			diff(t, name+": set aside", map[string]uint64{}, setAside(off.ranks))
+			s, _ := reportOf(t, off.dir)
+			c := s.Conservation
+			if s.Receives != profile.ReceivesOff || c.Unequal != 0 || len(s.Problems) > 0 {
+				t.Errorf("%s: receives %s, problems %q, conservation %+v", name, s.Receives, s.Problems, c)
+			}
+			if partly := c.Verdict == aggregate.PartlyKnown; partly != unknown {
+				t.Errorf("%s: verdict %q, receives unknown: %v", name, c.Verdict, unknown)
+			}
+		}
+	})
+}
