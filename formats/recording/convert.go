@@ -47,6 +47,7 @@ func (f *file) profile() *profile.Profile {
 			f.latest = max(f.latest, f.unixTime(t.Last, scale))
 		}
 	}
+	f.addUnsampled(p)
 	f.addVectors(p, index)
 	if !f.headOnly {
 		f.addUnfinished(p)
@@ -267,6 +268,9 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	}
 	if d.calls {
 		r.Calls = raw.Count
+		if a.to.Timing == profile.TimingSampled && sample.Timed == 0 {
+			a.unsampled = append(a.unsampled, len(a.to.Rows))
+		}
 	}
 	if c, ok := a.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
 		r.Comm = c

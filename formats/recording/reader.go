@@ -93,6 +93,7 @@ type file struct {
 
 	keepSamples bool            // for dumping
 	kept        []layout.Sample // of each row
+	unsampled   []int           // rows that were read, and of whose calls none was timed
 
 	order  binary.ByteOrder
 	header layout.Header

@@ -68,6 +68,35 @@ func estimate(r layout.Row, sample layout.Sample) (time, variance float64) {
 	return time + more, variance + error
 }
 
+// addUnsampled estimates the time of rows of which no call was timed, as may be
+// where other rows of the same place have many: a library that begins a call
+// does not know its row yet. They are taken to be like those, which may be as
+// wrong as they are large. Of a call that is timed nowhere nothing is known.
+func (f *file) addUnsampled(p *profile.Profile) {
+	if len(f.unsampled) == 0 {
+		return
+	}
+	type place struct {
+		site uint64
+		call string
+	}
+	calls, time := map[place]float64{}, map[place]float64{}
+	for i := range p.Rows {
+		if r := &p.Rows[i]; r.MaxNs > 0 {
+			at := place{r.Callsite, r.Call}
+			calls[at] += float64(r.Calls)
+			time[at] += float64(r.TimeNs)
+		}
+	}
+	for _, i := range f.unsampled {
+		r := &p.Rows[i]
+		if at := (place{r.Callsite, r.Call}); calls[at] > 0 {
+			r.TimeNs = wholeNs(float64(r.Calls) * time[at] / calls[at])
+			r.TimeErrorNs = r.TimeNs
+		}
+	}
+}
+
 // sane is false of what no library writes.
 func sane(s layout.Sample) bool {
 	for _, squares := range []float64{s.Squares, s.EarlySquares} {
@@ -159,11 +188,7 @@ func sampleOf(r *profile.Row, raw *layout.Row) (layout.Sample, bool) {
 	const tries = 100
 	calls, time, wrong := float64(raw.Count), float64(r.TimeNs), float64(r.TimeErrorNs)
 	if r.TimeErrorNs == 0 {
-		timed := raw.Count
-		if r.TimeNs == 0 && r.MaxNs == 0 {
-			timed = 0
-		}
-		s := layout.Sample{Timed: timed, Squares: time * time / max(calls, 1)}
+		s := layout.Sample{Timed: raw.Count, Squares: time * time / max(calls, 1)}
 		return s, sane(s) && readsBack(r, *raw, s)
 	}
 	for i := uint64(1); i <= tries && i+2 <= raw.Count; i++ {

@@ -205,6 +205,26 @@ func TestSamplesThatDoNotFit(t *testing.T) {
 	}
 }
 
+// A call that none was timed of is taken for one like its neighbours: 5 of 100
+// calls of 40 ticks on average, which are 20 ns.
+func TestUnsampledRows(t *testing.T) {
+	row := func(site uint64, call uint16, direction uint8, count, time uint64) layout.Row {
+		return layout.Row{Callsite: site, Call: call, Direction: direction, Comm: layout.CommNone, Count: count, Time: time, Max: time}
+	}
+	b := &builder{
+		rows: []layout.Row{row(1, 10, layout.DirSend, 100, 2000), row(1, 10, layout.DirSend, 300, 7000), row(1, 10, layout.DirSend, 5, 0),
+			row(2, 10, layout.DirSend, 7, 0), row(1, 24, layout.DirNone, 7, 0), row(1, 10, layout.DirSendPosted, 9, 0)},
+		samples: []layout.Sample{{Timed: 50, Squares: 80_000}, {Timed: 175, Squares: 280_000}, {}, {}, {}, {}},
+	}
+	var got [][2]uint64
+	for _, r := range read(t, b.bytes()).Rows {
+		got = append(got, [2]uint64{r.TimeNs, r.TimeErrorNs})
+	}
+	if diff := cmp.Diff([][2]uint64{{2000, 0}, {6000, 0}, {100, 100}, {0, 0}, {0, 0}, {0, 0}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSquaresThatAreNone(t *testing.T) {
 	for _, squares := range []float64{math.NaN(), math.Inf(1), -1} {
 		for _, s := range []layout.Sample{{Timed: 2, Squares: squares}, {Timed: 70, Early: 64, EarlySquares: squares}} {

@@ -148,7 +148,7 @@ func TestReceivesOff(t *testing.T) {
 		}
 		for name, n := range programs {
 			program := m.compile(t, name)
-			on, off := m.run(t, n, program), m.runAs(t, []string{"--receives", "off"}, n, program)
+			on, off := m.runAs(t, nil, n, program), m.runAs(t, []string{"--receives", "off"}, n, program)
 			diff(t, name+": sent", pointToPoint(on.ranks), pointToPoint(off.ranks))
 			want := receivedBy(on.ranks)
 			unknown := false
