@@ -50,16 +50,20 @@ func durationText(ns float64, micro string) string {
 	return fmt.Sprintf("%.*f %s", decimals, v, unit)
 }
 
-// estimateText prints nanoseconds and their standard error, to the same digit:
-// the error rounded up, since 0 would be none.
+// estimateText prints nanoseconds and their standard error in the same unit. An
+// error that is smaller than the last digit has up to two digits more, and is
+// rounded up, since 0 would be none.
 func estimateText(ns, wrong float64, micro, sign string) string {
 	v, decimals, unit := durationParts(ns, micro)
-	scale := math.Pow10(decimals)
 	if v > 0 {
-		scale *= v / ns
+		wrong *= v / ns
 	}
-	digits := math.Ceil(wrong*scale - 1e-9)
-	return fmt.Sprintf("%.*f %s %s%.*f", decimals, v, unit, sign, decimals, digits/math.Pow10(decimals))
+	digits := decimals
+	for digits < decimals+2 && unit != "ns" && wrong*math.Pow10(digits) < 1-1e-9 {
+		digits++
+	}
+	wrong = math.Ceil(wrong*math.Pow10(digits)-1e-9) / math.Pow10(digits)
+	return fmt.Sprintf("%.*f %s %s%.*f", decimals, v, unit, sign, digits, wrong)
 }
 
 // durationParts are a number in the unit that fits, and its decimals.

@@ -304,6 +304,31 @@ func TestDiffJobs(t *testing.T) {
 	}
 }
 
+// Times that were not taken can keep no limit.
+func TestDiffFailOverUntimed(t *testing.T) {
+	timed := mergedJobs(t, 100)
+	run, err := rundir.OpenSource(profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	untimed := rundir.Dir(t.TempDir())
+	if err := untimed.Merge(run, nil, new(rundir.Info)); err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range []string{"900%", "time=900%"} {
+		got := call("diff", "--fail-over", limits, timed, string(untimed))
+		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, "no time can be judged, as calls were not timed (--timing exact in A, off in B)") {
+			t.Errorf("%s: %+v", limits, got)
+		}
+	}
+	for _, args := range [][]string{{"--fail-over", "bytes=900%"}, {"--fail-over", "900%", "--ignore-time"}, nil} {
+		got := call(append([]string{"diff", timed, string(untimed)}, args...)...)
+		if got.code != 0 || !strings.Contains(got.stdout, "--timing exact in A, off in B: times of calls are not compared") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
 // A record that is not whole may keep limits that the run did not.
 func TestDiffFailOverIncomplete(t *testing.T) {
 	whole, dir := mergedJobs(t, 100), rundir.Dir(t.TempDir())
