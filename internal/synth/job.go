@@ -30,6 +30,7 @@ type Job struct {
 	Graph       Graph        // who sends to whom, point to point; nil if nobody
 	Collectives []Collective // in program order
 	Phases      int          // slices "phase 1" … in each of which all is done again; 0 for none but "run"
+	Timing      profile.Timing
 	grid        Grid
 }
 

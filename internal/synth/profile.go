@@ -20,7 +20,7 @@ func (j *Job) Profile(rank int) *profile.Profile {
 	p := &profile.Profile{Run: fmt.Sprintf("synth-%s-%d", j.Name, j.Ranks), Rank: rank, Size: j.Ranks,
 		Host: fmt.Sprintf("node%04d", rank/max(j.PerNode, 1)), Pid: 10_000 + rank%max(j.PerNode, 1),
 		Program: "/opt/synth/bin/" + j.Name, Command: []string{j.Name, "--ranks", fmt.Sprint(j.Ranks)},
-		Library: "Open MPI v5.0.8, synthetic", State: profile.Finalized, Threads: 1,
+		Library: "Open MPI v5.0.8, synthetic", State: profile.Finalized, Timing: j.Timing, Threads: 1,
 		Start:  epoch + int64(mix(uint64(rank), 1)%1_000_000),
 		Slices: []profile.Slice{{Name: "run"}},
 		Modules: []profile.Module{
@@ -35,6 +35,7 @@ func (j *Job) Profile(rank int) *profile.Profile {
 	p.FinalizeStart = max(p.InitEnd+setUp+int64(b.mpiNs)*2, epoch+1_000_000_000)
 	p.End = p.FinalizeStart + finalizing
 	b.environment("Finalize", finalizing)
+	b.retime()
 	return p
 }
 
@@ -100,6 +101,20 @@ func (b *rows) timed(r profile.Row, site int) {
 	}
 	b.mpiNs += r.TimeNs
 	b.Rows = append(b.Rows, r)
+}
+
+// retime makes the times those of the kind that the job has: of samples, the sum
+// of more than 64 calls has an error.
+func (b *rows) retime() {
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		switch {
+		case b.Timing == profile.TimingOff:
+			r.TimeNs, r.MinNs, r.MaxNs = 0, 0, 0
+		case b.Timing == profile.TimingSampled && r.Calls > 64:
+			r.TimeErrorNs = 1 + (r.MaxNs-r.MinNs)/4
+		}
+	}
 }
 
 // enterComm enters the rank's communicator of the part.

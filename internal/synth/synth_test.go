@@ -214,21 +214,33 @@ func TestShuffle(t *testing.T) {
 }
 
 func TestRecordings(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "r.rec")
-	eachJob(t, []int{1, 2, 5, 64}, func(t *testing.T, j *Job) {
-		each(t, j, func(p *profile.Profile) {
-			if err := recording.WriteFile(path, p); err != nil {
-				t.Fatal(err)
-			}
-			got, err := recording.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got.Source = ""
-			if diff := cmp.Diff(p, got); diff != "" {
-				t.Fatal(diff)
-			}
+	for timing := range profile.NumTimings {
+		eachJob(t, []int{1, 2, 5, 64}, func(t *testing.T, j *Job) {
+			j.Timing = timing
+			checkRecordings(t, j)
 		})
+	}
+}
+
+func checkRecordings(t *testing.T, j *Job) {
+	path := filepath.Join(t.TempDir(), "r.rec")
+	each(t, j, func(p *profile.Profile) {
+		if err := recording.WriteFile(path, p); err != nil {
+			t.Fatal(err)
+		}
+		got, err := recording.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Source = ""
+		if diff := cmp.Diff(p, got); diff != "" {
+			t.Fatal(diff)
+		}
+		sampled := slices.ContainsFunc(got.Rows, func(r profile.Row) bool { return r.TimeErrorNs > 0 })
+		often := slices.ContainsFunc(got.Rows, func(r profile.Row) bool { return r.Calls > 64 })
+		if want := j.Timing == profile.TimingSampled && often; sampled != want {
+			t.Errorf("timing %v: errors of times: %v, want %v", j.Timing, sampled, want)
+		}
 	})
 }
 

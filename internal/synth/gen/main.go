@@ -47,6 +47,7 @@ func run(args []string, log io.Writer) error {
 	perNode := flags.Int("per-node", 64, "ranks of a node")
 	collectives := flags.Bool("collectives", true, "with the shape's collectives")
 	phases := flags.Int("phases", 0, "how many phases do all again, each in a slice of its own")
+	timing := flags.String("timing", "exact", "how calls are timed: exact, sampled or off")
 	flags.StringVar(&o.format, "format", "recording", "recording, prof or arrow")
 	flags.StringVar(&o.dir, "o", "", "directory to write to")
 	flags.IntVar(&o.block, "block", 1, "ranks of a .prof or Arrow file, 0 for all in one")
@@ -59,6 +60,10 @@ func run(args []string, log io.Writer) error {
 	}
 	if o.dir == "" || *perNode < 1 || o.block < 0 {
 		return fmt.Errorf("write job: -o names a directory, -per-node is at least 1 and -block at least 0")
+	}
+	known := false
+	if j.Timing, known = profile.ParseTiming(*timing); !known {
+		return fmt.Errorf("write job: -timing is exact, sampled or off, not %q", *timing)
 	}
 	j.PerNode, j.Phases = *perNode, *phases
 	if !*collectives {
