@@ -20,8 +20,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Is reports whether a file that starts with head is a recording.
-func Is(head []byte) bool { return bytes.HasPrefix(head, layout.Magic[:]) }
+var magic = layout.Magic[:]
+
+// Is reports whether a file that starts with head is a recording, packed or not.
+func Is(head []byte) bool { return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, packedMagic) }
 
 // ReadFile reads the recording at path. Errors name the file and the place.
 func ReadFile(path string) (*profile.Profile, error) {
@@ -57,14 +59,59 @@ func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error)
 	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer) // a profile keeps nothing of it
-	ahead = min(ahead, info.Size())
-	*buffer = slices.Grow((*buffer)[:0], int(ahead))
-	n, err := in.ReadAt((*buffer)[:ahead], 0)
-	if err != nil && err != io.EOF {
+	if err := readAhead(buffer, in, min(ahead, info.Size())); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
+	if bytes.HasPrefix(*buffer, packedMagic) {
+		return readPacked(*buffer, in, info.Size(), path, headOnly)
+	}
 	f := newFile(in, info.Size())
-	f.ahead, f.headOnly = (*buffer)[:n], headOnly
+	f.ahead, f.headOnly = *buffer, headOnly
+	return f.read(path)
+}
+
+// readAhead fills the buffer with the start of a file.
+func readAhead(buffer *[]byte, in io.ReaderAt, n int64) error {
+	*buffer = slices.Grow((*buffer)[:0], int(n))
+	got, err := in.ReadAt((*buffer)[:n], 0)
+	if err == io.EOF {
+		err = nil
+	}
+	*buffer = (*buffer)[:got]
+	return err
+}
+
+// readPacked reads the recording in a file of size bytes that starts with head.
+func readPacked(head []byte, in io.ReaderAt, size int64, path string, headOnly bool) (*profile.Profile, error) {
+	packed := head
+	if int64(len(head)) < size {
+		if size > 2*maxPacked {
+			return nil, fmt.Errorf("read recording %s: %d bytes packed, of at most %d", path, size, maxPacked)
+		}
+		packed = make([]byte, size)
+		if _, err := in.ReadAt(packed, 0); err != nil {
+			return nil, fmt.Errorf("read recording: %w", err)
+		}
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	raw, damage := unpack((*buffer)[:0], packed)
+	if len(raw) > 0 {
+		*buffer = raw
+	}
+	if damage != nil && !bytes.HasPrefix(raw, magic) {
+		return nil, fmt.Errorf("read recording %s: %w", path, damage)
+	}
+	f := newFile(bytes.NewReader(raw), int64(len(raw)))
+	f.ahead, f.headOnly = raw, headOnly
+	if damage != nil {
+		f.problem(uint64(len(raw)), "%v", damage)
+	}
+	return f.read(path)
+}
+
+// read reads the file at path.
+func (f *file) read(path string) (*profile.Profile, error) {
 	if err := f.open(); err != nil {
 		return nil, fmt.Errorf("read recording %s: %w", path, err)
 	}
@@ -158,7 +205,7 @@ func (f *file) open() error {
 func (f *file) readHeader() error {
 	size := binary.Size(layout.Header{})
 	head, err := f.bytes(0, uint64(size))
-	if !Is(head) {
+	if !bytes.HasPrefix(head, magic) {
 		return fmt.Errorf("not a recording: it does not start with %q", layout.Magic[:])
 	}
 	if err != nil {
@@ -243,7 +290,7 @@ func (f *file) lookBehind() {
 	if end < uint64(f.header.HeaderSize) || end >= uint64(f.size) {
 		return
 	}
-	if head, _ := f.bytes(end, min(uint64(len(layout.Magic)), uint64(f.size)-end)); Is(head) {
+	if head, _ := f.bytes(end, min(uint64(len(packedMagic)), uint64(f.size)-end)); Is(head) {
 		f.problem(end, "another recording begins, which is not read: keep each in a file of its own")
 	}
 }

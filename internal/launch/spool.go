@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
 )
 
 // recordingSuffix ends the name of each recording.
@@ -121,14 +122,14 @@ func (s *Spool) Collect(dst string) (n int, err error) {
 	return n, fmt.Errorf("collect recordings: %w\nwhat is missing is still in %s", errors.Join(errs...), s.Dir)
 }
 
-// move copies a recording and deletes it here. One that is still written to
-// stays.
+// move copies a recording, packed, and deletes it here. One that is still
+// written to stays.
 func (s *Spool) move(name, dst string) error {
 	src := filepath.Join(s.Dir, name)
 	if pid := writer(name); mapped(pid, src) {
 		return fmt.Errorf("%s: process %d still runs", name, pid)
 	}
-	if err := copyFile(src, filepath.Join(dst, name)); err != nil {
+	if err := packFile(src, filepath.Join(dst, name)); err != nil {
 		return err
 	}
 	return os.Remove(src)
@@ -167,21 +168,24 @@ func mapped(pid int, path string) bool {
 	return err == nil && strings.Contains(string(maps), path+"\n")
 }
 
-// copyFile copies a file so that dst exists whole or not at all. The new
+// packFile packs a recording so that dst exists whole or not at all. The new
 // file's mode follows the user's umask.
-func copyFile(src, dst string) error {
+func packFile(src, dst string) error {
 	in, err := os.OpenFile(src, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
 	part := dst + ".part"
 	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Close()); err == nil {
+	if err = errors.Join(recording.Pack(out, in, info.Size()), out.Close()); err == nil {
 		err = os.Rename(part, dst)
 	}
 	if err != nil {

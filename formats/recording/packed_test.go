@@ -1,0 +1,140 @@
+package recording
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// packedFile packs raw into a file and returns its path.
+func packedFile(t testing.TB, raw []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Pack(&b, bytes.NewReader(raw), int64(len(raw))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "1.rec")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A packed recording is a recording like any other: the same profile, whole or
+// its head, and a fraction of the bytes.
+func TestPacked(t *testing.T) {
+	raw := fileOf(t, profile.Finalized)
+	plain, packed := filepath.Join(t.TempDir(), "1.rec"), packedFile(t, raw)
+	if err := os.WriteFile(plain, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, readOne := range map[string]func(string) (*profile.Profile, error){"whole": ReadFile, "head": ReadHead} {
+		want, err := readOne(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readOne(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Source = packed
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	info, err := os.Stat(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size()*4 > int64(len(raw)) {
+		t.Errorf("%d bytes, packed %d", len(raw), info.Size())
+	}
+}
+
+// What is no recording, or too long to be unpacked in memory, is left as it is.
+func TestPackLeavesAlone(t *testing.T) {
+	long := make([]byte, maxPacked+1)
+	copy(long, magic)
+	for name, raw := range map[string][]byte{"empty": nil, "text": []byte("three words here"), "long": long} {
+		got, err := os.ReadFile(packedFile(t, raw))
+		if err != nil || !bytes.Equal(got, raw) {
+			t.Errorf("%s: %d bytes became %d (%v)", name, len(raw), len(got), err)
+		}
+	}
+}
+
+// Damage is noticed wherever it is, by zstd's checksum and by ours. (Some bits
+// may be either way, and what is unpacked is the same.)
+func TestPackedDamage(t *testing.T) {
+	path := packedFile(t, fileOf(t, profile.Finalized))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := ReadFile(path)
+	if err != nil || len(want.Problems) > 0 {
+		t.Fatalf("whole: %+v, %v", want, err)
+	}
+	missed := func(raw []byte) bool {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ReadFile(path)
+		return err == nil && len(p.Problems) == 0 && !cmp.Equal(want, p)
+	}
+	for at := range whole {
+		flipped := bytes.Clone(whole)
+		flipped[at] ^= 1 << (at % 8)
+		if missed(flipped) {
+			t.Errorf("bit %d of byte %d was not missed", at%8, at)
+		}
+		if missed(whole[:at]) {
+			t.Errorf("what is behind byte %d was not missed", at)
+		}
+	}
+}
+
+// Of two that `cat` put together, the second is told to be there.
+func TestPackedTogether(t *testing.T) {
+	path := packedFile(t, fileOf(t, profile.Finalized))
+	one, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(one, one...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := ReadFile(path)
+	if err != nil || !strings.Contains(strings.Join(p.Problems, "\n"), "another recording begins") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// FuzzPacked: no panic, and no more memory than what may be packed takes.
+func FuzzPacked(f *testing.F) {
+	var b bytes.Buffer
+	good := sample().bytes()
+	if err := Pack(&b, bytes.NewReader(good), int64(len(good))); err != nil {
+		f.Fatal(err)
+	}
+	for _, end := range []int{len(packedMagic), len(packedMagic) + 6, b.Len() / 2, b.Len()} {
+		f.Add(b.Bytes()[:end])
+	}
+	path := filepath.Join(f.TempDir(), "1.rec")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(path, append(bytes.Clone(packedMagic), raw...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		used := testenv.Allocated(func() { ReadFile(path) })
+		if most := uint64(4*maxPacked + 100*len(raw)); used > most {
+			t.Errorf("%d bytes of file took %d of memory", len(raw), used)
+		}
+	})
+}
