@@ -48,6 +48,16 @@ static mt_comm *add(mt_comm *made)
     return all[all_count++] = c;
 }
 
+// The list as it was written down serves from here on: 4 bytes a member, once.
+static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
+{
+    if (bytes) {
+        memcpy(written, *list, bytes);
+        free(*list);
+        *list = written;
+    }
+}
+
 // Writes the communicator down for readers.
 static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
 {
@@ -66,10 +76,8 @@ static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
     r->base = c->base;
     r->stride = c->stride;
     r->remote_size = c->remote ? (uint32_t)c->peers : 0;
-    if (members)
-        memcpy(r + 1, c->members, members);
-    if (remote)
-        memcpy((char *)(r + 1) + members, c->remote, remote);
+    move_list(&c->members, (int32_t *)(r + 1), members);
+    move_list(&c->remote, (int32_t *)((char *)(r + 1) + members), remote);
     c->record = r;
     mt_log_commit(r, MT_RECORD_COMM);
     return true;

@@ -16,8 +16,8 @@ struct mt_comm {
     uint64_t children;  // collective constructors called on it so far
     uint64_t site;
     int base, stride;   // world ranks where no list is needed
-    int32_t *members;   // else NULL
-    int32_t *remote;    // of an intercommunicator
+    int32_t *members;   // else NULL; in the recording, once it is written down
+    int32_t *remote;    // of an intercommunicator, likewise
     int *edges;         // outgoing neighbours
     int edge_count;
     mt_l_comm *record;

@@ -6,29 +6,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The members of a group on the way: base + i*stride until one is not.
+typedef struct members {
+    int n, base, stride;
+    int32_t *list;
+} members;
+
+static bool start_list(members *m, int known)
+{
+    m->list = malloc((size_t)m->n * sizeof *m->list);
+    for (int i = 0; m->list && i < known; i++)
+        m->list[i] = m->base + i * m->stride;
+    return m->list != NULL;
+}
+
+static bool take(void *argument, int first, int n, const int world_ranks[])
+{
+    members *m = argument;
+    for (int k = 0; k < n; k++) {
+        int i = first + k, rank = world_ranks[k];
+        if (rank == MPI_UNDEFINED) // a process of another world
+            rank = MT_PEER_ELSEWHERE;
+        if (i == 0)
+            m->base = rank;
+        else if (i == 1)
+            m->stride = rank - m->base;
+        if (!m->list && (rank < 0 || rank != m->base + i * m->stride) && !start_list(m, i))
+            return false;
+        if (m->list)
+            m->list[i] = rank;
+    }
+    return true;
+}
+
 // World ranks of a group, as a list of n, or NULL if it is base + i*stride.
 static bool translate(MPI_Group group, int n, int32_t **list, int *base, int *stride)
 {
-    int *ranks = calloc((size_t)n * 2 + 1, sizeof *ranks), *out = ranks + n;
-    if (!ranks)
-        return false;
-    for (int i = 0; i < n; i++)
-        ranks[i] = i;
-    bool ok = mt_world_translate(group, n, ranks, out), strided = ok;
-    *base = n > 0 ? out[0] : 0;
-    *stride = n > 1 ? out[1] - out[0] : 1;
-    for (int i = 0; ok && i < n; i++) {
-        if (out[i] == MPI_UNDEFINED) // a process of another world
-            out[i] = MT_PEER_ELSEWHERE;
-        strided = strided && out[i] >= 0 && out[i] == *base + i * *stride;
+    members m = {.n = n, .stride = 1};
+    bool ok = mt_world_translate(group, n, take, &m);
+    if (!ok) {
+        free(m.list);
+        m.list = NULL;
     }
-    if (ok && !strided) {
-        *list = malloc((size_t)n * sizeof **list);
-        ok = *list != NULL;
-        for (int i = 0; ok && i < n; i++)
-            (*list)[i] = out[i];
-    }
-    free(ranks);
+    *list = m.list;
+    *base = m.base;
+    *stride = m.stride;
     return ok;
 }
 

@@ -123,13 +123,29 @@ static bool session_group(MPI_Group *group)
 }
 #endif
 
-bool mt_world_translate(MPI_Group group, int n, const int ranks[], int world_ranks[])
+// In pieces: a table of all ranks, large and used once, stays with malloc.
+static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker take, void *argument)
+{
+    int ranks[512], world_ranks[512];
+    const int most = sizeof ranks / sizeof *ranks;
+    for (int first = 0; first < n; first += most) {
+        int some = n - first < most ? n - first : most;
+        for (int i = 0; i < some; i++)
+            ranks[i] = first + i;
+        if (mt_pmpi.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||
+            !take(argument, first, some, world_ranks))
+            return false;
+    }
+    return true;
+}
+
+bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argument)
 {
     MPI_Group world;
     pthread_mutex_lock(&lock);
     bool ok = has_world ? mt_pmpi.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
     if (ok) {
-        ok = mt_pmpi.Group_translate_ranks(group, n, ranks, world, world_ranks) == MPI_SUCCESS;
+        ok = translate(group, world, n, take, argument);
         mt_pmpi.Group_free(&world);
     }
     pthread_mutex_unlock(&lock);

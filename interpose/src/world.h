@@ -9,8 +9,10 @@
 void mt_world_open(void);
 void mt_world_close(void);
 
-// The world ranks of the first n of a group; false if nobody can tell.
-bool mt_world_translate(MPI_Group group, int n, const int ranks[], int world_ranks[]);
+// Gives `take` the world ranks of the first n of a group, some hundreds at a
+// time and in order; false if nobody can tell, or `take` said so.
+typedef bool (*mt_world_taker)(void *argument, int first, int n, const int world_ranks[]);
+bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argument);
 
 #if MT_HAVE_Session_init
 // A session was opened; it is being closed. False if it is not known.
