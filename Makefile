@@ -3,7 +3,8 @@
 # make test       all tests; installs what they need
 # make fuzz       the fuzz targets for a minute each; make test has 5 s of each
 # make bench      what recording costs per MPI call, and what making matrices costs
-#                 (15 minutes on 2 cores); or bench-calls, bench-matrices (12)
+#                 (25 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
+#                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12)
 # make generate   the C files that are derived from tables
 # make install    to PREFIX (/usr/local)
 # make setup      install what run and test need
@@ -18,7 +19,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library run test fuzz bench bench-calls bench-matrices generate install setup clean
+.PHONY: all commands library run test fuzz bench bench-calls bench-process bench-programs bench-matrices generate install setup clean
 
 all: commands library
 
@@ -50,12 +51,22 @@ fuzz:
 
 bench:
 	@echo "bench-calls: what recording costs per MPI call, some minutes"
+	@echo "bench-process: what starting and ending take longer, memory, size of recordings: 2 minutes"
+	@echo "bench-programs: LAMMPS and NetPIPE with and without: 8 minutes"
 	@echo "bench-matrices: reading .prof; profile2mat beside Open MPI's scripts, and on up to $(SCALE) ranks: some 12 minutes, 2 GB in \$$TMPDIR"
-	@$(MAKE) --no-print-directory bench-calls bench-matrices
+	@$(MAKE) --no-print-directory bench-calls bench-process bench-programs bench-matrices
 
 bench-calls:
 	@scripts/setup.sh test
 	$(GO) run ./interpose/bench
+
+bench-process:
+	@scripts/setup.sh test
+	$(GO) run ./interpose/bench/process
+
+bench-programs:
+	@scripts/setup.sh bench
+	$(GO) run ./interpose/bench/programs
 
 # SCALE=10000 bounds the largest job: one of 100,000 ranks takes 2 GB in $TMPDIR.
 bench-matrices:

