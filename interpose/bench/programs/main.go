@@ -52,15 +52,15 @@ neighbor        0.3 bin
 neigh_modify    every 20 delay 0 check no
 fix             1 all nve
 thermo          50
-run             100
+run             250
 `
 
 // NetPIPE is told how often to repeat (each size seven times that): left alone,
 // it repeats for a given time.
 var programs = []program{
 	{"lammps-melt", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "lmp", "-in", "in.melt", "-log", "none"}},
-	{"netpipe-openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "NPopenmpi", "-n", "60", "-u", "1048576", "-o", "np.out"}},
-	{"netpipe-mpich", []string{"mpiexec.mpich", "-n", "2", "NPmpich2", "-n", "60", "-u", "1048576", "-o", "np.out"}},
+	{"netpipe-openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "NPopenmpi", "-n", "200", "-u", "1048576", "-o", "np.out"}},
+	{"netpipe-mpich", []string{"mpiexec.mpich", "-n", "2", "NPmpich2", "-n", "200", "-u", "1048576", "-o", "np.out"}},
 }
 
 func main() {
