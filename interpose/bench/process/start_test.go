@@ -1,6 +1,13 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
 
 func TestReadStart(t *testing.T) {
 	s := starts{ranks: 3}
@@ -24,5 +31,39 @@ func TestReadStart(t *testing.T) {
 	}
 	if _, err := s.read([]byte(text), false); err == nil {
 		t.Error("the plain run was watched, and nobody said so")
+	}
+}
+
+// TestStarts holds what is added to MPI_Init and MPI_Finalize on 4 ranks against
+// 3 ms: the processor time outside of the MPI, the least of a few runs, as other
+// work on the machine makes it longer and never shorter.
+func TestStarts(t *testing.T) {
+	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, sources); err != nil {
+		t.Fatal(err)
+	}
+	mpitrace := filepath.Join(dir, "mpitrace")
+	if err := command(t.Context(), nil, "go", "build", "-o", mpitrace, "../../../cmd/mpitrace"); err != nil {
+		t.Fatal(err)
+	}
+	for mpi, launcher := range launchers {
+		testenv.Need(t, "mpicc."+mpi, launcher[0])
+		program, err := buildStart(t.Context(), mpi, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := starts{mpi: mpi, ranks: 4}
+		for pair := range 3 {
+			if err := s.pair(t.Context(), mpitrace, dir, program, pair); err != nil {
+				t.Fatal(err)
+			}
+		}
+		init, final := slices.Min(s.init), slices.Min(s.final)
+		t.Logf("%s: %.0f and %.0f us", mpi, init/1e3, final/1e3)
+		if init <= 0 || final <= 0 || init+final > 3e6 {
+			t.Errorf("%s: MPI_Init takes %.0f us more, MPI_Finalize %.0f, together at most 3000", mpi, init/1e3, final/1e3)
+		}
 	}
 }
