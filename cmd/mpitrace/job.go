@@ -53,6 +53,7 @@ func (j *job) run(s launch.Streams) error {
 	if err != nil {
 		return usage(err)
 	}
+	launch.PackAll(j.dir.Recordings())
 	return j.finish(info, status)
 }
 

@@ -2,11 +2,14 @@ package recording
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // A recording that is brought home is packed: compressed by zstd as it is, with
@@ -53,6 +56,21 @@ func Pack(w io.Writer, r io.Reader, size int64) error {
 	}
 	_, err = w.Write(raw)
 	return err
+}
+
+// CanPack tells by how a file starts whether it is a recording that nobody writes
+// to any more, as its process ended, and that is not packed yet.
+func CanPack(head []byte) bool {
+	var h layout.Header
+	if !bytes.HasPrefix(head, magic) {
+		return false
+	}
+	for _, o := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		if _, err := binary.Decode(head, o, &h); err == nil && h.ByteOrder == layout.ByteOrder {
+			return h.State == layout.StateFinalized && h.Checksum != 0
+		}
+	}
+	return false
 }
 
 // unpack appends what was packed to dst. With an error that is what could be

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // recordingSuffix ends the name of each recording.
@@ -193,4 +195,28 @@ func packFile(src, dst string) error {
 		return fmt.Errorf("copy %s: %w", src, err)
 	}
 	return nil
+}
+
+// PackAll packs the recordings that were made in dir itself, by processes of
+// other nodes or for want of a spool. Only of processes that ended: the others,
+// and what cannot be packed, stay as they are.
+func PackAll(dir string) {
+	entries, _ := os.ReadDir(dir) // of none there is nothing to pack
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix) && canPack(path) {
+			_ = packFile(path, path) // it is whole without
+		}
+	}
+}
+
+func canPack(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, layout.HeaderSize)
+	n, _ := io.ReadFull(f, head)
+	return recording.CanPack(head[:n])
 }

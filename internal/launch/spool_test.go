@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 func TestSpoolCollect(t *testing.T) {
@@ -162,5 +164,36 @@ func TestCheckLibraryPath(t *testing.T) {
 		if err := CheckLibraryPath(path); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}
+	}
+}
+
+// What processes of other nodes left is packed where it is; what is still written
+// to is not touched, nor is anything packed twice.
+func TestPackAll(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"ended.rec": "", "runs.rec": ""}
+	for name, state := range map[string]profile.State{"ended.rec": profile.Finalized, "runs.rec": profile.Running} {
+		path := filepath.Join(dir, name)
+		if err := recording.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
+			t.Fatal(err)
+		}
+		files[name] = path
+	}
+	size := func(name string) int64 {
+		info, err := os.Stat(files[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	ended, runs := size("ended.rec"), size("runs.rec")
+	PackAll(dir)
+	once := size("ended.rec")
+	PackAll(dir)
+	if once*10 > ended || size("ended.rec") != once || size("runs.rec") != runs {
+		t.Errorf("ended: %d bytes, packed %d, again %d; running: %d, then %d", ended, once, size("ended.rec"), runs, size("runs.rec"))
+	}
+	if p, err := recording.ReadFile(files["ended.rec"]); err != nil || p.State != profile.Finalized || len(p.Problems) > 0 {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
