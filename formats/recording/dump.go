@@ -24,8 +24,11 @@ func Dump(w io.Writer, path string) error {
 	if err != nil {
 		return fmt.Errorf("dump recording: %w", err)
 	}
-	f := newFile(in, info.Size())
-	if err := f.open(); err != nil {
+	f, err := sniffFile(in, info.Size())
+	if err == nil {
+		err = f.open()
+	}
+	if err != nil {
 		return fmt.Errorf("dump recording %s: %w", path, err)
 	}
 	out := bufio.NewWriter(w)

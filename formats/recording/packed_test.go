@@ -49,6 +49,15 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+	var dumps [2]bytes.Buffer
+	for i, path := range []string{plain, packed} {
+		if err := Dump(&dumps[i], path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(dumps[0].String(), dumps[1].String()); diff != "" {
+		t.Errorf("dump: %s", diff)
+	}
 	info, err := os.Stat(packed)
 	if err != nil {
 		t.Fatal(err)

@@ -62,12 +62,22 @@ func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error)
 	if err := readAhead(buffer, in, min(ahead, info.Size())); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	if bytes.HasPrefix(*buffer, packedMagic) {
-		return readPacked(*buffer, in, info.Size(), path, headOnly)
-	}
 	f := newFile(in, info.Size())
-	f.ahead, f.headOnly = *buffer, headOnly
-	return f.read(path)
+	f.ahead = *buffer
+	if bytes.HasPrefix(*buffer, packedMagic) {
+		inside := buffers.Get().(*[]byte)
+		defer buffers.Put(inside)
+		if f, err = unpackFile(*buffer, in, info.Size(), inside); err != nil {
+			return nil, fmt.Errorf("read recording %s: %w", path, err)
+		}
+	}
+	f.headOnly = headOnly
+	if err := f.open(); err != nil {
+		return nil, fmt.Errorf("read recording %s: %w", path, err)
+	}
+	p := f.profile()
+	p.Source = path
+	return p, nil
 }
 
 // readAhead fills the buffer with the start of a file.
@@ -81,49 +91,49 @@ func readAhead(buffer *[]byte, in io.ReaderAt, n int64) error {
 	return err
 }
 
-// readPacked reads the recording in a file of size bytes that starts with head.
-func readPacked(head []byte, in io.ReaderAt, size int64, path string, headOnly bool) (*profile.Profile, error) {
+// unpackFile is the recording inside a file of size bytes that starts with head,
+// in the buffer.
+func unpackFile(head []byte, in io.ReaderAt, size int64, buffer *[]byte) (*file, error) {
 	packed := head
 	if int64(len(head)) < size {
 		if size > 2*maxPacked {
-			return nil, fmt.Errorf("read recording %s: %d bytes packed, of at most %d", path, size, maxPacked)
+			return nil, fmt.Errorf("%d bytes packed, of at most %d", size, maxPacked)
 		}
 		packed = make([]byte, size)
 		if _, err := in.ReadAt(packed, 0); err != nil {
-			return nil, fmt.Errorf("read recording: %w", err)
+			return nil, err
 		}
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
 	raw, damage := unpack((*buffer)[:0], packed)
 	if len(raw) > 0 {
 		*buffer = raw
 	}
 	if damage != nil && !bytes.HasPrefix(raw, magic) {
-		return nil, fmt.Errorf("read recording %s: %w", path, damage)
+		return nil, damage
 	}
 	f := newFile(bytes.NewReader(raw), int64(len(raw)))
-	f.ahead, f.headOnly = raw, headOnly
-	if damage != nil {
+	if f.ahead = raw; damage != nil {
 		f.problem(uint64(len(raw)), "%v", damage)
 	}
-	return f.read(path)
+	return f, nil
 }
 
-// read reads the file at path.
-func (f *file) read(path string) (*profile.Profile, error) {
-	if err := f.open(); err != nil {
-		return nil, fmt.Errorf("read recording %s: %w", path, err)
+// sniffFile is the recording in r, packed or not.
+func sniffFile(r io.ReaderAt, size int64) (*file, error) {
+	head := make([]byte, len(packedMagic))
+	if n, _ := r.ReadAt(head, 0); bytes.HasPrefix(head[:n], packedMagic) {
+		return unpackFile(head, r, size, new([]byte))
 	}
-	p := f.profile()
-	p.Source = path
-	return p, nil
+	return newFile(r, size), nil
 }
 
 // Read reads a recording of size bytes.
 func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
-	f := newFile(r, size)
-	if err := f.open(); err != nil {
+	f, err := sniffFile(r, size)
+	if err == nil {
+		err = f.open()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return f.profile(), nil
