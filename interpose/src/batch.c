@@ -210,17 +210,21 @@ static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Req
     }                                                                                                                  \
     MT_EXPORT int MPI_##name parameters                                                                                \
     {                                                                                                                  \
-        mt_quick q, other;                                                                                             \
+        mt_quick timed, untimed, other;                                                                                \
         mt_batch b;                                                                                                    \
         int rc;                                                                                                        \
-        if (mt_quick_enter(&q)) {                                                                                      \
+        if (mt_quick_enter(&timed)) {                                                                                  \
             open;                                                                                                      \
             rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(true, &q, id);                                                                               \
+            mt_quick_bare(MT_TIMED, &timed, id);                                                                       \
+        } else if (mt_quick_enter_untimed(&untimed)) {                                                                 \
+            open;                                                                                                      \
+            rc = mt_pmpi.name passed;                                                                                  \
+            mt_quick_bare(MT_UNTIMED, &untimed, id);                                                                   \
         } else if (mt_quick_enter_other(&other, id)) {                                                                 \
             open;                                                                                                      \
             rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(false, &other, id);                                                                          \
+            mt_quick_bare(MT_OTHER, &other, id);                                                                       \
         } else {                                                                                                       \
             return apart_##name arguments;                                                                             \
         }                                                                                                              \

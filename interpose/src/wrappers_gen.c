@@ -17,107 +17,72 @@ MT_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int de
 #endif
 
 #if MT_HAVE_Send_c
-static MT_APART int apart_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SEND);
     int rc = mt_pmpi.Send_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Send_c, MT_CALL_SEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Bsend
-static MT_APART int apart_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_BSEND);
     int rc = mt_pmpi.Bsend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Bsend, MT_CALL_BSEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Bsend_c
-static MT_APART int apart_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_BSEND);
     int rc = mt_pmpi.Bsend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Bsend_c, MT_CALL_BSEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Ssend
-static MT_APART int apart_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SSEND);
     int rc = mt_pmpi.Ssend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Ssend, MT_CALL_SSEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Ssend_c
-static MT_APART int apart_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SSEND);
     int rc = mt_pmpi.Ssend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Ssend_c, MT_CALL_SSEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Rsend
-static MT_APART int apart_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_RSEND);
     int rc = mt_pmpi.Rsend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Rsend, MT_CALL_RSEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Rsend_c
-static MT_APART int apart_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+MT_EXPORT int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_RSEND);
     int rc = mt_pmpi.Rsend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
-}
-
-MT_EXPORT int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
-{
-    MT_QUICK(Rsend_c, MT_CALL_RSEND, send, (buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
 }
 #endif
 
@@ -139,19 +104,13 @@ MT_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, 
 #endif
 
 #if MT_HAVE_Recv_c
-static MT_APART int apart_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+MT_EXPORT int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     mt_span span = mt_enter(MT_CALL_RECV);
     MPI_Status own, *seen = mt_seen(status, &own);
     int rc = mt_pmpi.Recv_c(buf, count, datatype, source, tag, comm, seen);
     mt_leave_recv(&span, rc, comm, source, seen);
     return rc;
-}
-
-MT_EXPORT int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Status own, *seen = mt_seen(status, &own);
-    MT_QUICK(Recv_c, MT_CALL_RECV, recv, (buf, count, datatype, source, tag, comm, status), (buf, count, datatype, source, tag, comm, seen), comm, source, seen)
 }
 #endif
 
@@ -173,7 +132,7 @@ MT_EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype send
 #endif
 
 #if MT_HAVE_Sendrecv_c
-static MT_APART int apart_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+MT_EXPORT int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     mt_span span = mt_enter(MT_CALL_SENDRECV);
     MPI_Status own, *seen = mt_seen(status, &own);
@@ -181,16 +140,10 @@ static MT_APART int apart_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, M
     mt_leave_sendrecv(&span, rc, comm, dest, sendcount, sendtype, source, seen);
     return rc;
 }
-
-MT_EXPORT int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Status own, *seen = mt_seen(status, &own);
-    MT_QUICK(Sendrecv_c, MT_CALL_SENDRECV, sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status), (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen), comm, dest, sendcount, sendtype, source, seen)
-}
 #endif
 
 #if MT_HAVE_Sendrecv_replace
-static MT_APART int apart_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+MT_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     mt_span span = mt_enter(MT_CALL_SENDRECV_REPLACE);
     MPI_Status own, *seen = mt_seen(status, &own);
@@ -198,28 +151,16 @@ static MT_APART int apart_Sendrecv_replace(void *buf, int count, MPI_Datatype da
     mt_leave_sendrecv(&span, rc, comm, dest, count, datatype, source, seen);
     return rc;
 }
-
-MT_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Status own, *seen = mt_seen(status, &own);
-    MT_QUICK(Sendrecv_replace, MT_CALL_SENDRECV_REPLACE, sendrecv, (buf, count, datatype, dest, sendtag, source, recvtag, comm, status), (buf, count, datatype, dest, sendtag, source, recvtag, comm, seen), comm, dest, count, datatype, source, seen)
-}
 #endif
 
 #if MT_HAVE_Sendrecv_replace_c
-static MT_APART int apart_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     mt_span span = mt_enter(MT_CALL_SENDRECV_REPLACE);
     MPI_Status own, *seen = mt_seen(status, &own);
     int rc = mt_pmpi.Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, count, datatype, source, seen);
     return rc;
-}
-
-MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    MPI_Status own, *seen = mt_seen(status, &own);
-    MT_QUICK(Sendrecv_replace_c, MT_CALL_SENDRECV_REPLACE, sendrecv, (buf, count, datatype, dest, sendtag, source, recvtag, comm, status), (buf, count, datatype, dest, sendtag, source, recvtag, comm, seen), comm, dest, count, datatype, source, seen)
 }
 #endif
 
@@ -239,107 +180,72 @@ MT_EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int d
 #endif
 
 #if MT_HAVE_Isend_c
-static MT_APART int apart_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISEND);
     int rc = mt_pmpi.Isend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Isend_c, MT_CALL_ISEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Ibsend
-static MT_APART int apart_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IBSEND);
     int rc = mt_pmpi.Ibsend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ibsend, MT_CALL_IBSEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Ibsend_c
-static MT_APART int apart_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IBSEND);
     int rc = mt_pmpi.Ibsend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ibsend_c, MT_CALL_IBSEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Issend
-static MT_APART int apart_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISSEND);
     int rc = mt_pmpi.Issend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Issend, MT_CALL_ISSEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Issend_c
-static MT_APART int apart_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISSEND);
     int rc = mt_pmpi.Issend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Issend_c, MT_CALL_ISSEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Irsend
-static MT_APART int apart_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IRSEND);
     int rc = mt_pmpi.Irsend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
 }
-
-MT_EXPORT int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Irsend, MT_CALL_IRSEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
-}
 #endif
 
 #if MT_HAVE_Irsend_c
-static MT_APART int apart_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IRSEND);
     int rc = mt_pmpi.Irsend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
-}
-
-MT_EXPORT int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Irsend_c, MT_CALL_IRSEND, send, (buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
 }
 #endif
 
@@ -359,17 +265,12 @@ MT_EXPORT int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source,
 #endif
 
 #if MT_HAVE_Irecv_c
-static MT_APART int apart_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IRECV);
     int rc = mt_pmpi.Irecv_c(buf, count, datatype, source, tag, comm, request);
     mt_leave_irecv(&span, rc, comm, source, request);
     return rc;
-}
-
-MT_EXPORT int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Irecv_c, MT_CALL_IRECV, irecv, (buf, count, datatype, source, tag, comm, request), (buf, count, datatype, source, tag, comm, request), comm, source, request)
 }
 #endif
 
@@ -614,137 +515,92 @@ MT_EXPORT int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root
 #endif
 
 #if MT_HAVE_Bcast_c
-static MT_APART int apart_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_BCAST);
     int rc = mt_pmpi.Bcast_c(buffer, count, datatype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Bcast_c, MT_CALL_BCAST, coll, (buffer, count, datatype, root, comm), (buffer, count, datatype, root, comm), comm, mt_o2a(root, count, datatype))
-}
 #endif
 
 #if MT_HAVE_Gather
-static MT_APART int apart_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_GATHER);
     int rc = mt_pmpi.Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Gather, MT_CALL_GATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Gather_c
-static MT_APART int apart_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_GATHER);
     int rc = mt_pmpi.Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Gather_c, MT_CALL_GATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Gatherv
-static MT_APART int apart_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_GATHERV);
     int rc = mt_pmpi.Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Gatherv, MT_CALL_GATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Gatherv_c
-static MT_APART int apart_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_GATHERV);
     int rc = mt_pmpi.Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Gatherv_c, MT_CALL_GATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Scatter
-static MT_APART int apart_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SCATTER);
     int rc = mt_pmpi.Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Scatter, MT_CALL_SCATTER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, mt_o2a(root, sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Scatter_c
-static MT_APART int apart_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SCATTER);
     int rc = mt_pmpi.Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Scatter_c, MT_CALL_SCATTER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, mt_o2a(root, sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Scatterv
-static MT_APART int apart_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SCATTERV);
     int rc = mt_pmpi.Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Scatterv, MT_CALL_SCATTERV, coll, (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Scatterv_c
-static MT_APART int apart_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SCATTERV);
     int rc = mt_pmpi.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
-}
-
-MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    MT_QUICK(Scatterv_c, MT_CALL_SCATTERV, coll, (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype))
 }
 #endif
 
@@ -764,47 +620,32 @@ MT_EXPORT int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sen
 #endif
 
 #if MT_HAVE_Allgather_c
-static MT_APART int apart_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLGATHER);
     int rc = mt_pmpi.Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Allgather_c, MT_CALL_ALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Allgatherv
-static MT_APART int apart_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLGATHERV);
     int rc = mt_pmpi.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Allgatherv, MT_CALL_ALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Allgatherv_c
-static MT_APART int apart_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLGATHERV);
     int rc = mt_pmpi.Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
-}
-
-MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Allgatherv_c, MT_CALL_ALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
 }
 #endif
 
@@ -824,107 +665,72 @@ MT_EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype send
 #endif
 
 #if MT_HAVE_Alltoall_c
-static MT_APART int apart_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLTOALL);
     int rc = mt_pmpi.Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Alltoall_c, MT_CALL_ALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Alltoallv
-static MT_APART int apart_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLTOALLV);
     int rc = mt_pmpi.Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Alltoallv, MT_CALL_ALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Alltoallv_c
-static MT_APART int apart_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLTOALLV);
     int rc = mt_pmpi.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Alltoallv_c, MT_CALL_ALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Alltoallw
-static MT_APART int apart_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+MT_EXPORT int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLTOALLW);
     int rc = mt_pmpi.Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
-{
-    MT_QUICK(Alltoallw, MT_CALL_ALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes))
-}
 #endif
 
 #if MT_HAVE_Alltoallw_c
-static MT_APART int apart_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+MT_EXPORT int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLTOALLW);
     int rc = mt_pmpi.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
-{
-    MT_QUICK(Alltoallw_c, MT_CALL_ALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes))
-}
 #endif
 
 #if MT_HAVE_Reduce
-static MT_APART int apart_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_REDUCE);
     int rc = mt_pmpi.Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
-{
-    MT_QUICK(Reduce, MT_CALL_REDUCE, coll, (sendbuf, recvbuf, count, datatype, op, root, comm), (sendbuf, recvbuf, count, datatype, op, root, comm), comm, mt_gather(root, count, datatype, count, datatype))
-}
 #endif
 
 #if MT_HAVE_Reduce_c
-static MT_APART int apart_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_REDUCE);
     int rc = mt_pmpi.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
-}
-
-MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
-{
-    MT_QUICK(Reduce_c, MT_CALL_REDUCE, coll, (sendbuf, recvbuf, count, datatype, op, root, comm), (sendbuf, recvbuf, count, datatype, op, root, comm), comm, mt_gather(root, count, datatype, count, datatype))
 }
 #endif
 
@@ -944,932 +750,622 @@ MT_EXPORT int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_D
 #endif
 
 #if MT_HAVE_Allreduce_c
-static MT_APART int apart_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_ALLREDUCE);
     int rc = mt_pmpi.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Allreduce_c, MT_CALL_ALLREDUCE, coll, (sendbuf, recvbuf, count, datatype, op, comm), (sendbuf, recvbuf, count, datatype, op, comm), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Reduce_scatter
-static MT_APART int apart_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER);
     int rc = mt_pmpi.Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Reduce_scatter, MT_CALL_REDUCE_SCATTER, coll, (sendbuf, recvbuf, recvcounts, datatype, op, comm), (sendbuf, recvbuf, recvcounts, datatype, op, comm), comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype))
-}
 #endif
 
 #if MT_HAVE_Reduce_scatter_c
-static MT_APART int apart_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER);
     int rc = mt_pmpi.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Reduce_scatter_c, MT_CALL_REDUCE_SCATTER, coll, (sendbuf, recvbuf, recvcounts, datatype, op, comm), (sendbuf, recvbuf, recvcounts, datatype, op, comm), comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype))
-}
 #endif
 
 #if MT_HAVE_Reduce_scatter_block
-static MT_APART int apart_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER_BLOCK);
     int rc = mt_pmpi.Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Reduce_scatter_block, MT_CALL_REDUCE_SCATTER_BLOCK, coll, (sendbuf, recvbuf, recvcount, datatype, op, comm), (sendbuf, recvbuf, recvcount, datatype, op, comm), comm, mt_a2a(recvcount, datatype))
-}
 #endif
 
 #if MT_HAVE_Reduce_scatter_block_c
-static MT_APART int apart_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_REDUCE_SCATTER_BLOCK);
     int rc = mt_pmpi.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Reduce_scatter_block_c, MT_CALL_REDUCE_SCATTER_BLOCK, coll, (sendbuf, recvbuf, recvcount, datatype, op, comm), (sendbuf, recvbuf, recvcount, datatype, op, comm), comm, mt_a2a(recvcount, datatype))
-}
 #endif
 
 #if MT_HAVE_Scan
-static MT_APART int apart_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SCAN);
     int rc = mt_pmpi.Scan(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Scan, MT_CALL_SCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm), (sendbuf, recvbuf, count, datatype, op, comm), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Scan_c
-static MT_APART int apart_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_SCAN);
     int rc = mt_pmpi.Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Scan_c, MT_CALL_SCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm), (sendbuf, recvbuf, count, datatype, op, comm), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Exscan
-static MT_APART int apart_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_EXSCAN);
     int rc = mt_pmpi.Exscan(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Exscan, MT_CALL_EXSCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm), (sendbuf, recvbuf, count, datatype, op, comm), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Exscan_c
-static MT_APART int apart_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+MT_EXPORT int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_EXSCAN);
     int rc = mt_pmpi.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    MT_QUICK(Exscan_c, MT_CALL_EXSCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm), (sendbuf, recvbuf, count, datatype, op, comm), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_allgather
-static MT_APART int apart_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHER);
     int rc = mt_pmpi.Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_allgather, MT_CALL_NEIGHBOR_ALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_allgather_c
-static MT_APART int apart_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHER);
     int rc = mt_pmpi.Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_allgather_c, MT_CALL_NEIGHBOR_ALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv
-static MT_APART int apart_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHERV);
     int rc = mt_pmpi.Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_allgatherv, MT_CALL_NEIGHBOR_ALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv_c
-static MT_APART int apart_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLGATHERV);
     int rc = mt_pmpi.Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_allgatherv_c, MT_CALL_NEIGHBOR_ALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_alltoall
-static MT_APART int apart_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALL);
     int rc = mt_pmpi.Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_alltoall, MT_CALL_NEIGHBOR_ALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_alltoall_c
-static MT_APART int apart_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALL);
     int rc = mt_pmpi.Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_alltoall_c, MT_CALL_NEIGHBOR_ALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv
-static MT_APART int apart_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLV);
     int rc = mt_pmpi.Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_alltoallv, MT_CALL_NEIGHBOR_ALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv_c
-static MT_APART int apart_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLV);
     int rc = mt_pmpi.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_alltoallv_c, MT_CALL_NEIGHBOR_ALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw
-static MT_APART int apart_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLW);
     int rc = mt_pmpi.Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_alltoallw, MT_CALL_NEIGHBOR_ALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes))
-}
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw_c
-static MT_APART int apart_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+MT_EXPORT int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter(MT_CALL_NEIGHBOR_ALLTOALLW);
     int rc = mt_pmpi.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
-{
-    MT_QUICK(Neighbor_alltoallw_c, MT_CALL_NEIGHBOR_ALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes))
-}
 #endif
 
 #if MT_HAVE_Ibarrier
-static MT_APART int apart_Ibarrier(MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IBARRIER);
     int rc = mt_pmpi.Ibarrier(comm, request);
     mt_leave_coll(&span, rc, comm, mt_barrier());
     return rc;
 }
-
-MT_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ibarrier, MT_CALL_IBARRIER, coll, (comm, request), (comm, request), comm, mt_barrier())
-}
 #endif
 
 #if MT_HAVE_Ibcast
-static MT_APART int apart_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IBCAST);
     int rc = mt_pmpi.Ibcast(buffer, count, datatype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ibcast, MT_CALL_IBCAST, coll, (buffer, count, datatype, root, comm, request), (buffer, count, datatype, root, comm, request), comm, mt_o2a(root, count, datatype))
-}
 #endif
 
 #if MT_HAVE_Ibcast_c
-static MT_APART int apart_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IBCAST);
     int rc = mt_pmpi.Ibcast_c(buffer, count, datatype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ibcast_c, MT_CALL_IBCAST, coll, (buffer, count, datatype, root, comm, request), (buffer, count, datatype, root, comm, request), comm, mt_o2a(root, count, datatype))
-}
 #endif
 
 #if MT_HAVE_Igather
-static MT_APART int apart_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IGATHER);
     int rc = mt_pmpi.Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Igather, MT_CALL_IGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Igather_c
-static MT_APART int apart_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IGATHER);
     int rc = mt_pmpi.Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Igather_c, MT_CALL_IGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Igatherv
-static MT_APART int apart_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IGATHERV);
     int rc = mt_pmpi.Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Igatherv, MT_CALL_IGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request), comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Igatherv_c
-static MT_APART int apart_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IGATHERV);
     int rc = mt_pmpi.Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Igatherv_c, MT_CALL_IGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request), comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Iscatter
-static MT_APART int apart_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISCATTER);
     int rc = mt_pmpi.Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iscatter, MT_CALL_ISCATTER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), comm, mt_o2a(root, sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Iscatter_c
-static MT_APART int apart_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISCATTER);
     int rc = mt_pmpi.Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iscatter_c, MT_CALL_ISCATTER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request), comm, mt_o2a(root, sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Iscatterv
-static MT_APART int apart_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISCATTERV);
     int rc = mt_pmpi.Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iscatterv, MT_CALL_ISCATTERV, coll, (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request), (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request), comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Iscatterv_c
-static MT_APART int apart_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISCATTERV);
     int rc = mt_pmpi.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iscatterv_c, MT_CALL_ISCATTERV, coll, (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request), (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request), comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Iallgather
-static MT_APART int apart_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLGATHER);
     int rc = mt_pmpi.Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iallgather, MT_CALL_IALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Iallgather_c
-static MT_APART int apart_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLGATHER);
     int rc = mt_pmpi.Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iallgather_c, MT_CALL_IALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Iallgatherv
-static MT_APART int apart_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLGATHERV);
     int rc = mt_pmpi.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iallgatherv, MT_CALL_IALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Iallgatherv_c
-static MT_APART int apart_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLGATHERV);
     int rc = mt_pmpi.Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iallgatherv_c, MT_CALL_IALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Ialltoall
-static MT_APART int apart_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLTOALL);
     int rc = mt_pmpi.Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ialltoall, MT_CALL_IALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Ialltoall_c
-static MT_APART int apart_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLTOALL);
     int rc = mt_pmpi.Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ialltoall_c, MT_CALL_IALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
-}
 #endif
 
 #if MT_HAVE_Ialltoallv
-static MT_APART int apart_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLTOALLV);
     int rc = mt_pmpi.Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ialltoallv, MT_CALL_IALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Ialltoallv_c
-static MT_APART int apart_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLTOALLV);
     int rc = mt_pmpi.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ialltoallv_c, MT_CALL_IALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype))
-}
 #endif
 
 #if MT_HAVE_Ialltoallw
-static MT_APART int apart_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLTOALLW);
     int rc = mt_pmpi.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ialltoallw, MT_CALL_IALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes))
-}
 #endif
 
 #if MT_HAVE_Ialltoallw_c
-static MT_APART int apart_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLTOALLW);
     int rc = mt_pmpi.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ialltoallw_c, MT_CALL_IALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes))
-}
 #endif
 
 #if MT_HAVE_Ireduce
-static MT_APART int apart_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IREDUCE);
     int rc = mt_pmpi.Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ireduce, MT_CALL_IREDUCE, coll, (sendbuf, recvbuf, count, datatype, op, root, comm, request), (sendbuf, recvbuf, count, datatype, op, root, comm, request), comm, mt_gather(root, count, datatype, count, datatype))
-}
 #endif
 
 #if MT_HAVE_Ireduce_c
-static MT_APART int apart_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IREDUCE);
     int rc = mt_pmpi.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ireduce_c, MT_CALL_IREDUCE, coll, (sendbuf, recvbuf, count, datatype, op, root, comm, request), (sendbuf, recvbuf, count, datatype, op, root, comm, request), comm, mt_gather(root, count, datatype, count, datatype))
-}
 #endif
 
 #if MT_HAVE_Iallreduce
-static MT_APART int apart_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLREDUCE);
     int rc = mt_pmpi.Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iallreduce, MT_CALL_IALLREDUCE, coll, (sendbuf, recvbuf, count, datatype, op, comm, request), (sendbuf, recvbuf, count, datatype, op, comm, request), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Iallreduce_c
-static MT_APART int apart_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IALLREDUCE);
     int rc = mt_pmpi.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iallreduce_c, MT_CALL_IALLREDUCE, coll, (sendbuf, recvbuf, count, datatype, op, comm, request), (sendbuf, recvbuf, count, datatype, op, comm, request), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Ireduce_scatter
-static MT_APART int apart_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IREDUCE_SCATTER);
     int rc = mt_pmpi.Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ireduce_scatter, MT_CALL_IREDUCE_SCATTER, coll, (sendbuf, recvbuf, recvcounts, datatype, op, comm, request), (sendbuf, recvbuf, recvcounts, datatype, op, comm, request), comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype))
-}
 #endif
 
 #if MT_HAVE_Ireduce_scatter_c
-static MT_APART int apart_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IREDUCE_SCATTER);
     int rc = mt_pmpi.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ireduce_scatter_c, MT_CALL_IREDUCE_SCATTER, coll, (sendbuf, recvbuf, recvcounts, datatype, op, comm, request), (sendbuf, recvbuf, recvcounts, datatype, op, comm, request), comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype))
-}
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block
-static MT_APART int apart_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IREDUCE_SCATTER_BLOCK);
     int rc = mt_pmpi.Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ireduce_scatter_block, MT_CALL_IREDUCE_SCATTER_BLOCK, coll, (sendbuf, recvbuf, recvcount, datatype, op, comm, request), (sendbuf, recvbuf, recvcount, datatype, op, comm, request), comm, mt_a2a(recvcount, datatype))
-}
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block_c
-static MT_APART int apart_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IREDUCE_SCATTER_BLOCK);
     int rc = mt_pmpi.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ireduce_scatter_block_c, MT_CALL_IREDUCE_SCATTER_BLOCK, coll, (sendbuf, recvbuf, recvcount, datatype, op, comm, request), (sendbuf, recvbuf, recvcount, datatype, op, comm, request), comm, mt_a2a(recvcount, datatype))
-}
 #endif
 
 #if MT_HAVE_Iscan
-static MT_APART int apart_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISCAN);
     int rc = mt_pmpi.Iscan(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iscan, MT_CALL_ISCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm, request), (sendbuf, recvbuf, count, datatype, op, comm, request), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Iscan_c
-static MT_APART int apart_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_ISCAN);
     int rc = mt_pmpi.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iscan_c, MT_CALL_ISCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm, request), (sendbuf, recvbuf, count, datatype, op, comm, request), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Iexscan
-static MT_APART int apart_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IEXSCAN);
     int rc = mt_pmpi.Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iexscan, MT_CALL_IEXSCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm, request), (sendbuf, recvbuf, count, datatype, op, comm, request), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Iexscan_c
-static MT_APART int apart_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_IEXSCAN);
     int rc = mt_pmpi.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
 }
-
-MT_EXPORT int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Iexscan_c, MT_CALL_IEXSCAN, coll, (sendbuf, recvbuf, count, datatype, op, comm, request), (sendbuf, recvbuf, count, datatype, op, comm, request), comm, mt_a2a(count, datatype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_allgather
-static MT_APART int apart_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLGATHER);
     int rc = mt_pmpi.Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_allgather, MT_CALL_INEIGHBOR_ALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_allgather_c
-static MT_APART int apart_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLGATHER);
     int rc = mt_pmpi.Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_allgather_c, MT_CALL_INEIGHBOR_ALLGATHER, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv
-static MT_APART int apart_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLGATHERV);
     int rc = mt_pmpi.Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_allgatherv, MT_CALL_INEIGHBOR_ALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv_c
-static MT_APART int apart_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLGATHERV);
     int rc = mt_pmpi.Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_allgatherv_c, MT_CALL_INEIGHBOR_ALLGATHERV, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall
-static MT_APART int apart_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLTOALL);
     int rc = mt_pmpi.Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_alltoall, MT_CALL_INEIGHBOR_ALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall_c
-static MT_APART int apart_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLTOALL);
     int rc = mt_pmpi.Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_alltoall_c, MT_CALL_INEIGHBOR_ALLTOALL, coll, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request), comm, mt_neighbor(sendcount, sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv
-static MT_APART int apart_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLTOALLV);
     int rc = mt_pmpi.Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_alltoallv, MT_CALL_INEIGHBOR_ALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv_c
-static MT_APART int apart_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLTOALLV);
     int rc = mt_pmpi.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_alltoallv_c, MT_CALL_INEIGHBOR_ALLTOALLV, coll, (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request), comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw
-static MT_APART int apart_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLTOALLW);
     int rc = mt_pmpi.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
 }
-
-MT_EXPORT int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_alltoallw, MT_CALL_INEIGHBOR_ALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes))
-}
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw_c
-static MT_APART int apart_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_INEIGHBOR_ALLTOALLW);
     int rc = mt_pmpi.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
-}
-
-MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
-{
-    MT_QUICK(Ineighbor_alltoallw_c, MT_CALL_INEIGHBOR_ALLTOALLW, coll, (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request), comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes))
 }
 #endif
 
