@@ -44,9 +44,10 @@ mt_span mt_enter_from(unsigned call, uint64_t site)
     if (gate & MT_GATE_INTERVAL)
         mt_slice_look();
     s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    if (gate & MT_GATE_UNTIMED || (gate & MT_GATE_SAMPLED && !mt_sample_turn(mt_sample_pace(s.thread, s.site))))
-        return s;
-    s.timed = true;
-    s.start = mt_ticks() - s.thread->spent;
+    s.timed = !(gate & MT_GATE_UNTIMED);
+    if (gate & MT_GATE_SAMPLED)
+        s.timed = mt_sample_turn(mt_sample_pace(s.thread, s.site));
+    if (s.timed || MT_CHECKING)
+        s.start = mt_ticks() - s.thread->spent;
     return s;
 }

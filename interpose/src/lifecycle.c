@@ -250,8 +250,11 @@ mt_thread *mt_thread_met(uint64_t site)
 
 static void closing(void)
 {
-    if (mt_on() && open_models <= 1)
-        mt_header->finalize_start = mt_clock_all();
+    if (!mt_on() || open_models > 1)
+        return;
+    mt_header->finalize_start = mt_clock_all();
+    if (MT_CHECKING)
+        mt_sample_tell();
 }
 
 static void end(void)

@@ -64,7 +64,7 @@ MT_INLINE bool mt_quick_enter_other(mt_quick *q, unsigned call)
 {
     uint32_t gate = mt_gate();
     q->thread = mt_self;
-    if (!q->thread || (gate & ~(uint32_t)(MT_GATE_SITES | MT_GATE_UNTIMED | MT_GATE_SAMPLED)))
+    if (!q->thread || (gate & ~(uint32_t)(MT_GATE_SITES | MT_GATE_UNTIMED | MT_GATE_SAMPLED)) || MT_CHECKING)
         return false;
     q->site = MT_SITE;
     if ((gate & MT_GATE_SITES) && (mt_stacks_on || (mt_lies_in(&mt_bindings, q->site) && !mt_fortran_take(call, &q->site))))

@@ -140,6 +140,11 @@ mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, u
     return mt_likely(row->what != 0) ? row : make(t, (mt_key){site, place, what}, row);
 }
 
+void mt_close(mt_span *s)
+{
+    s->ticks = s->timed || MT_CHECKING ? mt_spend(s->thread, mt_ticks(), s->start) : 0;
+}
+
 void mt_book(mt_span *s, mt_key k, uint64_t bytes)
 {
     mt_row *row = mt_row_of(s->thread, k);

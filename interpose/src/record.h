@@ -110,10 +110,7 @@ MT_INLINE uint64_t mt_spend(mt_thread *t, uint64_t now, uint64_t start)
 }
 
 // Closes a call.
-MT_INLINE void mt_close(mt_span *s)
-{
-    s->ticks = s->timed ? mt_spend(s->thread, mt_ticks(), s->start) : 0;
-}
+void mt_close(mt_span *s);
 
 // Books a call that is closed, and was timed or not.
 void mt_book(mt_span *s, mt_key k, uint64_t bytes);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 // Shards keep threads apart under MPI_THREAD_MULTIPLE; otherwise no lock is taken.
 enum { MT_SHARDS = 16 };
@@ -59,10 +60,27 @@ static mt_request *place_of(const mt_shard *s, uint64_t key, uint64_t hash)
 
 enum { MT_MIN_ENTRIES = 32, MT_KEPT_ENTRIES = 4096 };
 
+// Wide ones are pages of their own: free() might keep them.
+static mt_request *new_entries(uint64_t capacity)
+{
+    if (capacity < MT_KEPT_ENTRIES)
+        return calloc(capacity, sizeof(mt_request));
+    void *pages = mmap(NULL, capacity * sizeof(mt_request), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void free_entries(mt_request *entries, uint64_t capacity)
+{
+    if (capacity < MT_KEPT_ENTRIES)
+        free(entries);
+    else
+        munmap(entries, capacity * sizeof(mt_request));
+}
+
 static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
 {
     mt_shard old = *s;
-    mt_request *entries = calloc(capacity, sizeof *entries);
+    mt_request *entries = new_entries(capacity);
     if (!entries)
         return false;
     s->entries = entries;
@@ -70,7 +88,7 @@ static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
     for (uint64_t i = 0; i < old.capacity; i++)
         if (old.entries[i].key)
             *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
-    free(old.entries);
+    free_entries(old.entries, old.capacity);
     return true;
 }
 
@@ -136,7 +154,7 @@ void mt_request_share(void)
                 count(-1); // putting it counts it again
                 mt_table_put(tables[t], &old.entries[i]);
             }
-        free(old.entries);
+        free_entries(old.entries, old.capacity);
     }
 }
 
@@ -409,7 +427,7 @@ static void forget_all(mt_table *table)
 {
     for (int i = 0; i < MT_SHARDS; i++) {
         mt_shard *s = &table->shards[i];
-        free(s->entries);
+        free_entries(s->entries, s->capacity);
         s->entries = NULL;
         s->capacity = s->used = 0;
     }

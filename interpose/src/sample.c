@@ -1,11 +1,14 @@
 #include "sample.h"
 
+#include "thread.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 // Readings of the clock are to take one part in so many of the calls' time, and no
-// fewer than one call in so many is timed.
-enum { MT_CLOCK_SHARE = 64, MT_FEWEST = 64 };
+// fewer than one call in so many is timed. Only rows whose calls differ little
+// are sampled: by half of their mean (the square root of one part in MT_STEADY).
+enum { MT_CLOCK_SHARE = 64, MT_FEWEST = 64, MT_STEADY = 4 };
 
 static double clock_ticks; // of two readings
 
@@ -63,29 +66,31 @@ static uint32_t random_below(mt_thread *t, uint32_t n)
     return (uint32_t)((uint64_t)x * n >> 32);
 }
 
-// How many of a row's later calls are timed, by what the early ones took. The
-// longest of them is left out: the first call of a kind often sets things up.
-static uint32_t decide(const mt_l_sample *m, const mt_row *row)
+// How many of a row's later calls are timed, by the second half of its early
+// ones: what comes first sets things up. Calls that take now short and now long
+// may take very long now and then, which no sample would tell: those that wait
+// for others do. They are all timed.
+static uint32_t decide(double n, double time, double squares)
 {
-    double n = MT_EARLY_CALLS - 1, longest = (double)row->max;
-    double mean = ((double)m->early_time - longest) / n;
-    double spread = (m->early_squares - longest * longest) / n - mean * mean;
-    if (mean <= 0)
-        return MT_FEWEST;
-    double every = clock_ticks * MT_CLOCK_SHARE / mean;
-    for (double usual = mean * mean; spread > usual; usual *= 4)
-        every /= 2;
+    double mean = time / n, spread = squares / n - mean * mean;
+    if (spread * MT_STEADY > mean * mean)
+        return 1;
+    double every = mean > 0 ? clock_ticks * MT_CLOCK_SHARE / mean : MT_FEWEST;
     return every >= MT_FEWEST ? MT_FEWEST : every <= 1 ? 1 : (uint32_t)every;
 }
 
+// Until it is decided, early_time and early_squares are what they were half way.
 static void book_timed(mt_l_sample *m, const mt_row *row, uint64_t ticks)
 {
     m->squares += (double)ticks * (double)ticks;
     m->timed++;
-    if (m->timed == MT_EARLY_CALLS) {
+    if (m->timed == MT_EARLY_CALLS / 2) {
         m->early_time = row->time;
         m->early_squares = m->squares;
-        m->every = decide(m, row);
+    } else if (m->timed == MT_EARLY_CALLS) {
+        m->every = decide(MT_EARLY_CALLS / 2, (double)(row->time - m->early_time), m->squares - m->early_squares);
+        m->early_time = row->time;
+        m->early_squares = m->squares;
         __atomic_store_n(&m->early, row->count, __ATOMIC_RELEASE);
     }
 }
@@ -117,4 +122,18 @@ void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
     mt_l_sample *m = mt_sample_of(t, row);
     book_timed(m, row, ticks);
     pace_timed(t, p, m->every ? m->every : 1);
+}
+
+static void add_spent(void *sum, mt_thread *t)
+{
+    *(uint64_t *)sum += t->spent;
+}
+
+void mt_sample_tell(void)
+{
+    uint64_t ticks = 0;
+    const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
+    mt_thread_each(add_spent, &ticks);
+    double rate = (double)(now.monotonic - start->monotonic) / (double)(now.ticks - start->ticks);
+    mt_say("rank %d spent %.0f ns in MPI", mt_world_rank, (double)ticks * rate);
 }

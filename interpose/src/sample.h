@@ -3,7 +3,7 @@
 //
 // A row's first MT_EARLY_CALLS timed calls decide how many of its later ones
 // are timed: as many as keep the clock's own time small beside the calls' time,
-// so that calls which take long are all timed, and more where they differ much.
+// so that calls which take long are all timed, and those that differ much too.
 // When a call begins its row is not known, only its site: a site times as many
 // of its calls as the most demanding of its rows asks for. The gaps are random,
 // so that no pattern of the program falls in step with them, and they never
@@ -22,6 +22,15 @@ MT_INLINE mt_l_sample *mt_sample_of(const mt_thread *t, const mt_row *row)
     return (mt_l_sample *)((char *)row + t->mask + sizeof(mt_row));
 }
 _Static_assert(sizeof(mt_l_sample) == sizeof(mt_row), "a sample is found by its row's place");
+
+// For the test of the estimates (-DMT_CHECK_SAMPLES): all calls are timed, the
+// samples go into the rows as ever, and what all of them took is told at the end.
+#ifdef MT_CHECK_SAMPLES
+enum { MT_CHECKING = true };
+#else
+enum { MT_CHECKING = false };
+#endif
+void mt_sample_tell(void);
 
 // Bytes of a table of so many rows.
 uint64_t mt_sample_table_size(uint64_t rows);

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// TestSampledTotals compares the time in MPI as --timing sampled estimates it with the time itself: a library built
+// to check this times all calls of the same run, keeps samples as ever, and tells what all of them took.
+func TestSampledTotals(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
+		t.Run("halo", func(t *testing.T) { checkTotals(t, m, 2, halo, "-n", "31", "-m", "25", "-s", "20000") })
+		if m.cc != "mpicc.openmpi" {
+			return
+		}
+		t.Run("LAMMPS", func(t *testing.T) {
+			testenv.Need(t, "lmp")
+			checkTotals(t, m, 2, "lmp", "-in", filepath.Join(root, "internal", "e2e", "testdata", "in.melt"), "-log", "none")
+		})
+	})
+}
+
+// checkTotals takes the median of three runs: a rank that lost its processor in a call that is seldom timed is in an
+// estimate many times over, or not at all.
+func checkTotals(t *testing.T, m implementation, n int, program ...string) {
+	lib := m.library(t, "-DMT_CHECK_SAMPLES")
+	var off []float64
+	for range 3 {
+		off = append(off, math.Abs(errorOfTotal(t, m, lib, n, program)))
+	}
+	slices.Sort(off)
+	if off[1] > 0.02 {
+		t.Errorf("the estimates are off by %.2f %%", 100*off[1])
+	}
+}
+
+// errorOfTotal is the difference between the estimate and the time itself, as a part of that.
+func errorOfTotal(t *testing.T, m implementation, lib string, n int, program []string) float64 {
+	t.Helper()
+	dir := t.TempDir()
+	out := succeed(t, nil, m.launch(n, preload(lib, []string{"MPITRACE_DIR=" + dir, "MPITRACE_TIMING=sampled"}, program...)...)...)
+	told := regexp.MustCompile(`rank \d+ spent (\d+) ns in MPI`).FindAllStringSubmatch(out.stderr, -1)
+	if len(told) != n {
+		t.Fatalf("%d of %d ranks told\n%s", len(told), n, out.stderr)
+	}
+	var exact, estimate, variance float64
+	for _, line := range told {
+		ns, _ := strconv.ParseFloat(line[1], 64)
+		exact += ns
+	}
+	var calls uint64
+	for _, p := range readRecordings(t, dir) {
+		if p.Timing != profile.TimingSampled {
+			t.Fatalf("rank %d: timing is %v", p.Rank, p.Timing)
+		}
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			if !profile.SetsUp(r.Call) {
+				estimate += float64(r.TimeNs)
+				variance += float64(r.TimeErrorNs) * float64(r.TimeErrorNs)
+				calls += r.Calls
+			}
+		}
+	}
+	if calls == 0 {
+		t.Fatal("no calls were recorded")
+	}
+	off := estimate/exact - 1
+	t.Logf("%d calls: %.6f s, estimated as %.6f s ±%.6f: %+.2f %%", calls, exact/1e9, estimate/1e9, math.Sqrt(variance)/1e9, 100*off)
+	return off
+}
