@@ -127,8 +127,7 @@ func writeWrappers(b *bytes.Buffer) error {
 	return nil
 }
 
-// writeWrapper writes one wrapper, or two for a quick call: what is more than quick
-// jumps from the one to the other, so that both return to the program.
+// writeWrapper writes one wrapper, or two functions for a quick call: the other has what is more than quick.
 func writeWrapper(b *bytes.Buffer, f function) {
 	policy, rest, _ := strings.Cut(f.Leave, "(")
 	if rest != ")" {
@@ -139,16 +138,19 @@ func writeWrapper(b *bytes.Buffer, f function) {
 		status = "    MPI_Status own, *seen = mt_seen(status, &own);\n"
 		passed = strings.ReplaceAll(passed, "status", "seen")
 	}
+	head, site := fmt.Sprintf("MT_EXPORT int %s(%s)\n{\n", f.symbol(), f.parameters()), "MT_SITE"
 	isQuick := slices.Contains(quick, f.name)
-	linkage, symbol := "MT_EXPORT", f.symbol()
 	if isQuick {
-		linkage, symbol = "static MT_APART", "apart_"+f.name
+		fmt.Fprintf(b, "static MT_APART int apart_%s(uint64_t site, %s)\n{\n", f.name, f.parameters())
+		site = "site"
+	} else {
+		b.WriteString(head)
 	}
-	fmt.Fprintf(b, "%s int %s(%s)\n{\n    mt_span span = mt_enter(%s);\n%s", linkage, symbol, f.parameters(), callID(f.Call), status)
-	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", f.name, passed, policy, rest)
+	fmt.Fprintf(b, "    mt_span span = mt_enter_from(%s, %s);\n%s    int rc = mt_pmpi.%s(%s);\n", callID(f.Call), site, status, f.name, passed)
+	fmt.Fprintf(b, "    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", policy, rest)
 	if isQuick {
-		fmt.Fprintf(b, "\nMT_EXPORT int %s(%s)\n{\n%s", f.symbol(), f.parameters(), status)
-		fmt.Fprintf(b, "    MT_QUICK(%s, %s, %s, (%s), (%s)%s\n}\n", f.name, callID(f.Call), policy, f.arguments(), passed, rest)
+		fmt.Fprintf(b, "\n%s%s    MT_QUICK(%s, %s, %s, apart_%s(MT_SITE, %s), (%s)%s\n}\n", head, status, f.name, callID(f.Call), policy,
+			f.name, f.arguments(), passed, rest)
 	}
 }
 

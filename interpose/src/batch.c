@@ -196,11 +196,13 @@ static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Req
     mt_batch_close(b, rc, requests);
 }
 
+#define MT_UNWRAP(...) __VA_ARGS__
+
 // A wrapper in the ways of MT_QUICK.
 #define MT_COMPLETES(name, id, parameters, arguments, passed, open, complete)                                          \
-    static MT_APART int apart_##name parameters                                                                        \
+    static MT_APART int apart_##name(uint64_t site, MT_UNWRAP parameters)                                              \
     {                                                                                                                  \
-        mt_span span = mt_enter(id);                                                                                   \
+        mt_span span = mt_enter_from(id, site);                                                                        \
         mt_batch b;                                                                                                    \
         open;                                                                                                          \
         int rc = mt_pmpi.name passed;                                                                                  \
@@ -226,7 +228,7 @@ static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Req
             rc = mt_pmpi.name passed;                                                                                  \
             mt_quick_bare(MT_OTHER, &other, id);                                                                       \
         } else {                                                                                                       \
-            return apart_##name arguments;                                                                             \
+            return apart_##name(MT_SITE, MT_UNWRAP arguments);                                                         \
         }                                                                                                              \
         complete;                                                                                                      \
         return rc;                                                                                                     \

@@ -223,9 +223,8 @@ MT_INLINE bool mt_quick_coll(mt_kind kind, const mt_quick *q, unsigned call, int
 }
 
 // A wrapper: it passes the call on, in one of these ways, and books it.
-// apart_name has what is not quick; it is jumped to, so that it, too, returns to
-// the program.
-#define MT_QUICK(name, id, policy, arguments, passed, ...)                                                             \
+// apart_name, which is told the call site, has what is not quick.
+#define MT_QUICK(name, id, policy, apart, passed, ...)                                                           \
     mt_span span;                                                                                                      \
     int rc;                                                                                                            \
     mt_quick timed, untimed, other;                                                                                    \
@@ -245,7 +244,7 @@ MT_INLINE bool mt_quick_coll(mt_kind kind, const mt_quick *q, unsigned call, int
             return rc;                                                                                                 \
         span = mt_quick_span(MT_OTHER, &other, id);                                                                    \
     } else {                                                                                                           \
-        return apart_##name arguments;                                                                                 \
+        return apart;                                                                                                  \
     }                                                                                                                  \
     mt_leave_##policy(&span, rc, __VA_ARGS__);                                                                         \
     return rc;

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Frames in front of the program's: mt_stack_site, mt_enter_from and the
-// wrapper; and those that an MPI's Fortran layer may add.
-enum { MT_OWN_FRAMES = 3, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
+// Frames in front of the program's: mt_stack_site, mt_enter_from, the wrapper and
+// what it has apart; and those that an MPI's Fortran layer may add.
+enum { MT_OWN_FRAMES = 4, MT_LAYER_FRAMES = 16, MT_STACK_SLOTS = 2 * MT_MAX_STACKS };
 
 typedef struct stack {
     uint32_t depth;
