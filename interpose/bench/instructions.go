@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,128 +8,146 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Each loop runs warmCalls times, fewCalls times and manyCalls times. The difference between the
-// last two is free of what comes once per loop, the first of what comes once per process.
-const (
-	warmCalls = 100
-	fewCalls  = 1000
-	manyCalls = 11000
+// Each loop runs for these turns. The difference between the last two is free of what comes once
+// per loop, the first of what comes once per process.
+var (
+	aloneTurns    = [3]int{200, 500, 4500}
+	pairedTurns   = [3]int{5, 10, 60}
+	gatheredTurns = [3]int{1, 2, 12} // where ranks wait for each other, and each for a processor
 )
 
-// countInstructions counts, with callgrind, the instructions that each call executes under each tool.
-func countInstructions(ctx context.Context, _ options, setups []setup, raw, log io.Writer) (*samples, error) {
-	if _, err := exec.LookPath("valgrind"); err != nil {
-		return nil, errors.New("-instructions needs valgrind, which is not installed (Debian: apt-get install valgrind)")
+func turnsOf(p program) [3]int {
+	switch {
+	case p.crowded():
+		return gatheredTurns
+	case p.ranks > 1:
+		return pairedTurns
 	}
-	found := newSamples("instructions")
-	for i := range setups {
-		fmt.Fprintf(log, "count instructions under %s\n", setups[i].mpi)
-		if err := countTools(ctx, &setups[i], found, raw); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return aloneTurns
 }
 
-func countTools(ctx context.Context, s *setup, found *samples, raw io.Writer) error {
-	if _, err := fmt.Fprintf(raw, "mpi: %s\n", s.mpi); err != nil {
-		return err
+// countInstructions counts, with callgrind, the instructions that each tool adds to each call.
+func countInstructions(ctx context.Context, o options, setups []setup, found *samples, raw, log io.Writer) error {
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		return errors.New("counting instructions needs valgrind (Debian: apt-get install valgrind); -instructions=false does without")
 	}
-	for _, t := range s.tools {
-		calls, err := s.count(ctx, t)
-		if err != nil {
+	for i := range setups {
+		fmt.Fprintf(log, "count instructions under %s\n", setups[i].mpi)
+		if err := setups[i].countAll(ctx, o, found, raw, log); err != nil {
 			return err
-		}
-		for _, c := range calls {
-			found.add(subject{s.mpi, c.call, t.name}, c.instructions)
-			_, err := fmt.Fprintf(raw, "Benchmark%s/tool=%s-1\t%d\t%.2f instructions/call\n",
-				c.call, t.name, manyCalls-fewCalls, c.instructions)
-			if err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-// count returns what one call of each loop executes. It runs the driver under callgrind, which writes a profile after each loop.
-func (s *setup) count(ctx context.Context, t tool) ([]loop, error) {
+func (s *setup) countAll(ctx context.Context, o options, found *samples, raw, log io.Writer) error {
+	if _, err := fmt.Fprintf(raw, "mpi: %s\n", s.mpi); err != nil {
+		return err
+	}
+	for _, p := range selected(o.pattern) {
+		if !p.counted || !s.runs(p) {
+			continue
+		}
+		counts, err := s.countProgram(ctx, p, s.tools, log)
+		if err != nil {
+			return err
+		}
+		turns := turnsOf(p)
+		for _, operation := range p.operations {
+			for _, t := range s.tools {
+				of := subject{s.mpi, operation.name + p.variant, t.name}
+				if added, counted := counts[of]; counted {
+					err = errors.Join(err, found.addInstructions(of, (turns[2]-turns[1])*operation.count, added, raw))
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countProgram counts under several tools, as many at a time as there are processors: instructions
+// do not depend on how busy these are.
+func (s *setup) countProgram(ctx context.Context, p program, tools []tool, log io.Writer) (map[subject]float64, error) {
+	results := make([]map[string]float64, len(tools))
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	if p.crowded() {
+		group.SetLimit(1)
+	}
+	for i, t := range tools {
+		if t.name == baseline {
+			continue
+		}
+		group.Go(func() (err error) {
+			results[i], err = s.count(ctx, p, t)
+			if err != nil && t.peer && ctx.Err() == nil {
+				fmt.Fprintf(log, "%s%s: no instructions: %v\n", s.mpi, p.variant, err)
+				err = nil
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	all := map[subject]float64{}
+	for i, t := range tools {
+		for name, added := range results[i] {
+			all[subject{s.mpi, name + p.variant, t.name}] = added
+		}
+	}
+	return all, err
+}
+
+// count returns what a tool adds to one call of each operation. It runs rank 0 of the program under
+// callgrind, which writes a profile after each loop.
+func (s *setup) count(ctx context.Context, p program, t tool) (map[string]float64, error) {
 	dir, err := os.MkdirTemp("", "mpitrace-bench-callgrind-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	profile := filepath.Join(dir, "callgrind.out")
-	valgrind := []string{"valgrind", "--tool=callgrind", "--callgrind-out-file=" + profile, "--dump-after=loop_*"}
-	calls := []string{"count", strconv.Itoa(warmCalls), strconv.Itoa(fewCalls), strconv.Itoa(manyCalls)}
-	if _, err := s.run(ctx, t, valgrind, calls...); err != nil {
-		return nil, err
-	}
-	loops, err := readLoops(profile)
+	x, err := s.open(ctx, p, t, callgrind(profile), countPatience)
 	if err != nil {
 		return nil, err
 	}
-	return perCall(loops)
-}
-
-// A loop is what one run of one loop executed, and what the process did since the loop before.
-type loop struct {
-	call         string
-	instructions float64
-}
-
-// readLoops reads the profiles written after each loop, in the order in which the loops ran.
-func readLoops(profile string) ([]loop, error) {
-	var loops []loop
-	for part := 1; ; part++ {
-		file, err := os.Open(fmt.Sprintf("%s.%d", profile, part))
-		if errors.Is(err, os.ErrNotExist) {
-			return loops, nil
+	var counted []operation
+	for _, o := range p.operations {
+		if !t.measures(o) {
+			continue
 		}
+		for _, turns := range turnsOf(p) {
+			if _, err := x.run(o.name, 0, turns); err != nil {
+				return nil, err
+			}
+		}
+		counted = append(counted, o)
+	}
+	if err := x.close(); err != nil {
+		return nil, err
+	}
+	return addedPerCall(profile, counted, t, turnsOf(p))
+}
+
+func addedPerCall(profile string, operations []operation, t tool, turns [3]int) (map[string]float64, error) {
+	all := map[string]float64{}
+	for i, o := range operations {
+		few, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+2), o, t)
 		if err != nil {
 			return nil, err
 		}
-		l, err := parsePart(file)
-		file.Close()
+		many, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+3), o, t)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+			return nil, err
 		}
-		loops = append(loops, l)
+		all[o.name] = float64(many-few) / float64((turns[2]-turns[1])*o.count)
 	}
-}
-
-// parsePart reads from one profile of callgrind's which loop's end triggered it, and the instructions
-// since the profile before (https://valgrind.org/docs/manual/cl-format.html).
-func parsePart(r io.Reader) (l loop, err error) {
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if name, found := strings.CutPrefix(lines.Text(), "desc: Trigger: --dump-after=loop_"); found {
-			l.call = name
-		}
-		if total, found := strings.CutPrefix(lines.Text(), "summary: "); found && l.call != "" {
-			l.instructions, err = strconv.ParseFloat(strings.TrimSpace(total), 64)
-			return l, err
-		}
-	}
-	return l, errors.Join(lines.Err(), errors.New("no loop's end and summary in it"))
-}
-
-// perCall turns the three runs of each loop into what one call of it executes.
-func perCall(loops []loop) ([]loop, error) {
-	if len(loops) == 0 || len(loops)%3 != 0 {
-		return nil, fmt.Errorf("callgrind saw %d loops, not three for each call", len(loops))
-	}
-	var calls []loop
-	for i := 0; i < len(loops); i += 3 {
-		few, many := loops[i+1], loops[i+2]
-		if few.call != many.call {
-			return nil, fmt.Errorf("loop %s follows %s", many.call, few.call)
-		}
-		calls = append(calls, loop{many.call, (many.instructions - few.instructions) / (manyCalls - fewCalls)})
-	}
-	return calls, nil
+	return all, nil
 }

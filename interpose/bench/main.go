@@ -1,20 +1,33 @@
 // Command bench measures what recording costs per MPI call, beside the least that it could cost
-// and beside what Open MPI's own monitoring costs.
+// and beside what other tools cost.
 //
-// One process calls MPI in a loop, to itself or to nobody, under each tool in turn: none; empty,
-// a wrapper that only forwards; limit, a wrapper that reads the clock twice and adds to a flat
-// array; monitoring, Open MPI's (Open MPI only); ours. Rounds go over all of them, so that a slow
-// minute of the machine falls on all alike. It prints Go benchmark lines, which benchstat reads,
+// A driver calls MPI in loops under each tool in turn: none; empty, a wrapper that only forwards;
+// limit, a wrapper that reads the clock twice and adds to a flat array; monitoring1 and monitoring2,
+// Open MPI's own in its two modes; ours, and ours with times sampled, with none, and with receives
+// not followed (where there are some); and peers, libraries that are given by name:
+//
+//	PEERS="ipm=/opt/ipm/lib/libipm.so" go run ./interpose/bench
+//
+// The loops are in C, in Fortran by mpif.h and by mpi_f08, on one rank and on two, and in C also on
+// one and on four threads under MPI_THREAD_MULTIPLE, each with communicators of its own. There the
+// time is the process's processor time, divided by the calls of all threads: what a call costs,
+// however many of the threads have a processor.
+//
+// It prints Go benchmark lines, which benchstat reads,
 //
 //	go run ./interpose/bench -raw bench.txt
-//	benchstat -row .name -col /tool -filter mpi:openmpi bench.txt
+//	benchstat -row .fullname -col /tool -filter mpi:openmpi bench.txt
 //
-// and a table: what each tool adds to no tool, and that as a multiple of what limit adds. With
-// -instructions the table counts executed instructions instead (valgrind), which do not depend on
-// how busy the machine is.
+// and a table: what each tool adds to no tool, and that as a multiple of what limit adds. Beside the
+// times are the instructions that the tool adds, counted by callgrind: these do not depend on how
+// busy the machine is. On 64 ranks there are only these.
 //
-// IsendIrecvWaitall stands for three MPI calls, the others for one. Send goes to MPI_PROC_NULL,
-// which Open MPI's monitoring never sees: it adds nothing there.
+// All figures are per MPI call: IsendIrecvWaitall is three, PutFlush two, Window 64 Isend, 64 Irecv
+// and a Waitall. Send goes to MPI_PROC_NULL, which Open MPI's monitoring never sees. Window and
+// Alltoallv go between two ranks; of all others the partner is the process itself.
+//
+// With -update-instructions it writes instructions.txt, which a test compares with what recording
+// adds now.
 package main
 
 import (
@@ -25,6 +38,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,11 +48,21 @@ import (
 type options struct {
 	mpis         named // name -> mpicc
 	libs         named // name of the MPI -> our library for it
+	peers        named // name -> library
 	rounds       int
-	measure      time.Duration
+	length       time.Duration // of one measurement
 	repeats      int
+	pattern      *regexp.Regexp // of operations
+	tools        []string       // names; empty for all
 	raw          string
+	times        bool
 	instructions bool
+	update       bool
+}
+
+// wants tells whether a tool is to be measured: none and limit always, as others are compared with them.
+func (o options) wants(tool string) bool {
+	return len(o.tools) == 0 || tool == baseline || tool == limit || slices.Contains(o.tools, tool)
 }
 
 // named is a flag NAME=VALUE that may be given several times; order holds the names as given.
@@ -65,28 +90,44 @@ func (n *named) Set(arg string) error {
 	return nil
 }
 
-func parseOptions(args []string, output io.Writer) (options, error) {
+func parseOptions(args []string, peers string, output io.Writer) (options, error) {
 	var o options
+	var pattern, tools string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.Var(&o.mpis, "mpi", "an MPI to measure, as `NAME=MPICC`; repeatable (default openmpi=mpicc.openmpi and mpich=mpicc.mpich, where found)")
 	flags.Var(&o.libs, "lib", "our library for an MPI, as `NAME=PATH`; repeatable (default: built with that mpicc)")
-	flags.IntVar(&o.rounds, "rounds", 11, "rounds over all tools; medians are over rounds")
-	flags.DurationVar(&o.measure, "measure", 2*time.Millisecond, "length of one timed loop")
-	flags.IntVar(&o.repeats, "repeats", 20, "loops per round and call, of which the fastest counts")
+	flags.Var(&o.peers, "peer", "another library to measure, as `NAME=PATH`; repeatable (also from PEERS in the environment, separated by spaces)")
+	flags.IntVar(&o.rounds, "rounds", 11, "rounds over all tools")
+	flags.DurationVar(&o.length, "measure", time.Millisecond, "length of one timed loop")
+	flags.IntVar(&o.repeats, "repeats", 10, "loops per round and operation, of which the fastest counts")
+	flags.StringVar(&pattern, "run", "", "only operations whose names match `REGEXP`, as they are in the table: ^Send/from=")
+	flags.StringVar(&tools, "tools", "", "only these `TOOLS`, separated by commas, beside none and limit")
 	flags.StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
-	flags.BoolVar(&o.instructions, "instructions", false, "count instructions with valgrind instead of timing")
+	flags.BoolVar(&o.times, "times", true, "measure times")
+	flags.BoolVar(&o.instructions, "instructions", true, "count instructions, with valgrind")
+	flags.BoolVar(&o.update, "update-instructions", false, "write interpose/bench/instructions.txt, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 || o.rounds < 1 || o.repeats < 1 || o.measure <= 0 {
+	if flags.NArg() > 0 || o.rounds < 1 || o.repeats < 1 || o.length <= 0 {
 		return o, errors.New("bench takes flags only; -rounds, -repeats and -measure are positive")
 	}
-	return o, nil
+	if tools != "" {
+		o.tools = strings.Split(tools, ",")
+	}
+	for _, given := range strings.Fields(peers) {
+		if err := o.peers.Set(given); err != nil {
+			return o, fmt.Errorf("PEERS: %w", err)
+		}
+	}
+	var err error
+	o.pattern, err = regexp.Compile(pattern)
+	return o, err
 }
 
 func main() {
-	o, err := parseOptions(os.Args[1:], os.Stderr)
+	o, err := parseOptions(os.Args[1:], os.Getenv("PEERS"), os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
@@ -113,20 +154,22 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	measure := timeRounds
-	if o.instructions {
-		measure = countInstructions
-	}
 	raw, err := openRaw(o.raw, out)
 	if err != nil {
 		return err
 	}
-	found, err := measure(ctx, o, setups, raw, log)
+	found := newSamples()
+	if o.times {
+		err = timeRounds(ctx, o, setups, found, raw, log)
+	}
+	if o.instructions && err == nil {
+		err = countInstructions(ctx, o, setups, found, raw, log)
+	}
 	if err := errors.Join(err, raw.Close()); err != nil {
 		return err
 	}
 	if found.busy() {
-		fmt.Fprintln(log, "the machine was busy: go by the minima, or run again with more -rounds")
+		fmt.Fprintln(log, "the machine was busy: run again with more -rounds")
 	}
 	return found.writeTable(out)
 }

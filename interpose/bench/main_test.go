@@ -8,28 +8,37 @@ import (
 )
 
 func TestParseOptions(t *testing.T) {
-	o, err := parseOptions([]string{"-mpi", "b=/opt/b/bin/mpicc", "-mpi", "a=mpicc", "-lib", "a=x=y.so", "-rounds", "3", "-measure", "5ms"}, io.Discard)
+	o, err := parseOptions([]string{"-mpi", "b=/opt/b/bin/mpicc", "-mpi", "a=mpicc", "-lib", "a=x=y.so", "-rounds", "3",
+		"-measure", "5ms", "-peer", "p=q.so", "-run", "^Send", "-tools", "ours,p"}, " r=s.so\tt=u.so ", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(o.mpis.order, []string{"b", "a"}) || o.mpis.value["b"] != "/opt/b/bin/mpicc" {
 		t.Errorf("MPIs are %+v", o.mpis)
 	}
-	if o.libs.value["a"] != "x=y.so" || o.rounds != 3 || o.measure != 5*time.Millisecond {
+	if o.libs.value["a"] != "x=y.so" || o.rounds != 3 || o.length != 5*time.Millisecond || !o.times || !o.instructions {
 		t.Errorf("options are %+v", o)
+	}
+	if !slices.Equal(o.peers.order, []string{"p", "r", "t"}) || o.peers.value["t"] != "u.so" {
+		t.Errorf("peers are %+v", o.peers)
+	}
+	if !o.wants("ours") || !o.wants("none") || !o.wants("limit") || o.wants("empty") {
+		t.Errorf("tools are %v", o.tools)
 	}
 }
 
 func TestParseOptionsRefuses(t *testing.T) {
 	for name, args := range map[string][]string{
-		"an argument":        {"openmpi"},
-		"no rounds":          {"-rounds", "0"},
-		"a path alone":       {"-lib", "x.so"},
-		"an MPI given twice": {"-mpi", "a=b", "-mpi", "a=c"},
-		"no value":           {"-mpi", "a="},
+		"an argument":         {"openmpi"},
+		"no rounds":           {"-rounds", "0"},
+		"a path alone":        {"-lib", "x.so"},
+		"an MPI given twice":  {"-mpi", "a=b", "-mpi", "a=c"},
+		"no value":            {"-mpi", "a="},
+		"half an expression":  {"-run", "("},
+		"a peer like PEERS's": {"-peer", "p=q.so"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := parseOptions(args, io.Discard); err == nil {
+			if _, err := parseOptions(args, "p=r.so", io.Discard); err == nil {
 				t.Errorf("%v was accepted", args)
 			}
 		})

@@ -10,21 +10,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-//go:embed src/*.c
+//go:embed src/*
 var sources embed.FS
 
-// A setup is one MPI, the measuring program built for it, and the tools to measure under.
+// A setup is one MPI, the drivers built for it, and the tools to measure under.
 type setup struct {
-	mpi     string // "openmpi"
-	version string // what MPI_Get_library_version says, first line
-	library string // path of the MPI's shared library
-	driver  string // path of the measuring program
-	tools   []tool
+	mpi      string            // "openmpi"
+	version  string            // what MPI_Get_library_version says, first line
+	compiler string            // "gcc 12.2.0"
+	library  string            // path of the MPI's shared library
+	launcher string            // mpirun, "" if there is none
+	drivers  map[string]string // path by language: "c", "mpif", "f08"
+	tools    []tool
 }
 
 // prepare builds everything for all MPIs below dir.
@@ -41,7 +46,7 @@ func prepare(ctx context.Context, o options, dir string, log io.Writer) ([]setup
 	}
 	var setups []setup
 	for _, name := range mpis.order {
-		s, err := prepareMPI(ctx, name, mpis.value[name], o.libs.value[name], dir, log)
+		s, err := prepareMPI(ctx, name, mpis.value[name], o, dir, log)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -61,52 +66,111 @@ func installedMPIs() (found named) {
 	return found
 }
 
-// prepareMPI builds everything for one MPI; lib is our library for it, "" to build that too.
-func prepareMPI(ctx context.Context, name, cc, lib, dir string, log io.Writer) (s setup, err error) {
-	s = setup{mpi: name, driver: filepath.Join(dir, "driver-"+name)}
-	empty := filepath.Join(dir, "libempty-"+name+".so")
-	limit := filepath.Join(dir, "liblimit-"+name+".so")
-	err = errors.Join(
-		compile(ctx, cc, s.driver, dir, "driver.c", "-ldl"),
-		compile(ctx, cc, empty, dir, "empty.c", "-fPIC", "-shared"),
-		compile(ctx, cc, limit, dir, "limit.c", "-fPIC", "-shared"))
-	if err == nil {
-		err = s.identify(ctx)
-	}
-	if err == nil && lib == "" {
-		lib, err = interpose.Build(ctx, interpose.BuildOptions{CC: cc, MPI: s.library, Log: log})
-	}
-	if err != nil {
+// prepareMPI builds everything for one MPI.
+func prepareMPI(ctx context.Context, name, cc string, o options, dir string, log io.Writer) (s setup, err error) {
+	s = setup{mpi: name, drivers: map[string]string{}}
+	b := builder{ctx, cc, filepath.Join(dir, "src"), filepath.Join(dir, name)}
+	if err := os.Mkdir(b.out, 0o700); err != nil {
 		return s, err
 	}
-	s.tools = []tool{none(), wrapper("empty", empty), wrapper("limit", limit)}
-	if strings.HasPrefix(s.version, "Open MPI") {
-		s.tools = append(s.tools, monitoring())
+	if err := b.drivers(&s, log); err != nil {
+		return s, err
 	}
-	if lib, err = filepath.Abs(lib); err == nil {
-		s.tools = append(s.tools, ours(lib))
+	if err := s.identify(ctx); err != nil {
+		return s, err
+	}
+	if s.launcher = beside(cc, "mpirun"); s.launcher == "" {
+		fmt.Fprintf(log, "%s has no mpirun: nothing is measured on several ranks\n", name)
+	}
+	if s.tools, err = b.tools(&s, o, log); err != nil {
+		return s, err
 	}
 	fmt.Fprintf(log, "%s is %s\n", name, s.version)
-	return s, err
+	return s, nil
 }
 
-// compile builds one source of dir/src with an MPI's compiler, optimised as users would.
-func compile(ctx context.Context, cc, output, dir, source string, flags ...string) error {
-	args := append([]string{"-O2", "-o", output, filepath.Join(dir, "src", source)}, flags...)
-	if text, err := exec.CommandContext(ctx, cc, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("compile %s with %s: %w\n%s", source, cc, err, text)
+// A builder compiles sources of the directory src with an MPI's compiler into out.
+type builder struct {
+	ctx      context.Context
+	cc       string
+	src, out string
+}
+
+// drivers builds the measuring program around the loops of each language.
+func (b builder) drivers(s *setup, log io.Writer) error {
+	s.drivers["c"] = filepath.Join(b.out, "driver-c")
+	err := errors.Join(b.run(b.cc, "-c", "-o", "driver.o", filepath.Join(b.src, "driver.c")),
+		b.run(b.cc, "-o", s.drivers["c"], "driver.o", filepath.Join(b.src, "loops.c"), "-ldl", "-lpthread"))
+	fortran := beside(b.cc, "mpif90")
+	if err != nil || fortran == "" {
+		fmt.Fprintf(log, "%s has no mpif90: nothing is measured from Fortran\n", s.mpi)
+		return err
+	}
+	for language, flags := range map[string][]string{"mpif": nil, "f08": {"-DF08"}} {
+		s.drivers[language] = filepath.Join(b.out, "driver-"+language)
+		args := append(flags, "-o", s.drivers[language], filepath.Join(b.src, "loops.F90"), "driver.o", "-ldl", "-lpthread")
+		err = errors.Join(err, b.run(fortran, args...))
+	}
+	return err
+}
+
+// run runs a compiler in the output directory, optimising as users would.
+func (b builder) run(compiler string, args ...string) error {
+	cmd := exec.CommandContext(b.ctx, compiler, append([]string{"-O2"}, args...)...)
+	cmd.Dir = b.out
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, text)
 	}
 	return nil
 }
 
+// wrapper builds a library of wrappers, as quick as a compiler makes it: no jumps by way of tables,
+// thread-local data at fixed offsets, and no vectors of two numbers.
+func (b builder) wrapper(name string) (tool, error) {
+	path := filepath.Join(b.out, "lib"+name+".so")
+	return wrapper(name, path), b.run(b.cc, "-shared", "-fPIC", "-fno-plt", "-ftls-model=initial-exec",
+		"-fno-tree-vectorize", "-o", path, filepath.Join(b.src, name+".c"))
+}
+
+// tools builds what is to be measured, and leaves out what the options do.
+func (b builder) tools(s *setup, o options, log io.Writer) ([]tool, error) {
+	empty, err1 := b.wrapper("empty")
+	least, err2 := b.wrapper(limit)
+	lib, err3 := o.libs.value[s.mpi], error(nil)
+	if lib == "" {
+		lib, err3 = interpose.Build(b.ctx, interpose.BuildOptions{CC: b.cc, MPI: s.library, Log: log})
+	}
+	lib, err4 := filepath.Abs(lib)
+	peers, err5 := peersFor(o.peers, s.library, log)
+	tools := []tool{none(), empty, least}
+	if strings.HasPrefix(s.version, "Open MPI") {
+		tools = append(tools, monitoring(1), monitoring(2))
+	}
+	tools = slices.Concat(tools, allOurs(lib), peers)
+	return slices.DeleteFunc(tools, func(t tool) bool { return !o.wants(t.name) }),
+		errors.Join(err1, err2, err3, err4, err5)
+}
+
+// beside is the program of an MPI that goes with its mpicc: mpirun.openmpi with mpicc.openmpi. It
+// is "" where there is none.
+func beside(cc, program string) string {
+	dir, name := filepath.Split(cc)
+	path, err := exec.LookPath(dir + strings.Replace(name, "mpicc", program, 1))
+	if err != nil || !strings.Contains(name, "mpicc") {
+		return ""
+	}
+	return path
+}
+
 // identify asks the driver which MPI it runs on.
 func (s *setup) identify(ctx context.Context) error {
-	text, err := exec.CommandContext(ctx, s.driver, "about").Output()
+	text, err := exec.CommandContext(ctx, s.drivers["c"], "about").Output()
 	if err != nil {
 		return fmt.Errorf("run the measuring program: %w", err)
 	}
-	s.version, s.library = strings.Join(strings.Fields(setting(text, "version")), " "), setting(text, "library")
-	if s.version == "" || s.library == "" {
+	s.version = strings.Join(strings.Fields(setting(text, "version")), " ")
+	s.library, s.compiler = setting(text, "library"), setting(text, "compiler")
+	if s.version == "" || s.library == "" || s.compiler == "" {
 		return fmt.Errorf("the measuring program does not say which MPI it runs on: %q", text)
 	}
 	return nil
@@ -121,4 +185,42 @@ func setting(output []byte, key string) string {
 		}
 	}
 	return ""
+}
+
+// runs tells whether there is what a program needs.
+func (s *setup) runs(p program) bool {
+	return s.drivers[p.language] != "" && (p.ranks == 1 || s.launcher != "")
+}
+
+// line is the command that runs a program with an environment of its own, rank 0 by way of another
+// command such as valgrind if one is given.
+func (s *setup) line(p program, via, env []string, dir string) []string {
+	driver := []string{s.drivers[p.language], dir, strconv.Itoa(p.threads)}
+	first := slices.Concat([]string{"env"}, env, via, driver)
+	if p.ranks == 1 {
+		return first
+	}
+	others := slices.Concat([]string{":", "-n", strconv.Itoa(p.ranks - 1)}, s.yielding(p), []string{"env"}, env, driver)
+	return slices.Concat([]string{s.launcher}, s.placement(p.ranks), []string{"-n", "1"}, first, others)
+}
+
+// yielding has other ranks than 0 leave it a processor where there are too few, as it is they that
+// wait in a loop for what it sends, slowed down by callgrind.
+func (s *setup) yielding(p program) []string {
+	if p.crowded() {
+		return []string{"nice", "-n", "19"}
+	}
+	return nil
+}
+
+// placement has each rank stay on a processor of its own, where there are enough.
+func (s *setup) placement(ranks int) []string {
+	bind := "none"
+	if ranks <= runtime.NumCPU() {
+		bind = "core"
+	}
+	if strings.HasPrefix(s.version, "Open MPI") {
+		return []string{"--oversubscribe", "--bind-to", bind}
+	}
+	return []string{"-bind-to", bind}
 }

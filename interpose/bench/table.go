@@ -11,31 +11,75 @@ import (
 // A row is one subject's line of the table.
 type row struct {
 	subject
-	median, minimum costs
+	median, minimum costs // nanoseconds
+	instructions    costs // added ones only
 }
 
-// costs are one statistic (the median over rounds, or the minimum) seen three ways.
+// costs are one statistic seen three ways. What was not measured is NaN.
 type costs struct {
 	value float64 // per call
-	added float64 // over no tool: the difference of the two statistics
-	times float64 // added, as a multiple of what limit adds; 0 where limit adds nothing
+	added float64 // over no tool
+	times float64 // added, as a multiple of what limit adds; NaN where limit adds nothing
 }
 
 // rows computes the table, grouped by MPI and call, tools in the order of the setups.
 func (s *samples) rows() []row {
 	var rows []row
 	for _, of := range s.grouped() {
-		rows = append(rows, row{of, s.costs(of, median), s.costs(of, slices.Min[[]float64])})
+		rows = append(rows, row{of, s.medians(of), s.minima(of), s.counts(of)})
 	}
 	return rows
 }
 
-func (s *samples) costs(of subject, statistic func([]float64) float64) costs {
-	value := func(tool string) float64 {
-		return statistic(s.values[subject{of.mpi, of.call, tool}])
+// medians are over rounds; what is added is the median of what was in each round, where the tools
+// were measured within the same seconds.
+func (s *samples) medians(of subject) costs {
+	added := func(of subject) float64 {
+		base := s.times[subject{of.mpi, of.call, baseline}]
+		differences := slices.Clone(s.times[of])
+		if len(differences) == 0 || len(differences) != len(base) {
+			return math.NaN()
+		}
+		for i := range differences {
+			differences[i] -= base[i]
+		}
+		return median(differences)
 	}
-	c := costs{value: value(of.tool), added: value(of.tool) - value(baseline)}
-	if least := value(limit) - value(baseline); least > 0 {
+	if len(s.times[of]) == 0 {
+		return compare(of, math.NaN(), added)
+	}
+	return compare(of, median(s.times[of]), added)
+}
+
+// minima are over rounds; what is added is their difference.
+func (s *samples) minima(of subject) costs {
+	minimum := func(of subject) float64 {
+		if len(s.times[of]) == 0 {
+			return math.NaN()
+		}
+		return slices.Min(s.times[of])
+	}
+	return compare(of, minimum(of), func(of subject) float64 {
+		return minimum(of) - minimum(subject{of.mpi, of.call, baseline})
+	})
+}
+
+func (s *samples) counts(of subject) costs {
+	return compare(of, math.NaN(), func(of subject) float64 {
+		if count, counted := s.instructions[of]; counted {
+			return count
+		}
+		return math.NaN()
+	})
+}
+
+// compare fills in what is added and how that compares with limit.
+func compare(of subject, value float64, added func(subject) float64) costs {
+	if of.tool == baseline {
+		return costs{value, math.NaN(), math.NaN()}
+	}
+	c := costs{value, added(of), math.NaN()}
+	if least := added(subject{of.mpi, of.call, limit}); least > 0 {
 		c.times = c.added / least
 	}
 	return c
@@ -62,40 +106,41 @@ func (s *samples) grouped() []subject {
 	return subjects
 }
 
-// writeTable writes the rows as a Markdown table. Minima are left out where there is one sample.
+// writeTable writes the rows as a Markdown table, without the columns of what was not measured.
 func (s *samples) writeTable(w io.Writer) error {
-	columns := []string{"MPI", "call", "tool", s.unit, "added", "× limit"}
-	rounds := len(s.values[s.order[0]])
-	if rounds > 1 {
-		columns = []string{"MPI", "call", "tool", "median " + s.unit, "added", "× limit", "minimum " + s.unit, "added", "× limit"}
+	columns := []string{"MPI", "call", "tool"}
+	if len(s.times) > 0 {
+		columns = append(columns, "median ns", "added", "× limit", "minimum ns", "added", "× limit")
+	}
+	if len(s.instructions) > 0 {
+		columns = append(columns, "added instructions", "× limit")
 	}
 	lines := [][]string{columns}
 	for _, r := range s.rows() {
-		line := append([]string{r.mpi, r.call, r.tool}, r.median.cells(r.tool)...)
-		if rounds > 1 {
-			line = append(line, r.minimum.cells(r.tool)...)
+		line := []string{r.mpi, r.call, r.tool}
+		if len(s.times) > 0 {
+			line = append(append(line, r.median.cells()...), r.minimum.cells()...)
+		}
+		if len(s.instructions) > 0 {
+			line = append(line, r.instructions.cells()[1:]...)
 		}
 		lines = append(lines, line)
 	}
 	return writeMarkdown(w, lines, 3)
 }
 
-// cells are the three figures as text; a dash where there is nothing to compare.
-func (c costs) cells(tool string) []string {
-	cells := []string{fmt.Sprintf("%.1f", c.value), "–", "–"}
-	if tool != baseline {
-		cells[1] = fmt.Sprintf("%+.1f", rounded(c.added, 1))
-	}
-	if tool != baseline && c.times != 0 {
-		cells[2] = fmt.Sprintf("%.2f", rounded(c.times, 2))
-	}
-	return cells
+// cells are the three figures as text; a dash where there is none.
+func (c costs) cells() []string {
+	return []string{number("%.1f", c.value, 1), number("%+.1f", c.added, 1), number("%.2f", c.times, 2)}
 }
 
-// rounded rounds to a number of decimals, and never to a negative zero.
-func rounded(x float64, decimals int) float64 {
+// number rounds to a number of decimals, and never to a negative zero.
+func number(format string, x float64, decimals int) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
 	scale := math.Pow10(decimals)
-	return math.Round(x*scale)/scale + 0
+	return fmt.Sprintf(format, math.Round(x*scale)/scale+0)
 }
 
 // writeMarkdown writes a header and lines as an aligned table; the first `texts` columns hold text,

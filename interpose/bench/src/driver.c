@@ -1,109 +1,147 @@
-// Measures what MPI calls cost that need no partner: one process, no network, so that what a tool
-// adds to a call is a visible part of it.
+// Runs loops of MPI calls on demand and says how long they took.
 //
-//   driver about                             which MPI this is, and who answers its calls
-//   driver time TOOL MILLISECONDS REPEATS    Go benchmark lines, the fastest of REPEATS each
-//   driver count CALLS...                    each loop once for each number of calls, for callgrind
+//   driver about          which MPI this is, and the compiler
+//   driver DIR THREADS    runs what it is told by DIR/R, a FIFO, R being its rank
 //
-// One iteration of IsendIrecvWaitall is three MPI calls; the others are one.
+// A line "LOOP WARM CALLS" has each thread run the loop for WARM calls, and then for CALLS calls
+// that are timed. Rank 0 answers on stdout with the nanoseconds that a thread took. The end of the
+// FIFO is the end. With 0 threads MPI_Init is called, else MPI_Init_thread, for all that it has.
+//
+// The time is that on the wall; of threads, which may be more than there are processors, it is
+// the processor's, of all of them, divided by their number.
 
 #define _GNU_SOURCE
+#include "place.h"
 #include <dlfcn.h>
-#include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-// Callgrind finds the loops through their names: global, and never inlined.
-#define LOOP __attribute__((noinline)) void
-
-static int self; // this process's rank in MPI_COMM_WORLD
-static double out = 1, in;
-
-LOOP loop_Send(long calls)
-{
-    for (long i = 0; i < calls; i++)
-        MPI_Send(&out, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
-}
-
-LOOP loop_IsendIrecvWaitall(long calls)
-{
-    for (long i = 0; i < calls; i++) {
-        MPI_Request requests[2];
-        MPI_Isend(&out, 1, MPI_DOUBLE, self, 1, MPI_COMM_WORLD, &requests[0]);
-        MPI_Irecv(&in, 1, MPI_DOUBLE, self, 1, MPI_COMM_WORLD, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    }
-}
-
-LOOP loop_Sendrecv(long calls)
-{
-    for (long i = 0; i < calls; i++)
-        MPI_Sendrecv(&out, 1, MPI_DOUBLE, self, 1, &in, 1, MPI_DOUBLE, self, 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-}
-
-LOOP loop_Allreduce(long calls)
-{
-    for (long i = 0; i < calls; i++)
-        MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
-}
-
-static const struct {
+static const struct loop {
     const char *name;
-    void (*loop)(long calls);
-} operations[] = {
-    {"Send", loop_Send},
-    {"IsendIrecvWaitall", loop_IsendIrecvWaitall},
-    {"Sendrecv", loop_Sendrecv},
-    {"Allreduce", loop_Allreduce},
-};
-enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+    void (*run)(struct place *place, long calls);
+} loops[] = {
+#define NAME_LOOP(name) {#name, loop_##name},
+    EACH_LOOP(NAME_LOOP)};
+enum { LOOPS = sizeof loops / sizeof loops[0] };
 
-static double seconds(void (*loop)(long), long calls)
-{
-    struct timespec start, end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    loop(calls);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    return (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-}
+static struct place places[MAX_THREADS];
+static double window; // the memory that is put into
+static int threads;                // the main one is the first of them; 0: threads were not asked for
+static int ranks;
 
-// The number of calls that takes about `target` seconds.
-static long calibrate(void (*loop)(long), double target)
-{
-    long calls = 256;
-    double took;
-    while ((took = seconds(loop, calls)) < target / 4)
-        calls *= 2;
-    return 1 + (long)((double)calls * target / took);
-}
+// What the threads are to do next; no run ends them.
+static struct {
+    void (*run)(struct place *place, long calls);
+    long calls;
+    pthread_barrier_t start, end;
+} job;
 
-// Repeats go round the operations, so that a burst of noise cannot spoil all repeats of one.
-static void time_all(const char *tool, double target, int repeats)
+static void *work(void *place)
 {
-    long calls[OPERATIONS];
-    double best[OPERATIONS];
-    for (int op = 0; op < OPERATIONS; op++) {
-        calls[op] = calibrate(operations[op].loop, target);
-        best[op] = 1e9;
+    for (;;) {
+        pthread_barrier_wait(&job.start);
+        if (!job.run)
+            return NULL;
+        job.run(place, job.calls);
+        pthread_barrier_wait(&job.end);
     }
-    for (int repeat = 0; repeat < repeats; repeat++)
-        for (int op = 0; op < OPERATIONS; op++) {
-            double took = seconds(operations[op].loop, calls[op]);
-            best[op] = took < best[op] ? took : best[op];
-        }
-    for (int op = 0; op < OPERATIONS; op++)
-        printf("Benchmark%s/tool=%s-1\t%ld\t%.3f ns/call\n", operations[op].name, tool, calls[op],
-               1e9 * best[op] / (double)calls[op]);
 }
 
-static void count_all(int n, char **calls)
+static void run_all(void (*run)(struct place *, long), long calls)
 {
-    for (int op = 0; op < OPERATIONS; op++)
-        for (int i = 0; i < n; i++)
-            operations[op].loop(atol(calls[i]));
+    if (threads <= 1) {
+        run(&places[0], calls);
+        return;
+    }
+    job.run = run;
+    job.calls = calls;
+    pthread_barrier_wait(&job.start);
+    run(&places[0], calls);
+    pthread_barrier_wait(&job.end);
+}
+
+static double nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(threads ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static double timed(const struct loop *loop, long warm, long calls)
+{
+    if (warm > 0)
+        run_all(loop->run, warm);
+    if (ranks > 1)
+        PMPI_Barrier(MPI_COMM_WORLD);
+    double start = nanoseconds();
+    run_all(loop->run, calls);
+    return (nanoseconds() - start) / (threads > 1 ? threads : 1);
+}
+
+static void prepare(int thread)
+{
+    struct place *p = &places[thread];
+    MPI_Comm_dup(MPI_COMM_WORLD, &p->dup);
+    if (threads)
+        MPI_Comm_dup(MPI_COMM_WORLD, &p->comm);
+    else
+        p->comm = MPI_COMM_WORLD;
+    p->group = threads || ranks > 1 ? p->comm : MPI_COMM_SELF;
+    MPI_Comm_rank(MPI_COMM_WORLD, &p->self);
+    p->peer = (p->self + 1) % ranks;
+    MPI_Irecv(&p->in[MAX_RANKS - 1], 1, MPI_DOUBLE, 0, SILENT_TAG, MPI_COMM_SELF, &p->request);
+    p->win = MPI_WIN_NULL;
+    if (!threads) { // Open MPI 4.1 has no windows on one machine under MPI_THREAD_MULTIPLE
+        MPI_Win_create(&window, sizeof window, sizeof window, MPI_INFO_NULL, MPI_COMM_SELF, &p->win);
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, p->win);
+    }
+    for (int i = 0; i < MAX_RANKS; i++)
+        p->counts[i] = 1;
+    p->fortran.comm = MPI_Comm_c2f(p->comm);
+    p->fortran.dup = MPI_Comm_c2f(p->dup);
+    p->fortran.group = MPI_Comm_c2f(p->group);
+    p->fortran.request = MPI_Request_c2f(p->request);
+    p->fortran.win = MPI_Win_c2f(p->win);
+    p->fortran.self = p->self;
+    p->fortran.peer = p->peer;
+}
+
+static void clear_up(int thread)
+{
+    struct place *p = &places[thread];
+    if (p->win != MPI_WIN_NULL) {
+        MPI_Win_unlock(0, p->win);
+        MPI_Win_free(&p->win);
+    }
+    MPI_Cancel(&p->request);
+    MPI_Wait(&p->request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&p->dup);
+    if (threads)
+        MPI_Comm_free(&p->comm);
+}
+
+static int obey(FILE *commands)
+{
+    char name[64];
+    long warm, calls;
+    while (fscanf(commands, "%63s %ld %ld", name, &warm, &calls) == 3) {
+        int i = 0;
+        while (i < LOOPS && strcmp(loops[i].name, name))
+            i++;
+        if (i == LOOPS) {
+            fprintf(stderr, "there is no loop %s\n", name);
+            return 2;
+        }
+        double took = timed(&loops[i], warm, calls);
+        if (places[0].self == 0) {
+            printf("took: %.0f\n", took);
+            fflush(stdout);
+        }
+    }
+    return 0;
 }
 
 static const char *file_of(const char *symbol)
@@ -113,49 +151,92 @@ static const char *file_of(const char *symbol)
     return address && dladdr(address, &info) ? info.dli_fname : "?";
 }
 
-// Says which library answers the calls: a benchmark of a tool that is not there measures nothing.
-static int print_answering(void)
-{
-    static const char *const called[] = {"MPI_Send",    "MPI_Isend",    "MPI_Irecv",
-                                         "MPI_Waitall", "MPI_Sendrecv", "MPI_Allreduce"};
-    const char *file = file_of(called[0]);
-    for (size_t i = 1; i < sizeof called / sizeof called[0]; i++)
-        if (strcmp(file, file_of(called[i]))) {
-            fprintf(stderr, "%s comes from %s, %s from %s\n", called[0], file, called[i],
-                    file_of(called[i]));
-            return 1;
-        }
-    printf("answering: %s\n", file);
-    return 0;
-}
-
 static int print_about(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, "\n")] = '\0';
-    printf("version: %s\n", version);
-    printf("library: %s\n", file_of("PMPI_Send"));
-    return print_answering();
+    printf("version: %s\nlibrary: %s\n", version, file_of("PMPI_Send"));
+#ifdef __clang__
+    printf("compiler: %s\n", __VERSION__);
+#else
+    printf("compiler: gcc %s\n", __VERSION__);
+#endif
+    return 0;
+}
+
+static FILE *open_commands(const char *dir)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d", dir, places[0].self);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        perror(path);
+    return file;
+}
+
+static int start_threads(pthread_t *started)
+{
+    pthread_barrier_init(&job.start, NULL, (unsigned)threads);
+    pthread_barrier_init(&job.end, NULL, (unsigned)threads);
+    for (int i = 1; i < threads; i++)
+        if (pthread_create(&started[i], NULL, work, &places[i]))
+            return 1;
+    return 0;
+}
+
+static void end_threads(pthread_t *started)
+{
+    job.run = NULL;
+    pthread_barrier_wait(&job.start);
+    for (int i = 1; i < threads; i++)
+        pthread_join(started[i], NULL);
+}
+
+// Says which library answers the calls: a benchmark of a tool that is not there measures nothing.
+static int serve(const char *dir)
+{
+    pthread_t started[MAX_THREADS];
+    FILE *commands = open_commands(dir);
+    if (!commands || (threads > 1 && start_threads(started)))
+        return 1;
+    PMPI_Barrier(MPI_COMM_WORLD); // all ranks listen
+    if (places[0].self == 0) {
+        printf("answering: %s\n", file_of("MPI_Send"));
+        fflush(stdout);
+    }
+    int status = obey(commands);
+    if (threads > 1)
+        end_threads(started);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc > 1 ? argv[1] : "";
-    if (!strcmp(mode, "about"))
+    if (argc == 2 && !strcmp(argv[1], "about"))
         return print_about();
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &self);
-    int status = print_answering();
-    if (!strcmp(mode, "time") && argc == 5) {
-        time_all(argv[2], 1e-3 * atof(argv[3]), atoi(argv[4]));
-    } else if (!strcmp(mode, "count")) {
-        count_all(argc - 2, argv + 2);
-    } else {
-        fprintf(stderr, "usage: driver about | time TOOL MILLISECONDS REPEATS | count CALLS...\n");
-        status = 2;
+    threads = argc == 3 ? atoi(argv[2]) : -1;
+    if (threads < 0 || threads > MAX_THREADS) {
+        fprintf(stderr, "usage: driver about | DIR THREADS\n");
+        return 2;
     }
+    int provided = MPI_THREAD_MULTIPLE;
+    if (threads)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    else
+        MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks > MAX_RANKS || provided < MPI_THREAD_MULTIPLE) {
+        fprintf(stderr, "too many ranks, or no MPI_THREAD_MULTIPLE\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    int places_used = threads ? threads : 1;
+    for (int i = 0; i < places_used; i++)
+        prepare(i);
+    int status = serve(argv[1]);
+    for (int i = 0; i < places_used; i++)
+        clear_up(i);
     MPI_Finalize();
     return status;
 }

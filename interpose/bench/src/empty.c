@@ -2,38 +2,21 @@
 
 #include <mpi.h>
 
-int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    return PMPI_Send(buf, count, type, dest, tag, comm);
-}
+#define CALL(name, parameters, arguments, book) \
+    int MPI_##name parameters { return PMPI_##name arguments; }
 
-int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    return PMPI_Isend(buf, count, type, dest, tag, comm, request);
-}
+#define FORWARD(name, mpis, parameters, arguments)           \
+    void __attribute__((weak)) mpis parameters;              \
+    void name parameters;                                    \
+    void name parameters { mpis arguments; }
 
-int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    return PMPI_Irecv(buf, count, type, source, tag, comm, request);
-}
+#ifdef OPEN_MPI
+#define FORTRAN(name, parameters, arguments, book)                               \
+    FORWARD(mpi_##name##_, pmpi_##name##_, parameters, arguments)                \
+    FORWARD(mpi_##name##_f08_, pmpi_##name##_f08_, parameters, arguments)
+#else
+#define FORTRAN(name, parameters, arguments, book) \
+    FORWARD(mpi_##name##_f08_, pmpir_##name##_f08_, parameters, arguments)
+#endif
 
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
-{
-    return PMPI_Waitall(count, requests, statuses);
-}
-
-int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                 void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                 MPI_Comm comm, MPI_Status *status)
-{
-    return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                         source, recvtag, comm, status);
-}
-
-int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                  MPI_Comm comm)
-{
-    return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
-}
+#include "calls.h"

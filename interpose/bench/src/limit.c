@@ -1,6 +1,7 @@
 // The practical limit: the least that a profiler which times calls and tells peers and sizes apart
 // can do. Each call reads the clock twice and adds a count, bytes and ticks to one line of a flat
-// array. It knows no communicators, callsites, requests or threads, and never prints the array.
+// array, of which each thread has one. It knows no communicators, callsites or requests, and never
+// prints the array.
 
 #include <mpi.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@ enum {
 struct line { // one cache line
     uint64_t count, bytes, ticks, unused[5];
 };
-static _Alignas(64) struct line lines[PEERS][CLASSES];
+static _Thread_local _Alignas(64) struct line lines[PEERS][CLASSES];
 
 static inline uint64_t now(void)
 {
@@ -32,17 +33,76 @@ static inline uint64_t now(void)
 #endif
 }
 
-// The bytes of `count` elements. MPI is asked only when the type is not that of the call before.
+// What is asked of the MPI is the same as in the call before, and then remembered.
+static _Thread_local struct {
+    MPI_Datatype type;
+    MPI_Comm comm;
+    MPI_Fint type_f, comm_f;
+    int size, ranks, size_f, ranks_f; // 0 where nothing is known yet
+} known;
+
+#define ASK static __attribute__((noinline, cold)) void // apart, so that the calls stay short
+
+ASK ask_size(MPI_Datatype type)
+{
+    known.type = type;
+    PMPI_Type_size(type, &known.size);
+}
+
+ASK ask_ranks(MPI_Comm comm)
+{
+    known.comm = comm;
+    PMPI_Comm_size(comm, &known.ranks);
+}
+
+// The bytes of `count` elements.
 static inline uint64_t bytes_of(int count, MPI_Datatype type)
 {
-    static MPI_Datatype known;
-    static int size = -1;
-    if (size < 0 || type != known) {
-        PMPI_Type_size(type, &size);
-        known = type;
-    }
-    return (uint64_t)count * (uint64_t)size;
+    if (type != known.type || !known.size)
+        ask_size(type);
+    return (uint64_t)count * (uint64_t)known.size;
 }
+
+static inline int sum(const int *counts, MPI_Comm comm)
+{
+    if (comm != known.comm || !known.ranks)
+        ask_ranks(comm);
+    int total = 0;
+    for (int i = 0; i < known.ranks; i++)
+        total += counts[i];
+    return total;
+}
+
+#ifdef OPEN_MPI // the only one whose Fortran needs them: its handles are other than C's
+ASK ask_size_f(MPI_Fint type)
+{
+    known.type_f = type;
+    PMPI_Type_size(PMPI_Type_f2c(type), &known.size_f);
+}
+
+ASK ask_ranks_f(MPI_Fint comm)
+{
+    known.comm_f = comm;
+    PMPI_Comm_size(PMPI_Comm_f2c(comm), &known.ranks_f);
+}
+
+static inline uint64_t bytes_of_f(int count, MPI_Fint type)
+{
+    if (type != known.type_f || !known.size_f)
+        ask_size_f(type);
+    return (uint64_t)count * (uint64_t)known.size_f;
+}
+
+static inline int sum_f(const MPI_Fint *counts, MPI_Fint comm)
+{
+    if (comm != known.comm_f || !known.ranks_f)
+        ask_ranks_f(comm);
+    int total = 0;
+    for (int i = 0; i < known.ranks_f; i++)
+        total += counts[i];
+    return total;
+}
+#endif
 
 static inline void add(int peer, uint64_t bytes, uint64_t ticks)
 {
@@ -53,65 +113,34 @@ static inline void add(int peer, uint64_t bytes, uint64_t ticks)
     line->ticks += ticks;
 }
 
-int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    uint64_t start = now();
-    int rc = PMPI_Send(buf, count, type, dest, tag, comm);
-    uint64_t ticks = now() - start;
-    add(dest, bytes_of(count, type), ticks);
-    return rc;
-}
+#define CALL(name, parameters, arguments, book) \
+    int MPI_##name parameters                   \
+    {                                           \
+        uint64_t start = now();                 \
+        int rc = PMPI_##name arguments;         \
+        uint64_t ticks = now() - start;         \
+        book;                                   \
+        return rc;                              \
+    }
 
-int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    uint64_t start = now();
-    int rc = PMPI_Isend(buf, count, type, dest, tag, comm, request);
-    uint64_t ticks = now() - start;
-    add(dest, bytes_of(count, type), ticks);
-    return rc;
-}
+#define TIMED(name, mpis, parameters, arguments, book) \
+    void __attribute__((weak)) mpis parameters;        \
+    void name parameters;                              \
+    void name parameters                               \
+    {                                                  \
+        uint64_t start = now();                        \
+        mpis arguments;                                \
+        uint64_t ticks = now() - start;                \
+        book;                                          \
+    }
 
-// Counts the receive where it is posted, with the buffer's size: to learn what came, the request
-// would have to be kept until it completes, which is more than the least.
-int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-              MPI_Request *request)
-{
-    uint64_t start = now();
-    int rc = PMPI_Irecv(buf, count, type, source, tag, comm, request);
-    uint64_t ticks = now() - start;
-    add(source, bytes_of(count, type), ticks);
-    return rc;
-}
+#ifdef OPEN_MPI
+#define FORTRAN(name, parameters, arguments, book)                      \
+    TIMED(mpi_##name##_, pmpi_##name##_, parameters, arguments, book)   \
+    TIMED(mpi_##name##_f08_, pmpi_##name##_f08_, parameters, arguments, book)
+#else
+#define FORTRAN(name, parameters, arguments, book) \
+    TIMED(mpi_##name##_f08_, pmpir_##name##_f08_, parameters, arguments, book)
+#endif
 
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
-{
-    uint64_t start = now();
-    int rc = PMPI_Waitall(count, requests, statuses);
-    uint64_t ticks = now() - start;
-    add(NO_PEER, 0, ticks);
-    return rc;
-}
-
-int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                 void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                 MPI_Comm comm, MPI_Status *status)
-{
-    uint64_t start = now();
-    int rc = PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                           source, recvtag, comm, status);
-    uint64_t ticks = now() - start;
-    add(dest, bytes_of(sendcount, sendtype), ticks);
-    add(source, bytes_of(recvcount, recvtype), 0);
-    return rc;
-}
-
-int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, MPI_Op op,
-                  MPI_Comm comm)
-{
-    uint64_t start = now();
-    int rc = PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
-    uint64_t ticks = now() - start;
-    add(NO_PEER, bytes_of(count, type), ticks);
-    return rc;
-}
+#include "calls.h"

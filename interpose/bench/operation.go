@@ -1,0 +1,78 @@
+package main
+
+import (
+	"regexp"
+	"runtime"
+	"slices"
+)
+
+// An operation is a loop of the driver: what one turn of it calls.
+type operation struct {
+	name  string
+	calls []string // the MPI functions
+	count int      // calls in one turn; figures are per call
+}
+
+var (
+	alone = []operation{
+		{"Send", []string{"Send"}, 1},
+		{"IsendIrecvWaitall", []string{"Isend", "Irecv", "Waitall"}, 3},
+		{"Sendrecv", []string{"Sendrecv"}, 1},
+		{"Iprobe", []string{"Iprobe"}, 1},
+		{"Test", []string{"Test"}, 1},
+		{"Allreduce", []string{"Allreduce"}, 1},
+		{"Bcast", []string{"Bcast"}, 1},
+		{"Barrier", []string{"Barrier"}, 1},
+		{"PutFlush", []string{"Put", "Win_flush"}, 2},
+	}
+	threaded = alone[:len(alone)-1] // Open MPI 4.1 has no windows on one machine there
+	paired   = []operation{
+		{"Window", []string{"Isend", "Irecv", "Waitall"}, 2*64 + 1},
+		{"Alltoallv", []string{"Alltoallv"}, 1},
+		{"Allreduce", []string{"Allreduce"}, 1},
+	}
+	gathered = []operation{{"Allreduce", []string{"Allreduce"}, 1}}
+)
+
+// receives tells whether the operation posts receives that a call after it completes.
+func (o operation) receives() bool { return slices.Contains(o.calls, "Irecv") }
+
+// A program is one way to run loops: in a language, on so many ranks and threads.
+type program struct {
+	language   string // "c", "mpif", "f08": which driver
+	ranks      int
+	threads    int    // 0: MPI_Init, else MPI_Init_thread for MPI_THREAD_MULTIPLE
+	variant    string // what the names of its results end in, as keys of the Go benchmark format
+	operations []operation
+	timed      bool // else only instructions are counted
+	counted    bool
+}
+
+var programs = []program{
+	{"c", 1, 0, "", alone, true, true},
+	{"mpif", 1, 0, "/from=mpif", alone, true, true},
+	{"f08", 1, 0, "/from=f08", alone, true, true},
+	{"c", 1, 1, "/threads=1", threaded, true, false},
+	{"c", 1, 4, "/threads=4", threaded, true, false},
+	{"c", 2, 0, "/ranks=2", paired, true, true},
+	{"mpif", 2, 0, "/from=mpif/ranks=2", paired[:2], true, false},
+	{"f08", 2, 0, "/from=f08/ranks=2", paired[:2], true, false},
+	{"c", 64, 0, "/ranks=64", gathered, false, true},
+}
+
+// crowded tells whether there are more ranks than processors.
+func (p program) crowded() bool { return p.ranks > runtime.NumCPU() }
+
+// selected are the programs with those of their operations whose results' names match.
+func selected(pattern *regexp.Regexp) []program {
+	var found []program
+	for _, p := range programs {
+		p.operations = slices.DeleteFunc(slices.Clone(p.operations), func(o operation) bool {
+			return !pattern.MatchString(o.name + p.variant)
+		})
+		if len(p.operations) > 0 {
+			found = append(found, p)
+		}
+	}
+	return found
+}
