@@ -3,7 +3,7 @@
 # make test       all tests; installs what they need
 # make fuzz       the fuzz targets for a minute each; make test has 5 s of each
 # make bench      what recording costs per MPI call, and what making matrices costs
-#                 (25 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
+#                 (35 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
 #                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12)
 # make generate   the C files that are derived from tables
 # make install    to PREFIX (/usr/local)
@@ -50,12 +50,13 @@ fuzz:
 	GO=$(GO) scripts/fuzz.sh 60s
 
 bench:
-	@echo "bench-calls: what recording costs per MPI call, some minutes"
+	@echo "bench-calls: what recording costs per MPI call, some 12 minutes; PEERS=\"name=/path/lib.so ...\" adds other tools"
 	@echo "bench-process: what starting and ending take longer, memory, size of recordings: 2 minutes"
 	@echo "bench-programs: LAMMPS and NetPIPE with and without: 8 minutes"
 	@echo "bench-matrices: reading .prof; profile2mat beside Open MPI's scripts, and on up to $(SCALE) ranks: some 12 minutes, 2 GB in \$$TMPDIR"
 	@$(MAKE) --no-print-directory bench-calls bench-process bench-programs bench-matrices
 
+# PEERS="name=/path/lib.so ..." are measured too.
 bench-calls:
 	@scripts/setup.sh test
 	$(GO) run ./interpose/bench

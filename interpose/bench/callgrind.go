@@ -30,6 +30,9 @@ type layer struct {
 	passesOn func(file, function string) bool
 }
 
+// driver is what the driver calls between loops.
+var driver = operation{"driver", []string{"Barrier"}, 1}
+
 // layerOf returns a tool's layer in an operation. Of a wrapper the calls that it passes on are to the
 // functions of the same name; of Open MPI's monitoring, to the components in whose place it is.
 func layerOf(t tool, o operation) layer {
@@ -41,7 +44,7 @@ func layerOf(t tool, o operation) layer {
 	}
 	return layer{
 		func(file string) bool { return file == filepath.Base(t.preload) },
-		func(_, function string) bool { return o.makes(function) },
+		func(_, function string) bool { return o.makes(function) || driver.makes(function) },
 	}
 }
 
@@ -56,13 +59,13 @@ func (o operation) makes(function string) bool {
 	return m != nil && slices.ContainsFunc(o.calls, func(call string) bool { return strings.EqualFold(call, m[1]) })
 }
 
-func readAdded(path string, o operation, t tool) (int64, error) {
+func readAdded(path string, o operation, l layer) (int64, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	added, err := parseProfile(file, o.name, layerOf(t, o))
+	added, err := parseProfile(file, o.name, l)
 	if err != nil {
 		return 0, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -128,7 +131,7 @@ func (p *parser) line(text string) {
 	}
 }
 
-// costLine reads "0 INSTRUCTIONS"; positions other than 0 are left out by callgrind's options.
+// costLine reads "LINE INSTRUCTIONS"; with no instructions these are 0.
 func (p *parser) costLine(text string) {
 	fields := strings.Fields(text)
 	var err error
@@ -136,7 +139,8 @@ func (p *parser) costLine(text string) {
 	if len(fields) > 1 {
 		p.cost, err = strconv.ParseInt(fields[1], 10, 64)
 	}
-	if (err != nil || fields[0] != "0" || len(fields) > 2) && p.bad == "" {
+	relative := text[0] < '0' || text[0] > '9' // than the line before: not asked for
+	if (err != nil || relative || len(fields) > 2) && p.bad == "" {
 		p.bad = text
 	}
 	p.costs, p.inCalled, p.nested = true, p.nested, false

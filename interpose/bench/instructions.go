@@ -108,7 +108,7 @@ func (s *setup) countProgram(ctx context.Context, p program, tools []tool, log i
 // count returns what a tool adds to one call of each operation. It runs rank 0 of the program under
 // callgrind, which writes a profile after each loop.
 func (s *setup) count(ctx context.Context, p program, t tool) (map[string]float64, error) {
-	dir, err := os.MkdirTemp("", "mpitrace-bench-callgrind-")
+	dir, err := runDirectory(0)
 	if err != nil {
 		return nil, err
 	}
@@ -133,21 +133,25 @@ func (s *setup) count(ctx context.Context, p program, t tool) (map[string]float6
 	if err := x.close(); err != nil {
 		return nil, err
 	}
-	return addedPerCall(profile, counted, t, turnsOf(p))
-}
-
-func addedPerCall(profile string, operations []operation, t tool, turns [3]int) (map[string]float64, error) {
 	all := map[string]float64{}
-	for i, o := range operations {
-		few, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+2), o, t)
-		if err != nil {
+	for i, o := range counted {
+		if all[o.name], err = addedPerCall(profile, i, o, layerOf(t, o), turnsOf(p)); err != nil {
 			return nil, err
 		}
-		many, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+3), o, t)
-		if err != nil {
-			return nil, err
-		}
-		all[o.name] = float64(many-few) / float64((turns[2]-turns[1])*o.count)
 	}
 	return all, nil
+}
+
+// addedPerCall reads what a layer executes in one call of the i-th operation: there are three profiles
+// of each.
+func addedPerCall(profile string, i int, o operation, l layer, turns [3]int) (float64, error) {
+	few, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+2), o, l)
+	if err != nil {
+		return 0, err
+	}
+	many, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+3), o, l)
+	if err != nil {
+		return 0, err
+	}
+	return float64(many-few) / float64((turns[2]-turns[1])*o.count), nil
 }

@@ -106,7 +106,7 @@ func parseOptions(args []string, peers string, output io.Writer) (options, error
 	flags.StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
 	flags.BoolVar(&o.times, "times", true, "measure times")
 	flags.BoolVar(&o.instructions, "instructions", true, "count instructions, with valgrind")
-	flags.BoolVar(&o.update, "update-instructions", false, "write interpose/bench/instructions.txt, and nothing else")
+	flags.BoolVar(&o.update, "update-instructions", false, "write "+countsFile+", and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -153,6 +153,9 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	setups, err := prepare(ctx, o, dir, log)
 	if err != nil {
 		return err
+	}
+	if o.update {
+		return updateCounts(ctx, setups, countsFile, log)
 	}
 	raw, err := openRaw(o.raw, out)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,7 @@ var errEnded = errors.New("it ended")
 // open starts a program under a tool, rank 0 by way of a command if one is given, and waits until
 // it is ready.
 func (s *setup) open(ctx context.Context, p program, t tool, via []string, patience time.Duration) (*session, error) {
-	dir, err := os.MkdirTemp("", "mpitrace-bench-run-")
+	dir, err := runDirectory(t.padding)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +54,13 @@ func (s *setup) open(ctx context.Context, p program, t tool, via []string, patie
 		return nil, x.fail(err)
 	}
 	return x, nil
+}
+
+// runDirectory makes a directory whose name is as long each time: where things lie in memory depends
+// on what names were allocated, and what is hashed on where it lies.
+func runDirectory(padding int) (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("mpitrace-bench-%0*d", 10+padding, rand.Uint32()))
+	return dir, os.Mkdir(dir, 0o700)
 }
 
 // makeCommands makes the FIFOs, and opens them for both ends, as there is no reader yet.

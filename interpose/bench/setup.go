@@ -187,6 +187,12 @@ func setting(output []byte, key string) string {
 	return ""
 }
 
+// platform is what instruction counts depend on: the MPI's version and the compiler's.
+func (s *setup) platform() string {
+	version, _, _ := strings.Cut(s.version, ",")
+	return version + ", " + s.compiler
+}
+
 // runs tells whether there is what a program needs.
 func (s *setup) runs(p program) bool {
 	return s.drivers[p.language] != "" && (p.ranks == 1 || s.launcher != "")

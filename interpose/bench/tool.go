@@ -25,6 +25,7 @@ type tool struct {
 	proof   string                    // pattern below dir of a file that shows that it recorded, "" for none
 	peer    bool                      // somebody else's: it may fail, and is then left out
 	only    func(operation) bool      // what it is measured for; nil for all
+	padding int                       // by how much the name of its directory is longer
 }
 
 func (t tool) measures(o operation) bool { return t.only == nil || t.only(o) }
