@@ -16,7 +16,7 @@ import (
 // Each loop runs for these turns. The difference between the last two is free of what comes once
 // per loop, the first of what comes once per process.
 var (
-	aloneTurns    = [3]int{200, 500, 4500}
+	aloneTurns    = [3]int{200, 400, 1600}
 	pairedTurns   = [3]int{5, 10, 60}
 	gatheredTurns = [3]int{1, 2, 12} // where ranks wait for each other, and each for a processor
 )
