@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -20,6 +21,15 @@ var (
 	pairedTurns   = [3]int{5, 10, 60}
 	gatheredTurns = [3]int{1, 2, 12} // where ranks wait for each other, and each for a processor
 )
+
+// counts tells whether a tool is measured in a program: on many ranks, which take long to start, those
+// are of which it is asked whether their cost grows.
+func (p program) counts(t tool) bool {
+	if p.crowded() {
+		return slices.Contains([]string{limit, "monitoring1", "monitoring2", "ours"}, t.name)
+	}
+	return t.name != baseline
+}
 
 func turnsOf(p program) [3]int {
 	switch {
@@ -83,7 +93,7 @@ func (s *setup) countProgram(ctx context.Context, p program, tools []tool, log i
 		group.SetLimit(1)
 	}
 	for i, t := range tools {
-		if t.name == baseline {
+		if !p.counts(t) {
 			continue
 		}
 		group.Go(func() (err error) {
