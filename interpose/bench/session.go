@@ -82,6 +82,8 @@ func (x *session) makeCommands(ranks int) error {
 func (x *session) start(ctx context.Context, line []string) error {
 	x.cmd = exec.CommandContext(ctx, line[0], line[1:]...)
 	x.cmd.Env, x.cmd.Dir, x.cmd.Stderr = environ(), x.dir, &x.talk
+	// Open MPI refuses to run as root, as containers do, unless told twice.
+	x.cmd.Env = append(x.cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	// A launcher that is killed leaves its ranks behind: it is asked first.
 	x.cmd.Cancel = func() error { return x.cmd.Process.Signal(syscall.SIGTERM) }
 	x.cmd.WaitDelay = 5 * time.Second
