@@ -112,11 +112,13 @@ typedef struct mt_comm_hit {
 
 enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64, MT_PACES = 256 };
 
-// How often the calls of a site are timed, where they are timed by samples.
+// How often the calls of a site are timed, where they are timed by samples: one
+// in about so many.
 typedef struct mt_pace {
-    uint32_t left;             // calls to come that are not timed
-    uint16_t every, next;      // what the rows met ask for: now, and from the next turn on
-    uint32_t turn;             // timed calls in this turn
+    uint32_t left;        // calls to come that are not timed
+    uint16_t drawn;       // what `left` was drawn for
+    uint16_t every, next; // what the rows met ask for: now, and from the next turn on
+    uint16_t turn;        // timed calls in this turn
 } mt_pace;
 
 // All that one thread writes. A thread that ends leaves it to the next one.

@@ -115,7 +115,7 @@ MT_INLINE void mt_quick_book(mt_kind kind, const mt_quick *q, unsigned call, uns
 {
     mt_row *row = mt_row_of(q->thread, mt_quick_key(kind, q, call, direction, comm, peer, bytes));
     mt_add(&row->bytes, bytes);
-    if (mt_quick_timed(kind, q))
+    if (mt_quick_timed(kind, q) && !(kind == MT_OTHER && q->pace))
         mt_row_time(row, ticks);
     mt_add(&row->count, 1);
     if (kind == MT_OTHER && q->pace)

@@ -149,7 +149,7 @@ void mt_book(mt_span *s, mt_key k, uint64_t bytes)
 {
     mt_row *row = mt_row_of(s->thread, k);
     mt_add(&row->bytes, bytes);
-    if (s->timed)
+    if (s->timed && !s->thread->paces)
         mt_row_time(row, s->ticks);
     mt_add(&row->count, 1);
     if (mt_unlikely(s->thread->paces != NULL))

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Readings of the clock are to take one part in so many of the calls' time, and no
-// fewer than one call in so many is timed. Only rows whose calls differ little
-// are sampled: by half of their mean (the square root of one part in MT_STEADY).
-enum { MT_CLOCK_SHARE = 64, MT_FEWEST = 64, MT_STEADY = 4 };
+// Rows are sampled whose calls take no longer than MT_SHORT times what reading
+// the clock takes, and differ by no more than half of their mean (the square root
+// of one part in MT_STEADY). Reading it is to take one part in MT_CLOCK_SHARE of
+// the calls' time, and no fewer than one call in MT_FEWEST is timed.
+enum { MT_SHORT = 8, MT_STEADY = 4, MT_CLOCK_SHARE = 64, MT_FEWEST = 64 };
 
 static double clock_ticks; // of two readings
 
@@ -67,21 +68,22 @@ static uint32_t random_below(mt_thread *t, uint32_t n)
 }
 
 // How many of a row's later calls are timed, by the second half of its early
-// ones: what comes first sets things up. Calls that take now short and now long
-// may take very long now and then, which no sample would tell: those that wait
-// for others do. They are all timed.
+// ones: what comes first sets things up. Calls that take long, or now short and
+// now long, may take very long now and then, which no sample would tell: those
+// that wait for others do. They are all timed.
 static uint32_t decide(double n, double time, double squares)
 {
     double mean = time / n, spread = squares / n - mean * mean;
-    if (spread * MT_STEADY > mean * mean)
+    if (mean > clock_ticks * MT_SHORT || spread * MT_STEADY > mean * mean)
         return 1;
     double every = mean > 0 ? clock_ticks * MT_CLOCK_SHARE / mean : MT_FEWEST;
-    return every >= MT_FEWEST ? MT_FEWEST : every <= 1 ? 1 : (uint32_t)every;
+    return every >= MT_FEWEST ? MT_FEWEST : (uint32_t)every;
 }
 
 // Until it is decided, early_time and early_squares are what they were half way.
-static void book_timed(mt_l_sample *m, const mt_row *row, uint64_t ticks)
+static void book_timed(mt_l_sample *m, mt_row *row, uint64_t ticks)
 {
+    mt_row_time(row, ticks);
     m->squares += (double)ticks * (double)ticks;
     m->timed++;
     if (m->timed == MT_EARLY_CALLS / 2) {
@@ -114,13 +116,23 @@ static void pace_timed(mt_thread *t, mt_pace *p, uint32_t wanted)
         p->turn = 0;
         p->every = p->next;
     }
+    p->drawn = p->every;
     p->left = random_below(t, 2 * (uint32_t)p->every - 1);
+}
+
+// Each later call of a row is to be in its sample with the same probability,
+// whatever the pace of its site just was: else what the site times more of, at
+// one time than at another, would weigh more.
+static bool is_wanted(mt_thread *t, const mt_pace *p, const mt_l_sample *m)
+{
+    return m->early == 0 || p->drawn >= m->every || random_below(t, m->every) < p->drawn;
 }
 
 void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
 {
     mt_l_sample *m = mt_sample_of(t, row);
-    book_timed(m, row, ticks);
+    if (is_wanted(t, p, m))
+        book_timed(m, row, ticks);
     pace_timed(t, p, m->every ? m->every : 1);
 }
 

@@ -55,7 +55,7 @@ void mt_sample_hasten(mt_pace *p, uint32_t wanted) MT_SLOW;
 
 void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks) MT_APART;
 
-// Takes note of a call in its row: after the row itself.
+// Books the time of a call in its row, if it was timed, after its count.
 MT_INLINE void mt_sample_book(mt_thread *t, mt_pace *p, mt_row *row, bool timed, uint64_t ticks)
 {
     if (mt_unlikely(row == &t->spare))
