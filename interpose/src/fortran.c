@@ -2,6 +2,7 @@
 #include "fortran.h"
 
 #include "record.h"
+#include "request.h"
 #include "resolve.h"
 #include "stack.h"
 #include "thunks.h"
@@ -11,6 +12,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 _Thread_local mt_noted mt_noted_call;
 mt_watch mt_layer, mt_bindings;
@@ -143,6 +145,15 @@ static int nothing(void)
     return 0;
 }
 
+// Whether a function gives MPI one of the program's to call: see mt_callbacks.
+// Open MPI's Fortran layer does what these do without MPI's functions in C, and a
+// tool may call them by their other names: their wrappers see neither.
+static bool gives_callback(const char *name)
+{
+    return strstr(name, "_create_errhandler") || strcmp(name, "MPI_Errhandler_create") == 0 ||
+           strcmp(name, "MPI_Grequest_start") == 0;
+}
+
 void *mt_next_find(uint32_t index, uint64_t caller)
 {
     int saved = errno;
@@ -150,6 +161,8 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     unsigned kind = index / MT_SPELLINGS % MT_KINDS;
     spell(symbol, index, false);
     spell(profiling, index, true);
+    if (gives_callback(mt_next_names[index / (MT_SPELLINGS * MT_KINDS)].c))
+        atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
     void *p = look_up(symbol, caller);
     // An MPI has each of these names in a form for tools too.
     bool foreign = kind == MT_MPIF || kind == MT_CPTR ? !look_up(profiling, caller) : !p;
