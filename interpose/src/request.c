@@ -395,7 +395,7 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
     mt_request e;
     if (mt_table_take(&mt_requests, MT_KEY(request), &e)) {
         e.cancelled = true;
-    } else if (s->thread && !mt_header->pauses) { // a receive posted in a pause is not followed either
+    } else if (s->thread && !mt_header->pauses && !mt_receives_unfollowed) { // else it may be a receive as well
         atomic_store(&cancels, true);
         e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
                          .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true};
