@@ -144,7 +144,8 @@ void mt_batch_close(mt_batch *b, int rc, const MPI_Request requests[])
         free(b->more);
 }
 
-// Some or all of the statuses tell; otherwise nothing completed.
+// Some or all of the statuses tell; otherwise nothing completed, and what a call
+// would say of it (a flag, an index) was perhaps not written, or is NULL.
 static bool tells(int rc)
 {
     return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
@@ -155,7 +156,7 @@ static void complete_one(mt_batch *b, int rc, bool done, const int *index, const
 {
     if (!b->count)
         return;
-    if (rc == MPI_SUCCESS && done)
+    if (done)
         mt_batch_done(b, index ? *index : 0, b->statuses);
     mt_batch_one_failed(b, index, rc, requests);
     mt_batch_close(b, rc, requests);
@@ -165,11 +166,12 @@ static void complete_all(mt_batch *b, int rc, bool done, const MPI_Request reque
 {
     if (!b->count)
         return;
-    if (mt_likely(rc == MPI_SUCCESS && !b->taken && done)) {
+    if (mt_likely(done && !b->taken)) {
         for (int i = 0; i < b->count && mt_any_followed(); i++)
             mt_request_completed(b->handles[i], &b->statuses[i]);
-    } else if (tells(rc) && (rc != MPI_SUCCESS || done))
+    } else if (done || rc == MPI_ERR_IN_STATUS) {
         mt_batch_all_done(b, rc, requests);
+    }
     mt_batch_close(b, rc, requests);
 }
 
@@ -177,7 +179,7 @@ static void complete_some(mt_batch *b, int rc, int n, const int indices[], const
 {
     if (!b->count)
         return;
-    if (tells(rc) && n != MPI_UNDEFINED)
+    if (n != MPI_UNDEFINED)
         mt_batch_some_done(b, rc, n, indices, requests);
     mt_batch_close(b, rc, requests);
 }
@@ -189,10 +191,10 @@ static void look_at(mt_batch *b, int i, int rc, const MPI_Status *status)
         mt_request_looked_at(&b->entries[i], rc, status);
 }
 
-static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Request requests[])
+static void look_at_one(mt_batch *b, int rc, bool done, const MPI_Request requests[])
 {
     if (rc != MPI_SUCCESS || done)
-        look_at(b, index, rc, b->statuses);
+        look_at(b, 0, rc, b->statuses);
     mt_batch_close(b, rc, requests);
 }
 
@@ -236,43 +238,46 @@ static void look_at_one(mt_batch *b, int rc, bool done, int index, const MPI_Req
 
 MT_COMPLETES(Wait, MT_CALL_WAIT, (MPI_Request * request, MPI_Status *status), (request, status),
              (request, b.statuses), mt_batch_open(&b, 1, request, status, 1),
-             complete_one(&b, rc, true, NULL, request))
+             complete_one(&b, rc, rc == MPI_SUCCESS, NULL, request))
 
 MT_COMPLETES(Test, MT_CALL_TEST, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status),
              (request, flag, b.statuses), mt_batch_open(&b, 1, request, status, 1),
-             complete_one(&b, rc, *flag, NULL, request))
+             complete_one(&b, rc, rc == MPI_SUCCESS && *flag, NULL, request))
 
 MT_COMPLETES(Waitall, MT_CALL_WAITALL, (int count, MPI_Request requests[], MPI_Status statuses[]),
              (count, requests, statuses), (count, requests, b.statuses),
-             mt_batch_open(&b, count, requests, statuses, count), complete_all(&b, rc, true, requests))
+             mt_batch_open(&b, count, requests, statuses, count), complete_all(&b, rc, rc == MPI_SUCCESS, requests))
 
 MT_COMPLETES(Testall, MT_CALL_TESTALL, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
              (count, requests, flag, statuses), (count, requests, flag, b.statuses),
-             mt_batch_open(&b, count, requests, statuses, count), complete_all(&b, rc, *flag, requests))
+             mt_batch_open(&b, count, requests, statuses, count),
+             complete_all(&b, rc, rc == MPI_SUCCESS && *flag, requests))
 
 MT_COMPLETES(Waitany, MT_CALL_WAITANY, (int count, MPI_Request requests[], int *index, MPI_Status *status),
              (count, requests, index, status), (count, requests, index, b.statuses),
              mt_batch_open(&b, count, requests, status, 1),
-             complete_one(&b, rc, *index != MPI_UNDEFINED, index, requests))
+             complete_one(&b, rc, rc == MPI_SUCCESS && *index != MPI_UNDEFINED, index, requests))
 
 MT_COMPLETES(Testany, MT_CALL_TESTANY, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
              (count, requests, index, flag, status), (count, requests, index, flag, b.statuses),
              mt_batch_open(&b, count, requests, status, 1),
-             complete_one(&b, rc, *flag && *index != MPI_UNDEFINED, index, requests))
+             complete_one(&b, rc, rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index, requests))
 
 MT_COMPLETES(Waitsome, MT_CALL_WAITSOME,
              (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
              (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
-             mt_batch_open(&b, count, requests, statuses, count), complete_some(&b, rc, *outcount, indices, requests))
+             mt_batch_open(&b, count, requests, statuses, count),
+             complete_some(&b, rc, tells(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
 
 MT_COMPLETES(Testsome, MT_CALL_TESTSOME,
              (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
              (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
-             mt_batch_open(&b, count, requests, statuses, count), complete_some(&b, rc, *outcount, indices, requests))
+             mt_batch_open(&b, count, requests, statuses, count),
+             complete_some(&b, rc, tells(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
 
 MT_COMPLETES(Request_get_status, MT_CALL_REQUEST_GET_STATUS, (MPI_Request request, int *flag, MPI_Status *status),
              (request, flag, status), (request, flag, b.statuses), mt_batch_open(&b, 1, &request, status, 1),
-             look_at_one(&b, rc, *flag, 0, &request))
+             look_at_one(&b, rc, rc == MPI_SUCCESS && *flag, &request))
 
 #if MT_HAVE_Request_get_status_all
 MT_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
