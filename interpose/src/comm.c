@@ -132,14 +132,16 @@ static void forget_in(void *handle, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)handle;
     mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
-    if (mt_load(&hit->key) == key)
+    if (atomic_load(&hit->key) == key)
         atomic_store(&hit->key, 0);
-    if (mt_load(&t->comm_key) == key)
+    if (atomic_load(&t->comm_key) == key)
         atomic_store(&t->comm_key, 0);
 }
 
 // The handle may be given out again. Another thread may remember something else
-// at the same time: it keeps what it finds, or sees that the epoch is another.
+// at the same time: what it remembers is found here, or it sees that the epoch is
+// another. (One of the two holds if these loads are in the one order of all that
+// is sequentially consistent: relaxed ones might be done before the epoch grows.)
 static void forget(MPI_Comm comm)
 {
     uint64_t key = MT_KEY(comm);

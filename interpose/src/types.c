@@ -37,14 +37,13 @@ uint64_t mt_type_find(mt_thread *t, MPI_Datatype type)
     return (uint64_t)size;
 }
 
-// Another thread may remember something else at the same time: it keeps what
-// it finds, or sees that the epoch is another.
+// Another thread may remember something else at the same time: see comm.c.
 static void forget(void *type, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)type;
-    if (mt_load(&place_of(t, key)->key) == key)
+    if (atomic_load(&place_of(t, key)->key) == key)
         atomic_store(&place_of(t, key)->key, 0);
-    if (mt_load(&t->type_key) == key)
+    if (atomic_load(&t->type_key) == key)
         atomic_store(&t->type_key, 0);
 }
 

@@ -29,7 +29,7 @@ static void forget_in(void *handle, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)handle;
     mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
-    if (mt_load(&hit->key) == key)
+    if (atomic_load(&hit->key) == key)
         atomic_store(&hit->key, 0);
 }
 
