@@ -132,7 +132,7 @@ void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
 {
     mt_l_sample *m = mt_sample_of(t, row);
     if (is_wanted(t, p, m))
-        book_timed(m, row, ticks);
+        book_timed(m, row, (int64_t)ticks >= 0 ? ticks : 0); // the clock ran back: see mt_row_longest
     pace_timed(t, p, m->every ? m->every : 1);
 }
 
