@@ -1,6 +1,7 @@
 // How calls are booked when they return: the policies that the call table
-// names, for any call (quick.h has what suffices for most). After a failed call nothing is looked up (asking for the size of a bad
-// datatype would raise the program's error handler): it is a call with time.
+// names, for any call (quick.h has what suffices for most). After a failed call
+// nothing is looked up (asking for the size of a bad datatype would raise the
+// program's error handler): it is a call with time.
 #ifndef MT_LEAVE_H
 #define MT_LEAVE_H
 

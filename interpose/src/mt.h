@@ -52,7 +52,7 @@ enum {
     MT_GATE_PAUSED = 2,    // by the program
     MT_GATE_CLOCK = 4,     // the clock is no instruction of the CPU
     MT_GATE_INTERVAL = 8,  // the run is cut by time
-    MT_GATE_SITES = 16,    // some call sites take more than their address to tell: see site.c
+    MT_GATE_SITES = 16,    // some call sites take more than their address to tell: see gate.c
     MT_GATE_UNTIMED = 32,  // --timing off
     MT_GATE_SAMPLED = 64,  // --timing sampled
 };

@@ -222,9 +222,9 @@ MT_INLINE bool mt_quick_coll(mt_kind kind, const mt_quick *q, unsigned call, int
     return true;
 }
 
-// A wrapper: it passes the call on, in one of these ways, and books it.
-// apart_name, which is told the call site, has what is not quick.
-#define MT_QUICK(name, id, policy, apart, passed, ...)                                                           \
+// A wrapper: it passes the call on, in one of these ways, and books it. `apart`
+// is the same call of apart_name, which is told the call site, for what is not quick.
+#define MT_QUICK(name, id, policy, apart, passed, ...)                                                                 \
     mt_span span;                                                                                                      \
     int rc;                                                                                                            \
     mt_quick timed, untimed, other;                                                                                    \

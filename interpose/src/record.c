@@ -61,9 +61,9 @@ static bool grow(mt_thread *t)
     mt_row *old = t->rows;
     mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (capacity - 1) * sizeof(mt_row)};
     for (uint64_t i = 0; i < n; i++) {
-        mt_row *row = probe(&wider, (mt_key){old[i].site, old[i].place, old[i].what});
         if (old[i].what == 0)
             continue;
+        mt_row *row = probe(&wider, (mt_key){old[i].site, old[i].place, old[i].what});
         *row = old[i];
         if (t->paces)
             *mt_sample_of(&wider, row) = *mt_sample_of(t, &old[i]);

@@ -13,7 +13,8 @@
 
 #include "record.h"
 
-// Reads MPITRACE_TIMING and MPITRACE_RECEIVES into the recording's header; before the first table is made.
+// Reads MPITRACE_TIMING and MPITRACE_RECEIVES into the recording's header; before
+// the first table is made.
 void mt_sample_open(void);
 
 // A table's samples lie behind its rows.
