@@ -148,10 +148,14 @@ func TestStranded(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
-		j := m.run(t, 2, m.compile(t, "cancelled"))
+		program := m.compile(t, "cancelled")
+		j := m.run(t, 2, program)
 		diff(t, "set aside", map[string]uint64{"cancelled_receives": 3*2 + 2 + 1}, setAside(j.ranks))
 		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 11)}, receivedBy(j.ranks))
 		checkConserved(t, j, 1, 0)
+		// Persistent ones are followed; the others are not taken for sends.
+		j = m.runAs(t, []string{"--receives", "off"}, 2, program)
+		diff(t, "set aside, receives off", map[string]uint64{"cancelled_receives": 2}, setAside(j.ranks))
 	})
 }
 
