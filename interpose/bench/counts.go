@@ -19,7 +19,7 @@ import (
 const countsFile = "interpose/bench/instructions.txt"
 
 const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test fails where
-# they have changed by more than 5 %; then, if that is meant to be:
+# they have grown by more than 5 %; then, if that is meant to be:
 #
 #     go run ./interpose/bench -update-instructions
 `
@@ -33,11 +33,12 @@ type counts map[subject]float64
 // gated tells whether a program's counts are kept: those of one rank are the same each time.
 func gated(p program) bool { return p.counted && p.ranks == 1 }
 
-// gatedTools are ours, with directories of longer names.
+// gatedTools are ours, with directories of longer names; but where calls are timed by samples, how
+// many are depends on the clock.
 func gatedTools(tools []tool, padding int) []tool {
 	var found []tool
 	for _, t := range tools {
-		if strings.HasPrefix(t.name, "ours") {
+		if strings.HasPrefix(t.name, "ours") && t.name != "ours-sampled" {
 			t.padding = padding
 			found = append(found, t)
 		}
@@ -198,7 +199,7 @@ func (c counts) writePlatform(w io.Writer, platform string, tools []string) {
 }
 
 // compareCounts tells what changed from the counts that are kept to those found now, of one
-// platform: whatever grew or shrank by more than 5 %, and whatever only one of them has.
+// platform: whatever grew by more than 5 %, and whatever only one of them has.
 func compareCounts(kept, now counts, platform string) error {
 	all := maps.Clone(kept)
 	maps.Copy(all, now)
@@ -215,8 +216,6 @@ func compareCounts(kept, now counts, platform string) error {
 			changes = append(changes, fmt.Errorf("%s: %.1f instructions are kept, and none counted", name, before))
 		case after > 1.05*before:
 			changes = append(changes, fmt.Errorf("%s: adds %.1f instructions, more than the %.1f that are kept", name, after, before))
-		case after < 0.95*before:
-			changes = append(changes, fmt.Errorf("%s: adds %.1f instructions, less than the %.1f that are kept", name, after, before))
 		}
 	}
 	if len(changes) == 0 {
