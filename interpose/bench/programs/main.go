@@ -37,7 +37,7 @@ type program struct {
 	line []string
 }
 
-// melt is LAMMPS's benchmark input, for some seconds.
+// melt is LAMMPS's benchmark input, for some ten seconds.
 const melt = `units           lj
 atom_style      atomic
 lattice         fcc 0.8442
@@ -52,14 +52,14 @@ neighbor        0.3 bin
 neigh_modify    every 20 delay 0 check no
 fix             1 all nve
 thermo          50
-run             250
+run             700
 `
 
 // NetPIPE is told how often to repeat (each size seven times that): left alone,
 // it repeats for a given time.
 var programs = []program{
 	{"lammps-melt", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "lmp", "-in", "in.melt", "-log", "none"}},
-	{"netpipe-openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "NPopenmpi", "-n", "200", "-u", "1048576", "-o", "np.out"}},
+	{"netpipe-openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "NPopenmpi", "-n", "600", "-u", "1048576", "-o", "np.out"}},
 	{"netpipe-mpich", []string{"mpiexec.mpich", "-n", "2", "NPmpich2", "-n", "200", "-u", "1048576", "-o", "np.out"}},
 }
 
