@@ -102,7 +102,7 @@ func TestBuildIsCached(t *testing.T) {
 	if err != nil || first != second || !before.ModTime().Equal(after.ModTime()) {
 		t.Errorf("built again: %s, then %s (%v)", first, second, err)
 	}
-	o.CFlags = []string{"-DMT_OTHER"}
+	o.CFlags = []string{"-DMT_ANOTHER_FLAG"}
 	if third, err := Build(context.Background(), o); err != nil || third == first {
 		t.Errorf("other flags gave %s, %v", third, err)
 	}
