@@ -47,8 +47,22 @@ type Profile struct {
 	Rows    []Row
 	Vectors []Vector
 	Asides  []Aside
+	Late    []Late
+	Open    []OpenCall
+	Exit    Exit
 	Pauses  uint64 // how often the program stopped the recording: MPI_Pcontrol(0)
 	Losses  Losses
+
+	// Settings of mpitrace that were not at their defaults, by name.
+	Settings  map[string]string
+	Variables []Variable
+	// What was asked of the MPI's performance variables.
+	Pvars       []Pvar
+	PvarHandles []PvarHandle
+	Readings    []Reading // in the order of time
+
+	Physical *Physical // nil where nobody asked the MPI library for it
+
 	// Problems are what a reader found wrong with the source, each with its
 	// place; what could be read is here all the same.
 	Problems []string
@@ -70,6 +84,40 @@ func (s State) String() string {
 		return "finalized"
 	}
 	return "unknown"
+}
+
+// OpenCall is a call of MPI that had not returned when the recording was read:
+// where a process is that still runs, or where it was when it ended without
+// MPI_Finalize. It is counted in no row.
+type OpenCall struct {
+	Thread    int32
+	Call      string
+	Class     Class
+	Direction Direction
+	Comm      int32  // index into Profile.Comms, -1 if the call has none or it is not known
+	Peer      int32  // rank in the communicator as the call was given it, or a Peer constant
+	Source    int32  // of calls that send and receive: from whom, as Peer; else PeerNone
+	Requests  int    // that the call waits for, tests or starts; 0 if it is no such call
+	Code      int32  // of MPI_Abort: its error code
+	Bytes     uint64 // of the message, or the room for it; of one message of a collective
+	Sized     bool   // Bytes is known
+	Callsite  uint64
+	Slice     uint32
+	Start     int64 // Unix ns, 0 if calls are not timed
+}
+
+// Exit is how a process ended, as whoever watched it saw: mpitrace run, of the
+// processes of its own node.
+type Exit struct {
+	At     int64 // Unix ns, 0 if nobody saw it
+	Known  bool  // Status or Signal is known
+	Status int   // exit status, if no signal ended it
+	Signal int   // that ended it, 0 if none
+
+	Alive int64 // Unix ns when the process was last seen running, 0 if nobody looked, or if it had ended
+	Gone  bool  // it has ended, also where nobody saw when
+
+	Stopped bool // by a signal or a debugger, when it was seen running
 }
 
 // Timing tells which calls the times of rows are of.
@@ -131,6 +179,7 @@ type Losses struct {
 	NegativeTicks uint64 `json:"negative_ticks"` // calls whose clock ran backwards, counted with no time
 	Untimed       uint64 `json:"untimed"`        // calls from Fortran that are counted without their time
 	Stacks        uint64 `json:"stacks"`         // calls that have their call site, but not the callers that were asked for
+	Readings      uint64 `json:"readings"`       // readings of performance variables that had no room, or that the MPI refused
 	Damaged       uint64 `json:"damaged"`        // parts of the file that a reader had to skip
 }
 

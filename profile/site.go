@@ -47,6 +47,22 @@ func (f Frame) String() string {
 	return f.Address()
 }
 
+// SiteLabel is a call site in a table: its place, and behind it who called, if
+// stacks were recorded; "unknown" without frames.
+func SiteLabel(frames []Frame) string {
+	if len(frames) == 0 {
+		return "unknown"
+	}
+	labels := make([]string, len(frames))
+	for i, f := range frames {
+		labels[i] = f.String()
+	}
+	return strings.Join(labels, Callers)
+}
+
+// Callers stands between a place and the one that it was called from.
+const Callers = " < "
+
 // SourceLine is the name of the source file, without its folders, and the
 // line; empty if they are not known.
 func (f Frame) SourceLine() string {
@@ -139,6 +155,15 @@ func (p *Profile) Addresses() []uint64 {
 	}
 	for i := range p.Asides {
 		add(p.Asides[i].Callsite)
+	}
+	for i := range p.Late {
+		add(p.Late[i].Callsite)
+	}
+	for i := range p.Open {
+		add(p.Open[i].Callsite)
+	}
+	for i := range p.Late {
+		add(p.Late[i].Callsite)
 	}
 	out := make([]uint64, 0, len(seen))
 	for a := range seen {

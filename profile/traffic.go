@@ -156,6 +156,7 @@ func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 }
 
 // Traffic adds up the rows between pairs of world ranks, and per communicator.
+// With them is what the MPI library sent on its own behalf, where that is known.
 func (p *Profile) Traffic() *Traffic {
 	type pair struct {
 		kind Kind
@@ -179,9 +180,14 @@ func (p *Profile) Traffic() *Traffic {
 		}
 	})
 	t := &Traffic{Comms: p.commTraffic()}
-	for _, sum := range flows {
+	external := map[int]bool{}
+	for key, sum := range flows {
+		if key.kind == External {
+			external[key.to] = true
+		}
 		t.Flows = append(t.Flows, *sum)
 	}
+	t.Flows = append(t.Flows, p.Physical.internal(external)...)
 	SortFlows(t.Flows)
 	return t
 }

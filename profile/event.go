@@ -1,0 +1,159 @@
+package profile
+
+// A trace has an event for each call, and for each message and request that a
+// call completes: as many as the counts of the process's rows, with the same
+// bytes and times in all, and one more for each send that was seen to complete.
+
+// Action tells what an event is.
+type Action uint8
+
+const (
+	// Called is a call that returned, with what it moved, if that was known then.
+	Called Action = iota
+	// Moved is a message that goes with a call: one that a receive posted before
+	// got, the received half of a Sendrecv, each one that a Startall sent. It has
+	// no time of its own: Start is when the call returned that it was seen in.
+	Moved
+	// Posted is a receive that a Start, Startall or Isendrecv posted beside
+	// whatever else it did; or a persistent collective that was started at a rank
+	// which sends nothing.
+	Posted
+	// Completed is an operation that was seen to end and moved nothing that is
+	// counted: a nonblocking send, a nonblocking collective. It is in no row.
+	Completed
+	// Dropped is a receive, or a send, that ended otherwise (see Aside).
+	Dropped
+	NumActions
+)
+
+var actionNames = [NumActions]string{"call", "message", "posted", "completed", "aside"}
+
+func (a Action) String() string {
+	if a < NumActions {
+		return actionNames[a]
+	}
+	return "unknown"
+}
+
+// ParseAction is the inverse of Action.String.
+func ParseAction(s string) (Action, bool) {
+	for a, name := range actionNames {
+		if name == s {
+			return Action(a), true
+		}
+	}
+	return 0, false
+}
+
+// EventKind is what the events of one row have in common.
+type EventKind struct {
+	Action    Action
+	Call      string // "Send", without MPI_
+	Class     Class
+	Direction Direction
+	Aside     AsideKind // of Dropped
+	Thread    int32
+	Comm      int32  // index into Trace.Comms, -1 if there is none
+	Peer      int32  // world rank of the peer, or of the root of a rooted collective; or a Peer constant
+	Callsite  string // as in the table of facts: "function file:line"
+	Slice     string
+}
+
+// Events are events of one process, in columns of equal length, in the order in
+// which they ended.
+type Events struct {
+	Start    []int64  // Unix ns
+	Duration []int64  // ns, without calls that the program made inside from callbacks; 0 of what is no call
+	Bytes    []uint64 // of one message; of collectives whose counts differ, all that the process sent
+	Kind     []uint32 // index into the kinds that go with the events
+	Tag      []int32  // of point-to-point, else NoTag; AnyTag where any was asked for
+	// Link is how many events further on (or back, where negative) the other end
+	// of a request is: from what posted it to what tells that it completed, and
+	// back. 0 if there is none.
+	Link []int32
+	// Seq numbers messages: of those from one process to one other, in one
+	// communicator with one tag, the nth sent is the nth received, if receives are
+	// taken in the order in which they were posted. From 1 on; 0 for what is no message.
+	Seq []uint32
+}
+
+// Tags that are none.
+const (
+	NoTag  = -1
+	AnyTag = -2
+)
+
+// Len is how many events there are.
+func (e *Events) Len() int { return len(e.Start) }
+
+// Reset empties the columns and keeps their memory.
+func (e *Events) Reset() {
+	e.Start, e.Duration, e.Bytes = e.Start[:0], e.Duration[:0], e.Bytes[:0]
+	e.Kind, e.Tag, e.Link, e.Seq = e.Kind[:0], e.Tag[:0], e.Link[:0], e.Seq[:0]
+}
+
+// TraceComm is a communicator of a trace.
+type TraceComm struct {
+	Label string `json:"label"` // the same on all members, see Comm.Label
+	ID    string `json:"id"`    // 32 hex digits, the same on all members
+	Size  int    `json:"size"`  // of the local group
+	Rank  int    `json:"rank"`  // own rank in it
+	Inter bool   `json:"inter,omitempty"`
+	// Remote is how many processes the remote group of an intercommunicator has.
+	Remote int `json:"remote,omitempty"`
+}
+
+// Trace is the circumstances of a process's events.
+type Trace struct {
+	Run   string `json:"run"`
+	Rank  int    `json:"rank"` // world rank
+	Size  int    `json:"size"`
+	Host  string `json:"host"`
+	Pid   int    `json:"pid"`
+	State State  `json:"state"`
+	// Unix ns, 0 if never reached, as in Profile.
+	Start         int64 `json:"start_ns"`
+	InitEnd       int64 `json:"init_end_ns"`
+	FinalizeStart int64 `json:"finalize_start_ns"`
+	End           int64 `json:"end_ns"`
+
+	Threads int         `json:"threads"`
+	Comms   []TraceComm `json:"communicators"`
+
+	Events  uint64 `json:"events"`  // how many there are
+	Dropped uint64 `json:"dropped"` // events that had no room: --trace-limit, or a full disk
+	// Cut tells that not each call was to be traced: by slice, class, or since the
+	// first or last part only was kept.
+	Cut bool `json:"cut"`
+	// Gaps tells that events may be missing before others that are there. Messages
+	// and collectives can then not be told apart by counting: none has a Seq.
+	Gaps bool `json:"gaps"`
+	// Clock tells what was added to the process's own clock; nil if nothing was.
+	Clock *ClockCorrection `json:"clock,omitempty"`
+}
+
+// ClockCorrection is what makes a process's clock agree with that of others:
+// at time t (Unix ns of its own clock) Offset + Drift * (t - At) is added.
+type ClockCorrection struct {
+	At     int64   `json:"at_ns"`
+	Offset float64 `json:"offset_ns"`
+	Drift  float64 `json:"drift"` // ns per ns
+}
+
+// EventSource gives the events of one process, as often as asked. The batch, and
+// the kinds up to its largest, hold until f returns; kinds are only ever added.
+type EventSource interface {
+	Trace() *Trace
+	Each(f func(e *Events, kinds []EventKind) error) error
+}
+
+// Wait is a call in which a rank waited for another.
+type Wait struct {
+	Rank  int   // that waited
+	Event int64 // the call: which of the rank's events, from 0 on
+	Peer  int   // that it waited for; of collectives, the last to come
+	// Pattern is how, as "late-sender": see docs/tracing.md.
+	Pattern         string
+	Start, Duration int64 // of the wait, Unix ns and ns
+	Callsite, Comm  string
+}
