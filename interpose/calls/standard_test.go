@@ -62,7 +62,6 @@ var mayBeLeft = []string{
 	"Cart_rank", "Cart_coords", "Cart_shift", "Cartdim_get", "Topo_test",
 	"Graph_neighbors_count", "Graphdims_get", "Dist_graph_neighbors_count",
 	"Comm_c2f", "Win_c2f", "File_c2f", "Request_c2f", "Comm_toint", "Win_toint", "File_toint", "Request_toint",
-	"Abort", // does not return
 }
 
 // What works on a communicator, a window, a file or a request is recorded.

@@ -1,5 +1,5 @@
-// Gen writes the C files that are derived from the call table and from the
-// layout of a recording:
+// Gen writes the C files that are derived from the call table, from the layout of
+// a recording and from the list of settings:
 //
 //	go run ./interpose/gen            # into interpose/src
 //
@@ -20,6 +20,7 @@ func Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"layout_gen.h":   writeLayout,
+		"settings_gen.h": writeSettings,
 		"calls_gen.h":    writeCalls,
 		"pmpi_gen.h":     writePMPI,
 		"pmpi_gen.c":     writeSymbols,

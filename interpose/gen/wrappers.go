@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/calls"
@@ -16,14 +18,89 @@ var uses = []string{
 	"Comm_size", "Comm_test_inter", "Dist_graph_neighbors_count", "Error_class", "Finalized",
 	"Get_elements_x", "Get_library_version", "Graph_neighbors_count",
 	"Group_rank", "Group_size", "Group_translate_ranks",
-	"Initialized", "Query_thread", "Status_set_elements_x", "Test_cancelled", "Topo_test",
+	"Initialized", "Query_thread", "Status_set_elements_x", "T_enum_get_info", "T_enum_get_item",
+	"Test_cancelled", "Topo_test",
 	"Type_get_envelope", "Type_size_x",
 }
+
+// tool is what the library wraps without recording it: MPI's tool interface, to which it adds variables
+// (src/tool.h). Of the last two an MPI 3 has none.
+var tool = []string{
+	"T_init_thread", "T_finalize",
+	"T_cvar_get_num", "T_cvar_get_info", "T_cvar_get_index", "T_cvar_handle_alloc", "T_cvar_handle_free",
+	"T_cvar_read", "T_cvar_write",
+	"T_pvar_get_num", "T_pvar_get_info", "T_pvar_get_index", "T_pvar_session_create", "T_pvar_session_free",
+	"T_pvar_handle_alloc", "T_pvar_handle_free", "T_pvar_start", "T_pvar_stop", "T_pvar_read", "T_pvar_write",
+	"T_pvar_reset", "T_pvar_readreset",
+	"T_category_changed", "T_category_get_num", "T_category_get_info", "T_category_get_index", "T_category_get_cvars",
+	"T_category_get_pvars", "T_category_get_categories", "T_category_get_num_events", "T_category_get_events",
+}
+
+func isOf4(name string) bool { return strings.HasSuffix(name, "_events") }
 
 // quick are the calls that programs make in tight loops: their wrappers are inlined (src/quick.h), which
 // makes them three times as long to compile as all the others together.
 var quick = []string{"Send", "Recv", "Sendrecv", "Isend", "Irecv", "Probe", "Iprobe", "Barrier", "Bcast", "Allreduce",
 	"Allgather", "Alltoall"}
+
+// opens says what is told of a call before it is passed on, by its policy: a function mt_open_x of
+// src/open.h, or of a quick call mt_quick_open_x, and its arguments, of which $1 is the policy's first.
+var opens = map[string]struct{ function, arguments string }{
+	"send":       {"send", "$1, $2, $3, $4, tag"},
+	"isend":      {"send", "$1, $2, $3, $4, tag"},
+	"recv":       {"recv", "$1, $2, count, datatype, tag"},
+	"sendrecv":   {"sendrecv", "$1, $2, $3, $4, $5, sendtag"},
+	"isendrecv":  {"sendrecv", "$1, $2, $3, $4, $5, sendtag"},
+	"probe":      {"probe", "$1, $2, tag"},
+	"mprobe":     {"probe", "$1, $2, tag"},
+	"irecv":      {"probe", "$1, $2, tag"},
+	"send_init":  {"probe", "$1, $2, tag"},
+	"recv_init":  {"probe", "$1, $2, tag"},
+	"icoll":      {"coll", "$1, $2"},
+	"start":      {"count", "1"},
+	"startall":   {"count", "$1"},
+	"coll":       {"coll", "$1, $2"},
+	"coll_init":  {"coll", "$1, $2"},
+	"rma":        {"rma", "$1, $2, $3, $4, $5"},
+	"rma_both":   {"rma", "$1, $2, MT_DIR_WRITE, $4, $5"},
+	"win":        {"win", "$1, $2"},
+	"io":         {"io", "$1, $2, $3"},
+	"win_made":   {"peer", "$1, MT_NO_RANK"},
+	"comm":       {"peer", "$1, MT_NO_RANK"},
+	"comm_group": {"peer", "$1, MT_NO_RANK"},
+	"intercomm":  {"peer", "$1, MT_NO_RANK"},
+	"comm_name":  {"peer", "$1, MT_NO_RANK"},
+}
+
+// opened returns the function that opens a call, without its prefix, and the arguments; "" if nothing is told.
+func opened(policy string, arguments []string) (function, passed string) {
+	o := opens[policy]
+	return o.function, os.Expand(o.arguments, func(n string) string {
+		i, err := strconv.Atoi(n)
+		if err != nil || i < 1 || i > len(arguments) {
+			panic(fmt.Sprintf("policy %s has no argument $%s", policy, n))
+		}
+		return arguments[i-1]
+	})
+}
+
+// splitArguments splits at the commas that are in no parentheses.
+func splitArguments(list string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i, c := range list {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0:
+			out = append(out, strings.TrimSpace(list[start:i]))
+			start = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(list[start:]))
+}
 
 // function is one symbol to wrap: a call under one of its names, or its
 // large-count twin.
@@ -69,8 +146,18 @@ func writePMPI(b *bytes.Buffer) error {
 	for _, name := range uses {
 		fmt.Fprintf(b, "    __typeof__(P%s) *%s;\n", calls.Symbol(name), name)
 	}
+	declare := func(name, symbol string) {
+		fmt.Fprintf(b, "#if MT_HAVE_%s\n    __typeof__(P%s) *%s;\n#endif\n", name, symbol, name)
+	}
+	for _, name := range tool {
+		if isOf4(name) {
+			declare(name, calls.Symbol(name))
+		} else {
+			fmt.Fprintf(b, "    __typeof__(P%s) *%s;\n", calls.Symbol(name), name)
+		}
+	}
 	for _, f := range functions() {
-		fmt.Fprintf(b, "#if MT_HAVE_%s\n    __typeof__(P%s) *%s;\n#endif\n", f.name, f.symbol(), f.name)
+		declare(f.name, f.symbol())
 	}
 	b.WriteString("} mt_pmpi_table;\n\nextern __attribute__((visibility(\"hidden\"))) mt_pmpi_table mt_pmpi;\n\n#endif\n")
 	return nil
@@ -84,10 +171,20 @@ func writeSymbols(b *bytes.Buffer) error {
 	for _, name := range uses {
 		entry(name, "NULL")
 	}
-	for _, f := range functions() {
-		fmt.Fprintf(b, "#if MT_HAVE_%s\n", f.name)
-		entry(f.name, "(void *)"+f.symbol())
+	maybe := func(name, wrapper string) {
+		fmt.Fprintf(b, "#if MT_HAVE_%s\n", name)
+		entry(name, wrapper)
 		b.WriteString("#endif\n")
+	}
+	for _, name := range tool {
+		if isOf4(name) {
+			maybe(name, "(void *)"+calls.Symbol(name))
+		} else {
+			entry(name, "(void *)"+calls.Symbol(name))
+		}
+	}
+	for _, f := range functions() {
+		maybe(f.name, "(void *)"+f.symbol())
 	}
 	b.WriteString("    {NULL, 0, NULL},\n};\n\nconst mt_call_info mt_call_infos[MT_CALL_END] = {\n")
 	for _, c := range calls.Table {
@@ -130,6 +227,7 @@ func writeWrappers(b *bytes.Buffer) error {
 // writeWrapper writes one wrapper, or two functions for a quick call: the other has what is more than quick.
 func writeWrapper(b *bytes.Buffer, f function) {
 	policy, rest, _ := strings.Cut(f.Leave, "(")
+	open, told := opened(policy, splitArguments(strings.TrimSuffix(rest, ")")))
 	if rest != ")" {
 		rest = ", " + rest
 	}
@@ -138,19 +236,24 @@ func writeWrapper(b *bytes.Buffer, f function) {
 		status = "    MPI_Status own, *seen = mt_seen(status, &own);\n"
 		passed = strings.ReplaceAll(passed, "status", "seen")
 	}
-	head, site := fmt.Sprintf("MT_EXPORT int %s(%s)\n{\n", f.symbol(), f.parameters()), "MT_SITE"
+	head := fmt.Sprintf("%s(%s)\n{\n", f.symbol(), f.parameters())
+	caller, quickly := "MT_SITE, MT_FRAME", ""
 	isQuick := slices.Contains(quick, f.name)
 	if isQuick {
-		fmt.Fprintf(b, "static MT_APART int apart_%s(uint64_t site, %s)\n{\n", f.name, f.parameters())
-		site = "site"
+		head = strings.Replace(head, f.symbol(), "apart_"+f.name, 1)
+		caller, quickly = "site, frame", fmt.Sprintf("%s, (%s), %s, %s, (%s), %s%s", f.name, passed, callID(f.Call), open, told, policy, rest)
+		fmt.Fprintf(b, "static MT_APART int %s%s    MT_QUICK_APART(%s\n", head, status, quickly)
 	} else {
-		b.WriteString(head)
+		fmt.Fprintf(b, "MT_EXPORT int %s%s", head, status)
 	}
-	fmt.Fprintf(b, "    mt_span span = mt_enter_from(%s, %s);\n%s    int rc = mt_pmpi.%s(%s);\n", callID(f.Call), site, status, f.name, passed)
-	fmt.Fprintf(b, "    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", policy, rest)
+	fmt.Fprintf(b, "    mt_span span = mt_enter_from(%s, %s);\n", callID(f.Call), caller)
+	if open != "" {
+		fmt.Fprintf(b, "    mt_open_%s(&span, %s);\n", open, told)
+	}
+	fmt.Fprintf(b, "    int rc = mt_pmpi.%s(%s);\n    mt_leave_%s(&span, rc%s;\n    return rc;\n}\n", f.name, passed, policy, rest)
 	if isQuick {
-		fmt.Fprintf(b, "\n%s%s    MT_QUICK(%s, %s, %s, apart_%s(MT_SITE, %s), (%s)%s\n}\n", head, status, f.name, callID(f.Call), policy,
-			f.name, f.arguments(), passed, rest)
+		fmt.Fprintf(b, "\nMT_EXPORT int %s(%s)\n{\n%s    MT_QUICK(%s\n", f.symbol(), f.parameters(), status, quickly)
+		fmt.Fprintf(b, "    return apart_%s(%s);\n}\n", f.name, f.arguments())
 	}
 }
 

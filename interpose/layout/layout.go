@@ -24,7 +24,7 @@ package layout
 
 // Named limits; a reader checks lengths against them before it allocates.
 const (
-	Version    = 4
+	Version    = 6
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 
@@ -95,7 +95,17 @@ const (
 	RecordModule = 7
 	RecordVector = 8
 	RecordStack  = 9 // version 2
+
+	// Of version 6:
+	RecordSetting  = 10
+	RecordVariable = 11
+	RecordPvar     = 12
+	RecordHandle   = 13
+	RecordReading  = 14
 )
+
+// OpenBytesUnknown is Open.Bytes where the size of the datatype was not known yet.
+const OpenBytesUnknown = 1<<64 - 1
 
 // StackSite (version 2) marks a Row.Callsite (and Vector.Callsite) that is no address: the
 // other bits are the Stack.ID of what called. No address in a program has it.
@@ -145,6 +155,76 @@ const (
 	DirSendCancelled = 15 // counted where it started, and cancelled; bytes where they are known
 	DirSendFreed     = 16 // counted, to be cancelled, and freed before it was seen whether it was
 	DirSendFailed    = 17 // half of a Sendrecv whose receive was truncated: not counted, and may have gone
+
+	// Of version 6: receives that were posted late, while more messages than
+	// MPITRACE_WATCH_UNEXPECTED waited in the MPI's queue of unexpected ones.
+	// Bytes is no size but the length of that queue, summed over the receives.
+	DirLate = 18
+)
+
+// Variable.Origin (version 6)
+const (
+	VariableEnvironment = 1 // the process's environment sets it
+	VariableAsked       = 2 // mpitrace was asked to set it, through MPI_T
+)
+
+// Variable.Scope (version 6): the scopes of MPI_T, in the order of the Standard.
+const (
+	ScopeUnknown  = 0
+	ScopeConstant = 1
+	ScopeReadOnly = 2
+	ScopeLocal    = 3
+	ScopeGroup    = 4
+	ScopeGroupEq  = 5
+	ScopeAll      = 6
+	ScopeAllEq    = 7
+)
+
+// Pvar.Class (version 6): the performance variable classes of MPI_T, in the
+// order of the Standard.
+const (
+	PvarState         = 1
+	PvarLevel         = 2
+	PvarSize          = 3
+	PvarPercentage    = 4
+	PvarHighWatermark = 5
+	PvarLowWatermark  = 6
+	PvarCounter       = 7
+	PvarAggregate     = 8
+	PvarTimer         = 9
+	PvarGeneric       = 10
+)
+
+// Pvar.Type (version 6): what the 64-bit words of a Reading are.
+const (
+	PvarSigned   = 1
+	PvarUnsigned = 2
+	PvarDouble   = 3
+	PvarText     = 4 // a character each
+)
+
+// Pvar.Binding (version 6)
+const (
+	PvarUnbound      = 0
+	PvarCommunicator = 1
+	PvarWindow       = 2
+)
+
+// Pvar.Flags (version 6)
+const (
+	PvarReadOnly   = 1
+	PvarContinuous = 2
+	PvarAtomic     = 4
+)
+
+// Reading.Moment (version 6)
+const (
+	ReadAtInit     = 1
+	ReadAtSlice    = 2 // a slice ends
+	ReadAtInterval = 3
+	ReadAtFinalize = 4
+	ReadAtFree     = 5 // the object is about to go
+	ReadAtBind     = 6 // the object has just come
 )
 
 // Peers that are no rank, as in profile.
@@ -213,6 +293,9 @@ type Header struct {
 	// Of version 4:
 	Timing   uint32
 	Receives uint32
+
+	// Of version 6:
+	LostReadings uint64 // of performance variables: there was no room, or the MPI refused
 }
 
 // Sum is a checksum on the way (version 3), which starts with ChecksumStart and
@@ -282,7 +365,32 @@ type Thread struct {
 	Index    uint32
 	Reserved uint32
 	Table    uint64 // offset of its segment, 0 if none yet
-	Last     uint64 // ticks when its latest call returned
+	Last     uint64 // ticks when its latest call returned; from version 5 on Open has it
+
+	// Of version 5:
+	Open uint64 // offset of its Open, which lies in the same record
+}
+
+// Open (version 5) is the call that a thread is in, in one cache line. It starts
+// as the call's Row would. Call is stored last, and is 0 again once the call is
+// booked; what the call has no use for is left as it was. Of calls that are not
+// frequent the communicator, peer and bytes follow a moment later. SizeClass says
+// nothing before the call is booked.
+type Open struct {
+	Callsite  uint64
+	Comm      uint32
+	Peer      int32 // as the call was given it
+	Slice     uint32
+	Call      uint16 // 0 between calls
+	Direction uint8  // of None, Bytes says nothing
+	SizeClass uint8
+
+	Start  uint64 // ticks when it began less Spent at that time; 0 if the call is not timed
+	Bytes  uint64 // of the message, or the room for it; of a collective as in Row
+	Spent  uint64 // ticks in all calls that returned, each without the calls inside it
+	Last   uint64 // ticks when the latest call returned
+	Source int32  // of calls that send and receive: from whom
+	Count  uint32 // of calls that wait, test or start: how many requests; of MPI_Abort its error code
 }
 
 // Comm is a communicator, followed by its members (int32 world ranks, if
@@ -318,7 +426,7 @@ type Edges struct {
 	Count  uint32
 }
 
-// Slice is a part of the run: its name, Length bytes, follows.
+// Slice is a part of the run: its name, Length bytes, follows. The latest name counts.
 type Slice struct {
 	Record Record
 	Index  uint32
@@ -358,4 +466,57 @@ type Stack struct {
 	Record Record
 	ID     uint32
 	Depth  uint32
+}
+
+// Setting (version 6) is a setting of ours that is not at its default:
+// NameLength bytes and ValueLength bytes follow.
+type Setting struct {
+	Record      Record
+	NameLength  uint32
+	ValueLength uint32
+}
+
+// Variable (version 6) is a control variable of the MPI that was set, or was to
+// be: its name, its value and, if it was refused, why, follow.
+type Variable struct {
+	Record      Record
+	Origin      uint32
+	Scope       uint32
+	NameLength  uint32
+	ValueLength uint32
+	WhyLength   uint32
+}
+
+// Pvar (version 6) is a performance variable that is read: its name and its
+// description follow.
+type Pvar struct {
+	Record            Record
+	Index             uint32
+	Class             uint32
+	Type              uint32
+	Binding           uint32
+	Flags             uint32
+	Reserved          uint32
+	NameLength        uint32
+	DescriptionLength uint32
+}
+
+// Handle (version 6) is a performance variable bound to an object, if it needs
+// one, which is a communicator or a window.
+type Handle struct {
+	Record Record
+	Index  uint32
+	Pvar   uint32
+	Comm   uint32 // Comm.Index, or CommNone
+	Count  uint32 // elements
+}
+
+// Reading (version 6) is the value of a handle at a moment: Count uint64 follow.
+type Reading struct {
+	Record Record
+	Handle uint32
+	Slice  uint32 // the one that ends here, or that it is read in
+	Ticks  uint64
+	Count  uint32
+	Moment uint32
 }
