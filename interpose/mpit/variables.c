@@ -1,0 +1,166 @@
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+#include "list.h"
+#include "names.h"
+
+// More elements than any variable has: a count that was left as it was.
+enum { MAX_COUNT = 1 << 20 };
+
+// Libraries were seen to write a string's final zero behind its count.
+enum { SLACK = 4096 };
+
+// Writes the values in a buffer, one value=... for each element.
+static void line_values(struct line *l, const struct type *type, const char *buffer, int count)
+{
+    if (type->form == FORM_TEXT) {
+        line_text(l, "value", buffer);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        const char *at = buffer + (size_t)i * type->size;
+        char text[64];
+        unsigned long long bits = 0;
+        float single;
+        double number;
+        memcpy(&bits, at, type->size); // little-endian, or of full size
+        switch (type->form) {
+        case FORM_SIGNED: {
+            unsigned unused = 64 - 8 * (unsigned)type->size;
+            snprintf(text, sizeof text, "%lld", (long long)(bits << unused) >> unused);
+            break;
+        }
+        case FORM_FLOATING:
+            memcpy(&single, at, sizeof single);
+            memcpy(&number, at, type->size < sizeof number ? 0 : sizeof number);
+            snprintf(text, sizeof text, "%.17g", type->size == sizeof single ? (double)single : number);
+            break;
+        default:
+            snprintf(text, sizeof text, "%llu", bits);
+        }
+        line_text(l, "value", text);
+    }
+}
+
+// The object to bind a variable to; false if there is none here.
+static bool find_object(int bind, void **object)
+{
+    static MPI_Comm world;
+    world = MPI_COMM_WORLD;
+    *object = bind == MPI_T_BIND_MPI_COMM ? &world : NULL;
+    return bind == MPI_T_BIND_NO_OBJECT || bind == UNSET || (bind == MPI_T_BIND_MPI_COMM && after_init);
+}
+
+// A buffer for values, or null: of no type, or of no size.
+static char *buffer_for(const struct type *type, int count)
+{
+    if (type->form == FORM_UNKNOWN || count < 0 || count > MAX_COUNT)
+        return NULL;
+    return calloc(1, (size_t)count * type->size + SLACK);
+}
+
+static void read_cvar(struct line *l, int index, const struct type *type, int bind)
+{
+    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+    int count = UNSET;
+    void *object;
+    if (!find_object(bind, &object) || !may(STEP_HANDLE))
+        return;
+    if (failed(PMPI_T_cvar_handle_alloc(index, object, &handle, &count), "MPI_T_cvar_handle_alloc"))
+        return;
+    line_set(l, "count", count);
+    char *buffer = buffer_for(type, count);
+    if (buffer && may(STEP_READ) && !failed(PMPI_T_cvar_read(handle, buffer), "MPI_T_cvar_read"))
+        line_values(l, type, buffer, count);
+    free(buffer);
+    PMPI_T_cvar_handle_free(&handle);
+}
+
+void list_cvar(int index)
+{
+    struct info info = {0};
+    struct line l = {0};
+    int verbosity, bind, scope;
+    MPI_Datatype datatype;
+    MPI_T_enum items;
+    do {
+        verbosity = bind = scope = UNSET;
+        datatype = MPI_DATATYPE_NULL;
+        items = MPI_T_ENUM_NULL;
+        if (failed(PMPI_T_cvar_get_info(index, info.name, &info.name_size, &verbosity, &datatype, &items, info.about,
+                                        &info.about_size, &bind, &scope),
+                   "MPI_T_cvar_get_info"))
+            return;
+    } while (info_again(&info));
+    emit_enum(items);
+    info_start(&l, "cvar", index, &info);
+    line_verbosity(&l, verbosity);
+    line_type(&l, "type", datatype);
+    line_bind(&l, bind);
+    line_scope(&l, scope);
+    line_enum(&l, items);
+    read_cvar(&l, index, type_of(datatype), bind);
+    emit(&l);
+    free(l.text);
+}
+
+// Handles are asked for after MPI_Init only: before there is nothing that is
+// counted, and Open MPI 4.1 crashes.
+static void read_pvar(struct line *l, int index, const struct type *type, int bind, int continuous)
+{
+    static MPI_T_pvar_session session;
+    static bool have_session;
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+    int count = UNSET;
+    void *object;
+    if (!after_init || !find_object(bind, &object) || !may(STEP_HANDLE))
+        return;
+    if (!have_session && failed(PMPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create"))
+        return;
+    have_session = true;
+    if (failed(PMPI_T_pvar_handle_alloc(session, index, object, &handle, &count), "MPI_T_pvar_handle_alloc"))
+        return;
+    line_set(l, "count", count);
+    char *buffer = buffer_for(type, count);
+    if (buffer && may(STEP_READ) &&
+        (continuous == 1 || !failed(PMPI_T_pvar_start(session, handle), "MPI_T_pvar_start")) &&
+        !failed(PMPI_T_pvar_read(session, handle, buffer), "MPI_T_pvar_read"))
+        line_values(l, type, buffer, count);
+    free(buffer);
+    PMPI_T_pvar_handle_free(session, &handle);
+}
+
+void list_pvar(int index)
+{
+    struct info info = {0};
+    struct line l = {0};
+    int verbosity, class, bind, readonly, continuous, atomic;
+    MPI_Datatype datatype;
+    MPI_T_enum items;
+    do {
+        verbosity = class = bind = readonly = continuous = atomic = UNSET;
+        datatype = MPI_DATATYPE_NULL;
+        items = MPI_T_ENUM_NULL;
+        if (failed(PMPI_T_pvar_get_info(index, info.name, &info.name_size, &verbosity, &class, &datatype, &items,
+                                        info.about, &info.about_size, &bind, &readonly, &continuous, &atomic),
+                   "MPI_T_pvar_get_info"))
+            return;
+    } while (info_again(&info));
+    emit_enum(items);
+    info_start(&l, "pvar", index, &info);
+    line_verbosity(&l, verbosity);
+    line_class(&l, class);
+    line_type(&l, "type", datatype);
+    line_bind(&l, bind);
+    line_set(&l, "readonly", readonly);
+    line_set(&l, "continuous", continuous);
+    line_set(&l, "atomic", atomic);
+    line_enum(&l, items);
+    read_pvar(&l, index, type_of(datatype), bind, continuous);
+    emit(&l);
+    free(l.text);
+}
