@@ -20,7 +20,7 @@ type Covered struct {
 }
 
 // Coverage compares the functions that the MPI declares with those that the
-// library built for it really exports, sorted by symbol, and tells the version
+// library built for it records, and really exports, sorted by symbol, and tells the version
 // of the Standard that the MPI is of.
 func (o BuildOptions) Coverage(ctx context.Context, library string) (standard string, all []Covered, err error) {
 	work, err := os.MkdirTemp("", "mpitrace-")
@@ -44,8 +44,8 @@ func (o BuildOptions) Coverage(ctx context.Context, library string) (standard st
 	}
 	for _, symbol := range slices.Sorted(maps.Keys(functions)) {
 		c, name := Covered{Symbol: symbol}, tableName(symbol)
-		if exported[symbol] {
-			c.Call = calls.Symbol(recorded[name])
+		if call := recorded[name]; call != "" && exported[symbol] {
+			c.Call = calls.Symbol(call)
 		} else {
 			c.Why, c.Lost = whyNot(name)
 		}

@@ -28,18 +28,31 @@ func build(t *testing.T, cc string, flags ...string) string {
 	return lib
 }
 
+func buildLister(t *testing.T, cc string, flags ...string) string {
+	t.Helper()
+	lister, err := BuildLister(context.Background(), BuildOptions{CC: cc, CFlags: flags, Log: testLog{t}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lister
+}
+
 type testLog struct{ t *testing.T }
 
 func (l testLog) Write(p []byte) (int, error) { l.t.Logf("%s", p); return len(p), nil }
 
 func TestBuildWithoutWarnings(t *testing.T) {
 	for _, cc := range compilers {
-		t.Run(cc, func(t *testing.T) { build(t, cc, "-Werror") })
+		t.Run(cc, func(t *testing.T) {
+			build(t, cc, "-Werror")
+			buildLister(t, cc, "-Werror")
+		})
 		t.Run(cc+" with clang", func(t *testing.T) {
 			testenv.Need(t, "clang")
 			t.Setenv("OMPI_CC", "clang")
 			t.Setenv("MPICH_CC", "clang")
 			build(t, cc, "-Werror", "-Wno-unknown-warning-option")
+			buildLister(t, cc, "-Werror", "-Wno-unknown-warning-option")
 		})
 	}
 }
@@ -80,7 +93,7 @@ func TestLibraryNeedsNoMPI(t *testing.T) {
 
 // exported matches the names that the library may have: MPI's functions, in C
 // and in the Fortran bindings, and what mpitrace.h calls.
-var exported = regexp.MustCompile(`^(P?MPIX?_\w+|mpix?_[a-z0-9_]+|mpitrace_begin_phase)$`)
+var exported = regexp.MustCompile(`^(P?MPIX?_\w+|mpix?_[a-z0-9_]+|mpitrace_(begin_phase|change_setting))$`)
 
 func TestBuildIsCached(t *testing.T) {
 	testenv.Need(t, compilers[0])
@@ -109,18 +122,53 @@ func TestBuildIsCached(t *testing.T) {
 }
 
 func TestBuildRefusesUnsafeCache(t *testing.T) {
-	testenv.Need(t, compilers[0])
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("MPITRACE_CACHE", dir)
-	if _, err := Build(context.Background(), BuildOptions{CC: compilers[0]}); err == nil {
-		t.Error("built into a directory that others can write to")
+	for _, test := range []struct{ dir, want string }{
+		{open, "others can write to " + open},
+		{filepath.Join(open, "below"), "others can write to " + open},
+		{filepath.Join(t.TempDir(), "with space"), "no space or colon"},
+		{filepath.Join(t.TempDir(), "with:colon"), "no space or colon"},
+	} {
+		t.Setenv("MPITRACE_CACHE", test.dir)
+		if _, err := Build(context.Background(), BuildOptions{CC: "no-compiler-is-asked"}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.dir, err, test.want)
+		}
+		t.Setenv("MPITRACE_CACHE", "")
+		t.Setenv("XDG_CACHE_HOME", test.dir)
+		if _, err := CacheDir(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("XDG_CACHE_HOME=%s: got %v, want %q", test.dir, err, test.want)
+		}
 	}
-	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "with space"))
-	if _, err := Build(context.Background(), BuildOptions{CC: compilers[0]}); err == nil {
-		t.Error("built into a path with a space, which LD_PRELOAD would cut")
+}
+
+// The program that lists variables loads the MPI that it was built for, whatever
+// LD_LIBRARY_PATH says.
+func TestListerLoadsItsMPI(t *testing.T) {
+	testenv.Need(t, "mpicc.mpich")
+	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "cache"))
+	o := BuildOptions{CC: "mpicc.mpich", MPI: filepath.Join(t.TempDir(), "libmpich.so.12")}
+	lister, err := BuildLister(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(lister)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if paths, err := f.DynString(elf.DT_RPATH); err != nil || len(paths) == 0 || !slices.Contains(filepath.SplitList(paths[0]), filepath.Dir(o.MPI)) {
+		t.Errorf("RPATH %q, %v; want %s in it", paths, err, filepath.Dir(o.MPI))
+	}
+	again, err := BuildLister(context.Background(), o)
+	if err != nil || again != lister {
+		t.Errorf("built again as %s, %v", again, err)
+	}
+	o.CFlags = []string{"-DMT_ANOTHER_FLAG"}
+	if another, err := BuildLister(context.Background(), o); err != nil || another == lister {
+		t.Errorf("other flags gave %s, %v", another, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-/* mpitrace.h: names the parts of a program for mpitrace. C and C++.
+/* mpitrace.h: what a program tells mpitrace. C and C++.
  *
  *     mpitrace_phase("solve");
  *
@@ -31,17 +31,39 @@
 /* The preloaded library's function, or NULL. Its address is taken from the
  * global offset table: a linker takes a weak symbol's address in a program that
  * is not position-independent to be 0 for good. */
+#if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
+#define MPITRACE_FIND_(function, found) \
+    __asm__(".weak " function "\n\tmovq " function "@GOTPCREL(%%rip), %0" : "=r"(found))
+#elif defined(__aarch64__) && defined(__linux__)
+#define MPITRACE_FIND_(function, found) \
+    __asm__(".weak " function "\n\tadrp %0, :got:" function "\n\t" \
+            "ldr %0, [%0, :got_lo12:" function "]" : "=r"(found))
+#else
+#define MPITRACE_FIND_(function, found) ((void)0)
+#endif
+
 static __inline__ void mpitrace_phase(const char *name)
 {
     void (*begin)(const char *) = 0;
-#if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
-    __asm__(".weak mpitrace_begin_phase\n\tmovq mpitrace_begin_phase@GOTPCREL(%%rip), %0" : "=r"(begin));
-#elif defined(__aarch64__) && defined(__linux__)
-    __asm__(".weak mpitrace_begin_phase\n\tadrp %0, :got:mpitrace_begin_phase\n\t"
-            "ldr %0, [%0, :got_lo12:mpitrace_begin_phase]" : "=r"(begin));
-#endif
+    MPITRACE_FIND_("mpitrace_begin_phase", begin);
     if (begin)
         begin(name);
+}
+
+/* Sets one of mpitrace's settings for this process; nothing is stronger than
+ * this. 0, or -1 if it is refused, and that is so in any program that is not
+ * recorded.
+ *
+ *     mpitrace_set("interval", "100ms");
+ *
+ * "interval" can be set at any time, and holds from here on: the run is cut at
+ * each multiple of it since MPI_Init, or not at all if it is "off". "timing"
+ * can be set before MPI_Init. All ranks should set the same. */
+static __inline__ int mpitrace_set(const char *setting, const char *value)
+{
+    int (*change)(const char *, const char *) = 0;
+    MPITRACE_FIND_("mpitrace_change_setting", change);
+    return change ? change(setting, value) : -1;
 }
 
 #endif

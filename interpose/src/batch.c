@@ -198,14 +198,23 @@ static void look_at_one(mt_batch *b, int rc, bool done, const MPI_Request reques
     mt_batch_close(b, rc, requests);
 }
 
-#define MT_UNWRAP(...) __VA_ARGS__
+// A call in one of the ways of quick.h.
+#define MT_COMPLETES_WAY(way, site, frame, name, id, n, passed, open, complete)                                        \
+    line = mt_quick_ready(way, t, id, site, frame);                                                                    \
+    if (line && mt_quick_open_count(way, t, line, id, n)) {                                                            \
+        open;                                                                                                          \
+        int rc = mt_pmpi.name passed;                                                                                  \
+        mt_quick_bare(way, t, frame, id);                                                                              \
+        complete;                                                                                                      \
+        return rc;                                                                                                     \
+    }
 
-// A wrapper in the ways of MT_QUICK.
-#define MT_COMPLETES(name, id, parameters, arguments, passed, open, complete)                                          \
-    static MT_APART int apart_##name(uint64_t site, MT_UNWRAP parameters)                                              \
+#define MT_COMPLETES(name, id, n, parameters, arguments, passed, open, complete)                                       \
+    static MT_APART int apart_##name parameters                                                                        \
     {                                                                                                                  \
-        mt_span span = mt_enter_from(id, site);                                                                        \
+        mt_span span = mt_enter_from(id, mt_calling.site, mt_calling.frame);                                           \
         mt_batch b;                                                                                                    \
+        mt_open_count(&span, n);                                                                                       \
         open;                                                                                                          \
         int rc = mt_pmpi.name passed;                                                                                  \
         mt_leave_call(&span, rc);                                                                                      \
@@ -214,68 +223,57 @@ static void look_at_one(mt_batch *b, int rc, bool done, const MPI_Request reques
     }                                                                                                                  \
     MT_EXPORT int MPI_##name parameters                                                                                \
     {                                                                                                                  \
-        mt_quick timed, untimed, other;                                                                                \
+        mt_thread *t = mt_quick_self;                                                                                  \
+        mt_open *line;                                                                                                 \
         mt_batch b;                                                                                                    \
-        int rc;                                                                                                        \
-        if (mt_quick_enter(&timed)) {                                                                                  \
-            open;                                                                                                      \
-            rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(MT_TIMED, &timed, id);                                                                       \
-        } else if (mt_quick_enter_untimed(&untimed)) {                                                                 \
-            open;                                                                                                      \
-            rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(MT_UNTIMED, &untimed, id);                                                                   \
-        } else if (mt_quick_enter_other(&other, id)) {                                                                 \
-            open;                                                                                                      \
-            rc = mt_pmpi.name passed;                                                                                  \
-            mt_quick_bare(MT_OTHER, &other, id);                                                                       \
-        } else {                                                                                                       \
-            return apart_##name(MT_SITE, MT_UNWRAP arguments);                                                         \
-        }                                                                                                              \
-        complete;                                                                                                      \
-        return rc;                                                                                                     \
+        MT_COMPLETES_WAY(MT_TIMED, MT_SITE, MT_FRAME, name, id, n, passed, open, complete)                             \
+        MT_COMPLETES_WAY(MT_UNTIMED, MT_SITE, MT_FRAME, name, id, n, passed, open, complete)                           \
+        MT_COMPLETES_WAY(MT_OTHER, MT_SITE, MT_FRAME, name, id, n, passed, open, complete)                             \
+        MT_TELL_CALLER(line);                                                                                          \
+        return apart_##name arguments;                                                                                 \
     }
 
-MT_COMPLETES(Wait, MT_CALL_WAIT, (MPI_Request * request, MPI_Status *status), (request, status),
+MT_COMPLETES(Wait, MT_CALL_WAIT, 1, (MPI_Request * request, MPI_Status *status), (request, status),
              (request, b.statuses), mt_batch_open(&b, 1, request, status, 1),
              complete_one(&b, rc, rc == MPI_SUCCESS, NULL, request))
 
-MT_COMPLETES(Test, MT_CALL_TEST, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status),
+MT_COMPLETES(Test, MT_CALL_TEST, 1, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status),
              (request, flag, b.statuses), mt_batch_open(&b, 1, request, status, 1),
              complete_one(&b, rc, rc == MPI_SUCCESS && *flag, NULL, request))
 
-MT_COMPLETES(Waitall, MT_CALL_WAITALL, (int count, MPI_Request requests[], MPI_Status statuses[]),
+MT_COMPLETES(Waitall, MT_CALL_WAITALL, count, (int count, MPI_Request requests[], MPI_Status statuses[]),
              (count, requests, statuses), (count, requests, b.statuses),
              mt_batch_open(&b, count, requests, statuses, count), complete_all(&b, rc, rc == MPI_SUCCESS, requests))
 
-MT_COMPLETES(Testall, MT_CALL_TESTALL, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
+MT_COMPLETES(Testall, MT_CALL_TESTALL, count, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
              (count, requests, flag, statuses), (count, requests, flag, b.statuses),
              mt_batch_open(&b, count, requests, statuses, count),
              complete_all(&b, rc, rc == MPI_SUCCESS && *flag, requests))
 
-MT_COMPLETES(Waitany, MT_CALL_WAITANY, (int count, MPI_Request requests[], int *index, MPI_Status *status),
+MT_COMPLETES(Waitany, MT_CALL_WAITANY, count, (int count, MPI_Request requests[], int *index, MPI_Status *status),
              (count, requests, index, status), (count, requests, index, b.statuses),
              mt_batch_open(&b, count, requests, status, 1),
              complete_one(&b, rc, rc == MPI_SUCCESS && *index != MPI_UNDEFINED, index, requests))
 
-MT_COMPLETES(Testany, MT_CALL_TESTANY, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
+MT_COMPLETES(Testany, MT_CALL_TESTANY, count,
+             (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
              (count, requests, index, flag, status), (count, requests, index, flag, b.statuses),
              mt_batch_open(&b, count, requests, status, 1),
              complete_one(&b, rc, rc == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index, requests))
 
-MT_COMPLETES(Waitsome, MT_CALL_WAITSOME,
+MT_COMPLETES(Waitsome, MT_CALL_WAITSOME, count,
              (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
              (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
              mt_batch_open(&b, count, requests, statuses, count),
              complete_some(&b, rc, tells(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
 
-MT_COMPLETES(Testsome, MT_CALL_TESTSOME,
+MT_COMPLETES(Testsome, MT_CALL_TESTSOME, count,
              (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
              (count, requests, outcount, indices, statuses), (count, requests, outcount, indices, b.statuses),
              mt_batch_open(&b, count, requests, statuses, count),
              complete_some(&b, rc, tells(rc) ? *outcount : MPI_UNDEFINED, indices, requests))
 
-MT_COMPLETES(Request_get_status, MT_CALL_REQUEST_GET_STATUS, (MPI_Request request, int *flag, MPI_Status *status),
+MT_COMPLETES(Request_get_status, MT_CALL_REQUEST_GET_STATUS, 1, (MPI_Request request, int *flag, MPI_Status *status),
              (request, flag, status), (request, flag, b.statuses), mt_batch_open(&b, 1, &request, status, 1),
              look_at_one(&b, rc, rc == MPI_SUCCESS && *flag, &request))
 
@@ -284,6 +282,7 @@ MT_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_r
                                          MPI_Status *array_of_statuses)
 {
     mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS_ALL);
+    mt_open_count(&span, count);
     mt_batch b;
     mt_batch_open(&b, count, array_of_requests, array_of_statuses, count);
     int rc = mt_pmpi.Request_get_status_all(count, array_of_requests, flag, b.statuses);
@@ -298,6 +297,7 @@ MT_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request array_of_r
                                          MPI_Status *status)
 {
     mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS_ANY);
+    mt_open_count(&span, count);
     mt_batch b;
     mt_batch_open(&b, count, array_of_requests, status, 1);
     int rc = mt_pmpi.Request_get_status_any(count, array_of_requests, index, flag, b.statuses);
@@ -312,6 +312,7 @@ MT_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request array_o
                                           int array_of_indices[], MPI_Status *array_of_statuses)
 {
     mt_span span = mt_enter(MT_CALL_REQUEST_GET_STATUS_SOME);
+    mt_open_count(&span, incount);
     mt_batch b;
     mt_batch_open(&b, incount, array_of_requests, array_of_statuses, incount);
     int rc = mt_pmpi.Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, b.statuses);

@@ -7,6 +7,7 @@ enum {
     MT_CALL_INIT_THREAD = 2,
     MT_CALL_FINALIZE = 3,
     MT_CALL_PCONTROL = 4,
+    MT_CALL_ABORT = 5,
     MT_CALL_SEND = 10,
     MT_CALL_BSEND = 11,
     MT_CALL_SSEND = 12,

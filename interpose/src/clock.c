@@ -1,5 +1,6 @@
 #include "clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -46,4 +47,24 @@ mt_l_clock mt_clock_all(void)
         }
     }
     return best;
+}
+
+uint64_t mt_clock_length(const char *text)
+{
+    char *unit;
+    uint64_t n = *text >= '0' && *text <= '9' ? strtoull(text, &unit, 10) : 0;
+    if (n == 0 || n > 1000000000)
+        return 0;
+    return strcmp(unit, "ms") == 0 ? n * 1000000 : strcmp(unit, "s") == 0 ? n * 1000000000 : 0;
+}
+
+// The rate of the ticks is what it was from the start of the recording up to now,
+// and an end that was foretold too early is foretold again.
+uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next)
+{
+    const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
+    uint64_t elapsed = now.monotonic - zero->monotonic, left = length - elapsed % length;
+    double rate = (double)(now.ticks - start->ticks) / (double)(now.monotonic - start->monotonic + 1);
+    *next = now.ticks + (uint64_t)((double)left * rate) + 1;
+    return elapsed / length;
 }

@@ -17,6 +17,13 @@ mt_l_clock mt_clock_all(void);
 
 uint64_t mt_clock_ns(clockid_t clock);
 
+// A time as settings have it, whole ms or s: 100ms, 2s. In ns; 0 for anything else.
+uint64_t mt_clock_length(const char *text);
+
+// What is done each `length` ns from `zero` on: how often it was up to now, and at
+// how many ticks it is the next time.
+uint64_t mt_clock_passed(const mt_l_clock *zero, uint64_t length, uint64_t *next);
+
 // The CPU's own clock, where it can be trusted.
 MT_INLINE uint64_t mt_cpu_ticks(void)
 {

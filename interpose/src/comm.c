@@ -2,6 +2,7 @@
 
 #include "group.h"
 #include "handles.h"
+#include "pvars.h"
 #include "recording.h"
 #include "resolve.h"
 #include "thread.h"
@@ -29,24 +30,6 @@ static int all_count, all_capacity;
 // Freed communicators to be folded into, by what they were made of.
 enum { MT_FREED_CHAINS = 1024 };
 static mt_comm *freed[MT_FREED_CHAINS];
-
-static mt_comm *add(mt_comm *made)
-{
-    if (all_count == all_capacity) {
-        int capacity = all_capacity ? all_capacity * 2 : 64;
-        mt_comm **wider = all_count < MT_COMM_LIMIT ? realloc(all, (size_t)capacity * sizeof *all) : NULL;
-        if (!wider)
-            return NULL;
-        all = wider;
-        all_capacity = capacity;
-    }
-    mt_comm *c = malloc(sizeof *c);
-    if (!c)
-        return NULL;
-    *c = *made;
-    c->index = (uint32_t)all_count;
-    return all[all_count++] = c;
-}
 
 // The list as it was written down serves from here on: 4 bytes a member, once.
 static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
@@ -81,6 +64,39 @@ static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
     c->record = r;
     mt_log_commit(r, MT_RECORD_COMM);
     return true;
+}
+
+static bool widen(void)
+{
+    int capacity = all_capacity ? all_capacity * 2 : 64;
+    mt_comm **wider = all_count < MT_COMM_LIMIT ? realloc(all, (size_t)capacity * sizeof *all) : NULL;
+    if (!wider)
+        return false;
+    all = wider;
+    all_capacity = capacity;
+    return true;
+}
+
+// A communicator with a record of its own, or NULL. Takes over the lists.
+static mt_comm *add(const mt_comm *made, uint32_t parent, unsigned call)
+{
+    mt_comm *c = all_count < all_capacity || widen() ? malloc(sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    *c = *made;
+    c->index = (uint32_t)all_count;
+    if (!write_down(c, parent, call)) {
+        free(c);
+        return NULL;
+    }
+    return all[all_count++] = c;
+}
+
+static void free_lists(mt_comm *made)
+{
+    free(made->members);
+    free(made->remote);
+    free(made->edges);
 }
 
 mt_comm *mt_comm_lost(void)
@@ -152,23 +168,25 @@ static void forget(MPI_Comm comm)
 // Enters a described communicator under its handle. Takes over its lists.
 static mt_comm *enter(MPI_Comm handle, mt_comm *made, uint32_t parent, unsigned call)
 {
-    mt_comm *c = fold_into(made);
-    if (c) {
-        free(made->members);
-        free(made->remote);
-        free(made->edges);
-    } else {
-        c = add(made);
-        if (!c || !write_down(c, parent, call)) {
-            mt_lost(&mt_header->lost_comms, 1);
-            c = &lost;
-        } else if (c->edge_count > 0) {
-            write_edges(c);
-        }
+    // What cannot be found again by its handle would get a record with each call.
+    bool room = mt_handles_room(&handles);
+    mt_comm *shared = room ? fold_into(made) : NULL, *c = shared;
+    if (!c && room)
+        c = add(made, parent, call);
+    if (!c)
+        mt_lost(&mt_header->lost_comms, 1);
+    if (!c || shared)
+        free_lists(made);
+    else if (c->edge_count > 0)
+        write_edges(c);
+    c = c ? c : &lost;
+    mt_comm *before = mt_handles_get(&handles, MT_KEY(handle));
+    if (before) { // freed behind our back, and given out again
+        forget(handle);
+        mt_pvars_comm_gone(before);
     }
-    if (mt_handles_get(&handles, MT_KEY(handle)))
-        forget(handle); // freed behind our back, and given out again
     mt_handles_put(&handles, MT_KEY(handle), c);
+    mt_pvars_comm_made(handle, c);
     return c;
 }
 
@@ -180,7 +198,10 @@ static bool describe_into(mt_comm *made, MPI_Comm handle, const mt_comm *same_as
         return false;
     if (!(made->flags & MT_COMM_INTER))
         made->edge_count = mt_group_edges(handle, &made->edges);
-    return true;
+    if (made->edge_count >= 0)
+        return true;
+    free_lists(made);
+    return false;
 }
 
 // A handle whose making we did not see.
@@ -204,7 +225,7 @@ static mt_comm *find_locked(MPI_Comm handle)
     return c ? c : meet(handle);
 }
 
-static mt_comm *find(MPI_Comm handle)
+mt_comm *mt_comm_meet(MPI_Comm handle)
 {
     pthread_mutex_lock(&lock);
     mt_comm *c = find_locked(handle);
@@ -226,14 +247,42 @@ static void remember(mt_thread *t, uint64_t key, mt_comm *c)
     atomic_store(&t->comm_key, key);
 }
 
-mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm)
+mt_comm *mt_comm_met(MPI_Comm handle)
+{
+    pthread_mutex_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
+MT_INLINE mt_comm *look_up(mt_thread *t, MPI_Comm comm, mt_comm *(*otherwise)(MPI_Comm))
 {
     uint64_t before = atomic_load(&epoch), key = MT_KEY(comm);
     mt_comm_hit *hit = mt_comm_place(t->comms, MT_COMM_CACHE, key);
-    mt_comm *c = mt_load(&hit->key) == key ? hit->comm : find(comm);
+    mt_comm *c = mt_load(&hit->key) == key ? hit->comm : otherwise(comm);
+    if (!c)
+        return NULL;
     remember(t, key, c);
     if (atomic_load(&epoch) != before)
         forget_in(&key, t);
+    return c;
+}
+
+mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm)
+{
+    return look_up(t, comm, mt_comm_meet);
+}
+
+mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm)
+{
+    return look_up(t, comm, mt_comm_met);
+}
+
+mt_comm *mt_comm_numbered(uint32_t index)
+{
+    pthread_mutex_lock(&lock);
+    mt_comm *c = index < (uint32_t)all_count ? all[index] : NULL;
+    pthread_mutex_unlock(&lock);
     return c;
 }
 
@@ -327,6 +376,8 @@ static uint64_t times_made(const uint64_t name[2])
     if (m) {
         *m = (struct made){*chain, {name[0], name[1]}, 1};
         *chain = m;
+    } else {
+        mt_lost(&mt_header->lost_comms, 1); // the next will be taken for this one
     }
     return 1;
 }
@@ -387,10 +438,11 @@ mt_comm *mt_comm_of_group(MPI_Group group)
         for (int i = 0; i < all_count && !c; i++)
             if (memcmp(all[i]->id, made.id, sizeof made.id) == 0)
                 c = all[i];
-        if (c)
-            free(made.members);
-        else if ((c = add(&made)) && !write_down(c, MT_COMM_NONE, 0))
-            c = NULL;
+        mt_comm *known = c;
+        if (!c)
+            c = add(&made, MT_COMM_NONE, 0);
+        if (!c || known)
+            free_lists(&made);
     }
     pthread_mutex_unlock(&lock);
     if (c)
@@ -408,6 +460,7 @@ mt_comm *mt_comm_leaving(MPI_Comm comm)
     if (c)
         mt_handles_drop(&handles, MT_KEY(comm));
     forget(comm);
+    mt_pvars_comm_leaving(c);
     pthread_mutex_unlock(&lock);
     return c;
 }
@@ -419,6 +472,7 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
     pthread_mutex_lock(&lock);
     if (comm != mt_const.comm_null) { // it was not freed after all
         mt_handles_put(&handles, MT_KEY(comm), c);
+        mt_pvars_comm_made(comm, c);
     } else if (c->record) {
         c->record->flags |= MT_COMM_FREED;
         mt_comm **chain = &freed[c->fold[0] % MT_FREED_CHAINS];
@@ -428,21 +482,40 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
     pthread_mutex_unlock(&lock);
 }
 
+void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *))
+{
+    pthread_mutex_lock(&lock);
+    for (uint64_t i = 0; i < handles.capacity; i++)
+        if (handles.keys[i])
+            visit((MPI_Comm)(uintptr_t)handles.keys[i], handles.values[i]);
+    pthread_mutex_unlock(&lock);
+}
+
 void mt_comm_named(MPI_Comm comm, const char *name)
 {
-    mt_comm *c = find(comm);
+    mt_comm *c = mt_comm_meet(comm);
     uint64_t length = strnlen(name, sizeof c->name - 1);
-    if (strncmp(c->name, name, sizeof c->name - 1) == 0)
-        return; // as it was: a name set in a loop takes no room
+    pthread_mutex_lock(&lock);
+    bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // a name set in a loop takes no room
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name, length);
-    mt_l_name *r = c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + length);
+    pthread_mutex_unlock(&lock);
+    mt_l_name *r = same || c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + length);
     if (!r)
         return;
     r->index = c->index;
     r->length = (uint32_t)length;
     memcpy(r + 1, name, length);
     mt_log_commit(r, MT_RECORD_NAME);
+}
+
+mt_comm_name mt_comm_called(const mt_comm *c)
+{
+    mt_comm_name name;
+    pthread_mutex_lock(&lock);
+    memcpy(name.text, c->name, sizeof name.text);
+    pthread_mutex_unlock(&lock);
+    return name;
 }
 
 int mt_comm_world_rank(const mt_comm *c, int peer)
@@ -453,12 +526,13 @@ int mt_comm_world_rank(const mt_comm *c, int peer)
     return list ? list[peer] : c->base + peer * c->stride;
 }
 
-int mt_comm_count(void)
+mt_comm **mt_comm_all(int *count)
 {
-    return all_count;
-}
-
-mt_comm *mt_comm_at(int index)
-{
-    return all[index];
+    pthread_mutex_lock(&lock);
+    mt_comm **list = malloc(((size_t)all_count + 1) * sizeof *list);
+    if (list && all_count)
+        memcpy(list, all, (size_t)all_count * sizeof *list);
+    *count = list ? all_count : 0;
+    pthread_mutex_unlock(&lock);
+    return list;
 }

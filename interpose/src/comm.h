@@ -22,6 +22,7 @@ struct mt_comm {
     int edge_count;
     mt_l_comm *record;
     mt_comm *next_freed;
+    struct mt_bound *bound, *idle[2]; // performance variables: see pvars.c
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -31,6 +32,17 @@ mt_comm *mt_comm_find(mt_thread *t, MPI_Comm comm) MT_APART;
 
 // The communicator of what cannot be described: its index is MT_COMM_NONE.
 mt_comm *mt_comm_lost(void);
+
+// The communicator of a handle that may be bad: NULL unless it was met before.
+mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm) MT_APART;
+
+// The same, from where no call is recorded: of one that was met, and of any valid
+// one, which is met.
+mt_comm *mt_comm_met(MPI_Comm comm);
+mt_comm *mt_comm_meet(MPI_Comm comm);
+
+// By its index; NULL if there is no such communicator.
+mt_comm *mt_comm_numbered(uint32_t index);
 
 MT_INLINE mt_comm_hit *mt_comm_place(mt_comm_hit *places, unsigned n, uint64_t key)
 {
@@ -86,13 +98,22 @@ void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made);
 mt_comm *mt_comm_leaving(MPI_Comm comm);
 void mt_comm_left(MPI_Comm comm, mt_comm *c);
 
+// All that live, with their handles; under the lock of communicators.
+void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *));
+
 void mt_comm_named(MPI_Comm comm, const char *name);
 
 // World rank of a peer: MT_PEER_ELSEWHERE for one of another world.
 int mt_comm_world_rank(const mt_comm *c, int peer);
 
-// All communicators in the order of their making, for .prof.
-int mt_comm_count(void);
-mt_comm *mt_comm_at(int index);
+// Its name, copied while nobody gives it another.
+typedef struct mt_comm_name {
+    char text[MPI_MAX_OBJECT_NAME];
+} mt_comm_name;
+mt_comm_name mt_comm_called(const mt_comm *c);
+
+// A list of all communicators up to now, by index, which the caller frees; NULL
+// for want of memory.
+mt_comm **mt_comm_all(int *count);
 
 #endif

@@ -6,6 +6,7 @@
 #include "resolve.h"
 #include "stack.h"
 #include "thunks.h"
+#include "trace.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,9 +29,9 @@ void mt_fortran_missed(void)
     int saved = errno;
     mt_thread *t = mt_self ? mt_self : mt_thread_met(noted.site);
     if (t)
-        mt_book_untimed(t,
-                        mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
-                        0);
+        mt_book_beside(t,
+                       mt_key_of(noted.site, slice, (uint16_t)noted.call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0),
+                       0, MT_EVENT_NO_TAG, 0);
     mt_lost(&mt_header->untimed_calls, 1);
     errno = saved;
 }

@@ -1,10 +1,14 @@
 // Calls that are more than two readings of the clock and one row, and why.
 #include "fortran.h"
+#include "open.h"
+#include "pvars.h"
+#include "quick.h"
 #include "record.h"
 #include "sample.h"
 #include "slice.h"
 #include "stack.h"
 
+_Thread_local mt_caller mt_calling;
 mt_now mt_at_call = {.gate = MT_GATE_CLOSED | MT_GATE_CLOCK};
 
 void mt_gate_set(uint32_t reason, bool holds)
@@ -26,10 +30,19 @@ static bool find_site(mt_span *s)
     return true;
 }
 
-mt_span mt_enter_from(unsigned call, uint64_t site)
+static MT_APART void look_at_time(uint32_t gate)
+{
+    if (gate & MT_GATE_PVARS) // first: what was up to now is of the slice that was
+        mt_pvars_look();
+    if (gate & MT_GATE_INTERVAL)
+        mt_slice_look();
+}
+
+mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
 {
     mt_span s;
     s.site = site;
+    s.frame = frame;
     s.call = (uint16_t)call;
     s.timed = false;
     s.slice = MT_PAUSED;
@@ -41,13 +54,14 @@ mt_span mt_enter_from(unsigned call, uint64_t site)
         s.thread = NULL;
     if (!s.thread)
         return s;
-    if (gate & MT_GATE_INTERVAL)
-        mt_slice_look();
+    if (gate & (MT_GATE_INTERVAL | MT_GATE_PVARS))
+        look_at_time(gate);
     s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
     s.timed = !(gate & MT_GATE_UNTIMED);
     if (gate & MT_GATE_SAMPLED)
         s.timed = mt_sample_turn(mt_sample_pace(s.thread, s.site));
     if (s.timed || MT_CHECKING)
-        s.start = mt_ticks() - s.thread->spent;
+        s.start = mt_ticks() - s.thread->open->spent;
+    mt_open_begin(&s);
     return s;
 }

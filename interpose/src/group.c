@@ -165,10 +165,10 @@ static int cart_edges(MPI_Comm comm, int **edges)
         return 0;
     *edges = malloc((size_t)dims * 2 * sizeof **edges);
     if (!*edges)
-        return 0;
+        return -1;
     for (int d = 0; d < dims; d++)
         if (mt_pmpi.Cart_shift(comm, d, 1, &(*edges)[2 * d], &(*edges)[2 * d + 1]) != MPI_SUCCESS)
-            return 0;
+            return -1;
     return known_edges(dims * 2, *edges);
 }
 
@@ -180,7 +180,7 @@ static int graph_edges(MPI_Comm comm, int **edges)
         return 0;
     *edges = malloc((size_t)n * sizeof **edges);
     if (!*edges || mt_pmpi.Graph_neighbors(comm, rank, n, *edges) != MPI_SUCCESS)
-        return 0;
+        return -1;
     return known_edges(n, *edges);
 }
 
@@ -193,15 +193,14 @@ static int dist_graph_edges(MPI_Comm comm, int **edges)
     // so is a variable of the MPI library in some versions.
     int *all = malloc((size_t)(in + out) * 2 * sizeof *all + sizeof *all);
     if (!all)
-        return 0;
+        return -1;
     int *sources = all, *weights_in = all + in, *weights_out = all + 2 * in, *targets = weights_out + out;
-    if (mt_pmpi.Dist_graph_neighbors(comm, in, sources, weights_in, out, targets, weights_out) != MPI_SUCCESS)
-        out = 0;
-    *edges = out ? malloc((size_t)out * sizeof **edges) : NULL;
+    if (mt_pmpi.Dist_graph_neighbors(comm, in, sources, weights_in, out, targets, weights_out) == MPI_SUCCESS)
+        *edges = malloc((size_t)out * sizeof **edges);
     if (*edges)
         memcpy(*edges, targets, (size_t)out * sizeof **edges);
     free(all);
-    return *edges ? known_edges(out, *edges) : 0;
+    return *edges ? known_edges(out, *edges) : -1;
 }
 
 int mt_group_edges(MPI_Comm comm, int **edges)

@@ -16,7 +16,7 @@ bool mt_group_describe_alone(mt_comm *c, MPI_Group group);
 void mt_group_name(uint64_t name[2], const mt_comm *c, const uint64_t parent[2], uint64_t number, uint64_t tag);
 
 // The outgoing neighbours of the topology, in the order of the neighbour
-// collectives, MT_PEER_PROC_NULL where there is none; how many.
+// collectives, MT_PEER_PROC_NULL where there is none; how many, -1 without memory.
 int mt_group_edges(MPI_Comm comm, int **edges);
 
 #endif

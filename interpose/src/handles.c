@@ -34,9 +34,15 @@ static bool widen(mt_handles *h)
     return true;
 }
 
+// One place stays empty: a search ends there.
+bool mt_handles_room(mt_handles *h)
+{
+    return h->used * 2 < h->capacity || widen(h) || h->used + 1 < h->capacity;
+}
+
 void mt_handles_put(mt_handles *h, uint64_t key, void *value)
 {
-    if (h->used * 2 >= h->capacity && !widen(h))
+    if (!mt_handles_get(h, key) && !mt_handles_room(h))
         return;
     uint64_t i = place_of(h, key);
     h->used += h->keys[i] == 0;
@@ -68,4 +74,11 @@ void mt_handles_drop(mt_handles *h, uint64_t key)
         h->keys[at] = moved;
         h->values[at] = value;
     }
+}
+
+void mt_handles_clear(mt_handles *h)
+{
+    free(h->keys);
+    free(h->values);
+    *h = (mt_handles){0};
 }

@@ -6,11 +6,14 @@
 #include "fortran.h"
 #include "leave.h"
 #include "lifecycle.h"
+#include "offered.h"
+#include "open.h"
 #include "slice.h"
+#include "trace.h"
 
 MT_EXPORT int MPI_Init(int *argc, char ***argv)
 {
-    mt_span span = mt_enter_init(MT_CALL_INIT, MT_SITE);
+    mt_span span = mt_enter_init(MT_CALL_INIT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Init(argc, argv);
     mt_leave_init(&span, rc);
     return rc;
@@ -18,7 +21,7 @@ MT_EXPORT int MPI_Init(int *argc, char ***argv)
 
 MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    mt_span span = mt_enter_init(MT_CALL_INIT_THREAD, MT_SITE);
+    mt_span span = mt_enter_init(MT_CALL_INIT_THREAD, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Init_thread(argc, argv, required, provided);
     mt_leave_init(&span, rc);
     return rc;
@@ -33,10 +36,22 @@ MT_EXPORT int MPI_Finalize(void)
     return rc;
 }
 
+// It does not return where it does what it says: it is in no row then, but is the
+// call that the thread was in at the end.
+MT_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode)
+{
+    mt_span span = mt_enter(MT_CALL_ABORT);
+    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_open_count(&span, errorcode);
+    int rc = mt_pmpi.Abort(comm, errorcode);
+    mt_leave_probe(&span, rc, comm, MT_NO_RANK);
+    return rc;
+}
+
 #if MT_HAVE_Session_init
 MT_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
-    mt_span span = mt_enter_init(MT_CALL_SESSION_INIT, MT_SITE);
+    mt_span span = mt_enter_init(MT_CALL_SESSION_INIT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_init(info, errhandler, session);
     mt_leave_session_init(&span, rc, session);
     return rc;
@@ -70,6 +85,7 @@ static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
 {
     MPI_Comm handle = comm ? *comm : mt_const.comm_null; // NULL is the MPI's to refuse
     mt_comm *c = mt_on() ? mt_comm_leaving(handle) : NULL;
+    mt_open_comm(s, c, MT_PEER_NONE);
     int rc = release(comm);
     if (mt_on())
         mt_comm_left(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
@@ -104,6 +120,7 @@ static void leave_idup(mt_span *s, int rc, MPI_Comm comm, MPI_Comm before, MPI_C
 MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_COMM_IDUP);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     MPI_Comm before = opening_idup(newcomm);
     int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
     leave_idup(&span, rc, comm, before, newcomm, request);
@@ -114,6 +131,7 @@ MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *reque
 MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_COMM_IDUP_WITH_INFO);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     MPI_Comm before = opening_idup(newcomm);
     int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
     leave_idup(&span, rc, comm, before, newcomm, request);
@@ -138,6 +156,7 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
     mt_span span = mt_enter(MT_CALL_WIN_FREE);
     MPI_Win handle = win ? *win : mt_const.win_null;
     mt_comm *c = mt_on() ? mt_win_leaving(handle) : NULL;
+    mt_open_comm(&span, c, MT_PEER_NONE);
     int rc = mt_pmpi.Win_free(win);
     if (mt_on())
         mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c);
@@ -151,9 +170,12 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
 MT_EXPORT int MPI_Type_free(MPI_Datatype *datatype)
 {
     mt_span span = mt_enter(MT_CALL_TYPE_FREE);
+    MPI_Datatype type = datatype ? *datatype : mt_const.datatype_null;
     if (datatype && mt_on())
-        mt_type_forget(*datatype);
+        mt_type_forget(type);
     int rc = mt_pmpi.Type_free(datatype);
+    if (datatype && mt_on())
+        mt_type_forget(type); // its attributes' callbacks may have used it
     if (span.thread)
         mt_book_bare(&span);
     return rc;
@@ -176,6 +198,7 @@ static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, con
         return;
     }
     mt_close(s);
+    s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book_received(s, m->comm->index, MPI_ANY_SOURCE, seen);
 }
 
@@ -188,9 +211,12 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         return;
     }
     mt_close(s);
+    s->thread->posts = mt_traced() ? m->number : 0; // of the probe that found it
     mt_book(s, mt_span_key(s, MT_DIR_NONE, m->comm->index, m->peer, 0), 0);
-    if (!mt_receives_unfollowed)
-        mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request);
+    if (mt_receives_unfollowed)
+        return;
+    mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
+    mt_offered_remembered();
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                       \
@@ -201,6 +227,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         MPI_Status own, *seen = mt_seen(status, &own);                                                                \
         mt_request m = {0};                                                                                           \
         bool found = take_message(message, &m);                                                                       \
+        mt_open_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                                      \
         int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                          \
         leave_mrecv(&span, rc, found, &m, seen);                                                                      \
         return rc;                                                                                                    \
@@ -211,6 +238,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         mt_span span = mt_enter(MT_CALL_IMRECV);                                                                      \
         mt_request m = {0};                                                                                           \
         bool found = take_message(message, &m);                                                                       \
+        mt_open_comm(&span, found ? m.comm : NULL, m.peer);                                                           \
         int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                      \
         leave_imrecv(&span, rc, found, &m, request);                                                                  \
         return rc;                                                                                                    \

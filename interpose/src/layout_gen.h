@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_VERSION 4
+#define MT_VERSION 6
 #define MT_BYTE_ORDER 16909060
 #define MT_HEADER_SIZE 4096
 #define MT_SEGMENT_MAGIC 1196643405
@@ -39,6 +39,11 @@
 #define MT_RECORD_MODULE 7
 #define MT_RECORD_VECTOR 8
 #define MT_RECORD_STACK 9
+#define MT_RECORD_SETTING 10
+#define MT_RECORD_VARIABLE 11
+#define MT_RECORD_PVAR 12
+#define MT_RECORD_HANDLE 13
+#define MT_RECORD_READING 14
 #define MT_STACK_SITE 0x8000000000000000ull
 #define MT_MAX_STACK_DEPTH 32
 #define MT_MAX_STACKS 65536
@@ -66,6 +71,43 @@
 #define MT_DIR_SEND_CANCELLED 15
 #define MT_DIR_SEND_FREED 16
 #define MT_DIR_SEND_FAILED 17
+#define MT_DIR_LATE 18
+#define MT_VARIABLE_ENVIRONMENT 1
+#define MT_VARIABLE_ASKED 2
+#define MT_SCOPE_UNKNOWN 0
+#define MT_SCOPE_CONSTANT 1
+#define MT_SCOPE_READ_ONLY 2
+#define MT_SCOPE_LOCAL 3
+#define MT_SCOPE_GROUP 4
+#define MT_SCOPE_GROUP_EQ 5
+#define MT_SCOPE_ALL 6
+#define MT_SCOPE_ALL_EQ 7
+#define MT_PVAR_STATE 1
+#define MT_PVAR_LEVEL 2
+#define MT_PVAR_SIZE 3
+#define MT_PVAR_PERCENTAGE 4
+#define MT_PVAR_HIGH_WATERMARK 5
+#define MT_PVAR_LOW_WATERMARK 6
+#define MT_PVAR_COUNTER 7
+#define MT_PVAR_AGGREGATE 8
+#define MT_PVAR_TIMER 9
+#define MT_PVAR_GENERIC 10
+#define MT_PVAR_SIGNED 1
+#define MT_PVAR_UNSIGNED 2
+#define MT_PVAR_DOUBLE 3
+#define MT_PVAR_TEXT 4
+#define MT_PVAR_UNBOUND 0
+#define MT_PVAR_COMMUNICATOR 1
+#define MT_PVAR_WINDOW 2
+#define MT_PVAR_READ_ONLY 1
+#define MT_PVAR_CONTINUOUS 2
+#define MT_PVAR_ATOMIC 4
+#define MT_READ_AT_INIT 1
+#define MT_READ_AT_SLICE 2
+#define MT_READ_AT_INTERVAL 3
+#define MT_READ_AT_FINALIZE 4
+#define MT_READ_AT_FREE 5
+#define MT_READ_AT_BIND 6
 #define MT_PEER_NONE (-1)
 #define MT_PEER_PROC_NULL (-2)
 #define MT_PEER_ANY_SOURCE (-3)
@@ -73,11 +115,24 @@
 #define MT_PEER_LOST (-5)
 #define MT_PEER_ELSEWHERE (-6)
 #define MT_COMM_NONE 0xffffffffu
+#define MT_OPEN_BYTES_UNKNOWN 0xffffffffffffffffull
 #define MT_COMM_INTER 1
 #define MT_COMM_FREED 2
 #define MT_COMM_FOUND 4
 #define MT_COMM_LIST 8
 #define MT_COMM_REMOTE 16
+#define MT_EVENTS_VERSION 1
+#define MT_EVENTS_HEADER_SIZE 65536
+#define MT_CHUNK_MAGIC 1263421507
+#define MT_CHUNK_SIZE 262144
+#define MT_CHUNK_EVENTS 8190
+#define MT_CUT_SLICES 1
+#define MT_CUT_CLASSES 16
+#define MT_CUT_LIMIT 2
+#define MT_CUT_RING 4
+#define MT_CUT_NO_ROOM 8
+#define MT_EVENT_COMPLETED 1
+#define MT_EVENT_NO_TAG (-2147483648)
 
 typedef struct mt_l_clock {
     uint64_t ticks;
@@ -117,8 +172,9 @@ typedef struct mt_l_header {
     uint64_t checksum;
     uint32_t timing;
     uint32_t receives;
+    uint64_t lost_readings;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 256, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 264, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -146,6 +202,7 @@ _Static_assert(offsetof(mt_l_header, lost_stacks) == 232, "Header.LostStacks");
 _Static_assert(offsetof(mt_l_header, checksum) == 240, "Header.Checksum");
 _Static_assert(offsetof(mt_l_header, timing) == 248, "Header.Timing");
 _Static_assert(offsetof(mt_l_header, receives) == 252, "Header.Receives");
+_Static_assert(offsetof(mt_l_header, lost_readings) == 256, "Header.LostReadings");
 
 typedef struct mt_l_segment {
     uint32_t magic;
@@ -235,13 +292,15 @@ typedef struct mt_l_thread {
     uint32_t reserved;
     uint64_t table;
     uint64_t last;
+    uint64_t open;
 } mt_l_thread;
-_Static_assert(sizeof(mt_l_thread) == 32, "size of Thread");
+_Static_assert(sizeof(mt_l_thread) == 40, "size of Thread");
 _Static_assert(offsetof(mt_l_thread, record) == 0, "Thread.Record");
 _Static_assert(offsetof(mt_l_thread, index) == 8, "Thread.Index");
 _Static_assert(offsetof(mt_l_thread, reserved) == 12, "Thread.Reserved");
 _Static_assert(offsetof(mt_l_thread, table) == 16, "Thread.Table");
 _Static_assert(offsetof(mt_l_thread, last) == 24, "Thread.Last");
+_Static_assert(offsetof(mt_l_thread, open) == 32, "Thread.Open");
 
 typedef struct mt_l_comm {
     mt_l_record record;
@@ -358,5 +417,165 @@ _Static_assert(sizeof(mt_l_stack) == 16, "size of Stack");
 _Static_assert(offsetof(mt_l_stack, record) == 0, "Stack.Record");
 _Static_assert(offsetof(mt_l_stack, id) == 8, "Stack.ID");
 _Static_assert(offsetof(mt_l_stack, depth) == 12, "Stack.Depth");
+
+typedef struct mt_l_open {
+    uint64_t callsite;
+    uint32_t comm;
+    int32_t peer;
+    uint32_t slice;
+    uint16_t call;
+    uint8_t direction;
+    uint8_t size_class;
+    uint64_t start;
+    uint64_t bytes;
+    uint64_t spent;
+    uint64_t last;
+    int32_t source;
+    uint32_t count;
+} mt_l_open;
+_Static_assert(sizeof(mt_l_open) == 64, "size of Open");
+_Static_assert(offsetof(mt_l_open, callsite) == 0, "Open.Callsite");
+_Static_assert(offsetof(mt_l_open, comm) == 8, "Open.Comm");
+_Static_assert(offsetof(mt_l_open, peer) == 12, "Open.Peer");
+_Static_assert(offsetof(mt_l_open, slice) == 16, "Open.Slice");
+_Static_assert(offsetof(mt_l_open, call) == 20, "Open.Call");
+_Static_assert(offsetof(mt_l_open, direction) == 22, "Open.Direction");
+_Static_assert(offsetof(mt_l_open, size_class) == 23, "Open.SizeClass");
+_Static_assert(offsetof(mt_l_open, start) == 24, "Open.Start");
+_Static_assert(offsetof(mt_l_open, bytes) == 32, "Open.Bytes");
+_Static_assert(offsetof(mt_l_open, spent) == 40, "Open.Spent");
+_Static_assert(offsetof(mt_l_open, last) == 48, "Open.Last");
+_Static_assert(offsetof(mt_l_open, source) == 56, "Open.Source");
+_Static_assert(offsetof(mt_l_open, count) == 60, "Open.Count");
+
+typedef struct mt_l_setting {
+    mt_l_record record;
+    uint32_t name_length;
+    uint32_t value_length;
+} mt_l_setting;
+_Static_assert(sizeof(mt_l_setting) == 16, "size of Setting");
+_Static_assert(offsetof(mt_l_setting, record) == 0, "Setting.Record");
+_Static_assert(offsetof(mt_l_setting, name_length) == 8, "Setting.NameLength");
+_Static_assert(offsetof(mt_l_setting, value_length) == 12, "Setting.ValueLength");
+
+typedef struct mt_l_variable {
+    mt_l_record record;
+    uint32_t origin;
+    uint32_t scope;
+    uint32_t name_length;
+    uint32_t value_length;
+    uint32_t why_length;
+} mt_l_variable;
+_Static_assert(sizeof(mt_l_variable) == 28, "size of Variable");
+_Static_assert(offsetof(mt_l_variable, record) == 0, "Variable.Record");
+_Static_assert(offsetof(mt_l_variable, origin) == 8, "Variable.Origin");
+_Static_assert(offsetof(mt_l_variable, scope) == 12, "Variable.Scope");
+_Static_assert(offsetof(mt_l_variable, name_length) == 16, "Variable.NameLength");
+_Static_assert(offsetof(mt_l_variable, value_length) == 20, "Variable.ValueLength");
+_Static_assert(offsetof(mt_l_variable, why_length) == 24, "Variable.WhyLength");
+
+typedef struct mt_l_pvar {
+    mt_l_record record;
+    uint32_t index;
+    uint32_t class;
+    uint32_t type;
+    uint32_t binding;
+    uint32_t flags;
+    uint32_t reserved;
+    uint32_t name_length;
+    uint32_t description_length;
+} mt_l_pvar;
+_Static_assert(sizeof(mt_l_pvar) == 40, "size of Pvar");
+_Static_assert(offsetof(mt_l_pvar, record) == 0, "Pvar.Record");
+_Static_assert(offsetof(mt_l_pvar, index) == 8, "Pvar.Index");
+_Static_assert(offsetof(mt_l_pvar, class) == 12, "Pvar.Class");
+_Static_assert(offsetof(mt_l_pvar, type) == 16, "Pvar.Type");
+_Static_assert(offsetof(mt_l_pvar, binding) == 20, "Pvar.Binding");
+_Static_assert(offsetof(mt_l_pvar, flags) == 24, "Pvar.Flags");
+_Static_assert(offsetof(mt_l_pvar, reserved) == 28, "Pvar.Reserved");
+_Static_assert(offsetof(mt_l_pvar, name_length) == 32, "Pvar.NameLength");
+_Static_assert(offsetof(mt_l_pvar, description_length) == 36, "Pvar.DescriptionLength");
+
+typedef struct mt_l_handle {
+    mt_l_record record;
+    uint32_t index;
+    uint32_t pvar;
+    uint32_t comm;
+    uint32_t count;
+} mt_l_handle;
+_Static_assert(sizeof(mt_l_handle) == 24, "size of Handle");
+_Static_assert(offsetof(mt_l_handle, record) == 0, "Handle.Record");
+_Static_assert(offsetof(mt_l_handle, index) == 8, "Handle.Index");
+_Static_assert(offsetof(mt_l_handle, pvar) == 12, "Handle.Pvar");
+_Static_assert(offsetof(mt_l_handle, comm) == 16, "Handle.Comm");
+_Static_assert(offsetof(mt_l_handle, count) == 20, "Handle.Count");
+
+typedef struct mt_l_reading {
+    mt_l_record record;
+    uint32_t handle;
+    uint32_t slice;
+    uint64_t ticks;
+    uint32_t count;
+    uint32_t moment;
+} mt_l_reading;
+_Static_assert(sizeof(mt_l_reading) == 32, "size of Reading");
+_Static_assert(offsetof(mt_l_reading, record) == 0, "Reading.Record");
+_Static_assert(offsetof(mt_l_reading, handle) == 8, "Reading.Handle");
+_Static_assert(offsetof(mt_l_reading, slice) == 12, "Reading.Slice");
+_Static_assert(offsetof(mt_l_reading, ticks) == 16, "Reading.Ticks");
+_Static_assert(offsetof(mt_l_reading, count) == 24, "Reading.Count");
+_Static_assert(offsetof(mt_l_reading, moment) == 28, "Reading.Moment");
+
+typedef struct mt_l_eventsheader {
+    uint8_t magic[8];
+    uint32_t version;
+    uint32_t byte_order;
+    uint32_t header_size;
+    uint32_t chunk_size;
+    uint32_t pid;
+    uint32_t cut;
+    uint64_t chunks;
+    uint64_t spilled;
+    uint64_t dropped;
+} mt_l_eventsheader;
+_Static_assert(sizeof(mt_l_eventsheader) == 56, "size of EventsHeader");
+_Static_assert(offsetof(mt_l_eventsheader, magic) == 0, "EventsHeader.Magic");
+_Static_assert(offsetof(mt_l_eventsheader, version) == 8, "EventsHeader.Version");
+_Static_assert(offsetof(mt_l_eventsheader, byte_order) == 12, "EventsHeader.ByteOrder");
+_Static_assert(offsetof(mt_l_eventsheader, header_size) == 16, "EventsHeader.HeaderSize");
+_Static_assert(offsetof(mt_l_eventsheader, chunk_size) == 20, "EventsHeader.ChunkSize");
+_Static_assert(offsetof(mt_l_eventsheader, pid) == 24, "EventsHeader.Pid");
+_Static_assert(offsetof(mt_l_eventsheader, cut) == 28, "EventsHeader.Cut");
+_Static_assert(offsetof(mt_l_eventsheader, chunks) == 32, "EventsHeader.Chunks");
+_Static_assert(offsetof(mt_l_eventsheader, spilled) == 40, "EventsHeader.Spilled");
+_Static_assert(offsetof(mt_l_eventsheader, dropped) == 48, "EventsHeader.Dropped");
+
+typedef struct mt_l_chunk {
+    uint32_t magic;
+    uint32_t thread;
+    uint64_t sequence;
+    uint64_t count;
+    uint64_t reserved[5];
+} mt_l_chunk;
+_Static_assert(sizeof(mt_l_chunk) == 64, "size of Chunk");
+_Static_assert(offsetof(mt_l_chunk, magic) == 0, "Chunk.Magic");
+_Static_assert(offsetof(mt_l_chunk, thread) == 4, "Chunk.Thread");
+_Static_assert(offsetof(mt_l_chunk, sequence) == 8, "Chunk.Sequence");
+_Static_assert(offsetof(mt_l_chunk, count) == 16, "Chunk.Count");
+_Static_assert(offsetof(mt_l_chunk, reserved) == 24, "Chunk.Reserved");
+
+typedef struct mt_l_event {
+    uint64_t start;
+    uint64_t ticks;
+    uint64_t bytes;
+    uint32_t row;
+    int32_t tag;
+} mt_l_event;
+_Static_assert(sizeof(mt_l_event) == 32, "size of Event");
+_Static_assert(offsetof(mt_l_event, start) == 0, "Event.Start");
+_Static_assert(offsetof(mt_l_event, ticks) == 8, "Event.Ticks");
+_Static_assert(offsetof(mt_l_event, bytes) == 16, "Event.Bytes");
+_Static_assert(offsetof(mt_l_event, row) == 24, "Event.Row");
+_Static_assert(offsetof(mt_l_event, tag) == 28, "Event.Tag");
 
 #endif

@@ -1,7 +1,11 @@
 // The policies that are functions: see leave.h.
 #include "leave.h"
 
+#include "offered.h"
+#include "open.h"
+#include "sample.h"
 #include "status.h"
+#include "trace.h"
 
 #include <stdlib.h>
 
@@ -21,6 +25,13 @@ void mt_leave_call(mt_span *s, int rc)
         mt_book_bare(s);
 }
 
+void mt_leave_commit(mt_span *s, int rc, const MPI_Datatype *type)
+{
+    mt_leave_call(s, rc);
+    if (s->thread && rc == MPI_SUCCESS)
+        mt_type_find(s->thread, *type);
+}
+
 void mt_leave_callback(mt_span *s, int rc)
 {
     atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
@@ -28,25 +39,27 @@ void mt_leave_callback(mt_span *s, int rc)
 }
 
 static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind kind, int peer, int64_t count,
-                            MPI_Datatype type, MPI_Request request)
+                                MPI_Datatype type, int32_t tag, MPI_Request request)
 {
     mt_thread *t = s->thread ? s->thread : mt_self;
     if (!t || request == mt_const.request_null)
         return;
     uint64_t bytes = peer >= 0 ? mt_data_bytes(t, count, type) : 0;
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = mt_comm_of(t, comm), .bytes = bytes,
-                    .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind};
+                    .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind, .tag = tag};
     mt_table_put(&mt_requests, &e);
+    mt_offered_remembered();
 }
 
-static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Message message)
+static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Message message, uint32_t number)
 {
     mt_thread *t = s->thread ? s->thread : mt_self;
     if (!t || message == mt_const.message_null || message == mt_const.message_no_proc)
         return;
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
-                    .slice = s->slice, .call = s->call};
+                    .slice = s->slice, .call = s->call, .number = number};
     mt_table_put(&mt_messages, &e);
+    mt_offered_remembered();
 }
 
 static bool is_message(int source, const MPI_Status *seen)
@@ -59,22 +72,25 @@ void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *s
     bool moves = is_message(source, seen);
     uint64_t bytes = moves ? mt_status_bytes(seen) : 0;
     int32_t peer = moves ? seen->MPI_SOURCE : MT_PEER_PROC_NULL;
+    if (moves)
+        s->thread->open->count = (uint32_t)seen->MPI_TAG;
     mt_book(s, mt_span_key(s, moves ? MT_DIR_RECV : MT_DIR_NONE, comm, peer, bytes), bytes);
 }
 
 // The receive half of Sendrecv is untimed: its send half has the time.
-static void book_received_half(const mt_span *s, uint32_t comm, int source, const MPI_Status *seen)
+static void book_received_half(const mt_span *s, uint32_t comm, int source, const MPI_Status *seen, uint32_t request)
 {
     if (!is_message(source, seen))
         return;
     uint64_t bytes = mt_status_bytes(seen);
-    mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, comm, seen->MPI_SOURCE, bytes), bytes);
+    mt_book_beside(s->thread, mt_span_key(s, MT_DIR_RECV_POSTED, comm, seen->MPI_SOURCE, bytes), bytes, seen->MPI_TAG,
+                   request);
 }
 
 static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer)
 {
     if (peer != MT_PEER_PROC_NULL)
-        mt_book_untimed(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0);
+        mt_book_beside(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, MT_EVENT_NO_TAG, 0);
 }
 
 bool mt_is_truncated(const mt_span *s, int rc)
@@ -106,6 +122,105 @@ void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer)
     mt_book(s, mt_span_key(s, MT_DIR_NONE, mt_comm_index(s->thread, comm), mt_peer(peer), 0), 0);
 }
 
+int mt_leave_quick_longest(mt_thread *t, mt_row *row, uint64_t ticks)
+{
+    mt_row_longest(row, ticks);
+    mt_add(&row->count, 1);
+    mt_open_clear(t->open);
+    return MPI_SUCCESS;
+}
+
+int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, uint64_t bytes, uint64_t ticks)
+{
+    mt_row *row = mt_row_of(t, (mt_key){site, place, what});
+    bool timed = t->open->start != 0;
+    mt_add(&row->bytes, bytes);
+    if (timed && !t->paces)
+        mt_row_time(row, ticks);
+    mt_add(&row->count, 1);
+    if (t->paces)
+        mt_sample_book(t, mt_sample_pace(t, site), row, timed, ticks);
+    if (mt_traced())
+        mt_trace_call(t, row, t->open->call, ticks, bytes);
+    mt_open_clear(t->open);
+    return MPI_SUCCESS;
+}
+
+// A quick call as a span.
+static mt_span quick_span(mt_thread *t, unsigned call, uint64_t frame)
+{
+    const mt_open *o = t->open;
+    if (t->frame != frame)
+        mt_open_retrieve(t, call, frame);
+    return (mt_span){.thread = t, .start = o->start, .site = o->site, .frame = t->frame, .slice = o->slice,
+                     .call = o->call, .timed = o->start != 0};
+}
+
+// Books a call as its line has it.
+static void book_line(mt_span *s)
+{
+    const mt_open *o = s->thread->open;
+    uint64_t bytes = o->bytes;
+    mt_close(s);
+    mt_book(s, (mt_key){o->site, o->place, o->what | (uint64_t)mt_size_class(bytes) << 56}, bytes);
+}
+
+int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc)
+{
+    mt_span s = quick_span(t, call, frame);
+    if (rc == MPI_SUCCESS)
+        book_line(&s);
+    else
+        mt_book_bare(&s);
+    return rc;
+}
+
+static void book_quick_truncated(const mt_span *s, const mt_open *o, int32_t posted, const MPI_Status *seen)
+{
+    const mt_comm *c = mt_comm_numbered(o->comm);
+    mt_book_truncated(s, c ? c : mt_comm_lost(), posted, seen);
+}
+
+// The source of a receive as MPI has it, of a line's.
+static int source_of(int32_t peer)
+{
+    return peer >= 0 ? peer : peer == MT_PEER_PROC_NULL ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+}
+
+int mt_leave_quick_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
+{
+    mt_span s = quick_span(t, call, frame);
+    const mt_open o = *t->open;
+    if (rc == MPI_SUCCESS) {
+        mt_close(&s);
+        mt_book_received(&s, o.comm, source_of(o.peer), seen);
+    } else {
+        mt_book_bare(&s);
+        if (mt_is_truncated(&s, rc))
+            book_quick_truncated(&s, &o, o.peer, seen);
+    }
+    return rc;
+}
+
+int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
+{
+    mt_span s = quick_span(t, call, frame);
+    const mt_open o = *t->open;
+    if (rc == MPI_SUCCESS) {
+        uint32_t request = mt_trace_request(t);
+        book_line(&s);
+        book_received_half(&s, o.comm, source_of(o.source), seen, request);
+        return rc;
+    }
+    mt_book_bare(&s);
+    if (mt_is_truncated(&s, rc)) {
+        const mt_comm *c = mt_comm_numbered(o.comm);
+        book_quick_truncated(&s, &o, o.source, seen);
+        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_lost(), o.peer);
+    }
+    return rc;
+}
+
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen)
 {
     if (mt_is_bookable(s, rc)) {
@@ -119,9 +234,11 @@ void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Stat
 void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                        const MPI_Status *seen)
 {
+    bool done = s->thread && rc == MPI_SUCCESS;
+    uint32_t request = done ? mt_trace_request(s->thread) : 0;
     mt_leave_send(s, rc, comm, dest, count, type);
-    if (s->thread && rc == MPI_SUCCESS) {
-        book_received_half(s, mt_comm_index(s->thread, comm), source, seen);
+    if (done) {
+        book_received_half(s, mt_comm_index(s->thread, comm), source, seen, request);
     } else if (mt_is_truncated(s, rc)) {
         mt_comm *c = mt_comm_of(s->thread, comm);
         mt_book_truncated(s, c, mt_peer(source), seen);
@@ -131,10 +248,22 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
 
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
-    mt_leave_probe(s, rc, comm, source);
     // A receive from nobody completes at once, and its handle may be shared.
-    if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed)
-        mt_request_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request);
+    bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed;
+    uint32_t number = follow ? mt_trace_request(s->thread) : 0;
+    mt_leave_probe(s, rc, comm, source);
+    if (!follow)
+        return;
+    mt_request_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request, number);
+    mt_offered_remembered();
+}
+
+void mt_leave_isend(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
+                    MPI_Request *request)
+{
+    if (s->thread && rc == MPI_SUCCESS && dest != MPI_PROC_NULL)
+        mt_request_operation(s->thread, *request);
+    mt_leave_send(s, rc, comm, dest, count, type);
 }
 
 void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
@@ -143,6 +272,13 @@ void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume)
         return;
     mt_close(s);
     mt_volume_book(s, comm, &volume);
+}
+
+void mt_leave_icoll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
+{
+    if (s->thread && rc == MPI_SUCCESS)
+        mt_request_operation(s->thread, *request);
+    mt_leave_coll(s, rc, comm, volume);
 }
 
 // MPICH (seen in 4.0 and 5.0) leaves the status of an Isendrecv as it finds it,
@@ -156,38 +292,54 @@ enum { ISENDRECV = MT_UNTOLD_RECEIVE };
 void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source,
                         MPI_Request *request)
 {
+    bool follow = s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed;
+    uint32_t number = follow ? mt_trace_request(s->thread) : 0;
     mt_leave_send(s, rc, comm, dest, count, type);
-    if (s->thread && rc == MPI_SUCCESS && source != MPI_PROC_NULL && !mt_receives_unfollowed)
-        mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source));
+    if (!follow)
+        return;
+    mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source), number);
+    mt_offered_remembered();
+}
+
+// The tag that the call at hand was given.
+static int32_t tag_of(const mt_span *s)
+{
+    return s->thread ? (int32_t)s->thread->open->count : MT_EVENT_NO_TAG;
 }
 
 void mt_leave_send_init(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
                         MPI_Request *request)
 {
+    int32_t tag = tag_of(s);
     mt_leave_probe(s, rc, comm, dest);
     if (rc == MPI_SUCCESS && mt_on())
-        remember_persistent(s, comm, MT_PERSISTENT_SEND, dest, count, type, *request);
+        remember_persistent(s, comm, MT_PERSISTENT_SEND, dest, count, type, tag, *request);
 }
 
 void mt_leave_recv_init(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request)
 {
+    int32_t tag = tag_of(s);
     mt_leave_probe(s, rc, comm, source);
     if (rc == MPI_SUCCESS && mt_on())
-        remember_persistent(s, comm, MT_PERSISTENT_RECEIVE, source, 0, mt_const.datatype_null, *request);
+        remember_persistent(s, comm, MT_PERSISTENT_RECEIVE, source, 0, mt_const.datatype_null, tag, *request);
 }
 
 void mt_leave_mprobe(mt_span *s, int rc, MPI_Comm comm, int source, const int *flag, MPI_Message *message)
 {
+    bool found = rc == MPI_SUCCESS && (!flag || *flag);
+    uint32_t number = found && s->thread ? mt_trace_request(s->thread) : 0;
     mt_leave_probe(s, rc, comm, source);
-    if (rc == MPI_SUCCESS && (!flag || *flag) && mt_on())
-        remember_message(s, comm, source, *message);
+    if (found && mt_on())
+        remember_message(s, comm, source, *message, number);
 }
 
 void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request)
 {
     mt_leave_probe(s, rc, comm, MT_NO_RANK);
-    if (rc == MPI_SUCCESS && mt_on())
-        mt_volume_promise(s, comm, &volume, *request);
+    if (rc != MPI_SUCCESS || !mt_on())
+        return;
+    mt_volume_promise(s, comm, &volume, *request);
+    mt_offered_remembered();
 }
 
 void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
@@ -212,7 +364,7 @@ void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, i
         return;
     uint64_t bytes = mt_data_bytes(s->thread, read, read_type);
     uint32_t comm = mt_win_of(s->thread, win)->index;
-    mt_book_untimed(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, comm, target, bytes), bytes);
+    mt_book_beside(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, comm, target, bytes), bytes, MT_EVENT_NO_TAG, 0);
 }
 
 void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank)
@@ -318,4 +470,5 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
                                     *made == mt_const.comm_null ? made : NULL};
     mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM};
     mt_table_put(&mt_requests, &e);
+    mt_offered_remembered();
 }

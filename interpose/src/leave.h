@@ -38,6 +38,17 @@ MT_INLINE MPI_Status *mt_seen(MPI_Status *status, MPI_Status *own)
 // A send: one row update.
 void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type);
 
+// Quick calls (quick.h): one whose row is not at home, or is timed in another way; one
+// that is the longest of its row, which has all but that and its count; and those
+// that failed, whose line was put aside, or of which the status does not tell all.
+// They return rc.
+int mt_leave_quick_longest(mt_thread *t, mt_row *row, uint64_t ticks) MT_SLOW;
+int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, uint64_t bytes,
+                   uint64_t ticks) MT_APART;
+int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc) MT_SLOW;
+int mt_leave_quick_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;
+int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen) MT_SLOW;
+
 // A blocking receive: the bytes and the source are what the status says.
 void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Status *seen);
 
@@ -50,6 +61,12 @@ void mt_leave_probe(mt_span *s, int rc, MPI_Comm comm, int peer);
 
 // A nonblocking receive: a call now, and what it receives when it completes.
 void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *request);
+
+// Nonblocking operations of which nothing is left to tell but, in a trace, when
+// they were seen to have completed.
+void mt_leave_isend(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
+                    MPI_Request *request);
+void mt_leave_icoll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI_Request *request);
 
 void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume);
 
@@ -95,6 +112,9 @@ void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Data
 
 // Everything else: a call with its time.
 void mt_leave_call(mt_span *s, int rc);
+
+// A datatype was committed: it is valid, and its size is known from now on.
+void mt_leave_commit(mt_span *s, int rc, const MPI_Datatype *type);
 
 // The program gave MPI a function of its own to call: see mt_callbacks.
 void mt_leave_callback(mt_span *s, int rc);

@@ -2,18 +2,27 @@
 #include "lifecycle.h"
 
 #include "comm.h"
+#include "cvars.h"
 #include "fortran.h"
 #include "job.h"
 #include "modules.h"
+#include "mpit.h"
+#include "offered.h"
+#include "open.h"
+#include "physical.h"
 #include "prof.h"
+#include "pvars.h"
 #include "recording.h"
 #include "request.h"
 #include "resolve.h"
 #include "sample.h"
+#include "settings.h"
 #include "slice.h"
 #include "stack.h"
 #include "status.h"
 #include "thread.h"
+#include "tool.h"
+#include "trace.h"
 #include "types.h"
 #include "world.h"
 
@@ -51,7 +60,7 @@ static void forked(void)
 {
     set_state(MT_OFF);
     ended = false;
-    mt_self = NULL;
+    mt_thread_is(NULL);
 }
 
 static void log_file(uint32_t key, const char *path)
@@ -81,18 +90,27 @@ static void describe_process(void)
         mt_log_string(MT_STRING_PROGRAM, text, (uint64_t)n);
 }
 
-// Makes the recording. Before this the library has done nothing at all.
-static bool start(uint64_t site)
+// Makes the recording. Before this the library has done nothing at all. `late` if
+// MPI is initialized already.
+static bool start(uint64_t site, bool late)
 {
     if (!mt_resolve(site))
         return false;
     mt_clock_open();
+    if (pthread_atfork(NULL, NULL, forked) != 0) { // a child would write on
+        mt_say("nothing is recorded: no memory");
+        return false;
+    }
     if (!mt_recording_open())
         return false;
-    pthread_atfork(NULL, NULL, forked);
+    mt_physical_name();
+    mt_settings_log();
     mt_sample_open();
+    mt_trace_open();
     describe_process();
     mt_slice_open();
+    mt_cvars_open(site, late);
+    mt_pvars_prepare(site);
     return true;
 }
 
@@ -115,18 +133,23 @@ static void ready(void)
         snprintf(version, sizeof version, "%s", flavour());
     mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
+    mt_types_open();
     mt_modules_scan();
     mt_stack_open();
+    mt_pvars_open();
     mt_header->init_end = mt_clock_all();
     mt_slice_intervals();
+    mt_cvars_ready();
     set_state(MT_ON);
 }
 
 static void opened(void)
 {
+    mt_physical_named();
     open_models++;
     if (mt_state_now != MT_ON)
         ready();
+    mt_pvars_open(); // if they are not, as all of MPI was closed before
 }
 
 static void world_opened(void)
@@ -139,18 +162,27 @@ static void world_opened(void)
     opened();
 }
 
-mt_span mt_enter_init(unsigned call, uint64_t site)
+// The thread that opens MPI has its table from here on, to say that it does.
+mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
 {
     int saved = errno;
-    mt_span s = {.site = site, .call = (uint16_t)call};
+    mt_span s = {.site = site, .frame = frame, .call = (uint16_t)call};
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(call, &s.site);
     pthread_mutex_lock(&lock);
     if (mt_state_now == MT_COLD)
-        set_state(start(site) ? MT_STARTING : MT_OFF);
+        set_state(start(site, false) ? MT_STARTING : MT_OFF);
+    if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_gate() & MT_GATE_PAUSED))
+        s.thread = mt_self ? mt_self : mt_thread_attach();
     pthread_mutex_unlock(&lock);
     errno = saved;
+    s.timed = mt_header && mt_header->timing != MT_TIMING_OFF;
     s.start = mt_ticks();
+    if (s.thread) {
+        mt_open_begin(&s);
+        if (s.timed)
+            s.thread->open->start -= s.thread->open->spent;
+    }
     return s;
 }
 
@@ -166,18 +198,26 @@ static bool can_open(void)
             return false;
         }
         set_state(MT_ON);
+        mt_offered_thaw();
     }
     return mt_state_now == MT_STARTING || mt_state_now == MT_ON;
 }
 
 static void book_init(mt_span *s, int rc, uint64_t now)
 {
+    bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_gate() & MT_GATE_PAUSED);
+    if (!s->thread && counts)
+        s->thread = mt_self ? mt_self : mt_thread_met(s->site);
+    if (!s->thread)
+        return;
     s->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
     s->ticks = now - s->start;
-    s->timed = mt_header && mt_header->timing != MT_TIMING_OFF;
-    if (rc == MPI_SUCCESS && mt_on() && !(mt_gate() & MT_GATE_PAUSED) &&
-        (s->thread = mt_self ? mt_self : mt_thread_met(s->site)))
+    mt_write(&s->thread->open->last, now); // it was not closed as others are
+    s->timed = mt_header->timing != MT_TIMING_OFF;
+    if (counts)
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
+    else
+        mt_open_end(s);
 }
 
 void mt_leave_init(mt_span *s, int rc)
@@ -222,7 +262,7 @@ static void start_late(uint64_t site)
     mt_pmpi.Finalized(&finalized);
     if (!initialized || finalized)
         return;
-    if (start(site))
+    if (start(site, true))
         world_opened();
     else
         set_state(MT_OFF);
@@ -252,6 +292,7 @@ static void closing(void)
 {
     if (!mt_on() || open_models > 1)
         return;
+    mt_pvars_close();
     mt_header->finalize_start = mt_clock_all();
     if (MT_CHECKING)
         mt_sample_tell();
@@ -263,6 +304,7 @@ static void end(void)
     mt_requests_unfinished();
     mt_modules_scan();
     mt_prof_write();
+    mt_offered_freeze();
     mt_header->finalize_end = mt_clock_all();
     __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
@@ -289,22 +331,34 @@ static void closed(mt_span *s)
 void mt_finalizing(void)
 {
     closing();
-    if (open_models > 1)
+    if (open_models > 1) {
+        mt_pvars_forget_objects();
         mt_world_close();
+        return;
+    }
+    mt_tool_finalizing();
+    if (mt_physical_on())
+        mt_mpit_close();
 }
 
 void mt_finalized(mt_span *s, int rc)
 {
-    if (!mt_on() || rc != MPI_SUCCESS)
+    if (!mt_on())
         return;
-    mt_world_close();
-    closed(s);
+    if (rc == MPI_SUCCESS) {
+        mt_world_close();
+        closed(s);
+    } else if (s->thread) {
+        mt_book_bare(s);
+    }
 }
 
 #if MT_HAVE_Session_init
 bool mt_session_finalizing(MPI_Session session)
 {
     bool known = mt_world_session_leaving(session);
+    if (known && open_models > 1)
+        mt_pvars_forget_objects();
     if (known)
         closing();
     return known;

@@ -5,9 +5,8 @@
 
 #include "record.h"
 
-// MPI_Init is being entered: the recording is made. The span's thread is not
-// known yet.
-mt_span mt_enter_init(unsigned call, uint64_t site);
+// MPI_Init is being entered: the recording is made.
+mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame);
 void mt_leave_init(mt_span *s, int rc);
 
 // Around MPI_Finalize.

@@ -31,9 +31,22 @@ typedef struct build_id {
     uint32_t length;
 } build_id;
 
+// Whether the loader has mapped all of a segment: a note need not be in memory.
+static bool is_mapped(const struct dl_phdr_info *info, const ElfW(Phdr) *segment)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_R) && segment->p_vaddr >= p->p_vaddr &&
+            segment->p_vaddr - p->p_vaddr <= p->p_memsz &&
+            segment->p_memsz <= p->p_memsz - (segment->p_vaddr - p->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
 static build_id find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *segment)
 {
-    const char *note = (const char *)info->dlpi_addr + segment->p_vaddr, *end = note + segment->p_memsz;
+    const char *note = (const char *)(uintptr_t)(info->dlpi_addr + segment->p_vaddr), *end = note + segment->p_memsz;
     while (note + sizeof(ElfW(Nhdr)) <= end) {
         const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)note;
         const char *name = note + sizeof *n, *desc = name + ((n->n_namesz + 3) & ~3u);
@@ -75,7 +88,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *unused)
         if (p->p_type == PT_LOAD) {
             m.start = start < m.start ? start : m.start;
             m.end = start + p->p_memsz > m.end ? start + p->p_memsz : m.end;
-        } else if (p->p_type == PT_NOTE && !id.bytes) {
+        } else if (p->p_type == PT_NOTE && !id.bytes && is_mapped(info, p)) {
             id = find_build_id(info, p);
         }
     }

@@ -55,6 +55,9 @@ enum {
     MT_GATE_SITES = 16,    // some call sites take more than their address to tell: see gate.c
     MT_GATE_UNTIMED = 32,  // --timing off
     MT_GATE_SAMPLED = 64,  // --timing sampled
+    MT_GATE_PVARS = 128,   // performance variables are read by time
+    MT_GATE_MOST = 256,    // somebody watches how many requests are in flight
+    MT_GATE_TRACE = 512,   // calls have events
 };
 
 // What each call reads, in a cache line that is seldom written.
@@ -98,6 +101,43 @@ typedef struct mt_row {
 } mt_row;
 _Static_assert(sizeof(mt_row) == sizeof(mt_l_row), "a row is a cache line");
 
+// A thread's mt_l_open, which starts as a row does. The thread writes it, and
+// reads in it, when a call returns, what row that call is to be booked in.
+typedef struct mt_open {
+    uint64_t site;
+    union {
+        uint64_t place;
+        struct {
+            uint32_t comm;
+            int32_t peer;
+        };
+    };
+    union {
+        uint64_t what;
+        struct {
+            uint32_t slice;
+            uint16_t call; // 0 between calls
+            uint8_t direction, size_class;
+        };
+    };
+    uint64_t start, bytes, spent, last;
+    int32_t source;
+    uint32_t count;
+} mt_open;
+_Static_assert(sizeof(mt_open) == sizeof(mt_l_open), "an open call is a cache line");
+_Static_assert(offsetof(mt_open, call) == offsetof(mt_l_open, call), "it is in a call while this is not 0");
+_Static_assert(offsetof(mt_open, last) == offsetof(mt_l_open, last) &&
+                   offsetof(mt_open, count) == offsetof(mt_l_open, count), "as readers have it");
+
+// A call that another is inside of, or that was left without returning (longjmp
+// out of an error handler).
+typedef struct mt_outer {
+    uint64_t frame; // 0: none
+    mt_open line;
+} mt_outer;
+
+enum { MT_OUTER_CALLS = 8 };
+
 typedef struct mt_comm mt_comm;
 
 typedef struct mt_type_size {
@@ -128,8 +168,8 @@ typedef struct mt_thread {
     // One cache line has what nearly each call needs.
     mt_row *rows;
     uint64_t mask;   // (capacity - 1) * sizeof(mt_row)
-    uint64_t spent;  // ticks in all calls up to now, each without the calls inside it
-    uint64_t *last;  // of the thread's record: when its latest call returned
+    mt_open *open;   // in the thread's record: the call that it is in
+    uint64_t frame;  // of that call: where its wrapper's stack is
     _Atomic uint64_t comm_key;  // the last communicator, unless it is an intercommunicator
     uint32_t comm_index;
     int32_t comm_rank;
@@ -139,6 +179,10 @@ typedef struct mt_thread {
     mt_comm_hit comms[MT_COMM_CACHE];
     mt_type_size types[MT_TYPE_CACHE];
     mt_comm_hit wins[MT_WIN_CACHE];
+    mt_l_chunk *chunk; // where events go
+    uint32_t rows_at;  // where in the recording `rows` are, in rows
+    uint32_t posts;    // the request that the call at hand starts: its event is to have it
+    bool apart;        // rows have more than themselves: samples or events
     uint64_t used, limit;
     uint32_t index;
     uint32_t random;
@@ -146,6 +190,8 @@ typedef struct mt_thread {
     mt_l_thread *record;
     mt_pace *paces; // MT_PACES of them, by a hash of the site; NULL unless calls are timed by samples
     struct mt_vectors *vectors[MT_VECTOR_CHAINS];
+    mt_outer outer[MT_OUTER_CALLS];
+    uint32_t outers; // of these are taken
     struct mt_thread *next;    // in the pool of those that ended
     struct mt_thread *sibling; // in the list of all
     mt_row spare;           // takes what no row can be found for
@@ -154,16 +200,27 @@ _Static_assert(offsetof(mt_thread, comms) == 64, "the first line of a thread");
 
 extern MT_OURS _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
+// The same for quick calls: a thread that has no table is one that is always in a
+// call, and so never quick. That saves them a comparison.
+extern MT_OURS _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec")));
+void mt_thread_is(mt_thread *t);
+
 // A call that is open.
 typedef struct mt_span {
     mt_thread *thread; // NULL: not recorded
     uint64_t start;    // ticks, less those that the thread had spent in calls
     uint64_t ticks;    // how long it took, once it is closed
     uint64_t site;
+    uint64_t frame;
     uint32_t slice;
     uint16_t call;
     bool timed;
 } mt_span;
+
+// Who calls a wrapper: from where, and where the wrapper's stack is.
+typedef struct mt_caller {
+    uint64_t site, frame;
+} mt_caller;
 
 MT_INLINE uint64_t mt_load(_Atomic uint64_t *word)
 {
@@ -188,6 +245,11 @@ MT_INLINE bool mt_holds(_Atomic uint64_t *word, uint64_t value)
 }
 
 // For words of which this thread is the only writer.
+MT_INLINE uint64_t mt_read(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
 MT_INLINE void mt_write(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
@@ -209,8 +271,16 @@ MT_INLINE void mt_add(uint64_t *word, uint64_t n)
 
 MT_INLINE bool mt_lies_in(const mt_watch *w, uint64_t address)
 {
+#if defined(__x86_64__)
+    bool lies; // no register for what compilers do not fold
+    __asm__ volatile("subq %2, %1\n\tcmpq %3, %1"
+                     : "=@ccb"(lies), "+&r"(address)
+                     : "m"(w->start), "m"(w->size));
+    return lies;
+#else
     return address - atomic_load_explicit(&w->start, memory_order_relaxed) <
            atomic_load_explicit(&w->size, memory_order_relaxed);
+#endif
 }
 
 MT_INLINE bool mt_on(void)

@@ -13,6 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// Whether somebody else may have put a directory there, or a link to one, for us
+// to write into: it lies where all can write, and is neither this user's nor
+// root's. (internal/rundir has the same rule.)
+static bool is_planted(const char *path)
+{
+    char above[4200];
+    struct stat own, st;
+    snprintf(above, sizeof above, "%s", path);
+    char *slash = strrchr(above, '/');
+    if (slash)
+        slash[slash == above] = 0;
+    return lstat(path, &own) == 0 && stat(above, &st) == 0 && (st.st_mode & S_IWOTH) && own.st_uid != 0 &&
+           own.st_uid != geteuid();
+}
+
 // Makes a directory and those above it.
 static bool make_directory(const char *path)
 {
@@ -24,7 +39,7 @@ static bool make_directory(const char *path)
         mkdir(part, 0777);
         *slash = '/';
     }
-    return mkdir(part, 0777) == 0 || (stat(part, &st) == 0 && S_ISDIR(st.st_mode));
+    return (mkdir(part, 0777) == 0 || (stat(part, &st) == 0 && S_ISDIR(st.st_mode))) && !is_planted(part);
 }
 
 // The run directory as an absolute path: the program may change its own.
@@ -40,7 +55,11 @@ static bool run_directory(mt_place *p)
     if (dir[0] != '/' && !getcwd(cwd, sizeof cwd))
         return false;
     int n = snprintf(p->directory, sizeof p->directory, "%s%s%s", cwd, *cwd ? "/" : "", dir);
-    return n > 0 && n < (int)sizeof p->directory;
+    if (n <= 0 || n >= (int)sizeof p->directory)
+        return false;
+    while (n > 1 && p->directory[n - 1] == '/')
+        p->directory[--n] = 0;
+    return true;
 }
 
 static bool is_private(const char *dir)
@@ -51,13 +70,13 @@ static bool is_private(const char *dir)
 
 static bool in_spool(mt_place *p)
 {
-    const char *spool = getenv("MPITRACE_SPOOL");
+    const char *spool = getenv("MPITRACE_SPOOL_DIR");
     if (!spool || spool[0] != '/' || !is_private(spool))
         return false;
     return snprintf(p->path, sizeof p->path, "%s/%s", spool, p->name) < (int)sizeof p->path;
 }
 
-static bool in_run_directory(mt_place *p)
+bool mt_place_in_run_directory(mt_place *p)
 {
     char dir[4200];
     if (!run_directory(p) || !make_directory(p->directory))
@@ -65,6 +84,7 @@ static bool in_run_directory(mt_place *p)
     snprintf(dir, sizeof dir, "%s/recordings", p->directory);
     if (!make_directory(dir))
         return false;
+    p->shared = true;
     int n = snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name);
     return n > 0 && n < (int)sizeof p->path;
 }
@@ -82,9 +102,10 @@ static bool in_tmpdir(mt_place *p)
     return snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name) < (int)sizeof p->path;
 }
 
-static int create(mt_place *p, mode_t mode)
+int mt_place_create(mt_place *p)
 {
     struct stat st;
+    mode_t mode = p->shared ? 0666 : 0600;
     int fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd >= 0 && fstat(fd, &st) == 0) {
         p->inode = st.st_ino;
@@ -93,20 +114,34 @@ static int create(mt_place *p, mode_t mode)
     return fd;
 }
 
+int mt_place_reopen(const mt_place *p)
+{
+    int fd = open(p->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_ino != p->inode || st.st_dev != p->device)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 int mt_place_next(mt_place *p)
 {
-    static bool (*const places[])(mt_place *) = {in_spool, in_run_directory, in_tmpdir};
+    static bool (*const places[])(mt_place *) = {in_spool, mt_place_in_run_directory, in_tmpdir};
     if (p->tried == 0) {
         char host[256] = "node";
         gethostname(host, sizeof host - 1);
+        for (char *c = host; *c; c++)
+            if (*c == '/')
+                *c = '_';
         snprintf(p->name, sizeof p->name, "%s-%d-%llu.rec", host, (int)getpid(),
                  (unsigned long long)mt_clock_ns(CLOCK_REALTIME));
     }
     while (p->tried < (int)(sizeof places / sizeof *places)) {
         errno = 0;
-        bool shared = p->tried == 1; // results follow the user's umask
+        p->shared = false;
         if (places[p->tried++](p)) {
-            int fd = create(p, shared ? 0666 : 0600);
+            int fd = mt_place_create(p);
             if (fd >= 0)
                 return fd;
         }
@@ -118,11 +153,16 @@ int mt_place_next(mt_place *p)
     return -1;
 }
 
+bool mt_place_allows(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 static bool copy(int from, int to, uint64_t size)
 {
     char buffer[1 << 16];
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur)
+    if (!mt_place_allows(size))
         return false;
     for (uint64_t done = 0; done < size;) {
         ssize_t n = pread(from, buffer, sizeof buffer, (off_t)done);
@@ -139,22 +179,47 @@ static bool copy(int from, int to, uint64_t size)
     return true;
 }
 
+// The path of the note about a recording of that path in the run directory.
+typedef struct note {
+    char path[sizeof((mt_place *)0)->path + 8];
+} note;
+
+static note note_of(const char *recording)
+{
+    note n;
+    snprintf(n.path, sizeof n.path, "%s.at", recording);
+    return n;
+}
+
+void mt_place_note(const mt_place *p)
+{
+    mt_place home = *p;
+    char host[256] = "node", where[sizeof p->path + sizeof host];
+    if (!p->elsewhere || !mt_place_in_run_directory(&home))
+        return;
+    gethostname(host, sizeof host - 1);
+    snprintf(where, sizeof where, "%s:%s", host, p->path);
+    if (symlink(where, note_of(home.path).path) != 0) { /* nobody can be told */ }
+}
+
 void mt_place_deliver(mt_place *p, int fd, uint64_t size)
 {
     mt_place target = *p;
     char final[sizeof target.path];
-    if (!in_run_directory(&target)) {
+    if (!mt_place_in_run_directory(&target)) {
         mt_say("the recording stays in %s", p->path);
         return;
     }
     memcpy(final, target.path, sizeof final);
     strncat(target.path, ".part", sizeof target.path - strlen(target.path) - 1);
-    int to = create(&target, 0666);
+    int to = mt_place_create(&target);
     bool done = to >= 0 && copy(fd, to, size);
     if (to >= 0)
         done = close(to) == 0 && done;
     if (done && rename(target.path, final) == 0) {
-        unlink(p->path);
+        if (unlink(p->path) != 0)
+            mt_say("the recording was copied to %s, and %s cannot be removed", p->directory, p->path);
+        unlink(note_of(final).path);
         return;
     }
     if (to >= 0)

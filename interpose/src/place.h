@@ -13,14 +13,32 @@ typedef struct mt_place {
     char path[4096];       // of the file
     char directory[4096];  // run directory, absolute
     char name[512];        // of the file
-    const char *why;       // it failed, if it did
+    const char *why;       // the latest of them failed, if one did
     ino_t inode;
     dev_t device;
+    bool shared;    // in the run directory: results follow the user's umask
     bool elsewhere; // to be delivered into the run directory at the end
 } mt_place;
 
 // Makes the file in the next place; a descriptor, or -1 when there is none left.
 int mt_place_next(mt_place *p);
+
+// Makes the file of a place, or opens it again: a descriptor that was kept would be
+// closed by programs that close all of theirs, and then be somebody else's. -1 if it
+// is there already, or is another than it was.
+int mt_place_create(mt_place *p);
+int mt_place_reopen(const mt_place *p);
+
+// Whether a file may have so many bytes: past its limit the kernel sends SIGXFSZ.
+bool mt_place_allows(uint64_t size);
+
+// The same name in the run directory, which is made if it is not there.
+bool mt_place_in_run_directory(mt_place *p);
+
+// Notes in the run directory that the recording is in $TMPDIR, if it is: a
+// symbolic link NAME.at to "host:path", which takes no room on a full disk.
+// Whoever collects finds it there if the process ends without delivering.
+void mt_place_note(const mt_place *p);
 
 // Copies the file of `size` bytes into the run directory and removes it here;
 // on an error it stays where it is, and that is said.

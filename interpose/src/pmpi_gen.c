@@ -21,10 +21,47 @@ const mt_symbol mt_symbols[] = {
     {"PMPI_Initialized", offsetof(mt_pmpi_table, Initialized), NULL},
     {"PMPI_Query_thread", offsetof(mt_pmpi_table, Query_thread), NULL},
     {"PMPI_Status_set_elements_x", offsetof(mt_pmpi_table, Status_set_elements_x), NULL},
+    {"PMPI_T_enum_get_info", offsetof(mt_pmpi_table, T_enum_get_info), NULL},
+    {"PMPI_T_enum_get_item", offsetof(mt_pmpi_table, T_enum_get_item), NULL},
     {"PMPI_Test_cancelled", offsetof(mt_pmpi_table, Test_cancelled), NULL},
     {"PMPI_Topo_test", offsetof(mt_pmpi_table, Topo_test), NULL},
     {"PMPI_Type_get_envelope", offsetof(mt_pmpi_table, Type_get_envelope), NULL},
     {"PMPI_Type_size_x", offsetof(mt_pmpi_table, Type_size_x), NULL},
+    {"PMPI_T_init_thread", offsetof(mt_pmpi_table, T_init_thread), (void *)MPI_T_init_thread},
+    {"PMPI_T_finalize", offsetof(mt_pmpi_table, T_finalize), (void *)MPI_T_finalize},
+    {"PMPI_T_cvar_get_num", offsetof(mt_pmpi_table, T_cvar_get_num), (void *)MPI_T_cvar_get_num},
+    {"PMPI_T_cvar_get_info", offsetof(mt_pmpi_table, T_cvar_get_info), (void *)MPI_T_cvar_get_info},
+    {"PMPI_T_cvar_get_index", offsetof(mt_pmpi_table, T_cvar_get_index), (void *)MPI_T_cvar_get_index},
+    {"PMPI_T_cvar_handle_alloc", offsetof(mt_pmpi_table, T_cvar_handle_alloc), (void *)MPI_T_cvar_handle_alloc},
+    {"PMPI_T_cvar_handle_free", offsetof(mt_pmpi_table, T_cvar_handle_free), (void *)MPI_T_cvar_handle_free},
+    {"PMPI_T_cvar_read", offsetof(mt_pmpi_table, T_cvar_read), (void *)MPI_T_cvar_read},
+    {"PMPI_T_cvar_write", offsetof(mt_pmpi_table, T_cvar_write), (void *)MPI_T_cvar_write},
+    {"PMPI_T_pvar_get_num", offsetof(mt_pmpi_table, T_pvar_get_num), (void *)MPI_T_pvar_get_num},
+    {"PMPI_T_pvar_get_info", offsetof(mt_pmpi_table, T_pvar_get_info), (void *)MPI_T_pvar_get_info},
+    {"PMPI_T_pvar_get_index", offsetof(mt_pmpi_table, T_pvar_get_index), (void *)MPI_T_pvar_get_index},
+    {"PMPI_T_pvar_session_create", offsetof(mt_pmpi_table, T_pvar_session_create), (void *)MPI_T_pvar_session_create},
+    {"PMPI_T_pvar_session_free", offsetof(mt_pmpi_table, T_pvar_session_free), (void *)MPI_T_pvar_session_free},
+    {"PMPI_T_pvar_handle_alloc", offsetof(mt_pmpi_table, T_pvar_handle_alloc), (void *)MPI_T_pvar_handle_alloc},
+    {"PMPI_T_pvar_handle_free", offsetof(mt_pmpi_table, T_pvar_handle_free), (void *)MPI_T_pvar_handle_free},
+    {"PMPI_T_pvar_start", offsetof(mt_pmpi_table, T_pvar_start), (void *)MPI_T_pvar_start},
+    {"PMPI_T_pvar_stop", offsetof(mt_pmpi_table, T_pvar_stop), (void *)MPI_T_pvar_stop},
+    {"PMPI_T_pvar_read", offsetof(mt_pmpi_table, T_pvar_read), (void *)MPI_T_pvar_read},
+    {"PMPI_T_pvar_write", offsetof(mt_pmpi_table, T_pvar_write), (void *)MPI_T_pvar_write},
+    {"PMPI_T_pvar_reset", offsetof(mt_pmpi_table, T_pvar_reset), (void *)MPI_T_pvar_reset},
+    {"PMPI_T_pvar_readreset", offsetof(mt_pmpi_table, T_pvar_readreset), (void *)MPI_T_pvar_readreset},
+    {"PMPI_T_category_changed", offsetof(mt_pmpi_table, T_category_changed), (void *)MPI_T_category_changed},
+    {"PMPI_T_category_get_num", offsetof(mt_pmpi_table, T_category_get_num), (void *)MPI_T_category_get_num},
+    {"PMPI_T_category_get_info", offsetof(mt_pmpi_table, T_category_get_info), (void *)MPI_T_category_get_info},
+    {"PMPI_T_category_get_index", offsetof(mt_pmpi_table, T_category_get_index), (void *)MPI_T_category_get_index},
+    {"PMPI_T_category_get_cvars", offsetof(mt_pmpi_table, T_category_get_cvars), (void *)MPI_T_category_get_cvars},
+    {"PMPI_T_category_get_pvars", offsetof(mt_pmpi_table, T_category_get_pvars), (void *)MPI_T_category_get_pvars},
+    {"PMPI_T_category_get_categories", offsetof(mt_pmpi_table, T_category_get_categories), (void *)MPI_T_category_get_categories},
+#if MT_HAVE_T_category_get_num_events
+    {"PMPI_T_category_get_num_events", offsetof(mt_pmpi_table, T_category_get_num_events), (void *)MPI_T_category_get_num_events},
+#endif
+#if MT_HAVE_T_category_get_events
+    {"PMPI_T_category_get_events", offsetof(mt_pmpi_table, T_category_get_events), (void *)MPI_T_category_get_events},
+#endif
 #if MT_HAVE_Init
     {"PMPI_Init", offsetof(mt_pmpi_table, Init), (void *)MPI_Init},
 #endif
@@ -36,6 +73,9 @@ const mt_symbol mt_symbols[] = {
 #endif
 #if MT_HAVE_Pcontrol
     {"PMPI_Pcontrol", offsetof(mt_pmpi_table, Pcontrol), (void *)MPI_Pcontrol},
+#endif
+#if MT_HAVE_Abort
+    {"PMPI_Abort", offsetof(mt_pmpi_table, Abort), (void *)MPI_Abort},
 #endif
 #if MT_HAVE_Send
     {"PMPI_Send", offsetof(mt_pmpi_table, Send), (void *)MPI_Send},
@@ -1707,6 +1747,7 @@ const mt_call_info mt_call_infos[MT_CALL_END] = {
     [MT_CALL_INIT_THREAD] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_FINALIZE] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_PCONTROL] = {MT_CLASS_OTHER, MT_TO_NOBODY},
+    [MT_CALL_ABORT] = {MT_CLASS_OTHER, MT_TO_NOBODY},
     [MT_CALL_SEND] = {MT_CLASS_P2P, MT_TO_PEER},
     [MT_CALL_BSEND] = {MT_CLASS_P2P, MT_TO_PEER},
     [MT_CALL_SSEND] = {MT_CLASS_P2P, MT_TO_PEER},

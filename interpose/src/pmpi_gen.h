@@ -25,10 +25,47 @@ typedef struct mt_pmpi_table {
     __typeof__(PMPI_Initialized) *Initialized;
     __typeof__(PMPI_Query_thread) *Query_thread;
     __typeof__(PMPI_Status_set_elements_x) *Status_set_elements_x;
+    __typeof__(PMPI_T_enum_get_info) *T_enum_get_info;
+    __typeof__(PMPI_T_enum_get_item) *T_enum_get_item;
     __typeof__(PMPI_Test_cancelled) *Test_cancelled;
     __typeof__(PMPI_Topo_test) *Topo_test;
     __typeof__(PMPI_Type_get_envelope) *Type_get_envelope;
     __typeof__(PMPI_Type_size_x) *Type_size_x;
+    __typeof__(PMPI_T_init_thread) *T_init_thread;
+    __typeof__(PMPI_T_finalize) *T_finalize;
+    __typeof__(PMPI_T_cvar_get_num) *T_cvar_get_num;
+    __typeof__(PMPI_T_cvar_get_info) *T_cvar_get_info;
+    __typeof__(PMPI_T_cvar_get_index) *T_cvar_get_index;
+    __typeof__(PMPI_T_cvar_handle_alloc) *T_cvar_handle_alloc;
+    __typeof__(PMPI_T_cvar_handle_free) *T_cvar_handle_free;
+    __typeof__(PMPI_T_cvar_read) *T_cvar_read;
+    __typeof__(PMPI_T_cvar_write) *T_cvar_write;
+    __typeof__(PMPI_T_pvar_get_num) *T_pvar_get_num;
+    __typeof__(PMPI_T_pvar_get_info) *T_pvar_get_info;
+    __typeof__(PMPI_T_pvar_get_index) *T_pvar_get_index;
+    __typeof__(PMPI_T_pvar_session_create) *T_pvar_session_create;
+    __typeof__(PMPI_T_pvar_session_free) *T_pvar_session_free;
+    __typeof__(PMPI_T_pvar_handle_alloc) *T_pvar_handle_alloc;
+    __typeof__(PMPI_T_pvar_handle_free) *T_pvar_handle_free;
+    __typeof__(PMPI_T_pvar_start) *T_pvar_start;
+    __typeof__(PMPI_T_pvar_stop) *T_pvar_stop;
+    __typeof__(PMPI_T_pvar_read) *T_pvar_read;
+    __typeof__(PMPI_T_pvar_write) *T_pvar_write;
+    __typeof__(PMPI_T_pvar_reset) *T_pvar_reset;
+    __typeof__(PMPI_T_pvar_readreset) *T_pvar_readreset;
+    __typeof__(PMPI_T_category_changed) *T_category_changed;
+    __typeof__(PMPI_T_category_get_num) *T_category_get_num;
+    __typeof__(PMPI_T_category_get_info) *T_category_get_info;
+    __typeof__(PMPI_T_category_get_index) *T_category_get_index;
+    __typeof__(PMPI_T_category_get_cvars) *T_category_get_cvars;
+    __typeof__(PMPI_T_category_get_pvars) *T_category_get_pvars;
+    __typeof__(PMPI_T_category_get_categories) *T_category_get_categories;
+#if MT_HAVE_T_category_get_num_events
+    __typeof__(PMPI_T_category_get_num_events) *T_category_get_num_events;
+#endif
+#if MT_HAVE_T_category_get_events
+    __typeof__(PMPI_T_category_get_events) *T_category_get_events;
+#endif
 #if MT_HAVE_Init
     __typeof__(PMPI_Init) *Init;
 #endif
@@ -40,6 +77,9 @@ typedef struct mt_pmpi_table {
 #endif
 #if MT_HAVE_Pcontrol
     __typeof__(PMPI_Pcontrol) *Pcontrol;
+#endif
+#if MT_HAVE_Abort
+    __typeof__(PMPI_Abort) *Abort;
 #endif
 #if MT_HAVE_Send
     __typeof__(PMPI_Send) *Send;

@@ -3,7 +3,12 @@
 #ifndef MT_PROF_H
 #define MT_PROF_H
 
+#include "sums.h"
+
 // Writes $MPITRACE_PROF.<world rank>.prof, if that is set.
 void mt_prof_write(void);
+
+// Writes all of these sums as <prefix>.<world rank>.prof, whole or not at all.
+bool mt_prof_print(const mt_sums *sums, const char *prefix);
 
 #endif

@@ -1,252 +1,368 @@
 // The quick way: what is inlined into the wrappers of the calls that programs
 // make in loops, and all that such a call costs. It is two readings of the CPU's
-// clock and the update of one row, which is one cache line, and nothing that is
-// not in another cache line, of the thread: the last communicator, the last
-// datatype, where the rows are. No function is called but the MPI's own.
+// clock, the update of one row, which is one cache line, and of the line that
+// says in which call the thread is, and nothing that is not in another cache line
+// of the thread: the last communicator, the last datatype, where the rows are. No
+// function is called but the MPI's own.
 //
 // A wrapper looks once, before anything else, whether the gate is open (gate.c
-// and mt.h have what closes it). If so it is timed, and all is known here. If it
-// comes from Fortran, or is not timed, or timed by samples, it is nearly as
-// quick, by the same code. The policies below book a call and return true, or
-// leave it as it is, false, to those of the same names in leave.h: if it failed,
-// or if there is more to it.
+// and mt.h have what closes it). If so the call is timed, and all is known here.
+// What its row will be is written into the thread's line before the call is
+// passed on, and read back from there when it has returned, so that no argument
+// is kept meanwhile. All else is apart, in a function of the same arguments: a
+// communicator or a datatype that is not the last one, calls that come from
+// Fortran, are not timed, or timed by samples, by the same code; and what is not
+// quick: a call of which not all is known before, or that is made inside another.
 #ifndef MT_QUICK_H
 #define MT_QUICK_H
 
 #include "fortran.h"
 #include "leave.h"
+#include "open.h"
 #include "sample.h"
 #include "stack.h"
 #include "status.h"
+#include "trace.h"
 
-typedef struct mt_quick {
-    mt_thread *thread;
-    uint64_t start; // as in mt_span
-    uint32_t slice;
-    // Of MT_OTHER only:
-    bool timed;
-    uint64_t site;
-    mt_pace *pace;  // where calls are timed by samples, else NULL
-} mt_quick;
-
-// The functions below are told what kind of call it is: they are inlined once
-// for each into a wrapper, and in each place the compiler knows it.
-typedef enum mt_kind {
+// The functions below are told which way a call takes: they are inlined once for
+// each, and in each place the compiler knows it.
+typedef enum mt_way {
     MT_TIMED,   // nothing closes the gate
     MT_UNTIMED, // nothing but --timing off
-    MT_OTHER,   // from Fortran, or timed by samples
-} mt_kind;
+    MT_OTHER,   // from Fortran, timed by samples, or traced
+    MT_AROUND,  // any of these, in what the wrapper has apart: handles may be others than the last
+} mt_way;
 
-// Opens a call; false if the gate is closed.
-MT_INLINE bool mt_quick_enter(mt_quick *q)
-{
-    q->thread = mt_self;
-    if (mt_unlikely(!q->thread || !mt_gate_open()))
-        return false;
-    q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    q->start = mt_cpu_ticks() - q->thread->spent;
-    __asm__("" : "+r"(q->start)); // one word to keep, and not the two that it is made of
-    return true;
-}
+// Who calls: told by a wrapper to what it has apart. A line has the site of a call
+// from Fortran.
+extern MT_OURS _Thread_local mt_caller mt_calling __attribute__((tls_model("initial-exec")));
+#define MT_TELL_CALLER(line) (mt_calling.site = (line) ? (line)->site : MT_SITE, mt_calling.frame = MT_FRAME)
 
-// The same for one that nothing but --timing off closes the gate to.
-MT_INLINE bool mt_quick_enter_untimed(mt_quick *q)
+// The site of a call that may be from Fortran. False if it is not quick.
+MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 {
-    q->thread = mt_self;
-    if (!q->thread || mt_gate() != MT_GATE_UNTIMED)
-        return false;
-    q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    return true;
-}
-
-// The same for the others; false if the call is not quick.
-MT_INLINE bool mt_quick_enter_other(mt_quick *q, unsigned call)
-{
-    uint32_t gate = mt_gate();
-    q->thread = mt_self;
-    if (!q->thread || (gate & ~(uint32_t)(MT_GATE_SITES | MT_GATE_UNTIMED | MT_GATE_SAMPLED)) || MT_CHECKING)
-        return false;
-    q->site = MT_SITE;
-    if ((gate & MT_GATE_SITES) && (mt_stacks_on || (mt_lies_in(&mt_bindings, q->site) && !mt_fortran_take(call, &q->site))))
-        return false;
-    q->pace = NULL;
-    q->timed = !(gate & MT_GATE_UNTIMED);
-    if (gate & MT_GATE_SAMPLED) {
-        q->pace = mt_sample_pace(q->thread, q->site);
-        q->timed = mt_sample_turn(q->pace);
+    if (mt_gate() & MT_GATE_SITES) {
+        if (mt_stacks_on)
+            return false;
+        if (mt_lies_in(&mt_bindings, *site) && !mt_fortran_take(call, site))
+            return false;
     }
-    q->slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    if (q->timed)
-        q->start = mt_cpu_ticks() - q->thread->spent;
     return true;
 }
 
-MT_INLINE bool mt_quick_timed(mt_kind kind, const mt_quick *q)
+// The thread's line, if a call can take this way, else NULL. Where the call is made
+// is written down at once: two words less to keep.
+MT_INLINE mt_open *mt_quick_ready(mt_way way, mt_thread *t, unsigned call, uint64_t site, uint64_t frame)
 {
-    return kind == MT_TIMED || (kind == MT_OTHER && q->timed);
+    uint32_t others = MT_GATE_SITES | MT_GATE_UNTIMED | MT_GATE_SAMPLED | MT_GATE_TRACE;
+    bool open = way == MT_TIMED     ? mt_gate_open()
+                : way == MT_UNTIMED ? mt_gate() == MT_GATE_UNTIMED
+                                    : !(mt_gate() & ~others) && !MT_CHECKING;
+    if (mt_unlikely(!open))
+        return NULL;
+    mt_open *o = t->open;
+    if (mt_unlikely(o->call != 0))
+        return NULL;
+    t->frame = frame;
+    mt_write(&o->site, site);
+    if ((way == MT_OTHER || way == MT_AROUND) && !mt_quick_site(call, &o->site))
+        return NULL;
+    return o;
 }
 
-MT_INLINE uint64_t mt_quick_site(mt_kind kind, const mt_quick *q)
+// Whether a call is timed.
+MT_INLINE bool mt_quick_timed(mt_way way, mt_thread *t, const mt_open *o)
 {
-    return kind == MT_OTHER ? q->site : MT_SITE;
+    if (way == MT_TIMED || way == MT_UNTIMED)
+        return way == MT_TIMED;
+    if (mt_gate() & MT_GATE_SAMPLED)
+        return mt_sample_turn(mt_sample_pace(t, o->site));
+    return !(mt_gate() & MT_GATE_UNTIMED);
 }
 
-// The same as a span, for a call that turns out not to be quick.
-MT_INLINE mt_span mt_quick_span(mt_kind kind, const mt_quick *q, unsigned call)
+// Opens a call of which all is known. True, for those below to say so.
+MT_INLINE bool mt_quick_open(mt_way way, mt_thread *t, mt_open *o, unsigned call, unsigned direction,
+                             uint32_t comm, int32_t peer, uint64_t bytes)
 {
-    bool timed = mt_quick_timed(kind, q);
-    return (mt_span){.thread = q->thread, .start = timed ? q->start : 0, .site = mt_quick_site(kind, q), .slice = q->slice,
-                     .call = (uint16_t)call, .timed = timed};
+    mt_write(&o->bytes, bytes);
+    mt_write(&o->place, mt_key_of(0, 0, 0, 0, comm, peer, 0).place);
+    mt_write(&o->start, mt_quick_timed(way, t, o) ? mt_cpu_ticks() - o->spent : 0);
+    uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    __atomic_store_n(&o->what, mt_key_of(0, slice, call, direction, 0, 0, 0).what, __ATOMIC_RELEASE);
+    return true;
 }
 
-MT_INLINE uint64_t mt_quick_close(mt_kind kind, const mt_quick *q)
+// The communicator of a handle, if it is known.
+MT_INLINE bool mt_quick_comm(mt_way way, mt_thread *t, MPI_Comm comm, uint32_t *index)
 {
-    return mt_quick_timed(kind, q) ? mt_spend(q->thread, mt_cpu_ticks(), q->start) : 0;
+    if (mt_likely(mt_holds(&t->comm_key, MT_KEY(comm)))) {
+        *index = t->comm_index;
+        return true;
+    }
+    if (way != MT_AROUND)
+        return false;
+    const mt_comm *c = mt_comm_known(t, comm);
+    *index = c ? c->index : MT_COMM_NONE;
+    return c != NULL;
 }
 
-MT_INLINE mt_key mt_quick_key(mt_kind kind, const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
-                              uint64_t bytes)
+// The bytes of `count` elements, if the type's size is known.
+MT_INLINE bool mt_quick_bytes(mt_way way, mt_thread *t, int64_t count, MPI_Datatype type, uint64_t *bytes)
 {
-    return mt_key_of(mt_quick_site(kind, q), q->slice, call, direction, comm, peer, mt_size_class(bytes));
+    *bytes = 0;
+    if ((way == MT_AROUND || __builtin_constant_p(count)) && count == 0)
+        return true;
+    if (mt_unlikely(!mt_holds(&t->type_key, MT_KEY(type))) && (way != MT_AROUND || !mt_type_known(t, type)))
+        return false;
+    *bytes = (uint64_t)count * t->type_size;
+    return true;
 }
 
-MT_INLINE void mt_quick_book(mt_kind kind, const mt_quick *q, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
-                             uint64_t bytes, uint64_t ticks)
+// What each policy opens: as in open.h.
+
+// Where calls are traced, the tag stands where others have a count.
+MT_INLINE void mt_quick_tag(mt_way way, mt_open *o, int tag)
 {
-    mt_row *row = mt_row_of(q->thread, mt_quick_key(kind, q, call, direction, comm, peer, bytes));
+    if (way != MT_TIMED && way != MT_UNTIMED)
+        o->count = (uint32_t)tag;
+}
+
+MT_INLINE bool mt_quick_open_probe(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm, int peer,
+                                   int tag)
+{
+    uint32_t index;
+    mt_quick_tag(way, o, tag);
+    return mt_quick_comm(way, t, comm, &index) &&
+           mt_quick_open(way, t, o, call, MT_DIR_NONE, index, mt_peer(peer), 0);
+}
+
+MT_INLINE bool mt_quick_open_send(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm, int dest,
+                                  int64_t count, MPI_Datatype type, int tag)
+{
+    uint32_t index;
+    uint64_t bytes;
+    mt_quick_tag(way, o, tag);
+    if (!mt_quick_comm(way, t, comm, &index))
+        return false;
+    if (mt_unlikely(dest < 0))
+        return dest == MPI_PROC_NULL && mt_quick_open(way, t, o, call, MT_DIR_NONE, index, MT_PEER_PROC_NULL, 0);
+    return mt_quick_bytes(way, t, count, type, &bytes) &&
+           mt_quick_open(way, t, o, call, MT_DIR_SEND, index, dest, bytes);
+}
+
+MT_INLINE bool mt_quick_open_recv(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm, int source,
+                                  int64_t count, MPI_Datatype type, int tag)
+{
+    uint32_t index;
+    uint64_t room;
+    mt_quick_tag(way, o, tag);
+    return source != MPI_PROC_NULL && mt_quick_comm(way, t, comm, &index) &&
+           mt_quick_bytes(way, t, count, type, &room) &&
+           mt_quick_open(way, t, o, call, MT_DIR_RECV, index, mt_peer(source), room);
+}
+
+MT_INLINE bool mt_quick_open_sendrecv(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm,
+                                      int dest, int64_t count, MPI_Datatype type, int source, int tag)
+{
+    o->source = mt_peer(source);
+    return mt_quick_open_send(way, t, o, call, comm, dest, count, type, tag);
+}
+
+// A collective, of the kinds that are most frequent. An intercommunicator is never
+// the last communicator, since its collectives are more than this.
+MT_INLINE bool mt_quick_open_coll(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm,
+                                  mt_volume v)
+{
+    bool rooted = v.shape == MT_SHAPE_FROM_ROOT, plain = !v.vector && (rooted || v.shape == MT_SHAPE_ALL);
+    uint64_t bytes = 0;
+    uint32_t index;
+    if (!plain || !mt_quick_comm(way, t, comm, &index) || (way == MT_AROUND && !mt_holds(&t->comm_key, MT_KEY(comm))))
+        return false;
+    bool sends = !rooted || v.root == t->comm_rank;
+    return (!sends || mt_quick_bytes(way, t, v.count, v.type, &bytes)) &&
+           mt_quick_open(way, t, o, call, sends ? MT_DIR_SEND : MT_DIR_NONE, index,
+                         rooted ? v.root : MT_PEER_NONE, bytes);
+}
+
+MT_INLINE bool mt_quick_open_count(mt_way way, mt_thread *t, mt_open *o, unsigned call, int count)
+{
+    o->count = (uint32_t)count;
+    return mt_quick_open(way, t, o, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
+}
+
+MT_INLINE uint64_t mt_quick_close(mt_way way, mt_open *o)
+{
+    if (way == MT_UNTIMED || (way != MT_TIMED && !o->start))
+        return 0;
+    uint64_t now = mt_cpu_ticks();
+    return mt_spend(o, now, o->start);
+}
+
+// Books a call that is closed: the thread is not in it any more. What is seldom is
+// a function that does all that is left, as a register that is kept for what
+// follows would cost each call.
+MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_open *o, mt_key k, uint64_t bytes, uint64_t ticks)
+{
+    mt_row *row = mt_row_home(t, k);
+    if (mt_unlikely(!mt_row_is(row, k.site, k.place, k.what)) || (way != MT_TIMED && way != MT_UNTIMED && t->apart))
+        return mt_leave_quick(t, k.site, k.place, k.what, bytes, ticks);
     mt_add(&row->bytes, bytes);
-    if (mt_quick_timed(kind, q) && !(kind == MT_OTHER && q->pace))
-        mt_row_time(row, ticks);
+    if (way == MT_TIMED || (way != MT_UNTIMED && o->start)) {
+        mt_add(&row->time, ticks);
+        if (mt_unlikely(ticks < row->min))
+            mt_write(&row->min, ticks);
+        if (mt_unlikely(ticks > row->max))
+            return mt_leave_quick_longest(t, row, ticks);
+    }
     mt_add(&row->count, 1);
-    if (kind == MT_OTHER && q->pace)
-        mt_sample_book(q->thread, q->pace, row, q->timed, ticks);
+    mt_open_clear(o);
+    int done = MPI_SUCCESS;
+    __asm__("" : "+r"(done)); // not what the call returned, which would be kept for it
+    return done;
 }
 
-MT_INLINE bool mt_quick_send(mt_kind kind, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
-                             MPI_Datatype type)
+// The key of the row. Until here the line has no size class: that is for rows.
+MT_INLINE mt_key mt_quick_key(const mt_open *o, uint64_t bytes)
 {
-    if (mt_unlikely(rc != MPI_SUCCESS))
-        return false;
-    uint64_t ticks = mt_quick_close(kind, q);
-    uint32_t index = mt_comm_index(q->thread, comm);
-    if (mt_likely(dest >= 0))
-        mt_quick_book(kind, q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
-    else
-        mt_quick_book(kind, q, call, MT_DIR_NONE, index, mt_peer(dest), 0, ticks);
-    return true;
+    return (mt_key){mt_read(&o->site), mt_read(&o->place), mt_read(&o->what) | (uint64_t)mt_size_class(bytes) << 56};
 }
 
-MT_INLINE bool mt_quick_probe(mt_kind kind, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int peer)
+// The key of what was received: as the line has it, but from whom, and how much.
+MT_INLINE mt_key mt_quick_received(const mt_open *o, unsigned call, unsigned direction, int32_t source, uint64_t bytes)
 {
-    if (mt_unlikely(rc != MPI_SUCCESS))
-        return false;
-    uint64_t ticks = mt_quick_close(kind, q);
-    mt_quick_book(kind, q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), mt_peer(peer), 0, ticks);
-    return true;
+    return mt_key_of(o->site, o->slice, call, direction, o->comm, source, mt_size_class(bytes));
+}
+
+// Books a call as its line has it. Whether it moves anything is known where this
+// is inlined.
+MT_INLINE int mt_quick_leave(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, bool moves)
+{
+    if (mt_unlikely(rc != MPI_SUCCESS) || mt_unlikely(t->frame != frame))
+        return mt_leave_quick_oddly(t, call, frame, rc);
+    mt_open *o = t->open;
+    uint64_t ticks = mt_quick_close(way, o);
+    uint64_t bytes = moves ? mt_read(&o->bytes) : 0;
+    return mt_quick_book(way, t, o, mt_quick_key(o, bytes), bytes, ticks);
+}
+
+// What each policy books: as in leave.h.
+
+MT_INLINE int mt_quick_send(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm, int dest,
+                            int64_t count, MPI_Datatype type)
+{
+    (void)comm, (void)dest, (void)count, (void)type;
+    return mt_quick_leave(way, t, frame, call, rc, true);
+}
+
+// A send whose completion is followed in a trace.
+MT_INLINE int mt_quick_isend(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm, int dest,
+                             int64_t count, MPI_Datatype type, MPI_Request *request)
+{
+    (void)comm, (void)count, (void)type;
+    if (way != MT_TIMED && way != MT_UNTIMED && mt_traced() && rc == MPI_SUCCESS && dest != MPI_PROC_NULL)
+        mt_request_operation(t, *request);
+    return mt_quick_leave(way, t, frame, call, rc, true);
+}
+
+MT_INLINE int mt_quick_probe(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm, int peer)
+{
+    (void)comm, (void)peer;
+    return mt_quick_leave(way, t, frame, call, rc, false);
+}
+
+MT_INLINE int mt_quick_coll(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
+                            mt_volume v)
+{
+    (void)comm, (void)v;
+    return mt_quick_leave(way, t, frame, call, rc, true);
 }
 
 // Whether a status has a message, in fields that can be believed.
-MT_INLINE bool mt_quick_received(int rc, int source, const MPI_Status *seen)
+MT_INLINE bool mt_quick_tells(int rc, const MPI_Status *seen)
 {
-    return mt_likely(rc == MPI_SUCCESS) && mt_likely(source != MPI_PROC_NULL) && mt_likely(seen->MPI_SOURCE >= 0) &&
-           mt_likely(mt_status_trusted);
+    return mt_likely(rc == MPI_SUCCESS) && mt_likely(seen->MPI_SOURCE >= 0) && mt_likely(mt_status_trusted);
 }
 
-MT_INLINE bool mt_quick_recv(mt_kind kind, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
-                             const MPI_Status *seen)
+MT_INLINE int mt_quick_recv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
+                            int source, const MPI_Status *seen)
 {
-    if (!mt_quick_received(rc, source, seen))
-        return false;
-    uint64_t ticks = mt_quick_close(kind, q);
-    mt_quick_book(kind, q, call, MT_DIR_RECV, mt_comm_index(q->thread, comm), seen->MPI_SOURCE, mt_status_fields(seen),
-                  ticks);
-    return true;
+    (void)comm, (void)source;
+    if (!mt_quick_tells(rc, seen) || mt_unlikely(t->frame != frame))
+        return mt_leave_quick_recv(t, call, frame, rc, seen);
+    mt_open *o = t->open;
+    uint64_t ticks = mt_quick_close(way, o), bytes = mt_status_fields(seen);
+    mt_quick_tag(way, o, seen->MPI_TAG);
+    return mt_quick_book(way, t, o, mt_quick_received(o, call, MT_DIR_RECV, seen->MPI_SOURCE, bytes), bytes, ticks);
 }
 
-MT_INLINE bool mt_quick_sendrecv(mt_kind kind, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int dest, int64_t count,
-                                 MPI_Datatype type, int source, const MPI_Status *seen)
+MT_INLINE void mt_quick_received_half(mt_way way, mt_thread *t, mt_key k, uint64_t bytes, const MPI_Status *seen)
 {
-    if (!mt_quick_received(rc, source, seen) || mt_unlikely(dest < 0))
-        return false;
-    uint64_t ticks = mt_quick_close(kind, q), received = mt_status_fields(seen);
-    uint32_t index = mt_comm_index(q->thread, comm);
-    mt_quick_book(kind, q, call, MT_DIR_SEND, index, dest, mt_data_bytes(q->thread, count, type), ticks);
-    mt_book_untimed(q->thread, mt_quick_key(kind, q, call, MT_DIR_RECV_POSTED, index, seen->MPI_SOURCE, received), received);
-    return true;
+    if (way == MT_TIMED || way == MT_UNTIMED)
+        mt_book_untimed(t, k, bytes);
+    else
+        mt_book_beside(t, k, bytes, seen->MPI_TAG, mt_trace_request(t));
 }
 
-MT_INLINE bool mt_quick_irecv(mt_kind kind, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, int source,
-                              MPI_Request *request)
+MT_INLINE int mt_quick_sendrecv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
+                                int dest, int64_t count, MPI_Datatype type, int source, const MPI_Status *seen)
 {
+    (void)comm, (void)dest, (void)count, (void)type, (void)source;
+    if (!mt_quick_tells(rc, seen) || mt_unlikely(t->frame != frame))
+        return mt_leave_quick_sendrecv(t, call, frame, rc, seen);
+    mt_open *o = t->open;
+    uint64_t ticks = mt_quick_close(way, o), received = mt_status_fields(seen);
+    mt_quick_received_half(way, t, mt_quick_received(o, call, MT_DIR_RECV_POSTED, seen->MPI_SOURCE, received), received, seen);
+    uint64_t bytes = mt_read(&o->bytes);
+    return mt_quick_book(way, t, o, mt_quick_key(o, bytes), bytes, ticks);
+}
+
+MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned call, int rc, MPI_Comm comm,
+                             int source, MPI_Request *request)
+{
+    if (mt_unlikely(t->frame != frame))
+        mt_open_retrieve(t, call, frame);
     if (mt_unlikely(rc != MPI_SUCCESS))
-        return false;
-    uint64_t ticks = mt_quick_close(kind, q);
-    int32_t peer = mt_peer(source);
-    mt_quick_book(kind, q, call, MT_DIR_NONE, mt_comm_index(q->thread, comm), peer, 0, ticks);
+        return mt_leave_quick_oddly(t, call, frame, rc);
+    mt_open *o = t->open;
+    uint64_t ticks = mt_quick_close(way, o);
     if (mt_likely(source != MPI_PROC_NULL) && !mt_receives_unfollowed)
-        mt_request_receive(mt_quick_site(kind, q), q->slice, call, mt_comm_of(q->thread, comm), peer, *request);
-    return true;
+        mt_request_receive(o->site, o->slice, call, mt_comm_of(t, comm), o->peer, *request,
+                           way == MT_TIMED || way == MT_UNTIMED ? 0 : mt_trace_request(t));
+    return mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);
 }
 
 // Waiting, testing: time and nothing else.
-MT_INLINE void mt_quick_bare(mt_kind kind, const mt_quick *q, unsigned call)
+MT_INLINE void mt_quick_bare(mt_way way, mt_thread *t, uint64_t frame, unsigned call)
 {
-    uint64_t ticks = mt_quick_close(kind, q);
-    mt_quick_book(kind, q, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0, ticks);
+    if (mt_unlikely(t->frame != frame))
+        mt_open_retrieve(t, call, frame);
+    mt_open *o = t->open;
+    uint64_t ticks = mt_quick_close(way, o);
+    mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);
 }
 
-// Whether the communicator is the last one. An intercommunicator never is, since
-// its collectives are more than this.
-MT_INLINE bool mt_is_last_comm(mt_thread *t, MPI_Comm comm)
-{
-    if (mt_likely(mt_holds(&t->comm_key, MT_KEY(comm))))
-        return true;
-    mt_comm_find(t, comm);
-    return mt_holds(&t->comm_key, MT_KEY(comm));
-}
+// A call that goes one of the ways: it is opened by one policy, passed on, and
+// booked by another.
+#define MT_QUICK_WAY(way, site, frame, name, passed, id, opens, opened, leaves, ...)                                   \
+    line = mt_quick_ready(way, t, id, site, frame);                                                                    \
+    if (line && mt_quick_open_##opens(way, t, line, id, MT_UNWRAP opened))                                             \
+        return mt_quick_##leaves(way, t, frame, id, mt_pmpi.name passed, __VA_ARGS__);
 
-// A collective, of the kinds that are most frequent.
-MT_INLINE bool mt_quick_coll(mt_kind kind, const mt_quick *q, unsigned call, int rc, MPI_Comm comm, mt_volume v)
-{
-    bool rooted = v.shape == MT_SHAPE_FROM_ROOT, plain = !v.vector && (rooted || v.shape == MT_SHAPE_ALL);
-    mt_thread *t = q->thread;
-    if (!plain || mt_unlikely(rc != MPI_SUCCESS) || !mt_is_last_comm(t, comm))
-        return false;
-    uint64_t ticks = mt_quick_close(kind, q);
-    if (rooted && v.root != t->comm_rank) {
-        mt_quick_book(kind, q, call, MT_DIR_NONE, t->comm_index, v.root, 0, ticks);
-    } else {
-        uint64_t bytes = mt_data_bytes(t, v.count, v.type);
-        mt_quick_book(kind, q, call, MT_DIR_SEND, t->comm_index, rooted ? v.root : MT_PEER_NONE, bytes, ticks);
-    }
-    return true;
-}
+// In a wrapper; and in what it has apart, which is told who called.
+#define MT_QUICK(...)                                                                                                  \
+    mt_thread *t = mt_quick_self;                                                                                      \
+    mt_open *line;                                                                                                     \
+    MT_QUICK_WAY(MT_TIMED, MT_SITE, MT_FRAME, __VA_ARGS__)                                                             \
+    MT_QUICK_WAY(MT_UNTIMED, MT_SITE, MT_FRAME, __VA_ARGS__)                                                           \
+    MT_QUICK_WAY(MT_OTHER, MT_SITE, MT_FRAME, __VA_ARGS__)                                                             \
+    MT_TELL_CALLER(line);
 
-// A wrapper: it passes the call on, in one of these ways, and books it. `apart`
-// is the same call of apart_name, which is told the call site, for what is not quick.
-#define MT_QUICK(name, id, policy, apart, passed, ...)                                                                 \
-    mt_span span;                                                                                                      \
-    int rc;                                                                                                            \
-    mt_quick timed, untimed, other;                                                                                    \
-    if (mt_quick_enter(&timed)) {                                                                                      \
-        rc = mt_pmpi.name passed;                                                                                      \
-        if (mt_quick_##policy(MT_TIMED, &timed, id, rc, __VA_ARGS__))                                                  \
-            return rc;                                                                                                 \
-        span = mt_quick_span(MT_TIMED, &timed, id);                                                                    \
-    } else if (mt_quick_enter_untimed(&untimed)) {                                                                     \
-        rc = mt_pmpi.name passed;                                                                                      \
-        if (mt_quick_##policy(MT_UNTIMED, &untimed, id, rc, __VA_ARGS__))                                              \
-            return rc;                                                                                                 \
-        span = mt_quick_span(MT_UNTIMED, &untimed, id);                                                                \
-    } else if (mt_quick_enter_other(&other, id)) {                                                                     \
-        rc = mt_pmpi.name passed;                                                                                      \
-        if (mt_quick_##policy(MT_OTHER, &other, id, rc, __VA_ARGS__))                                                  \
-            return rc;                                                                                                 \
-        span = mt_quick_span(MT_OTHER, &other, id);                                                                    \
-    } else {                                                                                                           \
-        return apart;                                                                                                  \
-    }                                                                                                                  \
-    mt_leave_##policy(&span, rc, __VA_ARGS__);                                                                         \
-    return rc;
+#define MT_QUICK_APART(...)                                                                                            \
+    uint64_t site = mt_calling.site, frame = mt_calling.frame;                                                         \
+    mt_thread *t = mt_quick_self;                                                                                      \
+    mt_open *line;                                                                                                     \
+    MT_QUICK_WAY(MT_AROUND, site, frame, __VA_ARGS__)
+
+#define MT_UNWRAP(...) __VA_ARGS__
 
 #endif

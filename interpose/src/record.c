@@ -3,9 +3,11 @@
 #include "record.h"
 
 #include "modules.h"
+#include "open.h"
 #include "recording.h"
 #include "sample.h"
 #include "thread.h"
+#include "trace.h"
 
 // The row of a key, from `row` on, or the empty one where it belongs.
 MT_INLINE mt_row *probe_from(const mt_thread *t, mt_row *row, uint64_t site, uint64_t place, uint64_t what)
@@ -29,9 +31,10 @@ static uint64_t capacity_of(const mt_thread *t)
 static void adopt(mt_thread *t, mt_segment table)
 {
     uint64_t capacity = table.segment->rows;
-    t->rows = (mt_row *)(table.segment + 1);
+    __atomic_store_n(&t->rows, (mt_row *)(table.segment + 1), __ATOMIC_RELEASE); // others may be adding up
     t->mask = (capacity - 1) * sizeof(mt_row);
     t->limit = capacity / 2;
+    t->rows_at = (uint32_t)(table.offset / sizeof(mt_row) + 1);
     // From here on a reader counts this table and no other of the thread.
     __atomic_store_n(&t->record->table, table.offset, __ATOMIC_RELEASE);
 }
@@ -45,17 +48,31 @@ bool mt_table_open(mt_thread *t)
     return true;
 }
 
+// By words: somebody may still read this memory as the table that it was.
+static void move_row(mt_row *to, const mt_row *from)
+{
+    mt_write(&to->site, from->site);
+    mt_write(&to->place, from->place);
+    mt_write(&to->count, from->count);
+    mt_write(&to->bytes, from->bytes);
+    mt_write(&to->time, from->time);
+    mt_write(&to->min, from->min);
+    mt_write(&to->max, from->max);
+    mt_write(&to->what, from->what);
+}
+
 // The rows move to a table twice as large. Until its offset is stored in the
 // thread's record a reader sees the old one, complete; after that the new one.
 static bool grow(mt_thread *t)
 {
     uint64_t n = capacity_of(t), capacity = 2 * n;
-    if (t->full || capacity > MT_ROW_LIMIT)
-        return false;
-    mt_segment table = mt_segment_table(capacity);
+    mt_segment table = {NULL, 0};
+    if (!t->full && capacity <= MT_ROW_LIMIT)
+        table = mt_segment_table(capacity);
+    else if (!t->full)
+        mt_recording_full("a thread has as many rows as it can have");
     if (!table.segment) {
         t->full = true;
-        mt_say("no room for more rows (rank %d): further ones are folded together", mt_world_rank);
         return false;
     }
     mt_row *old = t->rows;
@@ -64,13 +81,14 @@ static bool grow(mt_thread *t)
         if (old[i].what == 0)
             continue;
         mt_row *row = probe(&wider, (mt_key){old[i].site, old[i].place, old[i].what});
-        *row = old[i];
+        move_row(row, &old[i]);
         if (t->paces)
             *mt_sample_of(&wider, row) = *mt_sample_of(t, &old[i]);
     }
     mt_l_segment *before = (mt_l_segment *)old - 1;
     adopt(t, table);
-    mt_segment_release(before);
+    if (!mt_trace_on) // else there are events that name its rows
+        mt_segment_release(before);
     return true;
 }
 
@@ -142,7 +160,7 @@ mt_row *mt_row_find(mt_thread *t, mt_row *home, uint64_t site, uint64_t place, u
 
 void mt_close(mt_span *s)
 {
-    s->ticks = s->timed || MT_CHECKING ? mt_spend(s->thread, mt_ticks(), s->start) : 0;
+    s->ticks = s->timed || MT_CHECKING ? mt_spend(s->thread->open, mt_ticks(), s->start) : 0;
 }
 
 void mt_book(mt_span *s, mt_key k, uint64_t bytes)
@@ -154,6 +172,9 @@ void mt_book(mt_span *s, mt_key k, uint64_t bytes)
     mt_add(&row->count, 1);
     if (mt_unlikely(s->thread->paces != NULL))
         mt_sample_book(s->thread, mt_sample_pace(s->thread, s->site), row, s->timed, s->ticks);
+    if (mt_unlikely(mt_traced()))
+        mt_trace_call(s->thread, row, s->call, s->ticks, bytes);
+    mt_open_end(s);
 }
 
 void mt_book_bare(mt_span *s)

@@ -1,11 +1,12 @@
 // The fact table: one row of 64 bytes for each distinct key, in an open hash
 // table that the thread owns and that lies in the recording.
 //
-// The fast path is a hash of the key, one compare of three words and five
-// stores, all in one cache line, and one store of the time to the thread's
-// record. Invariants: one writer a table; a row's key is
-// complete before `what` is stored, its numbers before `count`; a table is
-// never more than half full of ordinary rows, so that most are at home.
+// The fast path is a hash of the key, one compare of three words and three to
+// five stores, all in one cache line, and one store of the time to the thread's
+// record. Invariants: one writer a table; a row's key is complete before `what`
+// is stored, its bytes before `count`, and its time too unless calls are timed by
+// samples; a table is never more than half full of ordinary rows, so that most
+// are at home.
 #ifndef MT_RECORD_H
 #define MT_RECORD_H
 
@@ -17,8 +18,8 @@ typedef struct mt_key {
 } mt_key;
 
 // What a row is about. peer and size class are of one message.
-MT_INLINE mt_key mt_key_of(uint64_t site, uint32_t slice, unsigned call, unsigned direction, uint32_t comm, int32_t peer,
-                           unsigned size_class)
+MT_INLINE mt_key mt_key_of(uint64_t site, uint32_t slice, unsigned call, unsigned direction, uint32_t comm,
+                           int32_t peer, unsigned size_class)
 {
     return (mt_key){site, comm | (uint64_t)(uint32_t)peer << 32,
                     slice | (uint64_t)call << 32 | (uint64_t)direction << 48 | (uint64_t)size_class << 56};
@@ -79,12 +80,13 @@ MT_INLINE void mt_row_time(mt_row *row, uint64_t ticks)
         mt_row_longest(row, ticks);
 }
 
-// Books messages that another call's time pays for.
-MT_INLINE void mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
+// Books messages that another call's time pays for; the row that they are in.
+MT_INLINE mt_row *mt_book_untimed(mt_thread *t, mt_key k, uint64_t bytes)
 {
     mt_row *row = mt_row_of(t, k);
     mt_add(&row->bytes, bytes);
     mt_add(&row->count, 1);
+    return row;
 }
 
 // The thread's table where it has none yet, or NULL: see lifecycle.c.
@@ -93,26 +95,31 @@ mt_thread *mt_thread_met(uint64_t site) MT_SLOW;
 // In a wrapper, and in what is inlined into it: the wrapper's return address,
 // which is the call site.
 #define MT_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
+// And where its stack is, next to what called it.
+#define MT_FRAME ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
 // Opens a call: gate.c.
-mt_span mt_enter_from(unsigned call, uint64_t site);
-#define mt_enter(call) mt_enter_from(call, MT_SITE)
+mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame);
+#define mt_enter(call) mt_enter_from(call, MT_SITE, MT_FRAME)
 
 // Ticks that a call took, less those of the calls that the program made inside
 // it from callbacks: they were spent already. `last` tells how far the process
 // came, if it is killed.
-MT_INLINE uint64_t mt_spend(mt_thread *t, uint64_t now, uint64_t start)
+MT_INLINE uint64_t mt_spend(mt_open *o, uint64_t now, uint64_t start)
 {
-    uint64_t own = now - t->spent - start;
-    mt_write(t->last, now);
-    t->spent += own;
+    uint64_t own = now - start;
+    __asm__("" : "+r"(own)); // one after the other: their sum would be one more to keep
+    own -= o->spent;
+    mt_write(&o->last, now);
+    mt_add(&o->spent, own);
     return own;
 }
 
 // Closes a call.
 void mt_close(mt_span *s);
 
-// Books a call that is closed, and was timed or not.
+// Books a call that is closed, and was timed or not. From here on the thread is
+// not in it.
 void mt_book(mt_span *s, mt_key k, uint64_t bytes);
 
 MT_INLINE mt_key mt_span_key(const mt_span *s, unsigned direction, uint32_t comm, int32_t peer, uint64_t size)

@@ -2,15 +2,18 @@
 #include "recording.h"
 
 #include "clock.h"
+#include "events.h"
 #include "place.h"
 #include "sample.h"
+#include "settings.h"
+#include "world.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +21,11 @@ mt_l_header *mt_header;
 
 static mt_place place;
 static uint64_t page;
+
+// The bytes that a recording may have at most.
+enum { MT_DEFAULT_MB = 64, MT_MOST_MB = 1 << 20 };
+static uint64_t most;
+
 static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -25,34 +33,38 @@ static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 enum { MT_FREE_SEGMENTS = 64 };
 static mt_segment free_segments[MT_FREE_SEGMENTS];
 
-// The file is opened anew for each growth: a descriptor that we kept would be
-// closed by programs that close all of theirs, and then be somebody else's.
-static int reopen(void)
+void mt_recording_full(const char *why)
 {
-    int fd = open(place.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_ino != place.inode || st.st_dev != place.device)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        mt_say("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
+               mt_world_rank_said(), why);
 }
 
-// Maps `size` more bytes at `offset`. The space is reserved first, so that a
-// full disk is an error here and never a SIGBUS later; the limit on file sizes
-// is compared first, since passing it would raise SIGXFSZ.
-static void *map_more(int fd, uint64_t offset, uint64_t size)
+// Reserves `size` more bytes at `offset`; an error number if that cannot be.
+static int reserve(int fd, uint64_t offset, uint64_t size)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
-        return NULL;
+    if (!mt_place_allows(offset + size))
+        return EFBIG;
     int rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
     for (int tries = 0; rc == EINTR && tries < 100; tries++)
         rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
-    if (rc != 0)
-        return NULL;
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    return at == MAP_FAILED ? NULL : at;
+    return rc;
+}
+
+void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why)
+{
+    int rc = reserve(fd, offset, size);
+    void *at = MAP_FAILED;
+    if (rc == 0) {
+        at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+        rc = errno;
+    }
+    if (at != MAP_FAILED)
+        return at;
+    *why = strerror(rc);
+    if (ftruncate(fd, (off_t)offset) != 0) { /* it stays longer */ }
+    return NULL;
 }
 
 static uint64_t pages(uint64_t size)
@@ -64,13 +76,15 @@ static uint64_t pages(uint64_t size)
 static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
 {
     mt_segment s = {NULL, 0};
-    int saved = errno;
+    const char *why = "it has as many bytes as MPITRACE_MAX_MB allows";
+    int saved = errno, fd = -1;
     size = pages(size);
     pthread_mutex_lock(&grow_lock);
-    int fd = reopen();
+    if (mt_header->end + size <= most && (fd = mt_place_reopen(&place)) < 0)
+        why = "its file cannot be opened again";
     if (fd >= 0) {
         uint64_t offset = mt_header->end;
-        s.segment = map_more(fd, offset, size);
+        s.segment = mt_recording_map(fd, offset, size, &why);
         close(fd);
         if (s.segment) {
             s.offset = offset;
@@ -80,8 +94,17 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
         }
     }
     pthread_mutex_unlock(&grow_lock);
+    if (!s.segment)
+        mt_recording_full(why);
     errno = saved;
     return s;
+}
+
+// By words: somebody may still be adding up the rows that were here.
+static void clear(void *at, uint64_t size)
+{
+    for (uint64_t *word = at; size > 0; size -= sizeof *word)
+        mt_write(word++, 0);
 }
 
 static mt_segment reuse_segment(uint64_t rows)
@@ -95,7 +118,7 @@ static mt_segment reuse_segment(uint64_t rows)
         }
     pthread_mutex_unlock(&grow_lock);
     if (s.segment) {
-        memset(s.segment + 1, 0, mt_sample_table_size(rows));
+        clear(s.segment + 1, mt_sample_table_size(rows));
         s.segment->kind = MT_SEGMENT_TABLE;
     }
     return s;
@@ -159,6 +182,11 @@ void *mt_log_begin(uint64_t size)
     return record;
 }
 
+uint64_t mt_log_offset(const void *at)
+{
+    return log_now.segment->offset + (uint64_t)((const char *)at - (const char *)log_now.segment);
+}
+
 void mt_log_commit(void *record, uint32_t kind)
 {
     mt_l_record *r = record;
@@ -180,13 +208,33 @@ void mt_log_string(uint32_t key, const char *text, uint64_t length)
     mt_log_commit(s, MT_RECORD_STRING);
 }
 
+// Memory, where the file lies on tmpfs: 64 MiB are some 130,000 rows.
+static void read_bound(void)
+{
+    const char *text = mt_setting_text(MT_SETTING_MAX_MB);
+    char *end = NULL;
+    unsigned long long n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    most = (n && !*end && n <= MT_MOST_MB ? n : MT_DEFAULT_MB) << 20;
+    if (text && (!end || *end || n == 0 || n > MT_MOST_MB)) {
+        mt_say("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
+               MT_DEFAULT_MB);
+        mt_setting_refuse(MT_SETTING_MAX_MB);
+    }
+}
+
+uint64_t mt_recording_bound(void)
+{
+    return most;
+}
+
 bool mt_recording_open(void)
 {
+    read_bound();
     page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t head = pages(MT_HEADER_SIZE);
     int fd;
     while ((fd = mt_place_next(&place)) >= 0) {
-        mt_l_header *h = map_more(fd, 0, head);
+        mt_l_header *h = mt_recording_map(fd, 0, head, &place.why);
         close(fd);
         if (h) {
             memcpy(h->magic, "MPITRACE", 8);
@@ -200,6 +248,7 @@ bool mt_recording_open(void)
             h->end = head;
             h->state = MT_STATE_RUNNING;
             mt_header = h;
+            mt_place_note(&place);
             return true;
         }
         unlink(place.path);
@@ -208,9 +257,19 @@ bool mt_recording_open(void)
     return false;
 }
 
+const mt_place *mt_recording_place(void)
+{
+    return &place;
+}
+
+const char *mt_recording_name(void)
+{
+    return place.name;
+}
+
 bool mt_recording_resume(void)
 {
-    int fd = reopen();
+    int fd = mt_place_reopen(&place);
     if (fd < 0)
         return false; // it was delivered elsewhere, as its place could not be kept
     close(fd);
@@ -241,7 +300,7 @@ static uint64_t checksum(int fd, uint64_t end)
 
 void mt_recording_close(void)
 {
-    int fd = reopen();
+    int fd = mt_place_reopen(&place);
     if (fd < 0)
         return;
     // What lies behind the last segment was reserved and never used. A thread
@@ -249,6 +308,7 @@ void mt_recording_close(void)
     pthread_mutex_lock(&grow_lock);
     if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
     mt_header->checksum = checksum(fd, mt_header->end);
+    mt_events_close();
     if (place.elsewhere)
         mt_place_deliver(&place, fd, mt_header->end);
     pthread_mutex_unlock(&grow_lock);

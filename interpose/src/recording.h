@@ -4,6 +4,7 @@
 #define MT_RECORDING_H
 
 #include "mt.h"
+#include "place.h"
 
 typedef struct mt_segment {
     mt_l_segment *segment; // NULL: no room
@@ -14,6 +15,17 @@ typedef struct mt_segment {
 // be made anywhere.
 bool mt_recording_open(void);
 
+// Where it is; valid for good once it was made.
+const mt_place *mt_recording_place(void);
+
+// Maps `size` more bytes of a file at `offset`. The space is reserved first, so that
+// a full disk is an error here and never a SIGBUS later. On an error, which goes
+// to `why`, the file is as long as it was: others may need the space.
+void *mt_recording_map(int fd, uint64_t offset, uint64_t size, const char **why);
+
+// The file's name, without its directory; valid for good once it was made.
+const char *mt_recording_name(void);
+
 // Trims the file, and moves it into the run directory if it had to be made
 // elsewhere. The mapping stays valid.
 void mt_recording_close(void);
@@ -21,6 +33,12 @@ void mt_recording_close(void);
 // After that: whether the file can be written on, as the process opened MPI
 // again. It counts as running from here on.
 bool mt_recording_resume(void);
+
+// The bytes that it may have at most.
+uint64_t mt_recording_bound(void);
+
+// Says once that there is no room for more, and why.
+void mt_recording_full(const char *why);
 
 // A table of `rows` empty rows, and giving one back.
 mt_segment mt_segment_table(uint64_t rows);
@@ -30,6 +48,9 @@ void mt_segment_release(mt_l_segment *segment);
 // the log locked, or NULL; commit makes it visible to readers and unlocks.
 void *mt_log_begin(uint64_t size);
 void mt_log_commit(void *record, uint32_t kind);
+
+// Where in the file something is that lies in the record begun.
+uint64_t mt_log_offset(const void *at);
 
 void mt_log_string(uint32_t key, const char *text, uint64_t length);
 

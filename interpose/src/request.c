@@ -2,6 +2,7 @@
 
 #include "resolve.h"
 #include "status.h"
+#include "trace.h"
 #include "volume.h"
 
 #include <pthread.h>
@@ -199,6 +200,22 @@ bool mt_table_take(mt_table *table, uint64_t key, mt_request *entry)
     return found;
 }
 
+bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer)
+{
+    uint64_t key = MT_KEY(request), hash = scatter(key);
+    if (!mt_any_followed() || key == 0)
+        return false;
+    mt_shard *s = open_shard(&mt_requests, hash);
+    const mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
+    bool receives = at && at->key == key && at->kind == MT_PERSISTENT_RECEIVE && at->peer != MT_PEER_PROC_NULL;
+    if (receives) {
+        *comm = at->comm;
+        *peer = at->peer;
+    }
+    close_shard(s);
+    return receives;
+}
+
 // Rows may be met on a thread that has made no call of its own yet.
 MT_INLINE mt_thread *writer(void)
 {
@@ -215,7 +232,8 @@ static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
         return;
     uint64_t bytes = e->kind == MT_PERSISTENT_SEND ? e->bytes : 0;
     uint32_t comm = e->comm ? e->comm->index : MT_COMM_NONE;
-    mt_book_untimed(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes);
+    mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes,
+                   MT_EVENT_NO_TAG, e->number);
 }
 
 _Atomic bool mt_any_cancelled;
@@ -241,10 +259,10 @@ MT_INLINE void book_receive(const mt_request *e, const MPI_Status *status)
     if (!t || e->slice == MT_PAUSED || status->MPI_SOURCE < 0) // MPI_PROC_NULL is negative
         return;
     uint64_t bytes = mt_status_bytes(status);
-    mt_book_untimed(t,
-                    mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
-                              mt_size_class(bytes)),
-                    bytes);
+    mt_book_beside(t,
+                   mt_key_of(e->site, e->slice, e->call, MT_DIR_RECV_POSTED, e->comm->index, status->MPI_SOURCE,
+                             mt_size_class(bytes)),
+                   bytes, status->MPI_TAG, e->number);
 }
 
 static bool is_open_receive(const mt_request *e)
@@ -271,6 +289,8 @@ static void settle(const mt_request *e, const MPI_Status *status)
         book_receive(e, status);
     else if (is_cancelled_send(e) && was_cancelled(status))
         set_aside(e, MT_DIR_SEND_CANCELLED, e->peer);
+    else if (e->number && !e->counted)
+        mt_trace_completed(e->number);
 }
 
 int mt_error_class(int error)
@@ -330,6 +350,7 @@ void mt_request_freed(mt_request *e)
 static void rest(mt_request *e)
 {
     e->active = e->counted = e->cancelled = false;
+    e->number = 0;
     mt_table_put(&mt_requests, e);
 }
 
@@ -359,23 +380,30 @@ void mt_request_done(mt_request *e, const MPI_Status *status)
     }
 }
 
+static bool take_completed(MPI_Request request, const MPI_Status *status)
+{
+    mt_request e;
+    if (!mt_table_take(&mt_requests, MT_KEY(request), &e))
+        return false;
+    mt_request_done(&e, status);
+    return true;
+}
+
 // Nearly all are plain receives: those are booked where they lie.
 bool mt_request_completed(MPI_Request request, const MPI_Status *status)
 {
+    if (mt_unlikely(mt_multiple)) // a session of another thread was opened while this one waited
+        return take_completed(request, status);
     uint64_t key = MT_KEY(request), hash = scatter(key);
-    mt_shard *s = &mt_requests.shards[0]; // one thread at a time
-    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL, e;
+    mt_shard *s = &mt_requests.shards[0];
+    mt_request *at = s->capacity ? place_of(s, key, hash) : NULL;
     if (!at || at->key != key || key == 0)
         return false;
-    if (mt_likely(at->kind == MT_RECEIVE)) {
-        if (!at->counted)
-            book_receive(at, status);
-        drop_entry(s, at);
-        return true;
-    }
-    e = *at;
+    if (mt_unlikely(at->kind != MT_RECEIVE))
+        return take_completed(request, status);
+    if (!at->counted)
+        book_receive(at, status);
     drop_entry(s, at);
-    mt_request_done(&e, status);
     return true;
 }
 
@@ -393,13 +421,15 @@ void mt_request_failed(mt_request *e, int error, const MPI_Status *status, bool 
 void mt_request_cancelled(const mt_span *s, MPI_Request request)
 {
     mt_request e;
-    if (mt_table_take(&mt_requests, MT_KEY(request), &e)) {
+    bool followed = mt_table_take(&mt_requests, MT_KEY(request), &e);
+    uint32_t number = followed ? e.number : 0;
+    if (followed && e.kind != MT_OPERATION) {
         e.cancelled = true;
     } else if (s->thread && !mt_header->pauses && !mt_receives_unfollowed) { // else it may be a receive as well
         atomic_store(&cancels, true);
         e = (mt_request){.key = MT_KEY(request), .site = s->site, .peer = MT_PEER_NONE, .slice = s->slice,
-                         .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true};
-    } else {
+                         .call = s->call, .kind = MT_CANCELLED_SEND, .cancelled = true, .number = number};
+    } else if (!followed) {
         return;
     }
     mt_table_put(&mt_requests, &e);
@@ -448,21 +478,23 @@ void mt_requests_unfinished(void)
 static void book_posted(mt_thread *t, const mt_request *e)
 {
     if (e->peer != MT_PEER_PROC_NULL)
-        mt_book_untimed(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0);
+        mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, MT_DIR_POSTED, e->comm->index, e->peer, 0), 0, e->tag,
+                       e->number);
 }
 
-void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer)
+void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer,
+                       uint32_t number)
 {
     if (request == mt_const.request_null)
         return;
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = comm, .peer = peer, .slice = s->slice,
-                    .call = s->call, .kind = (uint8_t)kind};
+                    .call = s->call, .kind = (uint8_t)kind, .number = number, .tag = MT_EVENT_NO_TAG};
     book_posted(s->thread, &e);
     mt_table_put(&mt_requests, &e);
 }
 
 void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
-                        MPI_Request request)
+                        MPI_Request request, uint32_t number)
 {
     mt_shard *shard;
     mt_request *e = request == mt_const.request_null ? NULL : claim(&mt_requests, MT_KEY(request), &shard);
@@ -476,9 +508,26 @@ void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *c
     e->extra = NULL;
     e->peer = peer;
     e->slice = slice;
+    e->number = number;
     e->call = (uint16_t)call;
     e->kind = MT_RECEIVE;
     e->active = e->counted = e->cancelled = false;
+    close_shard(shard);
+}
+
+// A handle of operations that completed at once may be that of several: the
+// latest has it, unless it is one of which more is to be told.
+void mt_request_operation(mt_thread *t, MPI_Request request)
+{
+    mt_shard *shard;
+    uint32_t number = mt_trace_how[t->open->call] != MT_TRACE_NOT ? mt_trace_request(t) : 0;
+    if (!number || request == mt_const.request_null)
+        return;
+    mt_request *e = claim(&mt_requests, MT_KEY(request), &shard);
+    if (!e)
+        return;
+    if (!e->key || e->kind == MT_OPERATION)
+        *e = (mt_request){.key = MT_KEY(request), .kind = MT_OPERATION, .number = number};
     close_shard(shard);
 }
 
@@ -498,16 +547,20 @@ void mt_request_started(mt_span *s, MPI_Request request, bool alone)
     unsigned direction = e.kind == MT_PERSISTENT_SEND && e.peer >= 0 ? MT_DIR_SEND : MT_DIR_NONE;
     if (e.kind != MT_PERSISTENT_COLL)
         e.call = s->call;
+    e.number = t ? mt_trace_request(t) : 0;
     if (t && alone) {
+        t->open->count = (uint32_t)e.tag;
         uint64_t bytes = direction == MT_DIR_SEND ? e.bytes : 0;
         uint32_t comm = e.comm ? e.comm->index : MT_COMM_NONE;
         mt_book(s, mt_span_key(s, direction, comm, e.peer, bytes), bytes);
     } else if (t && direction == MT_DIR_SEND) {
-        mt_book_untimed(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes);
+        mt_book_beside(t, mt_span_key(s, MT_DIR_SEND_POSTED, e.comm->index, e.peer, e.bytes), e.bytes, e.tag, e.number);
     }
     if (t && e.kind == MT_PERSISTENT_RECEIVE)
         book_posted(t, &e);
     if (t && e.kind == MT_PERSISTENT_COLL)
         mt_volume_started(t, &e, s->slice);
+    if (t)
+        t->posts = 0;
     mt_table_put(&mt_requests, &e);
 }

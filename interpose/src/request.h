@@ -20,6 +20,7 @@ typedef enum mt_request_kind {
     MT_PERSISTENT_RECEIVE,
     MT_PERSISTENT_COLL,
     MT_NEW_COMM,
+    MT_OPERATION, // a send or a collective, in a trace: when it completes is all there is to tell
 } mt_request_kind;
 
 typedef struct mt_request {
@@ -32,6 +33,8 @@ typedef struct mt_request {
     };
     int32_t peer;   // as a row has it
     uint32_t slice;
+    uint32_t number; // that the events of what started it and of what completes it have
+    int32_t tag;     // of a persistent one, as it was given
     uint16_t call;
     uint8_t kind;
     bool active;    // a persistent one that was started
@@ -91,6 +94,9 @@ void mt_request_failed(mt_request *entry, int error, const MPI_Status *status, b
 // Its status was asked for without completing it.
 void mt_request_looked_at(mt_request *entry, int error, const MPI_Status *status);
 
+// Whether it is a persistent receive, of what communicator and peer.
+bool mt_request_receives(MPI_Request request, mt_comm **comm, int32_t *peer);
+
 // It was freed by the program.
 void mt_request_freed(mt_request *entry);
 
@@ -103,10 +109,14 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request);
 
 // Remembers a posted receive; `peer` as a row has it.
 void mt_request_receive(uint64_t site, uint32_t slice, unsigned call, mt_comm *comm, int32_t peer,
-                        MPI_Request request) MT_APART;
+                        MPI_Request request, uint32_t number) MT_APART;
 
 // As above, for one that another call than Irecv posted.
-void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer);
+void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind kind, mt_comm *comm, int32_t peer,
+                       uint32_t number);
+
+// Remembers an operation that the call at hand starts, where it is traced.
+void mt_request_operation(mt_thread *t, MPI_Request request);
 
 // Names what is still open after MPI_Finalize: it never completed.
 void mt_requests_unfinished(void);

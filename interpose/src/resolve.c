@@ -41,30 +41,29 @@ static void resolve_functions(void *module)
     }
 }
 
-#ifdef OPEN_MPI
-// RTLD_DEFAULT first: a program that is not position-independent holds copies
-// of these variables, and then the MPI library uses the copies too.
-static void *variable(const char *name, void *module)
+void *mt_resolve_variable(const char *name, void *module)
 {
     void *p = dlsym(RTLD_DEFAULT, name);
     return p || !module ? p : dlsym(module, name);
 }
 
+#ifdef OPEN_MPI
 static bool resolve_constants(void *module)
 {
     mt_const = (mt_constants){
-        .comm_world = variable("ompi_mpi_comm_world", module),
-        .comm_self = variable("ompi_mpi_comm_self", module),
-        .comm_null = variable("ompi_mpi_comm_null", module),
-        .byte = variable("ompi_mpi_byte", module),
-        .datatype_null = variable("ompi_mpi_datatype_null", module),
-        .request_null = variable("ompi_request_null", module),
-        .message_null = variable("ompi_message_null", module),
-        .message_no_proc = variable("ompi_message_no_proc", module),
-        .win_null = variable("ompi_mpi_win_null", module),
-        .op_null = variable("ompi_mpi_op_null", module),
-        .op_no_op = variable("ompi_mpi_op_no_op", module),
-        .info_null = variable("ompi_mpi_info_null", module),
+        .comm_world = mt_resolve_variable("ompi_mpi_comm_world", module),
+        .comm_self = mt_resolve_variable("ompi_mpi_comm_self", module),
+        .comm_null = mt_resolve_variable("ompi_mpi_comm_null", module),
+        .byte = mt_resolve_variable("ompi_mpi_byte", module),
+        .datatype_null = mt_resolve_variable("ompi_mpi_datatype_null", module),
+        .request_null = mt_resolve_variable("ompi_request_null", module),
+        .message_null = mt_resolve_variable("ompi_message_null", module),
+        .message_no_proc = mt_resolve_variable("ompi_message_no_proc", module),
+        .win_null = mt_resolve_variable("ompi_mpi_win_null", module),
+        .op_null = mt_resolve_variable("ompi_mpi_op_null", module),
+        .op_no_op = mt_resolve_variable("ompi_mpi_op_no_op", module),
+        .info_null = mt_resolve_variable("ompi_mpi_info_null", module),
+        .type_f2c = (MPI_Datatype(*)(MPI_Fint))(uintptr_t)mt_resolve_symbol("PMPI_Type_f2c", module),
     };
     return mt_const.comm_world && mt_const.comm_null && mt_const.byte && mt_const.request_null;
 }

@@ -24,6 +24,7 @@ typedef struct mt_constants {
     MPI_Win win_null;
     MPI_Op op_null, op_no_op;
     MPI_Info info_null;
+    MPI_Datatype (*type_f2c)(MPI_Fint); // NULL where handles are numbers anyway
 } mt_constants;
 
 extern MT_OURS mt_constants mt_const;
@@ -36,5 +37,10 @@ bool mt_resolve(uint64_t caller);
 // (which may be NULL), the one that `caller` is an address in.
 void *mt_resolve_symbol(const char *name, void *module);
 void *mt_resolve_module(uint64_t caller);
+
+// A variable of the MPI: in anybody's sight from the program on, since a program
+// that is not position-independent holds copies of them, and then the MPI library
+// uses the copies too; else in that of `module`.
+void *mt_resolve_variable(const char *name, void *module);
 
 #endif

@@ -1,8 +1,8 @@
 #include "sample.h"
 
+#include "settings.h"
 #include "thread.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // Rows are sampled whose calls take no longer than MT_SHORT times what reading
@@ -23,27 +23,39 @@ static void measure_clock(void)
     clock_ticks = (double)best;
 }
 
-static bool is_one_of(const char *name, const char *text, const char *const words[], uint32_t *value)
+static const char *const timings[] = {[MT_TIMING_EXACT] = "exact", [MT_TIMING_SAMPLED] = "sampled",
+                                      [MT_TIMING_OFF] = "off", NULL};
+static const char *const receives[] = {[MT_RECEIVES_FOLLOWED] = "on", [MT_RECEIVES_UNFOLLOWED] = "off", NULL};
+
+static bool is_one_of(const char *text, const char *const words[], uint32_t *value)
 {
     for (uint32_t i = 0; words[i]; i++)
         if (strcmp(text, words[i]) == 0) {
             *value = i;
             return true;
         }
-    mt_say("%s=%s is not known: it is %s", name, text, words[0]);
     return false;
+}
+
+bool mt_sample_is_timing(const char *text)
+{
+    uint32_t value;
+    return is_one_of(text, timings, &value);
+}
+
+static void read_word(mt_setting s, const char *name, const char *const words[], uint32_t *value)
+{
+    const char *text = mt_setting_text(s);
+    if (!text || is_one_of(text, words, value))
+        return;
+    mt_say("%s=%s is not known: it is %s", name, text, words[0]);
+    mt_setting_refuse(s);
 }
 
 void mt_sample_open(void)
 {
-    static const char *const timings[] = {[MT_TIMING_EXACT] = "exact", [MT_TIMING_SAMPLED] = "sampled",
-                                          [MT_TIMING_OFF] = "off", NULL};
-    static const char *const receives[] = {[MT_RECEIVES_FOLLOWED] = "on", [MT_RECEIVES_UNFOLLOWED] = "off", NULL};
-    const char *text = getenv("MPITRACE_TIMING");
-    if (text && *text)
-        is_one_of("MPITRACE_TIMING", text, timings, &mt_header->timing);
-    if ((text = getenv("MPITRACE_RECEIVES")) && *text)
-        is_one_of("MPITRACE_RECEIVES", text, receives, &mt_header->receives);
+    read_word(MT_SETTING_TIMING, "MPITRACE_TIMING", timings, &mt_header->timing);
+    read_word(MT_SETTING_RECEIVES, "MPITRACE_RECEIVES", receives, &mt_header->receives);
     mt_receives_unfollowed = mt_header->receives == MT_RECEIVES_UNFOLLOWED;
     mt_gate_set(MT_GATE_UNTIMED, mt_header->timing == MT_TIMING_OFF);
     mt_gate_set(MT_GATE_SAMPLED, mt_header->timing == MT_TIMING_SAMPLED);
@@ -83,8 +95,9 @@ static uint32_t decide(double n, double time, double squares)
 // Until it is decided, early_time and early_squares are what they were half way.
 static void book_timed(mt_l_sample *m, mt_row *row, uint64_t ticks)
 {
+    double took = (int64_t)ticks >= 0 ? (double)ticks : 0; // the clock ran back: mt_row_longest counts that
     mt_row_time(row, ticks);
-    m->squares += (double)ticks * (double)ticks;
+    m->squares += took * took;
     m->timed++;
     if (m->timed == MT_EARLY_CALLS / 2) {
         m->early_time = row->time;
@@ -132,13 +145,13 @@ void mt_sample_timed(mt_thread *t, mt_pace *p, mt_row *row, uint64_t ticks)
 {
     mt_l_sample *m = mt_sample_of(t, row);
     if (is_wanted(t, p, m))
-        book_timed(m, row, (int64_t)ticks >= 0 ? ticks : 0); // the clock ran back: see mt_row_longest
+        book_timed(m, row, ticks);
     pace_timed(t, p, m->every ? m->every : 1);
 }
 
 static void add_spent(void *sum, mt_thread *t)
 {
-    *(uint64_t *)sum += t->spent;
+    *(uint64_t *)sum += t->open->spent;
 }
 
 void mt_sample_tell(void)

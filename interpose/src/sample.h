@@ -13,9 +13,12 @@
 
 #include "record.h"
 
-// Reads MPITRACE_TIMING and MPITRACE_RECEIVES into the recording's header; before
-// the first table is made.
+// Reads the settings timing and receives into the recording's header; before the
+// first table is made.
 void mt_sample_open(void);
+
+// Whether a text is a value of the setting timing.
+bool mt_sample_is_timing(const char *text);
 
 // A table's samples lie behind its rows.
 MT_INLINE mt_l_sample *mt_sample_of(const mt_thread *t, const mt_row *row)

@@ -1,6 +1,9 @@
 #include "slice.h"
 
+#include "pvars.h"
 #include "recording.h"
+#include "settings.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +14,7 @@
 
 // Each slice has rows of its own: this many, with the rows that a thread can
 // have, leave room for some fifty in each.
-enum { MT_SLICES = 1 << 14, MT_PHASE_NAME = 200, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
+enum { MT_SLICES = 1 << 14, MT_SLICE_NAME = MT_PHASE_NAME + 32 };
 
 static _Atomic uint64_t until = UINT64_MAX; // ticks at which the interval ends
 
@@ -27,6 +30,8 @@ static struct {
 } table;
 
 static char phase[MT_PHASE_NAME + 1] = "run";
+static mt_phase *passing; // of those without a name, the latest
+static bool named;        // `phase` was begun after it
 static uint32_t latest; // the slice of calls that begin now
 
 static struct {
@@ -78,11 +83,22 @@ static bool widen(void)
     return true;
 }
 
+// The latest slice goes on.
+static uint32_t no_memory(void)
+{
+    static bool said;
+    if (!said)
+        mt_say("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
+               mt_world_rank);
+    said = true;
+    return latest;
+}
+
 // The slice of a name. Names without end share the last one.
 static uint32_t slice_of(const char *name)
 {
     if (table.count == table.capacity && !widen())
-        return latest;
+        return no_memory();
     uint32_t *place = place_of(name);
     if (*place)
         return *place - 1;
@@ -95,7 +111,9 @@ static uint32_t slice_of(const char *name)
             return *place - 1;
     }
     char *copy = strdup(name);
-    if (!copy || !log_slice(table.count, name)) {
+    if (!copy)
+        return no_memory();
+    if (!log_slice(table.count, name)) {
         free(copy);
         return latest;
     }
@@ -109,15 +127,20 @@ static uint32_t slice_of(const char *name)
 static void begin(bool resume)
 {
     char name[MT_SLICE_NAME];
+    const char *phase_now = passing && !named ? passing->name : phase;
     uint64_t ms = interval.number * (interval.length / 1000000);
     if (!interval.length)
-        snprintf(name, sizeof name, "%s", phase);
+        snprintf(name, sizeof name, "%s", phase_now);
     else if (interval.decimals == 0)
-        snprintf(name, sizeof name, "%s@%" PRIu64 "s", phase, ms / 1000);
+        snprintf(name, sizeof name, "%s@%" PRIu64 "s", phase_now, ms / 1000);
     else
-        snprintf(name, sizeof name, "%s@%" PRIu64 ".%0*" PRIu64 "s", phase, ms / 1000, interval.decimals,
+        snprintf(name, sizeof name, "%s@%" PRIu64 ".%0*" PRIu64 "s", phase_now, ms / 1000, interval.decimals,
                  ms % 1000 / interval.unit);
-    latest = slice_of(name);
+    uint32_t next = slice_of(name);
+    if (next != latest)
+        mt_pvars_slice_ends(latest);
+    latest = next;
+    mt_trace_slice(name);
     atomic_store_explicit(&mt_at_call.slice, latest, memory_order_relaxed);
     if (resume)
         mt_gate_set(MT_GATE_PAUSED, false);
@@ -128,6 +151,7 @@ static void set_phase(const char *name, bool resume)
     int saved = errno;
     pthread_mutex_lock(&lock);
     snprintf(phase, sizeof phase, "%s", name);
+    named = true;
     begin(resume);
     pthread_mutex_unlock(&lock);
     errno = saved;
@@ -157,6 +181,84 @@ void mt_slice_level(int level)
     pthread_mutex_unlock(&lock);
 }
 
+// A slice that is logged again has another name from then on.
+static void rename_slice(uint32_t index, const char *name)
+{
+    char *copy = strdup(name);
+    if (copy && log_slice(index, name)) {
+        free(table.names[index]);
+        table.names[index] = copy;
+    } else {
+        free(copy);
+        no_memory();
+    }
+}
+
+// Names that are there twice are found as the first.
+static void index_names(void)
+{
+    memset(table.index, 0, 2 * (size_t)table.capacity * sizeof *table.index);
+    for (uint32_t i = 0; i < table.count; i++) {
+        uint32_t *place = place_of(table.names[i]);
+        if (!*place)
+            *place = i + 1;
+    }
+}
+
+static void rename_phase(const mt_phase *p, const char *to)
+{
+    size_t length = strlen(p->name);
+    char name[MT_SLICE_NAME];
+    for (uint32_t i = p->first; i < table.count; i++) {
+        const char *rest = strncmp(table.names[i], p->name, length) == 0 ? table.names[i] + length : "-";
+        if (*rest && *rest != '@')
+            continue;
+        snprintf(name, sizeof name, "%.*s%s", MT_PHASE_NAME, to, rest);
+        rename_slice(i, name);
+    }
+    index_names();
+}
+
+void mt_slice_phase_begins(mt_phase *p)
+{
+    static unsigned begun;
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    do { // a name that the program has not given itself
+        snprintf(p->name, sizeof p->name, "phase %u", ++begun);
+    } while (table.capacity > 0 && *place_of(p->name));
+    p->first = table.count;
+    p->named_before = named;
+    named = false;
+    p->below = passing;
+    passing = p;
+    if (mt_on())
+        begin(false);
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
+void mt_slice_phase_ends(mt_phase *p, const char *name)
+{
+    int saved = errno;
+    pthread_mutex_lock(&lock);
+    mt_phase **at = &passing;
+    while (*at && *at != p)
+        at = &(*at)->below;
+    bool under_way = *at != NULL;
+    if (under_way && p == passing)
+        named |= p->named_before;
+    if (under_way)
+        *at = p->below;
+    if (under_way && mt_on()) {
+        if (name)
+            rename_phase(p, name);
+        begin(false);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
 // What mpitrace.h calls.
 MT_EXPORT void mpitrace_begin_phase(const char *name);
 
@@ -166,47 +268,46 @@ MT_EXPORT void mpitrace_begin_phase(const char *name)
         set_phase(name, false);
 }
 
-// Whole ms or s: 100ms, 2s. 0 for anything else.
-static uint64_t length_of(const char *text)
-{
-    char *unit;
-    uint64_t n = *text >= '0' && *text <= '9' ? strtoull(text, &unit, 10) : 0;
-    if (n == 0 || n > 1000000000)
-        return 0;
-    return strcmp(unit, "ms") == 0 ? n * 1000000 : strcmp(unit, "s") == 0 ? n * 1000000000 : 0;
-}
-
-// Finds out in which interval we are, and at how many ticks the next begins:
-// the rate of the ticks is what it was from the start of the recording up to
-// now, and an end that was foretold too early is foretold again.
+// Finds out in which interval we are, and when the next begins.
 static void look_at_clock(void)
 {
-    mt_l_clock now = mt_clock_all();
-    const mt_l_clock *zero = &mt_header->init_end, *start = &mt_header->start;
-    uint64_t elapsed = now.monotonic - zero->monotonic, left = interval.length - elapsed % interval.length;
-    double rate = (double)(now.ticks - start->ticks) / (double)(now.monotonic - start->monotonic + 1);
-    interval.number = elapsed / interval.length;
-    mt_store(&until, now.ticks + (uint64_t)((double)left * rate) + 1);
+    uint64_t next;
+    interval.number = mt_clock_passed(&mt_header->init_end, interval.length, &next);
+    mt_store(&until, next);
+}
+
+bool mt_slice_is_length(const char *text)
+{
+    return strcmp(text, "off") == 0 || mt_clock_length(text);
+}
+
+void mt_slice_cut(const char *text)
+{
+    pthread_mutex_lock(&lock);
+    mt_store(&until, UINT64_MAX);
+    interval.length = mt_clock_length(text);
+    interval.unit = 1000;
+    interval.decimals = 0;
+    for (; interval.length / 1000000 % interval.unit != 0; interval.decimals++)
+        interval.unit /= 10;
+    if (interval.length)
+        look_at_clock();
+    begin(false);
+    mt_gate_set(MT_GATE_INTERVAL, interval.length != 0);
+    pthread_mutex_unlock(&lock);
 }
 
 void mt_slice_intervals(void)
 {
-    const char *text = getenv("MPITRACE_INTERVAL");
-    if (!text || !*text)
+    const char *text = mt_setting_text(MT_SETTING_INTERVAL);
+    if (!text)
         return;
-    interval.length = length_of(text);
-    if (!interval.length) {
-        mt_say("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
+    if (mt_slice_is_length(text)) {
+        mt_slice_cut(text);
         return;
     }
-    interval.unit = 1000;
-    for (; interval.length / 1000000 % interval.unit != 0; interval.decimals++)
-        interval.unit /= 10;
-    pthread_mutex_lock(&lock);
-    look_at_clock();
-    begin(false);
-    mt_gate_set(MT_GATE_INTERVAL, true);
-    pthread_mutex_unlock(&lock);
+    mt_say("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
+    mt_setting_refuse(MT_SETTING_INTERVAL);
 }
 
 // A call begins: is it in the next interval?

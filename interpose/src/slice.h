@@ -6,12 +6,33 @@
 
 #include "record.h"
 
+enum { MT_PHASE_NAME = 200 }; // bytes of a name that count
+
+// A phase that has no name before it ends: "phase 1", and so on, until then. Calls
+// are where the program began a phase last, of this kind or the other.
+typedef struct mt_phase {
+    char name[24];
+    uint32_t first;         // its slices have this index or a later one
+    bool named_before;      // one with a name was under way when it began
+    struct mt_phase *below; // begun before
+} mt_phase;
+
+void mt_slice_phase_begins(mt_phase *p);
+
+// With a name, all of the phase's slices are called by it.
+void mt_slice_phase_ends(mt_phase *p, const char *name);
+
 // Begins slice 0, "run": it has MPI_Init.
 void mt_slice_open(void);
 
-// Begins to cut the run into intervals, if the environment says so. The first
-// one begins at the end of MPI_Init.
+// Begins to cut the run into intervals, if a setting says so. The first one
+// begins at the end of MPI_Init.
 void mt_slice_intervals(void);
+
+// Whether a text is the length of an interval, or off; and cutting the run into
+// such ones from now on: multiples of the length since the end of MPI_Init.
+bool mt_slice_is_length(const char *text);
+void mt_slice_cut(const char *text);
 
 // A call begins, in a run that is cut into intervals: is it in the next one?
 void mt_slice_look(void);

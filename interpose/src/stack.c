@@ -9,6 +9,7 @@
 #include "modules.h"
 #include "record.h"
 #include "recording.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -36,13 +37,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void mt_stack_open(void)
 {
-    const char *text = getenv("MPITRACE_STACK");
+    const char *text = mt_setting_text(MT_SETTING_STACK);
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
-    if (!text || !*text)
+    if (!text)
         return;
     if (*end || n < 0 || n > MT_MAX_STACK_DEPTH) {
         mt_say("MPITRACE_STACK=%s: a number of callers from 0 to %d; no stacks are recorded", text, MT_MAX_STACK_DEPTH);
+        mt_setting_refuse(MT_SETTING_STACK);
         return;
     }
     if (n < 2)
@@ -103,9 +105,8 @@ static mt_l_stack *add(stack s, uint64_t h)
             atomic_store_explicit(slot, r, memory_order_release);
         else
             full = true;
-        if (full)
-            mt_say("no room for more than %u stacks (rank %d): further calls have their call site alone", count,
-                   mt_world_rank);
+        if (full && count == MT_MAX_STACKS)
+            mt_say("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
     }
     pthread_mutex_unlock(&lock);
     for (uint32_t i = 0; r && i < s.depth; i++)

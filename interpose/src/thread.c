@@ -1,7 +1,10 @@
 #include "thread.h"
 
 #include "fortran.h"
+#include "open.h"
 #include "recording.h"
+#include "trace.h"
+#include "world.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,6 +12,16 @@
 #include <string.h>
 
 _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+static mt_open always_in_a_call = {.call = MT_CALL_INIT};
+static mt_thread nobody = {.open = &always_in_a_call};
+_Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec"))) = &nobody;
+
+void mt_thread_is(mt_thread *t)
+{
+    mt_self = t;
+    mt_quick_self = t ? t : &nobody;
+}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t at_exit;
@@ -21,11 +34,27 @@ static void give_back(void *thread)
 {
     mt_thread *t = thread;
     mt_fortran_missed();
-    mt_self = NULL;
+    if (mt_on())
+        mt_open_forget(t); // it may have ended in the middle of a call
+    mt_thread_is(NULL);
     pthread_mutex_lock(&lock);
     t->next = ended;
     ended = t;
     pthread_mutex_unlock(&lock);
+}
+
+// The thread's record, and in it a cache line for the call that it is in.
+static bool write_down(mt_thread *t)
+{
+    mt_l_thread *r = mt_log_begin(sizeof *r + 2 * sizeof(mt_open) - _Alignof(mt_l_thread));
+    if (!r)
+        return false;
+    t->record = r;
+    t->open = (mt_open *)(((uintptr_t)(r + 1) + sizeof(mt_open) - 1) & ~(uintptr_t)(sizeof(mt_open) - 1));
+    r->index = t->index;
+    r->open = mt_log_offset(t->open);
+    mt_log_commit(r, MT_RECORD_THREAD);
+    return true;
 }
 
 static mt_thread *make_thread(void)
@@ -40,16 +69,12 @@ static mt_thread *make_thread(void)
         free(t);
         return NULL;
     }
-    t->record = mt_log_begin(sizeof *t->record);
-    if (t->record) {
-        t->record->index = count;
-        t->last = &t->record->last;
-        mt_log_commit(t->record, MT_RECORD_THREAD);
-        if (mt_table_open(t)) {
-            count++;
-            t->sibling = all;
-            return all = t;
-        }
+    t->chunk = &mt_trace_full;
+    t->apart = t->paces || mt_trace_on;
+    if (write_down(t) && mt_table_open(t)) {
+        count++;
+        t->sibling = all;
+        return all = t;
     }
     free(t->paces);
     free(t);
@@ -72,12 +97,12 @@ mt_thread *mt_thread_attach(void)
         t = make_thread();
     if (!t) {
         atomic_store(&failed, true);
-        mt_say("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank);
+        mt_say("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());
     }
     pthread_mutex_unlock(&lock);
     if (t && has_key)
         pthread_setspecific(at_exit, t);
-    mt_self = t;
+    mt_thread_is(t);
     errno = saved;
     return t;
 }

@@ -4,14 +4,15 @@
 #include "thunks.h"
 
 #if MT_FORTRAN
-void *mt_next[408 * MT_KINDS * MT_SPELLINGS];
-bool mt_next_foreign[408 * MT_KINDS * MT_SPELLINGS];
+void *mt_next[409 * MT_KINDS * MT_SPELLINGS];
+bool mt_next_foreign[409 * MT_KINDS * MT_SPELLINGS];
 
 const mt_next_name mt_next_names[] = {
     {"MPI_Init", "mpi_init", "MPI_INIT"},
     {"MPI_Init_thread", "mpi_init_thread", "MPI_INIT_THREAD"},
     {"MPI_Finalize", "mpi_finalize", "MPI_FINALIZE"},
     {"MPI_Pcontrol", "mpi_pcontrol", "MPI_PCONTROL"},
+    {"MPI_Abort", "mpi_abort", "MPI_ABORT"},
     {"MPI_Send", "mpi_send", "MPI_SEND"},
     {"MPI_Bsend", "mpi_bsend", "MPI_BSEND"},
     {"MPI_Ssend", "mpi_ssend", "MPI_SSEND"},
@@ -468,5317 +469,5329 @@ MT_THUNK_FORTRAN("mpi_pcontrol_f08_large_", 116, 4);
 MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large_", 120, 4);
 #endif
 
+#if MT_HAVE_Abort
+MT_THUNK_PMPI(MPI_Abort, 128, 5);
+MT_THUNK_FORTRAN("mpi_abort_", 136, 5);
+MT_THUNK_FORTRAN("mpi_abort__", 137, 5);
+MT_THUNK_FORTRAN("mpi_abort", 138, 5);
+MT_THUNK_FORTRAN("MPI_ABORT", 139, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08_", 140, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08ts_", 144, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08_large_", 148, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08ts_large_", 152, 5);
+#endif
+
 #if MT_HAVE_Send
-MT_THUNK_PMPI(MPI_Send, 128, 10);
-MT_THUNK_FORTRAN("mpi_send_", 136, 10);
-MT_THUNK_FORTRAN("mpi_send__", 137, 10);
-MT_THUNK_FORTRAN("mpi_send", 138, 10);
-MT_THUNK_FORTRAN("MPI_SEND", 139, 10);
-MT_THUNK_FORTRAN("mpi_send_f08_", 140, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts_", 144, 10);
-MT_THUNK_FORTRAN("mpi_send_f08_large_", 148, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts_large_", 152, 10);
+MT_THUNK_PMPI(MPI_Send, 160, 10);
+MT_THUNK_FORTRAN("mpi_send_", 168, 10);
+MT_THUNK_FORTRAN("mpi_send__", 169, 10);
+MT_THUNK_FORTRAN("mpi_send", 170, 10);
+MT_THUNK_FORTRAN("MPI_SEND", 171, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_", 172, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_", 176, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_large_", 180, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_large_", 184, 10);
 #endif
 #if MT_HAVE_Send_c
-MT_THUNK_PMPI(MPI_Send_c, 132, 10);
+MT_THUNK_PMPI(MPI_Send_c, 164, 10);
 #endif
 
 #if MT_HAVE_Bsend
-MT_THUNK_PMPI(MPI_Bsend, 160, 11);
-MT_THUNK_FORTRAN("mpi_bsend_", 168, 11);
-MT_THUNK_FORTRAN("mpi_bsend__", 169, 11);
-MT_THUNK_FORTRAN("mpi_bsend", 170, 11);
-MT_THUNK_FORTRAN("MPI_BSEND", 171, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08_", 172, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts_", 176, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08_large_", 180, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts_large_", 184, 11);
+MT_THUNK_PMPI(MPI_Bsend, 192, 11);
+MT_THUNK_FORTRAN("mpi_bsend_", 200, 11);
+MT_THUNK_FORTRAN("mpi_bsend__", 201, 11);
+MT_THUNK_FORTRAN("mpi_bsend", 202, 11);
+MT_THUNK_FORTRAN("MPI_BSEND", 203, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_", 204, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_", 208, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_large_", 212, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_large_", 216, 11);
 #endif
 #if MT_HAVE_Bsend_c
-MT_THUNK_PMPI(MPI_Bsend_c, 164, 11);
+MT_THUNK_PMPI(MPI_Bsend_c, 196, 11);
 #endif
 
 #if MT_HAVE_Ssend
-MT_THUNK_PMPI(MPI_Ssend, 192, 12);
-MT_THUNK_FORTRAN("mpi_ssend_", 200, 12);
-MT_THUNK_FORTRAN("mpi_ssend__", 201, 12);
-MT_THUNK_FORTRAN("mpi_ssend", 202, 12);
-MT_THUNK_FORTRAN("MPI_SSEND", 203, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08_", 204, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts_", 208, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08_large_", 212, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts_large_", 216, 12);
+MT_THUNK_PMPI(MPI_Ssend, 224, 12);
+MT_THUNK_FORTRAN("mpi_ssend_", 232, 12);
+MT_THUNK_FORTRAN("mpi_ssend__", 233, 12);
+MT_THUNK_FORTRAN("mpi_ssend", 234, 12);
+MT_THUNK_FORTRAN("MPI_SSEND", 235, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_", 236, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_", 240, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_large_", 244, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_large_", 248, 12);
 #endif
 #if MT_HAVE_Ssend_c
-MT_THUNK_PMPI(MPI_Ssend_c, 196, 12);
+MT_THUNK_PMPI(MPI_Ssend_c, 228, 12);
 #endif
 
 #if MT_HAVE_Rsend
-MT_THUNK_PMPI(MPI_Rsend, 224, 13);
-MT_THUNK_FORTRAN("mpi_rsend_", 232, 13);
-MT_THUNK_FORTRAN("mpi_rsend__", 233, 13);
-MT_THUNK_FORTRAN("mpi_rsend", 234, 13);
-MT_THUNK_FORTRAN("MPI_RSEND", 235, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08_", 236, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts_", 240, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08_large_", 244, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts_large_", 248, 13);
+MT_THUNK_PMPI(MPI_Rsend, 256, 13);
+MT_THUNK_FORTRAN("mpi_rsend_", 264, 13);
+MT_THUNK_FORTRAN("mpi_rsend__", 265, 13);
+MT_THUNK_FORTRAN("mpi_rsend", 266, 13);
+MT_THUNK_FORTRAN("MPI_RSEND", 267, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_", 268, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_", 272, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_large_", 276, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_large_", 280, 13);
 #endif
 #if MT_HAVE_Rsend_c
-MT_THUNK_PMPI(MPI_Rsend_c, 228, 13);
+MT_THUNK_PMPI(MPI_Rsend_c, 260, 13);
 #endif
 
 #if MT_HAVE_Recv
-MT_THUNK_PMPI(MPI_Recv, 256, 14);
-MT_THUNK_FORTRAN("mpi_recv_", 264, 14);
-MT_THUNK_FORTRAN("mpi_recv__", 265, 14);
-MT_THUNK_FORTRAN("mpi_recv", 266, 14);
-MT_THUNK_FORTRAN("MPI_RECV", 267, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08_", 268, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts_", 272, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08_large_", 276, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts_large_", 280, 14);
+MT_THUNK_PMPI(MPI_Recv, 288, 14);
+MT_THUNK_FORTRAN("mpi_recv_", 296, 14);
+MT_THUNK_FORTRAN("mpi_recv__", 297, 14);
+MT_THUNK_FORTRAN("mpi_recv", 298, 14);
+MT_THUNK_FORTRAN("MPI_RECV", 299, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_", 300, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_", 304, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_large_", 308, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_large_", 312, 14);
 #endif
 #if MT_HAVE_Recv_c
-MT_THUNK_PMPI(MPI_Recv_c, 260, 14);
+MT_THUNK_PMPI(MPI_Recv_c, 292, 14);
 #endif
 
 #if MT_HAVE_Sendrecv
-MT_THUNK_PMPI(MPI_Sendrecv, 288, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_", 296, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv__", 297, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv", 298, 15);
-MT_THUNK_FORTRAN("MPI_SENDRECV", 299, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08_", 300, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_", 304, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08_large_", 308, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large_", 312, 15);
+MT_THUNK_PMPI(MPI_Sendrecv, 320, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_", 328, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv__", 329, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv", 330, 15);
+MT_THUNK_FORTRAN("MPI_SENDRECV", 331, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_", 332, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_", 336, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_large_", 340, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large_", 344, 15);
 #endif
 #if MT_HAVE_Sendrecv_c
-MT_THUNK_PMPI(MPI_Sendrecv_c, 292, 15);
+MT_THUNK_PMPI(MPI_Sendrecv_c, 324, 15);
 #endif
 
 #if MT_HAVE_Sendrecv_replace
-MT_THUNK_PMPI(MPI_Sendrecv_replace, 320, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_", 328, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace__", 329, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace", 330, 16);
-MT_THUNK_FORTRAN("MPI_SENDRECV_REPLACE", 331, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_", 332, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_", 336, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large_", 340, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large_", 344, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace, 352, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_", 360, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace__", 361, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace", 362, 16);
+MT_THUNK_FORTRAN("MPI_SENDRECV_REPLACE", 363, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_", 364, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_", 368, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large_", 372, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large_", 376, 16);
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 324, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 356, 16);
 #endif
 
 #if MT_HAVE_Isend
-MT_THUNK_PMPI(MPI_Isend, 352, 20);
-MT_THUNK_FORTRAN("mpi_isend_", 360, 20);
-MT_THUNK_FORTRAN("mpi_isend__", 361, 20);
-MT_THUNK_FORTRAN("mpi_isend", 362, 20);
-MT_THUNK_FORTRAN("MPI_ISEND", 363, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08_", 364, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts_", 368, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08_large_", 372, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts_large_", 376, 20);
+MT_THUNK_PMPI(MPI_Isend, 384, 20);
+MT_THUNK_FORTRAN("mpi_isend_", 392, 20);
+MT_THUNK_FORTRAN("mpi_isend__", 393, 20);
+MT_THUNK_FORTRAN("mpi_isend", 394, 20);
+MT_THUNK_FORTRAN("MPI_ISEND", 395, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_", 396, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_", 400, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_large_", 404, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_large_", 408, 20);
 #endif
 #if MT_HAVE_Isend_c
-MT_THUNK_PMPI(MPI_Isend_c, 356, 20);
+MT_THUNK_PMPI(MPI_Isend_c, 388, 20);
 #endif
 
 #if MT_HAVE_Ibsend
-MT_THUNK_PMPI(MPI_Ibsend, 384, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_", 392, 21);
-MT_THUNK_FORTRAN("mpi_ibsend__", 393, 21);
-MT_THUNK_FORTRAN("mpi_ibsend", 394, 21);
-MT_THUNK_FORTRAN("MPI_IBSEND", 395, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08_", 396, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts_", 400, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08_large_", 404, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large_", 408, 21);
+MT_THUNK_PMPI(MPI_Ibsend, 416, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_", 424, 21);
+MT_THUNK_FORTRAN("mpi_ibsend__", 425, 21);
+MT_THUNK_FORTRAN("mpi_ibsend", 426, 21);
+MT_THUNK_FORTRAN("MPI_IBSEND", 427, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_", 428, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_", 432, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_large_", 436, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large_", 440, 21);
 #endif
 #if MT_HAVE_Ibsend_c
-MT_THUNK_PMPI(MPI_Ibsend_c, 388, 21);
+MT_THUNK_PMPI(MPI_Ibsend_c, 420, 21);
 #endif
 
 #if MT_HAVE_Issend
-MT_THUNK_PMPI(MPI_Issend, 416, 22);
-MT_THUNK_FORTRAN("mpi_issend_", 424, 22);
-MT_THUNK_FORTRAN("mpi_issend__", 425, 22);
-MT_THUNK_FORTRAN("mpi_issend", 426, 22);
-MT_THUNK_FORTRAN("MPI_ISSEND", 427, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08_", 428, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts_", 432, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08_large_", 436, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts_large_", 440, 22);
+MT_THUNK_PMPI(MPI_Issend, 448, 22);
+MT_THUNK_FORTRAN("mpi_issend_", 456, 22);
+MT_THUNK_FORTRAN("mpi_issend__", 457, 22);
+MT_THUNK_FORTRAN("mpi_issend", 458, 22);
+MT_THUNK_FORTRAN("MPI_ISSEND", 459, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_", 460, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_", 464, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_large_", 468, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_large_", 472, 22);
 #endif
 #if MT_HAVE_Issend_c
-MT_THUNK_PMPI(MPI_Issend_c, 420, 22);
+MT_THUNK_PMPI(MPI_Issend_c, 452, 22);
 #endif
 
 #if MT_HAVE_Irsend
-MT_THUNK_PMPI(MPI_Irsend, 448, 23);
-MT_THUNK_FORTRAN("mpi_irsend_", 456, 23);
-MT_THUNK_FORTRAN("mpi_irsend__", 457, 23);
-MT_THUNK_FORTRAN("mpi_irsend", 458, 23);
-MT_THUNK_FORTRAN("MPI_IRSEND", 459, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08_", 460, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts_", 464, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08_large_", 468, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts_large_", 472, 23);
+MT_THUNK_PMPI(MPI_Irsend, 480, 23);
+MT_THUNK_FORTRAN("mpi_irsend_", 488, 23);
+MT_THUNK_FORTRAN("mpi_irsend__", 489, 23);
+MT_THUNK_FORTRAN("mpi_irsend", 490, 23);
+MT_THUNK_FORTRAN("MPI_IRSEND", 491, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_", 492, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_", 496, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_large_", 500, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_large_", 504, 23);
 #endif
 #if MT_HAVE_Irsend_c
-MT_THUNK_PMPI(MPI_Irsend_c, 452, 23);
+MT_THUNK_PMPI(MPI_Irsend_c, 484, 23);
 #endif
 
 #if MT_HAVE_Irecv
-MT_THUNK_PMPI(MPI_Irecv, 480, 24);
-MT_THUNK_FORTRAN("mpi_irecv_", 488, 24);
-MT_THUNK_FORTRAN("mpi_irecv__", 489, 24);
-MT_THUNK_FORTRAN("mpi_irecv", 490, 24);
-MT_THUNK_FORTRAN("MPI_IRECV", 491, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08_", 492, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts_", 496, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08_large_", 500, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts_large_", 504, 24);
+MT_THUNK_PMPI(MPI_Irecv, 512, 24);
+MT_THUNK_FORTRAN("mpi_irecv_", 520, 24);
+MT_THUNK_FORTRAN("mpi_irecv__", 521, 24);
+MT_THUNK_FORTRAN("mpi_irecv", 522, 24);
+MT_THUNK_FORTRAN("MPI_IRECV", 523, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_", 524, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_", 528, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_large_", 532, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_large_", 536, 24);
 #endif
 #if MT_HAVE_Irecv_c
-MT_THUNK_PMPI(MPI_Irecv_c, 484, 24);
+MT_THUNK_PMPI(MPI_Irecv_c, 516, 24);
 #endif
 
 #if MT_HAVE_Isendrecv
-MT_THUNK_PMPI(MPI_Isendrecv, 512, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_", 520, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv__", 521, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv", 522, 25);
-MT_THUNK_FORTRAN("MPI_ISENDRECV", 523, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08_", 524, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_", 528, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08_large_", 532, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large_", 536, 25);
+MT_THUNK_PMPI(MPI_Isendrecv, 544, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_", 552, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv__", 553, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv", 554, 25);
+MT_THUNK_FORTRAN("MPI_ISENDRECV", 555, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_", 556, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_", 560, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_large_", 564, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large_", 568, 25);
 #endif
 #if MT_HAVE_Isendrecv_c
-MT_THUNK_PMPI(MPI_Isendrecv_c, 516, 25);
+MT_THUNK_PMPI(MPI_Isendrecv_c, 548, 25);
 #endif
 
 #if MT_HAVE_Isendrecv_replace
-MT_THUNK_PMPI(MPI_Isendrecv_replace, 544, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_", 552, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace__", 553, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace", 554, 26);
-MT_THUNK_FORTRAN("MPI_ISENDRECV_REPLACE", 555, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_", 556, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_", 560, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large_", 564, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large_", 568, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace, 576, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_", 584, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace__", 585, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace", 586, 26);
+MT_THUNK_FORTRAN("MPI_ISENDRECV_REPLACE", 587, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_", 588, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_", 592, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large_", 596, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large_", 600, 26);
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 548, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 580, 26);
 #endif
 
 #if MT_HAVE_Send_init
-MT_THUNK_PMPI(MPI_Send_init, 576, 30);
-MT_THUNK_FORTRAN("mpi_send_init_", 584, 30);
-MT_THUNK_FORTRAN("mpi_send_init__", 585, 30);
-MT_THUNK_FORTRAN("mpi_send_init", 586, 30);
-MT_THUNK_FORTRAN("MPI_SEND_INIT", 587, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08_", 588, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts_", 592, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08_large_", 596, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts_large_", 600, 30);
+MT_THUNK_PMPI(MPI_Send_init, 608, 30);
+MT_THUNK_FORTRAN("mpi_send_init_", 616, 30);
+MT_THUNK_FORTRAN("mpi_send_init__", 617, 30);
+MT_THUNK_FORTRAN("mpi_send_init", 618, 30);
+MT_THUNK_FORTRAN("MPI_SEND_INIT", 619, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_", 620, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_", 624, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_large_", 628, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_large_", 632, 30);
 #endif
 #if MT_HAVE_Send_init_c
-MT_THUNK_PMPI(MPI_Send_init_c, 580, 30);
+MT_THUNK_PMPI(MPI_Send_init_c, 612, 30);
 #endif
 
 #if MT_HAVE_Bsend_init
-MT_THUNK_PMPI(MPI_Bsend_init, 608, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_", 616, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init__", 617, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init", 618, 31);
-MT_THUNK_FORTRAN("MPI_BSEND_INIT", 619, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08_", 620, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_", 624, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08_large_", 628, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large_", 632, 31);
+MT_THUNK_PMPI(MPI_Bsend_init, 640, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_", 648, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init__", 649, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init", 650, 31);
+MT_THUNK_FORTRAN("MPI_BSEND_INIT", 651, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_", 652, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_", 656, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_large_", 660, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large_", 664, 31);
 #endif
 #if MT_HAVE_Bsend_init_c
-MT_THUNK_PMPI(MPI_Bsend_init_c, 612, 31);
+MT_THUNK_PMPI(MPI_Bsend_init_c, 644, 31);
 #endif
 
 #if MT_HAVE_Ssend_init
-MT_THUNK_PMPI(MPI_Ssend_init, 640, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_", 648, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init__", 649, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init", 650, 32);
-MT_THUNK_FORTRAN("MPI_SSEND_INIT", 651, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08_", 652, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_", 656, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08_large_", 660, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large_", 664, 32);
+MT_THUNK_PMPI(MPI_Ssend_init, 672, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_", 680, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init__", 681, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init", 682, 32);
+MT_THUNK_FORTRAN("MPI_SSEND_INIT", 683, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_", 684, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_", 688, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_large_", 692, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large_", 696, 32);
 #endif
 #if MT_HAVE_Ssend_init_c
-MT_THUNK_PMPI(MPI_Ssend_init_c, 644, 32);
+MT_THUNK_PMPI(MPI_Ssend_init_c, 676, 32);
 #endif
 
 #if MT_HAVE_Rsend_init
-MT_THUNK_PMPI(MPI_Rsend_init, 672, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_", 680, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init__", 681, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init", 682, 33);
-MT_THUNK_FORTRAN("MPI_RSEND_INIT", 683, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08_", 684, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_", 688, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08_large_", 692, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large_", 696, 33);
+MT_THUNK_PMPI(MPI_Rsend_init, 704, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_", 712, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init__", 713, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init", 714, 33);
+MT_THUNK_FORTRAN("MPI_RSEND_INIT", 715, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_", 716, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_", 720, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_large_", 724, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large_", 728, 33);
 #endif
 #if MT_HAVE_Rsend_init_c
-MT_THUNK_PMPI(MPI_Rsend_init_c, 676, 33);
+MT_THUNK_PMPI(MPI_Rsend_init_c, 708, 33);
 #endif
 
 #if MT_HAVE_Recv_init
-MT_THUNK_PMPI(MPI_Recv_init, 704, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_", 712, 34);
-MT_THUNK_FORTRAN("mpi_recv_init__", 713, 34);
-MT_THUNK_FORTRAN("mpi_recv_init", 714, 34);
-MT_THUNK_FORTRAN("MPI_RECV_INIT", 715, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08_", 716, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts_", 720, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08_large_", 724, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large_", 728, 34);
+MT_THUNK_PMPI(MPI_Recv_init, 736, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_", 744, 34);
+MT_THUNK_FORTRAN("mpi_recv_init__", 745, 34);
+MT_THUNK_FORTRAN("mpi_recv_init", 746, 34);
+MT_THUNK_FORTRAN("MPI_RECV_INIT", 747, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_", 748, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_", 752, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_large_", 756, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large_", 760, 34);
 #endif
 #if MT_HAVE_Recv_init_c
-MT_THUNK_PMPI(MPI_Recv_init_c, 708, 34);
+MT_THUNK_PMPI(MPI_Recv_init_c, 740, 34);
 #endif
 
 #if MT_HAVE_Start
-MT_THUNK_PMPI(MPI_Start, 736, 35);
-MT_THUNK_FORTRAN("mpi_start_", 744, 35);
-MT_THUNK_FORTRAN("mpi_start__", 745, 35);
-MT_THUNK_FORTRAN("mpi_start", 746, 35);
-MT_THUNK_FORTRAN("MPI_START", 747, 35);
-MT_THUNK_FORTRAN("mpi_start_f08_", 748, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts_", 752, 35);
-MT_THUNK_FORTRAN("mpi_start_f08_large_", 756, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts_large_", 760, 35);
+MT_THUNK_PMPI(MPI_Start, 768, 35);
+MT_THUNK_FORTRAN("mpi_start_", 776, 35);
+MT_THUNK_FORTRAN("mpi_start__", 777, 35);
+MT_THUNK_FORTRAN("mpi_start", 778, 35);
+MT_THUNK_FORTRAN("MPI_START", 779, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_", 780, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_", 784, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_large_", 788, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_large_", 792, 35);
 #endif
 
 #if MT_HAVE_Startall
-MT_THUNK_PMPI(MPI_Startall, 768, 36);
-MT_THUNK_FORTRAN("mpi_startall_", 776, 36);
-MT_THUNK_FORTRAN("mpi_startall__", 777, 36);
-MT_THUNK_FORTRAN("mpi_startall", 778, 36);
-MT_THUNK_FORTRAN("MPI_STARTALL", 779, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08_", 780, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts_", 784, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08_large_", 788, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts_large_", 792, 36);
+MT_THUNK_PMPI(MPI_Startall, 800, 36);
+MT_THUNK_FORTRAN("mpi_startall_", 808, 36);
+MT_THUNK_FORTRAN("mpi_startall__", 809, 36);
+MT_THUNK_FORTRAN("mpi_startall", 810, 36);
+MT_THUNK_FORTRAN("MPI_STARTALL", 811, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_", 812, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_", 816, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_large_", 820, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_large_", 824, 36);
 #endif
 
 #if MT_HAVE_Probe
-MT_THUNK_PMPI(MPI_Probe, 800, 40);
-MT_THUNK_FORTRAN("mpi_probe_", 808, 40);
-MT_THUNK_FORTRAN("mpi_probe__", 809, 40);
-MT_THUNK_FORTRAN("mpi_probe", 810, 40);
-MT_THUNK_FORTRAN("MPI_PROBE", 811, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08_", 812, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts_", 816, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08_large_", 820, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts_large_", 824, 40);
+MT_THUNK_PMPI(MPI_Probe, 832, 40);
+MT_THUNK_FORTRAN("mpi_probe_", 840, 40);
+MT_THUNK_FORTRAN("mpi_probe__", 841, 40);
+MT_THUNK_FORTRAN("mpi_probe", 842, 40);
+MT_THUNK_FORTRAN("MPI_PROBE", 843, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_", 844, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_", 848, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_large_", 852, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_large_", 856, 40);
 #endif
 
 #if MT_HAVE_Iprobe
-MT_THUNK_PMPI(MPI_Iprobe, 832, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_", 840, 41);
-MT_THUNK_FORTRAN("mpi_iprobe__", 841, 41);
-MT_THUNK_FORTRAN("mpi_iprobe", 842, 41);
-MT_THUNK_FORTRAN("MPI_IPROBE", 843, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08_", 844, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts_", 848, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08_large_", 852, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large_", 856, 41);
+MT_THUNK_PMPI(MPI_Iprobe, 864, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_", 872, 41);
+MT_THUNK_FORTRAN("mpi_iprobe__", 873, 41);
+MT_THUNK_FORTRAN("mpi_iprobe", 874, 41);
+MT_THUNK_FORTRAN("MPI_IPROBE", 875, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_", 876, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_", 880, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_large_", 884, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large_", 888, 41);
 #endif
 
 #if MT_HAVE_Mprobe
-MT_THUNK_PMPI(MPI_Mprobe, 864, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_", 872, 42);
-MT_THUNK_FORTRAN("mpi_mprobe__", 873, 42);
-MT_THUNK_FORTRAN("mpi_mprobe", 874, 42);
-MT_THUNK_FORTRAN("MPI_MPROBE", 875, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08_", 876, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts_", 880, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08_large_", 884, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large_", 888, 42);
+MT_THUNK_PMPI(MPI_Mprobe, 896, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_", 904, 42);
+MT_THUNK_FORTRAN("mpi_mprobe__", 905, 42);
+MT_THUNK_FORTRAN("mpi_mprobe", 906, 42);
+MT_THUNK_FORTRAN("MPI_MPROBE", 907, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_", 908, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_", 912, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_large_", 916, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large_", 920, 42);
 #endif
 
 #if MT_HAVE_Improbe
-MT_THUNK_PMPI(MPI_Improbe, 896, 43);
-MT_THUNK_FORTRAN("mpi_improbe_", 904, 43);
-MT_THUNK_FORTRAN("mpi_improbe__", 905, 43);
-MT_THUNK_FORTRAN("mpi_improbe", 906, 43);
-MT_THUNK_FORTRAN("MPI_IMPROBE", 907, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08_", 908, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts_", 912, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08_large_", 916, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts_large_", 920, 43);
+MT_THUNK_PMPI(MPI_Improbe, 928, 43);
+MT_THUNK_FORTRAN("mpi_improbe_", 936, 43);
+MT_THUNK_FORTRAN("mpi_improbe__", 937, 43);
+MT_THUNK_FORTRAN("mpi_improbe", 938, 43);
+MT_THUNK_FORTRAN("MPI_IMPROBE", 939, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_", 940, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_", 944, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_large_", 948, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_large_", 952, 43);
 #endif
 
 #if MT_HAVE_Mrecv
-MT_THUNK_PMPI(MPI_Mrecv, 928, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_", 936, 44);
-MT_THUNK_FORTRAN("mpi_mrecv__", 937, 44);
-MT_THUNK_FORTRAN("mpi_mrecv", 938, 44);
-MT_THUNK_FORTRAN("MPI_MRECV", 939, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08_", 940, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts_", 944, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08_large_", 948, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large_", 952, 44);
+MT_THUNK_PMPI(MPI_Mrecv, 960, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_", 968, 44);
+MT_THUNK_FORTRAN("mpi_mrecv__", 969, 44);
+MT_THUNK_FORTRAN("mpi_mrecv", 970, 44);
+MT_THUNK_FORTRAN("MPI_MRECV", 971, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_", 972, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_", 976, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_large_", 980, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large_", 984, 44);
 #endif
 #if MT_HAVE_Mrecv_c
-MT_THUNK_PMPI(MPI_Mrecv_c, 932, 44);
+MT_THUNK_PMPI(MPI_Mrecv_c, 964, 44);
 #endif
 
 #if MT_HAVE_Imrecv
-MT_THUNK_PMPI(MPI_Imrecv, 960, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_", 968, 45);
-MT_THUNK_FORTRAN("mpi_imrecv__", 969, 45);
-MT_THUNK_FORTRAN("mpi_imrecv", 970, 45);
-MT_THUNK_FORTRAN("MPI_IMRECV", 971, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08_", 972, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts_", 976, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08_large_", 980, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large_", 984, 45);
+MT_THUNK_PMPI(MPI_Imrecv, 992, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_", 1000, 45);
+MT_THUNK_FORTRAN("mpi_imrecv__", 1001, 45);
+MT_THUNK_FORTRAN("mpi_imrecv", 1002, 45);
+MT_THUNK_FORTRAN("MPI_IMRECV", 1003, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_", 1004, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_", 1008, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_large_", 1012, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large_", 1016, 45);
 #endif
 #if MT_HAVE_Imrecv_c
-MT_THUNK_PMPI(MPI_Imrecv_c, 964, 45);
+MT_THUNK_PMPI(MPI_Imrecv_c, 996, 45);
 #endif
 
 #if MT_HAVE_Wait
-MT_THUNK_PMPI(MPI_Wait, 992, 50);
-MT_THUNK_FORTRAN("mpi_wait_", 1000, 50);
-MT_THUNK_FORTRAN("mpi_wait__", 1001, 50);
-MT_THUNK_FORTRAN("mpi_wait", 1002, 50);
-MT_THUNK_FORTRAN("MPI_WAIT", 1003, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08_", 1004, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts_", 1008, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08_large_", 1012, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts_large_", 1016, 50);
+MT_THUNK_PMPI(MPI_Wait, 1024, 50);
+MT_THUNK_FORTRAN("mpi_wait_", 1032, 50);
+MT_THUNK_FORTRAN("mpi_wait__", 1033, 50);
+MT_THUNK_FORTRAN("mpi_wait", 1034, 50);
+MT_THUNK_FORTRAN("MPI_WAIT", 1035, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_", 1036, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_", 1040, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_large_", 1044, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_large_", 1048, 50);
 #endif
 
 #if MT_HAVE_Waitall
-MT_THUNK_PMPI(MPI_Waitall, 1024, 51);
-MT_THUNK_FORTRAN("mpi_waitall_", 1032, 51);
-MT_THUNK_FORTRAN("mpi_waitall__", 1033, 51);
-MT_THUNK_FORTRAN("mpi_waitall", 1034, 51);
-MT_THUNK_FORTRAN("MPI_WAITALL", 1035, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08_", 1036, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts_", 1040, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08_large_", 1044, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts_large_", 1048, 51);
+MT_THUNK_PMPI(MPI_Waitall, 1056, 51);
+MT_THUNK_FORTRAN("mpi_waitall_", 1064, 51);
+MT_THUNK_FORTRAN("mpi_waitall__", 1065, 51);
+MT_THUNK_FORTRAN("mpi_waitall", 1066, 51);
+MT_THUNK_FORTRAN("MPI_WAITALL", 1067, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_", 1068, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_", 1072, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_large_", 1076, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_large_", 1080, 51);
 #endif
 
 #if MT_HAVE_Waitany
-MT_THUNK_PMPI(MPI_Waitany, 1056, 52);
-MT_THUNK_FORTRAN("mpi_waitany_", 1064, 52);
-MT_THUNK_FORTRAN("mpi_waitany__", 1065, 52);
-MT_THUNK_FORTRAN("mpi_waitany", 1066, 52);
-MT_THUNK_FORTRAN("MPI_WAITANY", 1067, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08_", 1068, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts_", 1072, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08_large_", 1076, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts_large_", 1080, 52);
+MT_THUNK_PMPI(MPI_Waitany, 1088, 52);
+MT_THUNK_FORTRAN("mpi_waitany_", 1096, 52);
+MT_THUNK_FORTRAN("mpi_waitany__", 1097, 52);
+MT_THUNK_FORTRAN("mpi_waitany", 1098, 52);
+MT_THUNK_FORTRAN("MPI_WAITANY", 1099, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_", 1100, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_", 1104, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_large_", 1108, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_large_", 1112, 52);
 #endif
 
 #if MT_HAVE_Waitsome
-MT_THUNK_PMPI(MPI_Waitsome, 1088, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_", 1096, 53);
-MT_THUNK_FORTRAN("mpi_waitsome__", 1097, 53);
-MT_THUNK_FORTRAN("mpi_waitsome", 1098, 53);
-MT_THUNK_FORTRAN("MPI_WAITSOME", 1099, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08_", 1100, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts_", 1104, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08_large_", 1108, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large_", 1112, 53);
+MT_THUNK_PMPI(MPI_Waitsome, 1120, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_", 1128, 53);
+MT_THUNK_FORTRAN("mpi_waitsome__", 1129, 53);
+MT_THUNK_FORTRAN("mpi_waitsome", 1130, 53);
+MT_THUNK_FORTRAN("MPI_WAITSOME", 1131, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_", 1132, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_", 1136, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_large_", 1140, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large_", 1144, 53);
 #endif
 
 #if MT_HAVE_Test
-MT_THUNK_PMPI(MPI_Test, 1120, 54);
-MT_THUNK_FORTRAN("mpi_test_", 1128, 54);
-MT_THUNK_FORTRAN("mpi_test__", 1129, 54);
-MT_THUNK_FORTRAN("mpi_test", 1130, 54);
-MT_THUNK_FORTRAN("MPI_TEST", 1131, 54);
-MT_THUNK_FORTRAN("mpi_test_f08_", 1132, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts_", 1136, 54);
-MT_THUNK_FORTRAN("mpi_test_f08_large_", 1140, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts_large_", 1144, 54);
+MT_THUNK_PMPI(MPI_Test, 1152, 54);
+MT_THUNK_FORTRAN("mpi_test_", 1160, 54);
+MT_THUNK_FORTRAN("mpi_test__", 1161, 54);
+MT_THUNK_FORTRAN("mpi_test", 1162, 54);
+MT_THUNK_FORTRAN("MPI_TEST", 1163, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_", 1164, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_", 1168, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_large_", 1172, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_large_", 1176, 54);
 #endif
 
 #if MT_HAVE_Testall
-MT_THUNK_PMPI(MPI_Testall, 1152, 55);
-MT_THUNK_FORTRAN("mpi_testall_", 1160, 55);
-MT_THUNK_FORTRAN("mpi_testall__", 1161, 55);
-MT_THUNK_FORTRAN("mpi_testall", 1162, 55);
-MT_THUNK_FORTRAN("MPI_TESTALL", 1163, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08_", 1164, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts_", 1168, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08_large_", 1172, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts_large_", 1176, 55);
+MT_THUNK_PMPI(MPI_Testall, 1184, 55);
+MT_THUNK_FORTRAN("mpi_testall_", 1192, 55);
+MT_THUNK_FORTRAN("mpi_testall__", 1193, 55);
+MT_THUNK_FORTRAN("mpi_testall", 1194, 55);
+MT_THUNK_FORTRAN("MPI_TESTALL", 1195, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_", 1196, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_", 1200, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_large_", 1204, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_large_", 1208, 55);
 #endif
 
 #if MT_HAVE_Testany
-MT_THUNK_PMPI(MPI_Testany, 1184, 56);
-MT_THUNK_FORTRAN("mpi_testany_", 1192, 56);
-MT_THUNK_FORTRAN("mpi_testany__", 1193, 56);
-MT_THUNK_FORTRAN("mpi_testany", 1194, 56);
-MT_THUNK_FORTRAN("MPI_TESTANY", 1195, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08_", 1196, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts_", 1200, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08_large_", 1204, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts_large_", 1208, 56);
+MT_THUNK_PMPI(MPI_Testany, 1216, 56);
+MT_THUNK_FORTRAN("mpi_testany_", 1224, 56);
+MT_THUNK_FORTRAN("mpi_testany__", 1225, 56);
+MT_THUNK_FORTRAN("mpi_testany", 1226, 56);
+MT_THUNK_FORTRAN("MPI_TESTANY", 1227, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_", 1228, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_", 1232, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_large_", 1236, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_large_", 1240, 56);
 #endif
 
 #if MT_HAVE_Testsome
-MT_THUNK_PMPI(MPI_Testsome, 1216, 57);
-MT_THUNK_FORTRAN("mpi_testsome_", 1224, 57);
-MT_THUNK_FORTRAN("mpi_testsome__", 1225, 57);
-MT_THUNK_FORTRAN("mpi_testsome", 1226, 57);
-MT_THUNK_FORTRAN("MPI_TESTSOME", 1227, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08_", 1228, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts_", 1232, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08_large_", 1236, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts_large_", 1240, 57);
+MT_THUNK_PMPI(MPI_Testsome, 1248, 57);
+MT_THUNK_FORTRAN("mpi_testsome_", 1256, 57);
+MT_THUNK_FORTRAN("mpi_testsome__", 1257, 57);
+MT_THUNK_FORTRAN("mpi_testsome", 1258, 57);
+MT_THUNK_FORTRAN("MPI_TESTSOME", 1259, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_", 1260, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_", 1264, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_large_", 1268, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_large_", 1272, 57);
 #endif
 
 #if MT_HAVE_Request_free
-MT_THUNK_PMPI(MPI_Request_free, 1248, 58);
-MT_THUNK_FORTRAN("mpi_request_free_", 1256, 58);
-MT_THUNK_FORTRAN("mpi_request_free__", 1257, 58);
-MT_THUNK_FORTRAN("mpi_request_free", 1258, 58);
-MT_THUNK_FORTRAN("MPI_REQUEST_FREE", 1259, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08_", 1260, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts_", 1264, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08_large_", 1268, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts_large_", 1272, 58);
+MT_THUNK_PMPI(MPI_Request_free, 1280, 58);
+MT_THUNK_FORTRAN("mpi_request_free_", 1288, 58);
+MT_THUNK_FORTRAN("mpi_request_free__", 1289, 58);
+MT_THUNK_FORTRAN("mpi_request_free", 1290, 58);
+MT_THUNK_FORTRAN("MPI_REQUEST_FREE", 1291, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_", 1292, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_", 1296, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_large_", 1300, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_large_", 1304, 58);
 #endif
 
 #if MT_HAVE_Request_get_status
-MT_THUNK_PMPI(MPI_Request_get_status, 1280, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_", 1288, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status__", 1289, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status", 1290, 59);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS", 1291, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08_", 1292, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_", 1296, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08_large_", 1300, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large_", 1304, 59);
+MT_THUNK_PMPI(MPI_Request_get_status, 1312, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_", 1320, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status__", 1321, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status", 1322, 59);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS", 1323, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_", 1324, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_", 1328, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_large_", 1332, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large_", 1336, 59);
 #endif
 
 #if MT_HAVE_Cancel
-MT_THUNK_PMPI(MPI_Cancel, 1312, 60);
-MT_THUNK_FORTRAN("mpi_cancel_", 1320, 60);
-MT_THUNK_FORTRAN("mpi_cancel__", 1321, 60);
-MT_THUNK_FORTRAN("mpi_cancel", 1322, 60);
-MT_THUNK_FORTRAN("MPI_CANCEL", 1323, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08_", 1324, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts_", 1328, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08_large_", 1332, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts_large_", 1336, 60);
+MT_THUNK_PMPI(MPI_Cancel, 1344, 60);
+MT_THUNK_FORTRAN("mpi_cancel_", 1352, 60);
+MT_THUNK_FORTRAN("mpi_cancel__", 1353, 60);
+MT_THUNK_FORTRAN("mpi_cancel", 1354, 60);
+MT_THUNK_FORTRAN("MPI_CANCEL", 1355, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_", 1356, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_", 1360, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_large_", 1364, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_large_", 1368, 60);
 #endif
 
 #if MT_HAVE_Barrier
-MT_THUNK_PMPI(MPI_Barrier, 1344, 70);
-MT_THUNK_FORTRAN("mpi_barrier_", 1352, 70);
-MT_THUNK_FORTRAN("mpi_barrier__", 1353, 70);
-MT_THUNK_FORTRAN("mpi_barrier", 1354, 70);
-MT_THUNK_FORTRAN("MPI_BARRIER", 1355, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08_", 1356, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts_", 1360, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08_large_", 1364, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts_large_", 1368, 70);
+MT_THUNK_PMPI(MPI_Barrier, 1376, 70);
+MT_THUNK_FORTRAN("mpi_barrier_", 1384, 70);
+MT_THUNK_FORTRAN("mpi_barrier__", 1385, 70);
+MT_THUNK_FORTRAN("mpi_barrier", 1386, 70);
+MT_THUNK_FORTRAN("MPI_BARRIER", 1387, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_", 1388, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_", 1392, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_large_", 1396, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_large_", 1400, 70);
 #endif
 
 #if MT_HAVE_Bcast
-MT_THUNK_PMPI(MPI_Bcast, 1376, 71);
-MT_THUNK_FORTRAN("mpi_bcast_", 1384, 71);
-MT_THUNK_FORTRAN("mpi_bcast__", 1385, 71);
-MT_THUNK_FORTRAN("mpi_bcast", 1386, 71);
-MT_THUNK_FORTRAN("MPI_BCAST", 1387, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08_", 1388, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts_", 1392, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08_large_", 1396, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts_large_", 1400, 71);
+MT_THUNK_PMPI(MPI_Bcast, 1408, 71);
+MT_THUNK_FORTRAN("mpi_bcast_", 1416, 71);
+MT_THUNK_FORTRAN("mpi_bcast__", 1417, 71);
+MT_THUNK_FORTRAN("mpi_bcast", 1418, 71);
+MT_THUNK_FORTRAN("MPI_BCAST", 1419, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_", 1420, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_", 1424, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_large_", 1428, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_large_", 1432, 71);
 #endif
 #if MT_HAVE_Bcast_c
-MT_THUNK_PMPI(MPI_Bcast_c, 1380, 71);
+MT_THUNK_PMPI(MPI_Bcast_c, 1412, 71);
 #endif
 
 #if MT_HAVE_Gather
-MT_THUNK_PMPI(MPI_Gather, 1408, 72);
-MT_THUNK_FORTRAN("mpi_gather_", 1416, 72);
-MT_THUNK_FORTRAN("mpi_gather__", 1417, 72);
-MT_THUNK_FORTRAN("mpi_gather", 1418, 72);
-MT_THUNK_FORTRAN("MPI_GATHER", 1419, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08_", 1420, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts_", 1424, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08_large_", 1428, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts_large_", 1432, 72);
+MT_THUNK_PMPI(MPI_Gather, 1440, 72);
+MT_THUNK_FORTRAN("mpi_gather_", 1448, 72);
+MT_THUNK_FORTRAN("mpi_gather__", 1449, 72);
+MT_THUNK_FORTRAN("mpi_gather", 1450, 72);
+MT_THUNK_FORTRAN("MPI_GATHER", 1451, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_", 1452, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_", 1456, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_large_", 1460, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_large_", 1464, 72);
 #endif
 #if MT_HAVE_Gather_c
-MT_THUNK_PMPI(MPI_Gather_c, 1412, 72);
+MT_THUNK_PMPI(MPI_Gather_c, 1444, 72);
 #endif
 
 #if MT_HAVE_Gatherv
-MT_THUNK_PMPI(MPI_Gatherv, 1440, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_", 1448, 73);
-MT_THUNK_FORTRAN("mpi_gatherv__", 1449, 73);
-MT_THUNK_FORTRAN("mpi_gatherv", 1450, 73);
-MT_THUNK_FORTRAN("MPI_GATHERV", 1451, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08_", 1452, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts_", 1456, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08_large_", 1460, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large_", 1464, 73);
+MT_THUNK_PMPI(MPI_Gatherv, 1472, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_", 1480, 73);
+MT_THUNK_FORTRAN("mpi_gatherv__", 1481, 73);
+MT_THUNK_FORTRAN("mpi_gatherv", 1482, 73);
+MT_THUNK_FORTRAN("MPI_GATHERV", 1483, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_", 1484, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_", 1488, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_large_", 1492, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large_", 1496, 73);
 #endif
 #if MT_HAVE_Gatherv_c
-MT_THUNK_PMPI(MPI_Gatherv_c, 1444, 73);
+MT_THUNK_PMPI(MPI_Gatherv_c, 1476, 73);
 #endif
 
 #if MT_HAVE_Scatter
-MT_THUNK_PMPI(MPI_Scatter, 1472, 74);
-MT_THUNK_FORTRAN("mpi_scatter_", 1480, 74);
-MT_THUNK_FORTRAN("mpi_scatter__", 1481, 74);
-MT_THUNK_FORTRAN("mpi_scatter", 1482, 74);
-MT_THUNK_FORTRAN("MPI_SCATTER", 1483, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08_", 1484, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts_", 1488, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08_large_", 1492, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts_large_", 1496, 74);
+MT_THUNK_PMPI(MPI_Scatter, 1504, 74);
+MT_THUNK_FORTRAN("mpi_scatter_", 1512, 74);
+MT_THUNK_FORTRAN("mpi_scatter__", 1513, 74);
+MT_THUNK_FORTRAN("mpi_scatter", 1514, 74);
+MT_THUNK_FORTRAN("MPI_SCATTER", 1515, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_", 1516, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_", 1520, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_large_", 1524, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_large_", 1528, 74);
 #endif
 #if MT_HAVE_Scatter_c
-MT_THUNK_PMPI(MPI_Scatter_c, 1476, 74);
+MT_THUNK_PMPI(MPI_Scatter_c, 1508, 74);
 #endif
 
 #if MT_HAVE_Scatterv
-MT_THUNK_PMPI(MPI_Scatterv, 1504, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_", 1512, 75);
-MT_THUNK_FORTRAN("mpi_scatterv__", 1513, 75);
-MT_THUNK_FORTRAN("mpi_scatterv", 1514, 75);
-MT_THUNK_FORTRAN("MPI_SCATTERV", 1515, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08_", 1516, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts_", 1520, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08_large_", 1524, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large_", 1528, 75);
+MT_THUNK_PMPI(MPI_Scatterv, 1536, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_", 1544, 75);
+MT_THUNK_FORTRAN("mpi_scatterv__", 1545, 75);
+MT_THUNK_FORTRAN("mpi_scatterv", 1546, 75);
+MT_THUNK_FORTRAN("MPI_SCATTERV", 1547, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_", 1548, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_", 1552, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_large_", 1556, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large_", 1560, 75);
 #endif
 #if MT_HAVE_Scatterv_c
-MT_THUNK_PMPI(MPI_Scatterv_c, 1508, 75);
+MT_THUNK_PMPI(MPI_Scatterv_c, 1540, 75);
 #endif
 
 #if MT_HAVE_Allgather
-MT_THUNK_PMPI(MPI_Allgather, 1536, 76);
-MT_THUNK_FORTRAN("mpi_allgather_", 1544, 76);
-MT_THUNK_FORTRAN("mpi_allgather__", 1545, 76);
-MT_THUNK_FORTRAN("mpi_allgather", 1546, 76);
-MT_THUNK_FORTRAN("MPI_ALLGATHER", 1547, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08_", 1548, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts_", 1552, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08_large_", 1556, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts_large_", 1560, 76);
+MT_THUNK_PMPI(MPI_Allgather, 1568, 76);
+MT_THUNK_FORTRAN("mpi_allgather_", 1576, 76);
+MT_THUNK_FORTRAN("mpi_allgather__", 1577, 76);
+MT_THUNK_FORTRAN("mpi_allgather", 1578, 76);
+MT_THUNK_FORTRAN("MPI_ALLGATHER", 1579, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_", 1580, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_", 1584, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_large_", 1588, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_large_", 1592, 76);
 #endif
 #if MT_HAVE_Allgather_c
-MT_THUNK_PMPI(MPI_Allgather_c, 1540, 76);
+MT_THUNK_PMPI(MPI_Allgather_c, 1572, 76);
 #endif
 
 #if MT_HAVE_Allgatherv
-MT_THUNK_PMPI(MPI_Allgatherv, 1568, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_", 1576, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv__", 1577, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv", 1578, 77);
-MT_THUNK_FORTRAN("MPI_ALLGATHERV", 1579, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08_", 1580, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_", 1584, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08_large_", 1588, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large_", 1592, 77);
+MT_THUNK_PMPI(MPI_Allgatherv, 1600, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_", 1608, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv__", 1609, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv", 1610, 77);
+MT_THUNK_FORTRAN("MPI_ALLGATHERV", 1611, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_", 1612, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_", 1616, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_large_", 1620, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large_", 1624, 77);
 #endif
 #if MT_HAVE_Allgatherv_c
-MT_THUNK_PMPI(MPI_Allgatherv_c, 1572, 77);
+MT_THUNK_PMPI(MPI_Allgatherv_c, 1604, 77);
 #endif
 
 #if MT_HAVE_Alltoall
-MT_THUNK_PMPI(MPI_Alltoall, 1600, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_", 1608, 78);
-MT_THUNK_FORTRAN("mpi_alltoall__", 1609, 78);
-MT_THUNK_FORTRAN("mpi_alltoall", 1610, 78);
-MT_THUNK_FORTRAN("MPI_ALLTOALL", 1611, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08_", 1612, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts_", 1616, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08_large_", 1620, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large_", 1624, 78);
+MT_THUNK_PMPI(MPI_Alltoall, 1632, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_", 1640, 78);
+MT_THUNK_FORTRAN("mpi_alltoall__", 1641, 78);
+MT_THUNK_FORTRAN("mpi_alltoall", 1642, 78);
+MT_THUNK_FORTRAN("MPI_ALLTOALL", 1643, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_", 1644, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_", 1648, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_large_", 1652, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large_", 1656, 78);
 #endif
 #if MT_HAVE_Alltoall_c
-MT_THUNK_PMPI(MPI_Alltoall_c, 1604, 78);
+MT_THUNK_PMPI(MPI_Alltoall_c, 1636, 78);
 #endif
 
 #if MT_HAVE_Alltoallv
-MT_THUNK_PMPI(MPI_Alltoallv, 1632, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_", 1640, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv__", 1641, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv", 1642, 79);
-MT_THUNK_FORTRAN("MPI_ALLTOALLV", 1643, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08_", 1644, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_", 1648, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08_large_", 1652, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large_", 1656, 79);
+MT_THUNK_PMPI(MPI_Alltoallv, 1664, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_", 1672, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv__", 1673, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv", 1674, 79);
+MT_THUNK_FORTRAN("MPI_ALLTOALLV", 1675, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_", 1676, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_", 1680, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_large_", 1684, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large_", 1688, 79);
 #endif
 #if MT_HAVE_Alltoallv_c
-MT_THUNK_PMPI(MPI_Alltoallv_c, 1636, 79);
+MT_THUNK_PMPI(MPI_Alltoallv_c, 1668, 79);
 #endif
 
 #if MT_HAVE_Alltoallw
-MT_THUNK_PMPI(MPI_Alltoallw, 1664, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_", 1672, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw__", 1673, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw", 1674, 80);
-MT_THUNK_FORTRAN("MPI_ALLTOALLW", 1675, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08_", 1676, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_", 1680, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08_large_", 1684, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large_", 1688, 80);
+MT_THUNK_PMPI(MPI_Alltoallw, 1696, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_", 1704, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw__", 1705, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw", 1706, 80);
+MT_THUNK_FORTRAN("MPI_ALLTOALLW", 1707, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_", 1708, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_", 1712, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_large_", 1716, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large_", 1720, 80);
 #endif
 #if MT_HAVE_Alltoallw_c
-MT_THUNK_PMPI(MPI_Alltoallw_c, 1668, 80);
+MT_THUNK_PMPI(MPI_Alltoallw_c, 1700, 80);
 #endif
 
 #if MT_HAVE_Reduce
-MT_THUNK_PMPI(MPI_Reduce, 1696, 81);
-MT_THUNK_FORTRAN("mpi_reduce_", 1704, 81);
-MT_THUNK_FORTRAN("mpi_reduce__", 1705, 81);
-MT_THUNK_FORTRAN("mpi_reduce", 1706, 81);
-MT_THUNK_FORTRAN("MPI_REDUCE", 1707, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08_", 1708, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts_", 1712, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08_large_", 1716, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts_large_", 1720, 81);
+MT_THUNK_PMPI(MPI_Reduce, 1728, 81);
+MT_THUNK_FORTRAN("mpi_reduce_", 1736, 81);
+MT_THUNK_FORTRAN("mpi_reduce__", 1737, 81);
+MT_THUNK_FORTRAN("mpi_reduce", 1738, 81);
+MT_THUNK_FORTRAN("MPI_REDUCE", 1739, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_", 1740, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_", 1744, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_large_", 1748, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_large_", 1752, 81);
 #endif
 #if MT_HAVE_Reduce_c
-MT_THUNK_PMPI(MPI_Reduce_c, 1700, 81);
+MT_THUNK_PMPI(MPI_Reduce_c, 1732, 81);
 #endif
 
 #if MT_HAVE_Allreduce
-MT_THUNK_PMPI(MPI_Allreduce, 1728, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_", 1736, 82);
-MT_THUNK_FORTRAN("mpi_allreduce__", 1737, 82);
-MT_THUNK_FORTRAN("mpi_allreduce", 1738, 82);
-MT_THUNK_FORTRAN("MPI_ALLREDUCE", 1739, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08_", 1740, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts_", 1744, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08_large_", 1748, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large_", 1752, 82);
+MT_THUNK_PMPI(MPI_Allreduce, 1760, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_", 1768, 82);
+MT_THUNK_FORTRAN("mpi_allreduce__", 1769, 82);
+MT_THUNK_FORTRAN("mpi_allreduce", 1770, 82);
+MT_THUNK_FORTRAN("MPI_ALLREDUCE", 1771, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_", 1772, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_", 1776, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_large_", 1780, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large_", 1784, 82);
 #endif
 #if MT_HAVE_Allreduce_c
-MT_THUNK_PMPI(MPI_Allreduce_c, 1732, 82);
+MT_THUNK_PMPI(MPI_Allreduce_c, 1764, 82);
 #endif
 
 #if MT_HAVE_Reduce_scatter
-MT_THUNK_PMPI(MPI_Reduce_scatter, 1760, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_", 1768, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter__", 1769, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter", 1770, 83);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER", 1771, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_", 1772, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_", 1776, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large_", 1780, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large_", 1784, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter, 1792, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_", 1800, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter__", 1801, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter", 1802, 83);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER", 1803, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_", 1804, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_", 1808, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large_", 1812, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large_", 1816, 83);
 #endif
 #if MT_HAVE_Reduce_scatter_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_c, 1764, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter_c, 1796, 83);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block
-MT_THUNK_PMPI(MPI_Reduce_scatter_block, 1792, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_", 1800, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block__", 1801, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block", 1802, 84);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK", 1803, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_", 1804, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_", 1808, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large_", 1812, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large_", 1816, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block, 1824, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_", 1832, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block__", 1833, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block", 1834, 84);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK", 1835, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_", 1836, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_", 1840, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large_", 1844, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large_", 1848, 84);
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 1796, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 1828, 84);
 #endif
 
 #if MT_HAVE_Scan
-MT_THUNK_PMPI(MPI_Scan, 1824, 85);
-MT_THUNK_FORTRAN("mpi_scan_", 1832, 85);
-MT_THUNK_FORTRAN("mpi_scan__", 1833, 85);
-MT_THUNK_FORTRAN("mpi_scan", 1834, 85);
-MT_THUNK_FORTRAN("MPI_SCAN", 1835, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08_", 1836, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts_", 1840, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08_large_", 1844, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts_large_", 1848, 85);
+MT_THUNK_PMPI(MPI_Scan, 1856, 85);
+MT_THUNK_FORTRAN("mpi_scan_", 1864, 85);
+MT_THUNK_FORTRAN("mpi_scan__", 1865, 85);
+MT_THUNK_FORTRAN("mpi_scan", 1866, 85);
+MT_THUNK_FORTRAN("MPI_SCAN", 1867, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_", 1868, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_", 1872, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_large_", 1876, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_large_", 1880, 85);
 #endif
 #if MT_HAVE_Scan_c
-MT_THUNK_PMPI(MPI_Scan_c, 1828, 85);
+MT_THUNK_PMPI(MPI_Scan_c, 1860, 85);
 #endif
 
 #if MT_HAVE_Exscan
-MT_THUNK_PMPI(MPI_Exscan, 1856, 86);
-MT_THUNK_FORTRAN("mpi_exscan_", 1864, 86);
-MT_THUNK_FORTRAN("mpi_exscan__", 1865, 86);
-MT_THUNK_FORTRAN("mpi_exscan", 1866, 86);
-MT_THUNK_FORTRAN("MPI_EXSCAN", 1867, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08_", 1868, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts_", 1872, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08_large_", 1876, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts_large_", 1880, 86);
+MT_THUNK_PMPI(MPI_Exscan, 1888, 86);
+MT_THUNK_FORTRAN("mpi_exscan_", 1896, 86);
+MT_THUNK_FORTRAN("mpi_exscan__", 1897, 86);
+MT_THUNK_FORTRAN("mpi_exscan", 1898, 86);
+MT_THUNK_FORTRAN("MPI_EXSCAN", 1899, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_", 1900, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_", 1904, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_large_", 1908, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_large_", 1912, 86);
 #endif
 #if MT_HAVE_Exscan_c
-MT_THUNK_PMPI(MPI_Exscan_c, 1860, 86);
+MT_THUNK_PMPI(MPI_Exscan_c, 1892, 86);
 #endif
 
 #if MT_HAVE_Neighbor_allgather
-MT_THUNK_PMPI(MPI_Neighbor_allgather, 1888, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_", 1896, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather__", 1897, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather", 1898, 87);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER", 1899, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_", 1900, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_", 1904, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large_", 1908, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large_", 1912, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather, 1920, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_", 1928, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather__", 1929, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather", 1930, 87);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER", 1931, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_", 1932, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_", 1936, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large_", 1940, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large_", 1944, 87);
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 1892, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 1924, 87);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 1920, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_", 1928, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv__", 1929, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", 1930, 88);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV", 1931, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_", 1932, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_", 1936, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large_", 1940, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large_", 1944, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 1952, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_", 1960, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv__", 1961, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", 1962, 88);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV", 1963, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_", 1964, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_", 1968, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large_", 1972, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large_", 1976, 88);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 1924, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 1956, 88);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall
-MT_THUNK_PMPI(MPI_Neighbor_alltoall, 1952, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_", 1960, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall__", 1961, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall", 1962, 89);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL", 1963, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_", 1964, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_", 1968, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large_", 1972, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large_", 1976, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall, 1984, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_", 1992, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall__", 1993, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall", 1994, 89);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL", 1995, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_", 1996, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_", 2000, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large_", 2004, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large_", 2008, 89);
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 1956, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 1988, 89);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 1984, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_", 1992, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv__", 1993, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", 1994, 90);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV", 1995, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_", 1996, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_", 2000, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large_", 2004, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large_", 2008, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 2016, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_", 2024, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv__", 2025, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", 2026, 90);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV", 2027, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_", 2028, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_", 2032, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large_", 2036, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large_", 2040, 90);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 1988, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 2020, 90);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 2016, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_", 2024, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw__", 2025, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", 2026, 91);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW", 2027, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_", 2028, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_", 2032, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large_", 2036, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large_", 2040, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 2048, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_", 2056, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw__", 2057, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", 2058, 91);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW", 2059, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_", 2060, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_", 2064, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large_", 2068, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large_", 2072, 91);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 2020, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 2052, 91);
 #endif
 
 #if MT_HAVE_Ibarrier
-MT_THUNK_PMPI(MPI_Ibarrier, 2048, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_", 2056, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier__", 2057, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier", 2058, 100);
-MT_THUNK_FORTRAN("MPI_IBARRIER", 2059, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08_", 2060, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_", 2064, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08_large_", 2068, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large_", 2072, 100);
+MT_THUNK_PMPI(MPI_Ibarrier, 2080, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_", 2088, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier__", 2089, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier", 2090, 100);
+MT_THUNK_FORTRAN("MPI_IBARRIER", 2091, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_", 2092, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_", 2096, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_large_", 2100, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large_", 2104, 100);
 #endif
 
 #if MT_HAVE_Ibcast
-MT_THUNK_PMPI(MPI_Ibcast, 2080, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_", 2088, 101);
-MT_THUNK_FORTRAN("mpi_ibcast__", 2089, 101);
-MT_THUNK_FORTRAN("mpi_ibcast", 2090, 101);
-MT_THUNK_FORTRAN("MPI_IBCAST", 2091, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08_", 2092, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts_", 2096, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08_large_", 2100, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large_", 2104, 101);
+MT_THUNK_PMPI(MPI_Ibcast, 2112, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_", 2120, 101);
+MT_THUNK_FORTRAN("mpi_ibcast__", 2121, 101);
+MT_THUNK_FORTRAN("mpi_ibcast", 2122, 101);
+MT_THUNK_FORTRAN("MPI_IBCAST", 2123, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_", 2124, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_", 2128, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_large_", 2132, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large_", 2136, 101);
 #endif
 #if MT_HAVE_Ibcast_c
-MT_THUNK_PMPI(MPI_Ibcast_c, 2084, 101);
+MT_THUNK_PMPI(MPI_Ibcast_c, 2116, 101);
 #endif
 
 #if MT_HAVE_Igather
-MT_THUNK_PMPI(MPI_Igather, 2112, 102);
-MT_THUNK_FORTRAN("mpi_igather_", 2120, 102);
-MT_THUNK_FORTRAN("mpi_igather__", 2121, 102);
-MT_THUNK_FORTRAN("mpi_igather", 2122, 102);
-MT_THUNK_FORTRAN("MPI_IGATHER", 2123, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08_", 2124, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts_", 2128, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08_large_", 2132, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts_large_", 2136, 102);
+MT_THUNK_PMPI(MPI_Igather, 2144, 102);
+MT_THUNK_FORTRAN("mpi_igather_", 2152, 102);
+MT_THUNK_FORTRAN("mpi_igather__", 2153, 102);
+MT_THUNK_FORTRAN("mpi_igather", 2154, 102);
+MT_THUNK_FORTRAN("MPI_IGATHER", 2155, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_", 2156, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_", 2160, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_large_", 2164, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_large_", 2168, 102);
 #endif
 #if MT_HAVE_Igather_c
-MT_THUNK_PMPI(MPI_Igather_c, 2116, 102);
+MT_THUNK_PMPI(MPI_Igather_c, 2148, 102);
 #endif
 
 #if MT_HAVE_Igatherv
-MT_THUNK_PMPI(MPI_Igatherv, 2144, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_", 2152, 103);
-MT_THUNK_FORTRAN("mpi_igatherv__", 2153, 103);
-MT_THUNK_FORTRAN("mpi_igatherv", 2154, 103);
-MT_THUNK_FORTRAN("MPI_IGATHERV", 2155, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08_", 2156, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts_", 2160, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08_large_", 2164, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large_", 2168, 103);
+MT_THUNK_PMPI(MPI_Igatherv, 2176, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_", 2184, 103);
+MT_THUNK_FORTRAN("mpi_igatherv__", 2185, 103);
+MT_THUNK_FORTRAN("mpi_igatherv", 2186, 103);
+MT_THUNK_FORTRAN("MPI_IGATHERV", 2187, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_", 2188, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_", 2192, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_large_", 2196, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large_", 2200, 103);
 #endif
 #if MT_HAVE_Igatherv_c
-MT_THUNK_PMPI(MPI_Igatherv_c, 2148, 103);
+MT_THUNK_PMPI(MPI_Igatherv_c, 2180, 103);
 #endif
 
 #if MT_HAVE_Iscatter
-MT_THUNK_PMPI(MPI_Iscatter, 2176, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_", 2184, 104);
-MT_THUNK_FORTRAN("mpi_iscatter__", 2185, 104);
-MT_THUNK_FORTRAN("mpi_iscatter", 2186, 104);
-MT_THUNK_FORTRAN("MPI_ISCATTER", 2187, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08_", 2188, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts_", 2192, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08_large_", 2196, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large_", 2200, 104);
+MT_THUNK_PMPI(MPI_Iscatter, 2208, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_", 2216, 104);
+MT_THUNK_FORTRAN("mpi_iscatter__", 2217, 104);
+MT_THUNK_FORTRAN("mpi_iscatter", 2218, 104);
+MT_THUNK_FORTRAN("MPI_ISCATTER", 2219, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_", 2220, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_", 2224, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_large_", 2228, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large_", 2232, 104);
 #endif
 #if MT_HAVE_Iscatter_c
-MT_THUNK_PMPI(MPI_Iscatter_c, 2180, 104);
+MT_THUNK_PMPI(MPI_Iscatter_c, 2212, 104);
 #endif
 
 #if MT_HAVE_Iscatterv
-MT_THUNK_PMPI(MPI_Iscatterv, 2208, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_", 2216, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv__", 2217, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv", 2218, 105);
-MT_THUNK_FORTRAN("MPI_ISCATTERV", 2219, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08_", 2220, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_", 2224, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08_large_", 2228, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large_", 2232, 105);
+MT_THUNK_PMPI(MPI_Iscatterv, 2240, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_", 2248, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv__", 2249, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv", 2250, 105);
+MT_THUNK_FORTRAN("MPI_ISCATTERV", 2251, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_", 2252, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_", 2256, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_large_", 2260, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large_", 2264, 105);
 #endif
 #if MT_HAVE_Iscatterv_c
-MT_THUNK_PMPI(MPI_Iscatterv_c, 2212, 105);
+MT_THUNK_PMPI(MPI_Iscatterv_c, 2244, 105);
 #endif
 
 #if MT_HAVE_Iallgather
-MT_THUNK_PMPI(MPI_Iallgather, 2240, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_", 2248, 106);
-MT_THUNK_FORTRAN("mpi_iallgather__", 2249, 106);
-MT_THUNK_FORTRAN("mpi_iallgather", 2250, 106);
-MT_THUNK_FORTRAN("MPI_IALLGATHER", 2251, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08_", 2252, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts_", 2256, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08_large_", 2260, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large_", 2264, 106);
+MT_THUNK_PMPI(MPI_Iallgather, 2272, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_", 2280, 106);
+MT_THUNK_FORTRAN("mpi_iallgather__", 2281, 106);
+MT_THUNK_FORTRAN("mpi_iallgather", 2282, 106);
+MT_THUNK_FORTRAN("MPI_IALLGATHER", 2283, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_", 2284, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_", 2288, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_large_", 2292, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large_", 2296, 106);
 #endif
 #if MT_HAVE_Iallgather_c
-MT_THUNK_PMPI(MPI_Iallgather_c, 2244, 106);
+MT_THUNK_PMPI(MPI_Iallgather_c, 2276, 106);
 #endif
 
 #if MT_HAVE_Iallgatherv
-MT_THUNK_PMPI(MPI_Iallgatherv, 2272, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_", 2280, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv__", 2281, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv", 2282, 107);
-MT_THUNK_FORTRAN("MPI_IALLGATHERV", 2283, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08_", 2284, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_", 2288, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large_", 2292, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large_", 2296, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv, 2304, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_", 2312, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv__", 2313, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv", 2314, 107);
+MT_THUNK_FORTRAN("MPI_IALLGATHERV", 2315, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_", 2316, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_", 2320, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large_", 2324, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large_", 2328, 107);
 #endif
 #if MT_HAVE_Iallgatherv_c
-MT_THUNK_PMPI(MPI_Iallgatherv_c, 2276, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv_c, 2308, 107);
 #endif
 
 #if MT_HAVE_Ialltoall
-MT_THUNK_PMPI(MPI_Ialltoall, 2304, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_", 2312, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall__", 2313, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall", 2314, 108);
-MT_THUNK_FORTRAN("MPI_IALLTOALL", 2315, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08_", 2316, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_", 2320, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08_large_", 2324, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large_", 2328, 108);
+MT_THUNK_PMPI(MPI_Ialltoall, 2336, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_", 2344, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall__", 2345, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall", 2346, 108);
+MT_THUNK_FORTRAN("MPI_IALLTOALL", 2347, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_", 2348, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_", 2352, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_large_", 2356, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large_", 2360, 108);
 #endif
 #if MT_HAVE_Ialltoall_c
-MT_THUNK_PMPI(MPI_Ialltoall_c, 2308, 108);
+MT_THUNK_PMPI(MPI_Ialltoall_c, 2340, 108);
 #endif
 
 #if MT_HAVE_Ialltoallv
-MT_THUNK_PMPI(MPI_Ialltoallv, 2336, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_", 2344, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv__", 2345, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv", 2346, 109);
-MT_THUNK_FORTRAN("MPI_IALLTOALLV", 2347, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08_", 2348, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_", 2352, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large_", 2356, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large_", 2360, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv, 2368, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_", 2376, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv__", 2377, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv", 2378, 109);
+MT_THUNK_FORTRAN("MPI_IALLTOALLV", 2379, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_", 2380, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_", 2384, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large_", 2388, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large_", 2392, 109);
 #endif
 #if MT_HAVE_Ialltoallv_c
-MT_THUNK_PMPI(MPI_Ialltoallv_c, 2340, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv_c, 2372, 109);
 #endif
 
 #if MT_HAVE_Ialltoallw
-MT_THUNK_PMPI(MPI_Ialltoallw, 2368, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_", 2376, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw__", 2377, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw", 2378, 110);
-MT_THUNK_FORTRAN("MPI_IALLTOALLW", 2379, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08_", 2380, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_", 2384, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large_", 2388, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large_", 2392, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw, 2400, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_", 2408, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw__", 2409, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw", 2410, 110);
+MT_THUNK_FORTRAN("MPI_IALLTOALLW", 2411, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_", 2412, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_", 2416, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large_", 2420, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large_", 2424, 110);
 #endif
 #if MT_HAVE_Ialltoallw_c
-MT_THUNK_PMPI(MPI_Ialltoallw_c, 2372, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw_c, 2404, 110);
 #endif
 
 #if MT_HAVE_Ireduce
-MT_THUNK_PMPI(MPI_Ireduce, 2400, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_", 2408, 111);
-MT_THUNK_FORTRAN("mpi_ireduce__", 2409, 111);
-MT_THUNK_FORTRAN("mpi_ireduce", 2410, 111);
-MT_THUNK_FORTRAN("MPI_IREDUCE", 2411, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08_", 2412, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts_", 2416, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08_large_", 2420, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large_", 2424, 111);
+MT_THUNK_PMPI(MPI_Ireduce, 2432, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_", 2440, 111);
+MT_THUNK_FORTRAN("mpi_ireduce__", 2441, 111);
+MT_THUNK_FORTRAN("mpi_ireduce", 2442, 111);
+MT_THUNK_FORTRAN("MPI_IREDUCE", 2443, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_", 2444, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_", 2448, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_large_", 2452, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large_", 2456, 111);
 #endif
 #if MT_HAVE_Ireduce_c
-MT_THUNK_PMPI(MPI_Ireduce_c, 2404, 111);
+MT_THUNK_PMPI(MPI_Ireduce_c, 2436, 111);
 #endif
 
 #if MT_HAVE_Iallreduce
-MT_THUNK_PMPI(MPI_Iallreduce, 2432, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_", 2440, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce__", 2441, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce", 2442, 112);
-MT_THUNK_FORTRAN("MPI_IALLREDUCE", 2443, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08_", 2444, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_", 2448, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08_large_", 2452, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large_", 2456, 112);
+MT_THUNK_PMPI(MPI_Iallreduce, 2464, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_", 2472, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce__", 2473, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce", 2474, 112);
+MT_THUNK_FORTRAN("MPI_IALLREDUCE", 2475, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_", 2476, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_", 2480, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_large_", 2484, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large_", 2488, 112);
 #endif
 #if MT_HAVE_Iallreduce_c
-MT_THUNK_PMPI(MPI_Iallreduce_c, 2436, 112);
+MT_THUNK_PMPI(MPI_Iallreduce_c, 2468, 112);
 #endif
 
 #if MT_HAVE_Ireduce_scatter
-MT_THUNK_PMPI(MPI_Ireduce_scatter, 2464, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_", 2472, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter__", 2473, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter", 2474, 113);
-MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER", 2475, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_", 2476, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_", 2480, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large_", 2484, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large_", 2488, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter, 2496, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_", 2504, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter__", 2505, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter", 2506, 113);
+MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER", 2507, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_", 2508, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_", 2512, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large_", 2516, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large_", 2520, 113);
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 2468, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 2500, 113);
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 2496, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_", 2504, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block__", 2505, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", 2506, 114);
-MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER_BLOCK", 2507, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_", 2508, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_", 2512, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large_", 2516, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large_", 2520, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 2528, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_", 2536, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block__", 2537, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", 2538, 114);
+MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER_BLOCK", 2539, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_", 2540, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_", 2544, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large_", 2548, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large_", 2552, 114);
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 2500, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 2532, 114);
 #endif
 
 #if MT_HAVE_Iscan
-MT_THUNK_PMPI(MPI_Iscan, 2528, 115);
-MT_THUNK_FORTRAN("mpi_iscan_", 2536, 115);
-MT_THUNK_FORTRAN("mpi_iscan__", 2537, 115);
-MT_THUNK_FORTRAN("mpi_iscan", 2538, 115);
-MT_THUNK_FORTRAN("MPI_ISCAN", 2539, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08_", 2540, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts_", 2544, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08_large_", 2548, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts_large_", 2552, 115);
+MT_THUNK_PMPI(MPI_Iscan, 2560, 115);
+MT_THUNK_FORTRAN("mpi_iscan_", 2568, 115);
+MT_THUNK_FORTRAN("mpi_iscan__", 2569, 115);
+MT_THUNK_FORTRAN("mpi_iscan", 2570, 115);
+MT_THUNK_FORTRAN("MPI_ISCAN", 2571, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_", 2572, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_", 2576, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_large_", 2580, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_large_", 2584, 115);
 #endif
 #if MT_HAVE_Iscan_c
-MT_THUNK_PMPI(MPI_Iscan_c, 2532, 115);
+MT_THUNK_PMPI(MPI_Iscan_c, 2564, 115);
 #endif
 
 #if MT_HAVE_Iexscan
-MT_THUNK_PMPI(MPI_Iexscan, 2560, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_", 2568, 116);
-MT_THUNK_FORTRAN("mpi_iexscan__", 2569, 116);
-MT_THUNK_FORTRAN("mpi_iexscan", 2570, 116);
-MT_THUNK_FORTRAN("MPI_IEXSCAN", 2571, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08_", 2572, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts_", 2576, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08_large_", 2580, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large_", 2584, 116);
+MT_THUNK_PMPI(MPI_Iexscan, 2592, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_", 2600, 116);
+MT_THUNK_FORTRAN("mpi_iexscan__", 2601, 116);
+MT_THUNK_FORTRAN("mpi_iexscan", 2602, 116);
+MT_THUNK_FORTRAN("MPI_IEXSCAN", 2603, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_", 2604, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_", 2608, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_large_", 2612, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large_", 2616, 116);
 #endif
 #if MT_HAVE_Iexscan_c
-MT_THUNK_PMPI(MPI_Iexscan_c, 2564, 116);
+MT_THUNK_PMPI(MPI_Iexscan_c, 2596, 116);
 #endif
 
 #if MT_HAVE_Ineighbor_allgather
-MT_THUNK_PMPI(MPI_Ineighbor_allgather, 2592, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_", 2600, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather__", 2601, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather", 2602, 117);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHER", 2603, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_", 2604, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_", 2608, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large_", 2612, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large_", 2616, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather, 2624, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_", 2632, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather__", 2633, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather", 2634, 117);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHER", 2635, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_", 2636, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_", 2640, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large_", 2644, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large_", 2648, 117);
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 2596, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 2628, 117);
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 2624, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_", 2632, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv__", 2633, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", 2634, 118);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHERV", 2635, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_", 2636, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_", 2640, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large_", 2644, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large_", 2648, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 2656, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_", 2664, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv__", 2665, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", 2666, 118);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHERV", 2667, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_", 2668, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_", 2672, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large_", 2676, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large_", 2680, 118);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 2628, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 2660, 118);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 2656, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_", 2664, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall__", 2665, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", 2666, 119);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALL", 2667, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_", 2668, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_", 2672, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large_", 2676, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large_", 2680, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 2688, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_", 2696, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall__", 2697, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", 2698, 119);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALL", 2699, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_", 2700, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_", 2704, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large_", 2708, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large_", 2712, 119);
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 2660, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 2692, 119);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 2688, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_", 2696, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv__", 2697, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", 2698, 120);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLV", 2699, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_", 2700, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_", 2704, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large_", 2708, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large_", 2712, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 2720, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_", 2728, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv__", 2729, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", 2730, 120);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLV", 2731, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_", 2732, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_", 2736, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large_", 2740, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large_", 2744, 120);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 2692, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 2724, 120);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 2720, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_", 2728, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw__", 2729, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", 2730, 121);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLW", 2731, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_", 2732, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_", 2736, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large_", 2740, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large_", 2744, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 2752, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_", 2760, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw__", 2761, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", 2762, 121);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLW", 2763, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_", 2764, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_", 2768, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large_", 2772, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large_", 2776, 121);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 2724, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 2756, 121);
 #endif
 
 #if MT_HAVE_Barrier_init
-MT_THUNK_PMPI(MPI_Barrier_init, 2752, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_", 2760, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init__", 2761, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init", 2762, 130);
-MT_THUNK_FORTRAN("MPI_BARRIER_INIT", 2763, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08_", 2764, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_", 2768, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08_large_", 2772, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large_", 2776, 130);
+MT_THUNK_PMPI(MPI_Barrier_init, 2784, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_", 2792, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init__", 2793, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init", 2794, 130);
+MT_THUNK_FORTRAN("MPI_BARRIER_INIT", 2795, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_", 2796, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_", 2800, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_large_", 2804, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large_", 2808, 130);
 #endif
 
 #if MT_HAVE_MPIX_Barrier_init
-MT_THUNK_PMPI(MPIX_Barrier_init, 2784, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_", 2792, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init__", 2793, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init", 2794, 130);
-MT_THUNK_FORTRAN("MPIX_BARRIER_INIT", 2795, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08_", 2796, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_", 2800, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08_large_", 2804, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large_", 2808, 130);
+MT_THUNK_PMPI(MPIX_Barrier_init, 2816, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_", 2824, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init__", 2825, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init", 2826, 130);
+MT_THUNK_FORTRAN("MPIX_BARRIER_INIT", 2827, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_", 2828, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_", 2832, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_large_", 2836, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large_", 2840, 130);
 #endif
 
 #if MT_HAVE_Bcast_init
-MT_THUNK_PMPI(MPI_Bcast_init, 2816, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_", 2824, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init__", 2825, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init", 2826, 131);
-MT_THUNK_FORTRAN("MPI_BCAST_INIT", 2827, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08_", 2828, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_", 2832, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08_large_", 2836, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large_", 2840, 131);
+MT_THUNK_PMPI(MPI_Bcast_init, 2848, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_", 2856, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init__", 2857, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init", 2858, 131);
+MT_THUNK_FORTRAN("MPI_BCAST_INIT", 2859, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_", 2860, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_", 2864, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_large_", 2868, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large_", 2872, 131);
 #endif
 #if MT_HAVE_Bcast_init_c
-MT_THUNK_PMPI(MPI_Bcast_init_c, 2820, 131);
+MT_THUNK_PMPI(MPI_Bcast_init_c, 2852, 131);
 #endif
 
 #if MT_HAVE_MPIX_Bcast_init
-MT_THUNK_PMPI(MPIX_Bcast_init, 2848, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_", 2856, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init__", 2857, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init", 2858, 131);
-MT_THUNK_FORTRAN("MPIX_BCAST_INIT", 2859, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08_", 2860, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_", 2864, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08_large_", 2868, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large_", 2872, 131);
+MT_THUNK_PMPI(MPIX_Bcast_init, 2880, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_", 2888, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init__", 2889, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init", 2890, 131);
+MT_THUNK_FORTRAN("MPIX_BCAST_INIT", 2891, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_", 2892, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_", 2896, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_large_", 2900, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large_", 2904, 131);
 #endif
 
 #if MT_HAVE_Gather_init
-MT_THUNK_PMPI(MPI_Gather_init, 2880, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_", 2888, 132);
-MT_THUNK_FORTRAN("mpi_gather_init__", 2889, 132);
-MT_THUNK_FORTRAN("mpi_gather_init", 2890, 132);
-MT_THUNK_FORTRAN("MPI_GATHER_INIT", 2891, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08_", 2892, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts_", 2896, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08_large_", 2900, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large_", 2904, 132);
+MT_THUNK_PMPI(MPI_Gather_init, 2912, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_", 2920, 132);
+MT_THUNK_FORTRAN("mpi_gather_init__", 2921, 132);
+MT_THUNK_FORTRAN("mpi_gather_init", 2922, 132);
+MT_THUNK_FORTRAN("MPI_GATHER_INIT", 2923, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_", 2924, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_", 2928, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_large_", 2932, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large_", 2936, 132);
 #endif
 #if MT_HAVE_Gather_init_c
-MT_THUNK_PMPI(MPI_Gather_init_c, 2884, 132);
+MT_THUNK_PMPI(MPI_Gather_init_c, 2916, 132);
 #endif
 
 #if MT_HAVE_MPIX_Gather_init
-MT_THUNK_PMPI(MPIX_Gather_init, 2912, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_", 2920, 132);
-MT_THUNK_FORTRAN("mpix_gather_init__", 2921, 132);
-MT_THUNK_FORTRAN("mpix_gather_init", 2922, 132);
-MT_THUNK_FORTRAN("MPIX_GATHER_INIT", 2923, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08_", 2924, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts_", 2928, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08_large_", 2932, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large_", 2936, 132);
+MT_THUNK_PMPI(MPIX_Gather_init, 2944, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_", 2952, 132);
+MT_THUNK_FORTRAN("mpix_gather_init__", 2953, 132);
+MT_THUNK_FORTRAN("mpix_gather_init", 2954, 132);
+MT_THUNK_FORTRAN("MPIX_GATHER_INIT", 2955, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_", 2956, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_", 2960, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_large_", 2964, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large_", 2968, 132);
 #endif
 
 #if MT_HAVE_Gatherv_init
-MT_THUNK_PMPI(MPI_Gatherv_init, 2944, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_", 2952, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init__", 2953, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init", 2954, 133);
-MT_THUNK_FORTRAN("MPI_GATHERV_INIT", 2955, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08_", 2956, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_", 2960, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large_", 2964, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large_", 2968, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init, 2976, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_", 2984, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init__", 2985, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init", 2986, 133);
+MT_THUNK_FORTRAN("MPI_GATHERV_INIT", 2987, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_", 2988, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_", 2992, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large_", 2996, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large_", 3000, 133);
 #endif
 #if MT_HAVE_Gatherv_init_c
-MT_THUNK_PMPI(MPI_Gatherv_init_c, 2948, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init_c, 2980, 133);
 #endif
 
 #if MT_HAVE_MPIX_Gatherv_init
-MT_THUNK_PMPI(MPIX_Gatherv_init, 2976, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_", 2984, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init__", 2985, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init", 2986, 133);
-MT_THUNK_FORTRAN("MPIX_GATHERV_INIT", 2987, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08_", 2988, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_", 2992, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large_", 2996, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large_", 3000, 133);
+MT_THUNK_PMPI(MPIX_Gatherv_init, 3008, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_", 3016, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init__", 3017, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init", 3018, 133);
+MT_THUNK_FORTRAN("MPIX_GATHERV_INIT", 3019, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_", 3020, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_", 3024, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large_", 3028, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large_", 3032, 133);
 #endif
 
 #if MT_HAVE_Scatter_init
-MT_THUNK_PMPI(MPI_Scatter_init, 3008, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_", 3016, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init__", 3017, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init", 3018, 134);
-MT_THUNK_FORTRAN("MPI_SCATTER_INIT", 3019, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08_", 3020, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_", 3024, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08_large_", 3028, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large_", 3032, 134);
+MT_THUNK_PMPI(MPI_Scatter_init, 3040, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_", 3048, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init__", 3049, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init", 3050, 134);
+MT_THUNK_FORTRAN("MPI_SCATTER_INIT", 3051, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_", 3052, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_", 3056, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_large_", 3060, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large_", 3064, 134);
 #endif
 #if MT_HAVE_Scatter_init_c
-MT_THUNK_PMPI(MPI_Scatter_init_c, 3012, 134);
+MT_THUNK_PMPI(MPI_Scatter_init_c, 3044, 134);
 #endif
 
 #if MT_HAVE_MPIX_Scatter_init
-MT_THUNK_PMPI(MPIX_Scatter_init, 3040, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_", 3048, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init__", 3049, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init", 3050, 134);
-MT_THUNK_FORTRAN("MPIX_SCATTER_INIT", 3051, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08_", 3052, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_", 3056, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08_large_", 3060, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large_", 3064, 134);
+MT_THUNK_PMPI(MPIX_Scatter_init, 3072, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_", 3080, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init__", 3081, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init", 3082, 134);
+MT_THUNK_FORTRAN("MPIX_SCATTER_INIT", 3083, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_", 3084, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_", 3088, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_large_", 3092, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large_", 3096, 134);
 #endif
 
 #if MT_HAVE_Scatterv_init
-MT_THUNK_PMPI(MPI_Scatterv_init, 3072, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_", 3080, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init__", 3081, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init", 3082, 135);
-MT_THUNK_FORTRAN("MPI_SCATTERV_INIT", 3083, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08_", 3084, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_", 3088, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large_", 3092, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large_", 3096, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init, 3104, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_", 3112, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init__", 3113, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init", 3114, 135);
+MT_THUNK_FORTRAN("MPI_SCATTERV_INIT", 3115, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_", 3116, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_", 3120, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large_", 3124, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large_", 3128, 135);
 #endif
 #if MT_HAVE_Scatterv_init_c
-MT_THUNK_PMPI(MPI_Scatterv_init_c, 3076, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init_c, 3108, 135);
 #endif
 
 #if MT_HAVE_MPIX_Scatterv_init
-MT_THUNK_PMPI(MPIX_Scatterv_init, 3104, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_", 3112, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init__", 3113, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init", 3114, 135);
-MT_THUNK_FORTRAN("MPIX_SCATTERV_INIT", 3115, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08_", 3116, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_", 3120, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large_", 3124, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large_", 3128, 135);
+MT_THUNK_PMPI(MPIX_Scatterv_init, 3136, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_", 3144, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init__", 3145, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init", 3146, 135);
+MT_THUNK_FORTRAN("MPIX_SCATTERV_INIT", 3147, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_", 3148, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_", 3152, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large_", 3156, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large_", 3160, 135);
 #endif
 
 #if MT_HAVE_Allgather_init
-MT_THUNK_PMPI(MPI_Allgather_init, 3136, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_", 3144, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init__", 3145, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init", 3146, 136);
-MT_THUNK_FORTRAN("MPI_ALLGATHER_INIT", 3147, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08_", 3148, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_", 3152, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08_large_", 3156, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large_", 3160, 136);
+MT_THUNK_PMPI(MPI_Allgather_init, 3168, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_", 3176, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init__", 3177, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init", 3178, 136);
+MT_THUNK_FORTRAN("MPI_ALLGATHER_INIT", 3179, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_", 3180, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_", 3184, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_large_", 3188, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large_", 3192, 136);
 #endif
 #if MT_HAVE_Allgather_init_c
-MT_THUNK_PMPI(MPI_Allgather_init_c, 3140, 136);
+MT_THUNK_PMPI(MPI_Allgather_init_c, 3172, 136);
 #endif
 
 #if MT_HAVE_MPIX_Allgather_init
-MT_THUNK_PMPI(MPIX_Allgather_init, 3168, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_", 3176, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init__", 3177, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init", 3178, 136);
-MT_THUNK_FORTRAN("MPIX_ALLGATHER_INIT", 3179, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08_", 3180, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_", 3184, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08_large_", 3188, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large_", 3192, 136);
+MT_THUNK_PMPI(MPIX_Allgather_init, 3200, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_", 3208, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init__", 3209, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init", 3210, 136);
+MT_THUNK_FORTRAN("MPIX_ALLGATHER_INIT", 3211, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_", 3212, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_", 3216, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_large_", 3220, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large_", 3224, 136);
 #endif
 
 #if MT_HAVE_Allgatherv_init
-MT_THUNK_PMPI(MPI_Allgatherv_init, 3200, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_", 3208, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init__", 3209, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init", 3210, 137);
-MT_THUNK_FORTRAN("MPI_ALLGATHERV_INIT", 3211, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_", 3212, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_", 3216, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large_", 3220, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large_", 3224, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init, 3232, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_", 3240, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init__", 3241, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init", 3242, 137);
+MT_THUNK_FORTRAN("MPI_ALLGATHERV_INIT", 3243, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_", 3244, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_", 3248, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large_", 3252, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large_", 3256, 137);
 #endif
 #if MT_HAVE_Allgatherv_init_c
-MT_THUNK_PMPI(MPI_Allgatherv_init_c, 3204, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init_c, 3236, 137);
 #endif
 
 #if MT_HAVE_MPIX_Allgatherv_init
-MT_THUNK_PMPI(MPIX_Allgatherv_init, 3232, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_", 3240, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init__", 3241, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init", 3242, 137);
-MT_THUNK_FORTRAN("MPIX_ALLGATHERV_INIT", 3243, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_", 3244, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_", 3248, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large_", 3252, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large_", 3256, 137);
+MT_THUNK_PMPI(MPIX_Allgatherv_init, 3264, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_", 3272, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init__", 3273, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init", 3274, 137);
+MT_THUNK_FORTRAN("MPIX_ALLGATHERV_INIT", 3275, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_", 3276, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_", 3280, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large_", 3284, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large_", 3288, 137);
 #endif
 
 #if MT_HAVE_Alltoall_init
-MT_THUNK_PMPI(MPI_Alltoall_init, 3264, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_", 3272, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init__", 3273, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init", 3274, 138);
-MT_THUNK_FORTRAN("MPI_ALLTOALL_INIT", 3275, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08_", 3276, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_", 3280, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large_", 3284, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large_", 3288, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init, 3296, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_", 3304, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init__", 3305, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init", 3306, 138);
+MT_THUNK_FORTRAN("MPI_ALLTOALL_INIT", 3307, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_", 3308, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_", 3312, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large_", 3316, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large_", 3320, 138);
 #endif
 #if MT_HAVE_Alltoall_init_c
-MT_THUNK_PMPI(MPI_Alltoall_init_c, 3268, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init_c, 3300, 138);
 #endif
 
 #if MT_HAVE_MPIX_Alltoall_init
-MT_THUNK_PMPI(MPIX_Alltoall_init, 3296, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_", 3304, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init__", 3305, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init", 3306, 138);
-MT_THUNK_FORTRAN("MPIX_ALLTOALL_INIT", 3307, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08_", 3308, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_", 3312, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large_", 3316, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large_", 3320, 138);
+MT_THUNK_PMPI(MPIX_Alltoall_init, 3328, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_", 3336, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init__", 3337, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init", 3338, 138);
+MT_THUNK_FORTRAN("MPIX_ALLTOALL_INIT", 3339, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_", 3340, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_", 3344, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large_", 3348, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large_", 3352, 138);
 #endif
 
 #if MT_HAVE_Alltoallv_init
-MT_THUNK_PMPI(MPI_Alltoallv_init, 3328, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_", 3336, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init__", 3337, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init", 3338, 139);
-MT_THUNK_FORTRAN("MPI_ALLTOALLV_INIT", 3339, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_", 3340, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_", 3344, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large_", 3348, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large_", 3352, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init, 3360, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_", 3368, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init__", 3369, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init", 3370, 139);
+MT_THUNK_FORTRAN("MPI_ALLTOALLV_INIT", 3371, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_", 3372, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_", 3376, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large_", 3380, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large_", 3384, 139);
 #endif
 #if MT_HAVE_Alltoallv_init_c
-MT_THUNK_PMPI(MPI_Alltoallv_init_c, 3332, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init_c, 3364, 139);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallv_init
-MT_THUNK_PMPI(MPIX_Alltoallv_init, 3360, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_", 3368, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init__", 3369, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init", 3370, 139);
-MT_THUNK_FORTRAN("MPIX_ALLTOALLV_INIT", 3371, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_", 3372, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_", 3376, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large_", 3380, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large_", 3384, 139);
+MT_THUNK_PMPI(MPIX_Alltoallv_init, 3392, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_", 3400, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init__", 3401, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init", 3402, 139);
+MT_THUNK_FORTRAN("MPIX_ALLTOALLV_INIT", 3403, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_", 3404, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_", 3408, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large_", 3412, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large_", 3416, 139);
 #endif
 
 #if MT_HAVE_Alltoallw_init
-MT_THUNK_PMPI(MPI_Alltoallw_init, 3392, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_", 3400, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init__", 3401, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init", 3402, 140);
-MT_THUNK_FORTRAN("MPI_ALLTOALLW_INIT", 3403, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_", 3404, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_", 3408, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large_", 3412, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large_", 3416, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init, 3424, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_", 3432, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init__", 3433, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init", 3434, 140);
+MT_THUNK_FORTRAN("MPI_ALLTOALLW_INIT", 3435, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_", 3436, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_", 3440, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large_", 3444, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large_", 3448, 140);
 #endif
 #if MT_HAVE_Alltoallw_init_c
-MT_THUNK_PMPI(MPI_Alltoallw_init_c, 3396, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init_c, 3428, 140);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallw_init
-MT_THUNK_PMPI(MPIX_Alltoallw_init, 3424, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_", 3432, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init__", 3433, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init", 3434, 140);
-MT_THUNK_FORTRAN("MPIX_ALLTOALLW_INIT", 3435, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_", 3436, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_", 3440, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large_", 3444, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large_", 3448, 140);
+MT_THUNK_PMPI(MPIX_Alltoallw_init, 3456, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_", 3464, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init__", 3465, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init", 3466, 140);
+MT_THUNK_FORTRAN("MPIX_ALLTOALLW_INIT", 3467, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_", 3468, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_", 3472, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large_", 3476, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large_", 3480, 140);
 #endif
 
 #if MT_HAVE_Reduce_init
-MT_THUNK_PMPI(MPI_Reduce_init, 3456, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_", 3464, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init__", 3465, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init", 3466, 141);
-MT_THUNK_FORTRAN("MPI_REDUCE_INIT", 3467, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08_", 3468, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_", 3472, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08_large_", 3476, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large_", 3480, 141);
+MT_THUNK_PMPI(MPI_Reduce_init, 3488, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_", 3496, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init__", 3497, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init", 3498, 141);
+MT_THUNK_FORTRAN("MPI_REDUCE_INIT", 3499, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_", 3500, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_", 3504, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_large_", 3508, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large_", 3512, 141);
 #endif
 #if MT_HAVE_Reduce_init_c
-MT_THUNK_PMPI(MPI_Reduce_init_c, 3460, 141);
+MT_THUNK_PMPI(MPI_Reduce_init_c, 3492, 141);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_init
-MT_THUNK_PMPI(MPIX_Reduce_init, 3488, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_", 3496, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init__", 3497, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init", 3498, 141);
-MT_THUNK_FORTRAN("MPIX_REDUCE_INIT", 3499, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08_", 3500, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_", 3504, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08_large_", 3508, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large_", 3512, 141);
+MT_THUNK_PMPI(MPIX_Reduce_init, 3520, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_", 3528, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init__", 3529, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init", 3530, 141);
+MT_THUNK_FORTRAN("MPIX_REDUCE_INIT", 3531, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_", 3532, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_", 3536, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_large_", 3540, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large_", 3544, 141);
 #endif
 
 #if MT_HAVE_Allreduce_init
-MT_THUNK_PMPI(MPI_Allreduce_init, 3520, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_", 3528, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init__", 3529, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init", 3530, 142);
-MT_THUNK_FORTRAN("MPI_ALLREDUCE_INIT", 3531, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08_", 3532, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_", 3536, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large_", 3540, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large_", 3544, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init, 3552, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_", 3560, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init__", 3561, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init", 3562, 142);
+MT_THUNK_FORTRAN("MPI_ALLREDUCE_INIT", 3563, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_", 3564, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_", 3568, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large_", 3572, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large_", 3576, 142);
 #endif
 #if MT_HAVE_Allreduce_init_c
-MT_THUNK_PMPI(MPI_Allreduce_init_c, 3524, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init_c, 3556, 142);
 #endif
 
 #if MT_HAVE_MPIX_Allreduce_init
-MT_THUNK_PMPI(MPIX_Allreduce_init, 3552, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_", 3560, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init__", 3561, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init", 3562, 142);
-MT_THUNK_FORTRAN("MPIX_ALLREDUCE_INIT", 3563, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08_", 3564, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_", 3568, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large_", 3572, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large_", 3576, 142);
+MT_THUNK_PMPI(MPIX_Allreduce_init, 3584, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_", 3592, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init__", 3593, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init", 3594, 142);
+MT_THUNK_FORTRAN("MPIX_ALLREDUCE_INIT", 3595, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_", 3596, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_", 3600, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large_", 3604, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large_", 3608, 142);
 #endif
 
 #if MT_HAVE_Reduce_scatter_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_init, 3584, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_", 3592, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init__", 3593, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init", 3594, 143);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_INIT", 3595, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_", 3596, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_", 3600, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large_", 3604, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large_", 3608, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init, 3616, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_", 3624, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init__", 3625, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init", 3626, 143);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_INIT", 3627, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_", 3628, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_", 3632, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large_", 3636, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large_", 3640, 143);
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 3588, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 3620, 143);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 3616, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_", 3624, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init__", 3625, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init", 3626, 143);
-MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_INIT", 3627, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_", 3628, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_", 3632, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large_", 3636, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large_", 3640, 143);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 3648, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_", 3656, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init__", 3657, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init", 3658, 143);
+MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_INIT", 3659, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_", 3660, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_", 3664, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large_", 3668, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large_", 3672, 143);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 3648, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_", 3656, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init__", 3657, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", 3658, 144);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK_INIT", 3659, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_", 3660, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_", 3664, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large_", 3668, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large_", 3672, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 3680, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_", 3688, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init__", 3689, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", 3690, 144);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK_INIT", 3691, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_", 3692, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_", 3696, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large_", 3700, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large_", 3704, 144);
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 3652, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 3684, 144);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 3680, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_", 3688, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init__", 3689, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", 3690, 144);
-MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_BLOCK_INIT", 3691, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_", 3692, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_", 3696, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large_", 3700, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large_", 3704, 144);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 3712, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_", 3720, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init__", 3721, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", 3722, 144);
+MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_BLOCK_INIT", 3723, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_", 3724, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_", 3728, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large_", 3732, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large_", 3736, 144);
 #endif
 
 #if MT_HAVE_Scan_init
-MT_THUNK_PMPI(MPI_Scan_init, 3712, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_", 3720, 145);
-MT_THUNK_FORTRAN("mpi_scan_init__", 3721, 145);
-MT_THUNK_FORTRAN("mpi_scan_init", 3722, 145);
-MT_THUNK_FORTRAN("MPI_SCAN_INIT", 3723, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08_", 3724, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts_", 3728, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08_large_", 3732, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large_", 3736, 145);
+MT_THUNK_PMPI(MPI_Scan_init, 3744, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_", 3752, 145);
+MT_THUNK_FORTRAN("mpi_scan_init__", 3753, 145);
+MT_THUNK_FORTRAN("mpi_scan_init", 3754, 145);
+MT_THUNK_FORTRAN("MPI_SCAN_INIT", 3755, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_", 3756, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_", 3760, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_large_", 3764, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large_", 3768, 145);
 #endif
 #if MT_HAVE_Scan_init_c
-MT_THUNK_PMPI(MPI_Scan_init_c, 3716, 145);
+MT_THUNK_PMPI(MPI_Scan_init_c, 3748, 145);
 #endif
 
 #if MT_HAVE_MPIX_Scan_init
-MT_THUNK_PMPI(MPIX_Scan_init, 3744, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_", 3752, 145);
-MT_THUNK_FORTRAN("mpix_scan_init__", 3753, 145);
-MT_THUNK_FORTRAN("mpix_scan_init", 3754, 145);
-MT_THUNK_FORTRAN("MPIX_SCAN_INIT", 3755, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08_", 3756, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts_", 3760, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08_large_", 3764, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large_", 3768, 145);
+MT_THUNK_PMPI(MPIX_Scan_init, 3776, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_", 3784, 145);
+MT_THUNK_FORTRAN("mpix_scan_init__", 3785, 145);
+MT_THUNK_FORTRAN("mpix_scan_init", 3786, 145);
+MT_THUNK_FORTRAN("MPIX_SCAN_INIT", 3787, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_", 3788, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_", 3792, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_large_", 3796, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large_", 3800, 145);
 #endif
 
 #if MT_HAVE_Exscan_init
-MT_THUNK_PMPI(MPI_Exscan_init, 3776, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_", 3784, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init__", 3785, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init", 3786, 146);
-MT_THUNK_FORTRAN("MPI_EXSCAN_INIT", 3787, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08_", 3788, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_", 3792, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08_large_", 3796, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large_", 3800, 146);
+MT_THUNK_PMPI(MPI_Exscan_init, 3808, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_", 3816, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init__", 3817, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init", 3818, 146);
+MT_THUNK_FORTRAN("MPI_EXSCAN_INIT", 3819, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_", 3820, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_", 3824, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_large_", 3828, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large_", 3832, 146);
 #endif
 #if MT_HAVE_Exscan_init_c
-MT_THUNK_PMPI(MPI_Exscan_init_c, 3780, 146);
+MT_THUNK_PMPI(MPI_Exscan_init_c, 3812, 146);
 #endif
 
 #if MT_HAVE_MPIX_Exscan_init
-MT_THUNK_PMPI(MPIX_Exscan_init, 3808, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_", 3816, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init__", 3817, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init", 3818, 146);
-MT_THUNK_FORTRAN("MPIX_EXSCAN_INIT", 3819, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08_", 3820, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_", 3824, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08_large_", 3828, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large_", 3832, 146);
+MT_THUNK_PMPI(MPIX_Exscan_init, 3840, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_", 3848, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init__", 3849, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init", 3850, 146);
+MT_THUNK_FORTRAN("MPIX_EXSCAN_INIT", 3851, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_", 3852, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_", 3856, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_large_", 3860, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large_", 3864, 146);
 #endif
 
 #if MT_HAVE_Neighbor_allgather_init
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 3840, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_", 3848, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init__", 3849, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", 3850, 147);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER_INIT", 3851, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_", 3852, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_", 3856, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large_", 3860, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large_", 3864, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 3872, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_", 3880, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init__", 3881, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", 3882, 147);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER_INIT", 3883, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_", 3884, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_", 3888, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large_", 3892, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large_", 3896, 147);
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 3844, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 3876, 147);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 3872, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_", 3880, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init__", 3881, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", 3882, 147);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHER_INIT", 3883, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_", 3884, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_", 3888, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large_", 3892, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large_", 3896, 147);
+MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 3904, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_", 3912, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init__", 3913, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", 3914, 147);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHER_INIT", 3915, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_", 3916, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_", 3920, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large_", 3924, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large_", 3928, 147);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 3904, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_", 3912, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init__", 3913, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", 3914, 148);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV_INIT", 3915, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_", 3916, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_", 3920, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large_", 3924, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large_", 3928, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 3936, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_", 3944, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init__", 3945, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", 3946, 148);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV_INIT", 3947, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_", 3948, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_", 3952, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large_", 3956, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large_", 3960, 148);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 3908, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 3940, 148);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 3936, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_", 3944, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init__", 3945, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", 3946, 148);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHERV_INIT", 3947, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_", 3948, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_", 3952, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large_", 3956, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large_", 3960, 148);
+MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 3968, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_", 3976, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init__", 3977, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", 3978, 148);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHERV_INIT", 3979, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_", 3980, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_", 3984, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large_", 3988, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large_", 3992, 148);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 3968, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_", 3976, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init__", 3977, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", 3978, 149);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL_INIT", 3979, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_", 3980, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_", 3984, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large_", 3988, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large_", 3992, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 4000, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_", 4008, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init__", 4009, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", 4010, 149);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL_INIT", 4011, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_", 4012, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_", 4016, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large_", 4020, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large_", 4024, 149);
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 3972, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 4004, 149);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 4000, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_", 4008, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init__", 4009, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", 4010, 149);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALL_INIT", 4011, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_", 4012, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_", 4016, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large_", 4020, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large_", 4024, 149);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 4032, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_", 4040, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init__", 4041, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", 4042, 149);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALL_INIT", 4043, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_", 4044, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_", 4048, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large_", 4052, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large_", 4056, 149);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 4032, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_", 4040, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init__", 4041, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", 4042, 150);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV_INIT", 4043, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_", 4044, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_", 4048, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large_", 4052, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large_", 4056, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 4064, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_", 4072, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init__", 4073, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", 4074, 150);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV_INIT", 4075, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_", 4076, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_", 4080, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large_", 4084, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large_", 4088, 150);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 4036, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 4068, 150);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 4064, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_", 4072, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init__", 4073, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", 4074, 150);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLV_INIT", 4075, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_", 4076, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_", 4080, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large_", 4084, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large_", 4088, 150);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 4096, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_", 4104, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init__", 4105, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", 4106, 150);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLV_INIT", 4107, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_", 4108, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_", 4112, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large_", 4116, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large_", 4120, 150);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 4096, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_", 4104, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init__", 4105, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", 4106, 151);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW_INIT", 4107, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_", 4108, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_", 4112, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large_", 4116, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large_", 4120, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 4128, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_", 4136, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init__", 4137, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", 4138, 151);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW_INIT", 4139, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_", 4140, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_", 4144, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large_", 4148, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large_", 4152, 151);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 4100, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 4132, 151);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 4128, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_", 4136, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init__", 4137, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", 4138, 151);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLW_INIT", 4139, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_", 4140, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_", 4144, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large_", 4148, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large_", 4152, 151);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 4160, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_", 4168, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init__", 4169, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", 4170, 151);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLW_INIT", 4171, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_", 4172, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_", 4176, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large_", 4180, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large_", 4184, 151);
 #endif
 
 #if MT_HAVE_Comm_dup
-MT_THUNK_PMPI(MPI_Comm_dup, 4160, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_", 4168, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup__", 4169, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup", 4170, 160);
-MT_THUNK_FORTRAN("MPI_COMM_DUP", 4171, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08_", 4172, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_", 4176, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08_large_", 4180, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large_", 4184, 160);
+MT_THUNK_PMPI(MPI_Comm_dup, 4192, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_", 4200, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup__", 4201, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup", 4202, 160);
+MT_THUNK_FORTRAN("MPI_COMM_DUP", 4203, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_", 4204, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_", 4208, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_large_", 4212, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large_", 4216, 160);
 #endif
 
 #if MT_HAVE_Comm_dup_with_info
-MT_THUNK_PMPI(MPI_Comm_dup_with_info, 4192, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_", 4200, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info__", 4201, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info", 4202, 161);
-MT_THUNK_FORTRAN("MPI_COMM_DUP_WITH_INFO", 4203, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_", 4204, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_", 4208, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large_", 4212, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large_", 4216, 161);
+MT_THUNK_PMPI(MPI_Comm_dup_with_info, 4224, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_", 4232, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info__", 4233, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info", 4234, 161);
+MT_THUNK_FORTRAN("MPI_COMM_DUP_WITH_INFO", 4235, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_", 4236, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_", 4240, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large_", 4244, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large_", 4248, 161);
 #endif
 
 #if MT_HAVE_Comm_idup
-MT_THUNK_PMPI(MPI_Comm_idup, 4224, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_", 4232, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup__", 4233, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup", 4234, 162);
-MT_THUNK_FORTRAN("MPI_COMM_IDUP", 4235, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08_", 4236, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_", 4240, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08_large_", 4244, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large_", 4248, 162);
+MT_THUNK_PMPI(MPI_Comm_idup, 4256, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_", 4264, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup__", 4265, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup", 4266, 162);
+MT_THUNK_FORTRAN("MPI_COMM_IDUP", 4267, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_", 4268, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_", 4272, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_large_", 4276, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large_", 4280, 162);
 #endif
 
 #if MT_HAVE_Comm_idup_with_info
-MT_THUNK_PMPI(MPI_Comm_idup_with_info, 4256, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_", 4264, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info__", 4265, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info", 4266, 163);
-MT_THUNK_FORTRAN("MPI_COMM_IDUP_WITH_INFO", 4267, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_", 4268, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_", 4272, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large_", 4276, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large_", 4280, 163);
+MT_THUNK_PMPI(MPI_Comm_idup_with_info, 4288, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_", 4296, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info__", 4297, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info", 4298, 163);
+MT_THUNK_FORTRAN("MPI_COMM_IDUP_WITH_INFO", 4299, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_", 4300, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_", 4304, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large_", 4308, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large_", 4312, 163);
 #endif
 
 #if MT_HAVE_Comm_create
-MT_THUNK_PMPI(MPI_Comm_create, 4288, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_", 4296, 164);
-MT_THUNK_FORTRAN("mpi_comm_create__", 4297, 164);
-MT_THUNK_FORTRAN("mpi_comm_create", 4298, 164);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE", 4299, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08_", 4300, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts_", 4304, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08_large_", 4308, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large_", 4312, 164);
+MT_THUNK_PMPI(MPI_Comm_create, 4320, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_", 4328, 164);
+MT_THUNK_FORTRAN("mpi_comm_create__", 4329, 164);
+MT_THUNK_FORTRAN("mpi_comm_create", 4330, 164);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE", 4331, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_", 4332, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_", 4336, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_large_", 4340, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large_", 4344, 164);
 #endif
 
 #if MT_HAVE_Comm_create_group
-MT_THUNK_PMPI(MPI_Comm_create_group, 4320, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_", 4328, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group__", 4329, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group", 4330, 165);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_GROUP", 4331, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08_", 4332, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_", 4336, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large_", 4340, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large_", 4344, 165);
+MT_THUNK_PMPI(MPI_Comm_create_group, 4352, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_", 4360, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group__", 4361, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group", 4362, 165);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_GROUP", 4363, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_", 4364, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_", 4368, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large_", 4372, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large_", 4376, 165);
 #endif
 
 #if MT_HAVE_Comm_split
-MT_THUNK_PMPI(MPI_Comm_split, 4352, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_", 4360, 166);
-MT_THUNK_FORTRAN("mpi_comm_split__", 4361, 166);
-MT_THUNK_FORTRAN("mpi_comm_split", 4362, 166);
-MT_THUNK_FORTRAN("MPI_COMM_SPLIT", 4363, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08_", 4364, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts_", 4368, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08_large_", 4372, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large_", 4376, 166);
+MT_THUNK_PMPI(MPI_Comm_split, 4384, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_", 4392, 166);
+MT_THUNK_FORTRAN("mpi_comm_split__", 4393, 166);
+MT_THUNK_FORTRAN("mpi_comm_split", 4394, 166);
+MT_THUNK_FORTRAN("MPI_COMM_SPLIT", 4395, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_", 4396, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_", 4400, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_large_", 4404, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large_", 4408, 166);
 #endif
 
 #if MT_HAVE_Comm_split_type
-MT_THUNK_PMPI(MPI_Comm_split_type, 4384, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_", 4392, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type__", 4393, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type", 4394, 167);
-MT_THUNK_FORTRAN("MPI_COMM_SPLIT_TYPE", 4395, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08_", 4396, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_", 4400, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large_", 4404, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large_", 4408, 167);
+MT_THUNK_PMPI(MPI_Comm_split_type, 4416, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_", 4424, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type__", 4425, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type", 4426, 167);
+MT_THUNK_FORTRAN("MPI_COMM_SPLIT_TYPE", 4427, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_", 4428, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_", 4432, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large_", 4436, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large_", 4440, 167);
 #endif
 
 #if MT_HAVE_Intercomm_create
-MT_THUNK_PMPI(MPI_Intercomm_create, 4416, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_", 4424, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create__", 4425, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create", 4426, 168);
-MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE", 4427, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08_", 4428, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_", 4432, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large_", 4436, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large_", 4440, 168);
+MT_THUNK_PMPI(MPI_Intercomm_create, 4448, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_", 4456, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create__", 4457, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create", 4458, 168);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE", 4459, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_", 4460, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_", 4464, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large_", 4468, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large_", 4472, 168);
 #endif
 
 #if MT_HAVE_Intercomm_merge
-MT_THUNK_PMPI(MPI_Intercomm_merge, 4448, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_", 4456, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge__", 4457, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge", 4458, 169);
-MT_THUNK_FORTRAN("MPI_INTERCOMM_MERGE", 4459, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_", 4460, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_", 4464, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large_", 4468, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large_", 4472, 169);
+MT_THUNK_PMPI(MPI_Intercomm_merge, 4480, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_", 4488, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge__", 4489, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge", 4490, 169);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_MERGE", 4491, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_", 4492, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_", 4496, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large_", 4500, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large_", 4504, 169);
 #endif
 
 #if MT_HAVE_Cart_create
-MT_THUNK_PMPI(MPI_Cart_create, 4480, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_", 4488, 170);
-MT_THUNK_FORTRAN("mpi_cart_create__", 4489, 170);
-MT_THUNK_FORTRAN("mpi_cart_create", 4490, 170);
-MT_THUNK_FORTRAN("MPI_CART_CREATE", 4491, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08_", 4492, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts_", 4496, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08_large_", 4500, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large_", 4504, 170);
+MT_THUNK_PMPI(MPI_Cart_create, 4512, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_", 4520, 170);
+MT_THUNK_FORTRAN("mpi_cart_create__", 4521, 170);
+MT_THUNK_FORTRAN("mpi_cart_create", 4522, 170);
+MT_THUNK_FORTRAN("MPI_CART_CREATE", 4523, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_", 4524, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_", 4528, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_large_", 4532, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large_", 4536, 170);
 #endif
 
 #if MT_HAVE_Cart_sub
-MT_THUNK_PMPI(MPI_Cart_sub, 4512, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_", 4520, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub__", 4521, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub", 4522, 171);
-MT_THUNK_FORTRAN("MPI_CART_SUB", 4523, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08_", 4524, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_", 4528, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08_large_", 4532, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large_", 4536, 171);
+MT_THUNK_PMPI(MPI_Cart_sub, 4544, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_", 4552, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub__", 4553, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub", 4554, 171);
+MT_THUNK_FORTRAN("MPI_CART_SUB", 4555, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_", 4556, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_", 4560, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_large_", 4564, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large_", 4568, 171);
 #endif
 
 #if MT_HAVE_Graph_create
-MT_THUNK_PMPI(MPI_Graph_create, 4544, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_", 4552, 172);
-MT_THUNK_FORTRAN("mpi_graph_create__", 4553, 172);
-MT_THUNK_FORTRAN("mpi_graph_create", 4554, 172);
-MT_THUNK_FORTRAN("MPI_GRAPH_CREATE", 4555, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08_", 4556, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts_", 4560, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08_large_", 4564, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large_", 4568, 172);
+MT_THUNK_PMPI(MPI_Graph_create, 4576, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_", 4584, 172);
+MT_THUNK_FORTRAN("mpi_graph_create__", 4585, 172);
+MT_THUNK_FORTRAN("mpi_graph_create", 4586, 172);
+MT_THUNK_FORTRAN("MPI_GRAPH_CREATE", 4587, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_", 4588, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_", 4592, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_large_", 4596, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large_", 4600, 172);
 #endif
 
 #if MT_HAVE_Dist_graph_create
-MT_THUNK_PMPI(MPI_Dist_graph_create, 4576, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_", 4584, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create__", 4585, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create", 4586, 173);
-MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE", 4587, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_", 4588, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_", 4592, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large_", 4596, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large_", 4600, 173);
+MT_THUNK_PMPI(MPI_Dist_graph_create, 4608, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_", 4616, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create__", 4617, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create", 4618, 173);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE", 4619, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_", 4620, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_", 4624, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large_", 4628, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large_", 4632, 173);
 #endif
 
 #if MT_HAVE_Dist_graph_create_adjacent
-MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 4608, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_", 4616, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent__", 4617, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", 4618, 174);
-MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE_ADJACENT", 4619, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_", 4620, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_", 4624, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large_", 4628, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large_", 4632, 174);
+MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 4640, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_", 4648, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent__", 4649, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", 4650, 174);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE_ADJACENT", 4651, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_", 4652, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_", 4656, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large_", 4660, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large_", 4664, 174);
 #endif
 
 #if MT_HAVE_Comm_free
-MT_THUNK_PMPI(MPI_Comm_free, 4640, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_", 4648, 175);
-MT_THUNK_FORTRAN("mpi_comm_free__", 4649, 175);
-MT_THUNK_FORTRAN("mpi_comm_free", 4650, 175);
-MT_THUNK_FORTRAN("MPI_COMM_FREE", 4651, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08_", 4652, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts_", 4656, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08_large_", 4660, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large_", 4664, 175);
+MT_THUNK_PMPI(MPI_Comm_free, 4672, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_", 4680, 175);
+MT_THUNK_FORTRAN("mpi_comm_free__", 4681, 175);
+MT_THUNK_FORTRAN("mpi_comm_free", 4682, 175);
+MT_THUNK_FORTRAN("MPI_COMM_FREE", 4683, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_", 4684, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_", 4688, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_large_", 4692, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large_", 4696, 175);
 #endif
 
 #if MT_HAVE_Comm_disconnect
-MT_THUNK_PMPI(MPI_Comm_disconnect, 4672, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_", 4680, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect__", 4681, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect", 4682, 176);
-MT_THUNK_FORTRAN("MPI_COMM_DISCONNECT", 4683, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_", 4684, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_", 4688, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large_", 4692, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large_", 4696, 176);
+MT_THUNK_PMPI(MPI_Comm_disconnect, 4704, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_", 4712, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect__", 4713, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect", 4714, 176);
+MT_THUNK_FORTRAN("MPI_COMM_DISCONNECT", 4715, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_", 4716, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_", 4720, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large_", 4724, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large_", 4728, 176);
 #endif
 
 #if MT_HAVE_Comm_set_name
-MT_THUNK_PMPI(MPI_Comm_set_name, 4704, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_", 4712, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name__", 4713, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name", 4714, 177);
-MT_THUNK_FORTRAN("MPI_COMM_SET_NAME", 4715, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08_", 4716, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_", 4720, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large_", 4724, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large_", 4728, 177);
+MT_THUNK_PMPI(MPI_Comm_set_name, 4736, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_", 4744, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name__", 4745, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name", 4746, 177);
+MT_THUNK_FORTRAN("MPI_COMM_SET_NAME", 4747, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_", 4748, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_", 4752, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large_", 4756, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large_", 4760, 177);
 #endif
 
 #if MT_HAVE_Type_free
-MT_THUNK_PMPI(MPI_Type_free, 4736, 180);
-MT_THUNK_FORTRAN("mpi_type_free_", 4744, 180);
-MT_THUNK_FORTRAN("mpi_type_free__", 4745, 180);
-MT_THUNK_FORTRAN("mpi_type_free", 4746, 180);
-MT_THUNK_FORTRAN("MPI_TYPE_FREE", 4747, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08_", 4748, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts_", 4752, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08_large_", 4756, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts_large_", 4760, 180);
+MT_THUNK_PMPI(MPI_Type_free, 4768, 180);
+MT_THUNK_FORTRAN("mpi_type_free_", 4776, 180);
+MT_THUNK_FORTRAN("mpi_type_free__", 4777, 180);
+MT_THUNK_FORTRAN("mpi_type_free", 4778, 180);
+MT_THUNK_FORTRAN("MPI_TYPE_FREE", 4779, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_", 4780, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_", 4784, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_large_", 4788, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_large_", 4792, 180);
 #endif
 
 #if MT_HAVE_Put
-MT_THUNK_PMPI(MPI_Put, 4768, 200);
-MT_THUNK_FORTRAN("mpi_put_", 4776, 200);
-MT_THUNK_FORTRAN("mpi_put__", 4777, 200);
-MT_THUNK_FORTRAN("mpi_put", 4778, 200);
-MT_THUNK_FORTRAN("MPI_PUT", 4779, 200);
-MT_THUNK_FORTRAN("mpi_put_f08_", 4780, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts_", 4784, 200);
-MT_THUNK_FORTRAN("mpi_put_f08_large_", 4788, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts_large_", 4792, 200);
+MT_THUNK_PMPI(MPI_Put, 4800, 200);
+MT_THUNK_FORTRAN("mpi_put_", 4808, 200);
+MT_THUNK_FORTRAN("mpi_put__", 4809, 200);
+MT_THUNK_FORTRAN("mpi_put", 4810, 200);
+MT_THUNK_FORTRAN("MPI_PUT", 4811, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_", 4812, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_", 4816, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_large_", 4820, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_large_", 4824, 200);
 #endif
 #if MT_HAVE_Put_c
-MT_THUNK_PMPI(MPI_Put_c, 4772, 200);
+MT_THUNK_PMPI(MPI_Put_c, 4804, 200);
 #endif
 
 #if MT_HAVE_Rput
-MT_THUNK_PMPI(MPI_Rput, 4800, 201);
-MT_THUNK_FORTRAN("mpi_rput_", 4808, 201);
-MT_THUNK_FORTRAN("mpi_rput__", 4809, 201);
-MT_THUNK_FORTRAN("mpi_rput", 4810, 201);
-MT_THUNK_FORTRAN("MPI_RPUT", 4811, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08_", 4812, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts_", 4816, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08_large_", 4820, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts_large_", 4824, 201);
+MT_THUNK_PMPI(MPI_Rput, 4832, 201);
+MT_THUNK_FORTRAN("mpi_rput_", 4840, 201);
+MT_THUNK_FORTRAN("mpi_rput__", 4841, 201);
+MT_THUNK_FORTRAN("mpi_rput", 4842, 201);
+MT_THUNK_FORTRAN("MPI_RPUT", 4843, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_", 4844, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_", 4848, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_large_", 4852, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_large_", 4856, 201);
 #endif
 #if MT_HAVE_Rput_c
-MT_THUNK_PMPI(MPI_Rput_c, 4804, 201);
+MT_THUNK_PMPI(MPI_Rput_c, 4836, 201);
 #endif
 
 #if MT_HAVE_Accumulate
-MT_THUNK_PMPI(MPI_Accumulate, 4832, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_", 4840, 202);
-MT_THUNK_FORTRAN("mpi_accumulate__", 4841, 202);
-MT_THUNK_FORTRAN("mpi_accumulate", 4842, 202);
-MT_THUNK_FORTRAN("MPI_ACCUMULATE", 4843, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08_", 4844, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts_", 4848, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08_large_", 4852, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large_", 4856, 202);
+MT_THUNK_PMPI(MPI_Accumulate, 4864, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_", 4872, 202);
+MT_THUNK_FORTRAN("mpi_accumulate__", 4873, 202);
+MT_THUNK_FORTRAN("mpi_accumulate", 4874, 202);
+MT_THUNK_FORTRAN("MPI_ACCUMULATE", 4875, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_", 4876, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_", 4880, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_large_", 4884, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large_", 4888, 202);
 #endif
 #if MT_HAVE_Accumulate_c
-MT_THUNK_PMPI(MPI_Accumulate_c, 4836, 202);
+MT_THUNK_PMPI(MPI_Accumulate_c, 4868, 202);
 #endif
 
 #if MT_HAVE_Raccumulate
-MT_THUNK_PMPI(MPI_Raccumulate, 4864, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_", 4872, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate__", 4873, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate", 4874, 203);
-MT_THUNK_FORTRAN("MPI_RACCUMULATE", 4875, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08_", 4876, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_", 4880, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08_large_", 4884, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large_", 4888, 203);
+MT_THUNK_PMPI(MPI_Raccumulate, 4896, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_", 4904, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate__", 4905, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate", 4906, 203);
+MT_THUNK_FORTRAN("MPI_RACCUMULATE", 4907, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_", 4908, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_", 4912, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_large_", 4916, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large_", 4920, 203);
 #endif
 #if MT_HAVE_Raccumulate_c
-MT_THUNK_PMPI(MPI_Raccumulate_c, 4868, 203);
+MT_THUNK_PMPI(MPI_Raccumulate_c, 4900, 203);
 #endif
 
 #if MT_HAVE_Get
-MT_THUNK_PMPI(MPI_Get, 4896, 204);
-MT_THUNK_FORTRAN("mpi_get_", 4904, 204);
-MT_THUNK_FORTRAN("mpi_get__", 4905, 204);
-MT_THUNK_FORTRAN("mpi_get", 4906, 204);
-MT_THUNK_FORTRAN("MPI_GET", 4907, 204);
-MT_THUNK_FORTRAN("mpi_get_f08_", 4908, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts_", 4912, 204);
-MT_THUNK_FORTRAN("mpi_get_f08_large_", 4916, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts_large_", 4920, 204);
+MT_THUNK_PMPI(MPI_Get, 4928, 204);
+MT_THUNK_FORTRAN("mpi_get_", 4936, 204);
+MT_THUNK_FORTRAN("mpi_get__", 4937, 204);
+MT_THUNK_FORTRAN("mpi_get", 4938, 204);
+MT_THUNK_FORTRAN("MPI_GET", 4939, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_", 4940, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_", 4944, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_large_", 4948, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_large_", 4952, 204);
 #endif
 #if MT_HAVE_Get_c
-MT_THUNK_PMPI(MPI_Get_c, 4900, 204);
+MT_THUNK_PMPI(MPI_Get_c, 4932, 204);
 #endif
 
 #if MT_HAVE_Rget
-MT_THUNK_PMPI(MPI_Rget, 4928, 205);
-MT_THUNK_FORTRAN("mpi_rget_", 4936, 205);
-MT_THUNK_FORTRAN("mpi_rget__", 4937, 205);
-MT_THUNK_FORTRAN("mpi_rget", 4938, 205);
-MT_THUNK_FORTRAN("MPI_RGET", 4939, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08_", 4940, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts_", 4944, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08_large_", 4948, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts_large_", 4952, 205);
+MT_THUNK_PMPI(MPI_Rget, 4960, 205);
+MT_THUNK_FORTRAN("mpi_rget_", 4968, 205);
+MT_THUNK_FORTRAN("mpi_rget__", 4969, 205);
+MT_THUNK_FORTRAN("mpi_rget", 4970, 205);
+MT_THUNK_FORTRAN("MPI_RGET", 4971, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_", 4972, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_", 4976, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_large_", 4980, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_large_", 4984, 205);
 #endif
 #if MT_HAVE_Rget_c
-MT_THUNK_PMPI(MPI_Rget_c, 4932, 205);
+MT_THUNK_PMPI(MPI_Rget_c, 4964, 205);
 #endif
 
 #if MT_HAVE_Get_accumulate
-MT_THUNK_PMPI(MPI_Get_accumulate, 4960, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_", 4968, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate__", 4969, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate", 4970, 206);
-MT_THUNK_FORTRAN("MPI_GET_ACCUMULATE", 4971, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08_", 4972, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_", 4976, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large_", 4980, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large_", 4984, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate, 4992, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_", 5000, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate__", 5001, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate", 5002, 206);
+MT_THUNK_FORTRAN("MPI_GET_ACCUMULATE", 5003, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_", 5004, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_", 5008, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large_", 5012, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large_", 5016, 206);
 #endif
 #if MT_HAVE_Get_accumulate_c
-MT_THUNK_PMPI(MPI_Get_accumulate_c, 4964, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate_c, 4996, 206);
 #endif
 
 #if MT_HAVE_Rget_accumulate
-MT_THUNK_PMPI(MPI_Rget_accumulate, 4992, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_", 5000, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate__", 5001, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate", 5002, 207);
-MT_THUNK_FORTRAN("MPI_RGET_ACCUMULATE", 5003, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_", 5004, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_", 5008, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large_", 5012, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large_", 5016, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate, 5024, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_", 5032, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate__", 5033, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate", 5034, 207);
+MT_THUNK_FORTRAN("MPI_RGET_ACCUMULATE", 5035, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_", 5036, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_", 5040, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large_", 5044, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large_", 5048, 207);
 #endif
 #if MT_HAVE_Rget_accumulate_c
-MT_THUNK_PMPI(MPI_Rget_accumulate_c, 4996, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate_c, 5028, 207);
 #endif
 
 #if MT_HAVE_Fetch_and_op
-MT_THUNK_PMPI(MPI_Fetch_and_op, 5024, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_", 5032, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op__", 5033, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op", 5034, 208);
-MT_THUNK_FORTRAN("MPI_FETCH_AND_OP", 5035, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_", 5036, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_", 5040, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large_", 5044, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large_", 5048, 208);
+MT_THUNK_PMPI(MPI_Fetch_and_op, 5056, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_", 5064, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op__", 5065, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op", 5066, 208);
+MT_THUNK_FORTRAN("MPI_FETCH_AND_OP", 5067, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_", 5068, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_", 5072, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large_", 5076, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large_", 5080, 208);
 #endif
 
 #if MT_HAVE_Compare_and_swap
-MT_THUNK_PMPI(MPI_Compare_and_swap, 5056, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_", 5064, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap__", 5065, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap", 5066, 209);
-MT_THUNK_FORTRAN("MPI_COMPARE_AND_SWAP", 5067, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_", 5068, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_", 5072, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large_", 5076, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large_", 5080, 209);
+MT_THUNK_PMPI(MPI_Compare_and_swap, 5088, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_", 5096, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap__", 5097, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap", 5098, 209);
+MT_THUNK_FORTRAN("MPI_COMPARE_AND_SWAP", 5099, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_", 5100, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_", 5104, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large_", 5108, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large_", 5112, 209);
 #endif
 
 #if MT_HAVE_Win_fence
-MT_THUNK_PMPI(MPI_Win_fence, 5088, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_", 5096, 215);
-MT_THUNK_FORTRAN("mpi_win_fence__", 5097, 215);
-MT_THUNK_FORTRAN("mpi_win_fence", 5098, 215);
-MT_THUNK_FORTRAN("MPI_WIN_FENCE", 5099, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08_", 5100, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts_", 5104, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08_large_", 5108, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large_", 5112, 215);
+MT_THUNK_PMPI(MPI_Win_fence, 5120, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_", 5128, 215);
+MT_THUNK_FORTRAN("mpi_win_fence__", 5129, 215);
+MT_THUNK_FORTRAN("mpi_win_fence", 5130, 215);
+MT_THUNK_FORTRAN("MPI_WIN_FENCE", 5131, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_", 5132, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_", 5136, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_large_", 5140, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large_", 5144, 215);
 #endif
 
 #if MT_HAVE_Win_start
-MT_THUNK_PMPI(MPI_Win_start, 5120, 216);
-MT_THUNK_FORTRAN("mpi_win_start_", 5128, 216);
-MT_THUNK_FORTRAN("mpi_win_start__", 5129, 216);
-MT_THUNK_FORTRAN("mpi_win_start", 5130, 216);
-MT_THUNK_FORTRAN("MPI_WIN_START", 5131, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08_", 5132, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts_", 5136, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08_large_", 5140, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts_large_", 5144, 216);
+MT_THUNK_PMPI(MPI_Win_start, 5152, 216);
+MT_THUNK_FORTRAN("mpi_win_start_", 5160, 216);
+MT_THUNK_FORTRAN("mpi_win_start__", 5161, 216);
+MT_THUNK_FORTRAN("mpi_win_start", 5162, 216);
+MT_THUNK_FORTRAN("MPI_WIN_START", 5163, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_", 5164, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_", 5168, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_large_", 5172, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_large_", 5176, 216);
 #endif
 
 #if MT_HAVE_Win_post
-MT_THUNK_PMPI(MPI_Win_post, 5152, 217);
-MT_THUNK_FORTRAN("mpi_win_post_", 5160, 217);
-MT_THUNK_FORTRAN("mpi_win_post__", 5161, 217);
-MT_THUNK_FORTRAN("mpi_win_post", 5162, 217);
-MT_THUNK_FORTRAN("MPI_WIN_POST", 5163, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08_", 5164, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts_", 5168, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08_large_", 5172, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts_large_", 5176, 217);
+MT_THUNK_PMPI(MPI_Win_post, 5184, 217);
+MT_THUNK_FORTRAN("mpi_win_post_", 5192, 217);
+MT_THUNK_FORTRAN("mpi_win_post__", 5193, 217);
+MT_THUNK_FORTRAN("mpi_win_post", 5194, 217);
+MT_THUNK_FORTRAN("MPI_WIN_POST", 5195, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_", 5196, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_", 5200, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_large_", 5204, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_large_", 5208, 217);
 #endif
 
 #if MT_HAVE_Win_complete
-MT_THUNK_PMPI(MPI_Win_complete, 5184, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_", 5192, 218);
-MT_THUNK_FORTRAN("mpi_win_complete__", 5193, 218);
-MT_THUNK_FORTRAN("mpi_win_complete", 5194, 218);
-MT_THUNK_FORTRAN("MPI_WIN_COMPLETE", 5195, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08_", 5196, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts_", 5200, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08_large_", 5204, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large_", 5208, 218);
+MT_THUNK_PMPI(MPI_Win_complete, 5216, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_", 5224, 218);
+MT_THUNK_FORTRAN("mpi_win_complete__", 5225, 218);
+MT_THUNK_FORTRAN("mpi_win_complete", 5226, 218);
+MT_THUNK_FORTRAN("MPI_WIN_COMPLETE", 5227, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_", 5228, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_", 5232, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_large_", 5236, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large_", 5240, 218);
 #endif
 
 #if MT_HAVE_Win_wait
-MT_THUNK_PMPI(MPI_Win_wait, 5216, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_", 5224, 219);
-MT_THUNK_FORTRAN("mpi_win_wait__", 5225, 219);
-MT_THUNK_FORTRAN("mpi_win_wait", 5226, 219);
-MT_THUNK_FORTRAN("MPI_WIN_WAIT", 5227, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08_", 5228, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts_", 5232, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08_large_", 5236, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large_", 5240, 219);
+MT_THUNK_PMPI(MPI_Win_wait, 5248, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_", 5256, 219);
+MT_THUNK_FORTRAN("mpi_win_wait__", 5257, 219);
+MT_THUNK_FORTRAN("mpi_win_wait", 5258, 219);
+MT_THUNK_FORTRAN("MPI_WIN_WAIT", 5259, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_", 5260, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_", 5264, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_large_", 5268, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large_", 5272, 219);
 #endif
 
 #if MT_HAVE_Win_test
-MT_THUNK_PMPI(MPI_Win_test, 5248, 220);
-MT_THUNK_FORTRAN("mpi_win_test_", 5256, 220);
-MT_THUNK_FORTRAN("mpi_win_test__", 5257, 220);
-MT_THUNK_FORTRAN("mpi_win_test", 5258, 220);
-MT_THUNK_FORTRAN("MPI_WIN_TEST", 5259, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08_", 5260, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts_", 5264, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08_large_", 5268, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts_large_", 5272, 220);
+MT_THUNK_PMPI(MPI_Win_test, 5280, 220);
+MT_THUNK_FORTRAN("mpi_win_test_", 5288, 220);
+MT_THUNK_FORTRAN("mpi_win_test__", 5289, 220);
+MT_THUNK_FORTRAN("mpi_win_test", 5290, 220);
+MT_THUNK_FORTRAN("MPI_WIN_TEST", 5291, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_", 5292, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_", 5296, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_large_", 5300, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_large_", 5304, 220);
 #endif
 
 #if MT_HAVE_Win_lock_all
-MT_THUNK_PMPI(MPI_Win_lock_all, 5280, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_", 5288, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all__", 5289, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all", 5290, 221);
-MT_THUNK_FORTRAN("MPI_WIN_LOCK_ALL", 5291, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08_", 5292, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_", 5296, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large_", 5300, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large_", 5304, 221);
+MT_THUNK_PMPI(MPI_Win_lock_all, 5312, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_", 5320, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all__", 5321, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all", 5322, 221);
+MT_THUNK_FORTRAN("MPI_WIN_LOCK_ALL", 5323, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_", 5324, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_", 5328, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large_", 5332, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large_", 5336, 221);
 #endif
 
 #if MT_HAVE_Win_unlock_all
-MT_THUNK_PMPI(MPI_Win_unlock_all, 5312, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_", 5320, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all__", 5321, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all", 5322, 222);
-MT_THUNK_FORTRAN("MPI_WIN_UNLOCK_ALL", 5323, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_", 5324, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_", 5328, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large_", 5332, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large_", 5336, 222);
+MT_THUNK_PMPI(MPI_Win_unlock_all, 5344, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_", 5352, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all__", 5353, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all", 5354, 222);
+MT_THUNK_FORTRAN("MPI_WIN_UNLOCK_ALL", 5355, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_", 5356, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_", 5360, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large_", 5364, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large_", 5368, 222);
 #endif
 
 #if MT_HAVE_Win_flush_all
-MT_THUNK_PMPI(MPI_Win_flush_all, 5344, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_", 5352, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all__", 5353, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all", 5354, 223);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH_ALL", 5355, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08_", 5356, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_", 5360, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large_", 5364, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large_", 5368, 223);
+MT_THUNK_PMPI(MPI_Win_flush_all, 5376, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_", 5384, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all__", 5385, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all", 5386, 223);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_ALL", 5387, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_", 5388, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_", 5392, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large_", 5396, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large_", 5400, 223);
 #endif
 
 #if MT_HAVE_Win_flush_local_all
-MT_THUNK_PMPI(MPI_Win_flush_local_all, 5376, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_", 5384, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all__", 5385, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all", 5386, 224);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL_ALL", 5387, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_", 5388, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_", 5392, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large_", 5396, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large_", 5400, 224);
+MT_THUNK_PMPI(MPI_Win_flush_local_all, 5408, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_", 5416, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all__", 5417, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all", 5418, 224);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL_ALL", 5419, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_", 5420, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_", 5424, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large_", 5428, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large_", 5432, 224);
 #endif
 
 #if MT_HAVE_Win_sync
-MT_THUNK_PMPI(MPI_Win_sync, 5408, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_", 5416, 225);
-MT_THUNK_FORTRAN("mpi_win_sync__", 5417, 225);
-MT_THUNK_FORTRAN("mpi_win_sync", 5418, 225);
-MT_THUNK_FORTRAN("MPI_WIN_SYNC", 5419, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08_", 5420, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts_", 5424, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08_large_", 5428, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large_", 5432, 225);
+MT_THUNK_PMPI(MPI_Win_sync, 5440, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_", 5448, 225);
+MT_THUNK_FORTRAN("mpi_win_sync__", 5449, 225);
+MT_THUNK_FORTRAN("mpi_win_sync", 5450, 225);
+MT_THUNK_FORTRAN("MPI_WIN_SYNC", 5451, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_", 5452, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_", 5456, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_large_", 5460, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large_", 5464, 225);
 #endif
 
 #if MT_HAVE_Win_lock
-MT_THUNK_PMPI(MPI_Win_lock, 5440, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_", 5448, 226);
-MT_THUNK_FORTRAN("mpi_win_lock__", 5449, 226);
-MT_THUNK_FORTRAN("mpi_win_lock", 5450, 226);
-MT_THUNK_FORTRAN("MPI_WIN_LOCK", 5451, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08_", 5452, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts_", 5456, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08_large_", 5460, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large_", 5464, 226);
+MT_THUNK_PMPI(MPI_Win_lock, 5472, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_", 5480, 226);
+MT_THUNK_FORTRAN("mpi_win_lock__", 5481, 226);
+MT_THUNK_FORTRAN("mpi_win_lock", 5482, 226);
+MT_THUNK_FORTRAN("MPI_WIN_LOCK", 5483, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_", 5484, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_", 5488, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_large_", 5492, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large_", 5496, 226);
 #endif
 
 #if MT_HAVE_Win_unlock
-MT_THUNK_PMPI(MPI_Win_unlock, 5472, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_", 5480, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock__", 5481, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock", 5482, 227);
-MT_THUNK_FORTRAN("MPI_WIN_UNLOCK", 5483, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08_", 5484, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_", 5488, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08_large_", 5492, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large_", 5496, 227);
+MT_THUNK_PMPI(MPI_Win_unlock, 5504, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_", 5512, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock__", 5513, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock", 5514, 227);
+MT_THUNK_FORTRAN("MPI_WIN_UNLOCK", 5515, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_", 5516, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_", 5520, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_large_", 5524, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large_", 5528, 227);
 #endif
 
 #if MT_HAVE_Win_flush
-MT_THUNK_PMPI(MPI_Win_flush, 5504, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_", 5512, 228);
-MT_THUNK_FORTRAN("mpi_win_flush__", 5513, 228);
-MT_THUNK_FORTRAN("mpi_win_flush", 5514, 228);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH", 5515, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08_", 5516, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts_", 5520, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08_large_", 5524, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large_", 5528, 228);
+MT_THUNK_PMPI(MPI_Win_flush, 5536, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_", 5544, 228);
+MT_THUNK_FORTRAN("mpi_win_flush__", 5545, 228);
+MT_THUNK_FORTRAN("mpi_win_flush", 5546, 228);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH", 5547, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_", 5548, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_", 5552, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_large_", 5556, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large_", 5560, 228);
 #endif
 
 #if MT_HAVE_Win_flush_local
-MT_THUNK_PMPI(MPI_Win_flush_local, 5536, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_", 5544, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local__", 5545, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local", 5546, 229);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL", 5547, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08_", 5548, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_", 5552, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large_", 5556, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large_", 5560, 229);
+MT_THUNK_PMPI(MPI_Win_flush_local, 5568, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_", 5576, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local__", 5577, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local", 5578, 229);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL", 5579, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_", 5580, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_", 5584, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large_", 5588, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large_", 5592, 229);
 #endif
 
 #if MT_HAVE_Win_create
-MT_THUNK_PMPI(MPI_Win_create, 5568, 235);
-MT_THUNK_FORTRAN("mpi_win_create_", 5576, 235);
-MT_THUNK_FORTRAN("mpi_win_create__", 5577, 235);
-MT_THUNK_FORTRAN("mpi_win_create", 5578, 235);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE", 5579, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08_", 5580, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts_", 5584, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08_large_", 5588, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts_large_", 5592, 235);
+MT_THUNK_PMPI(MPI_Win_create, 5600, 235);
+MT_THUNK_FORTRAN("mpi_win_create_", 5608, 235);
+MT_THUNK_FORTRAN("mpi_win_create__", 5609, 235);
+MT_THUNK_FORTRAN("mpi_win_create", 5610, 235);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE", 5611, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_", 5612, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_", 5616, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_large_", 5620, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_large_", 5624, 235);
 #endif
 #if MT_HAVE_Win_create_c
-MT_THUNK_PMPI(MPI_Win_create_c, 5572, 235);
+MT_THUNK_PMPI(MPI_Win_create_c, 5604, 235);
 #endif
 
 #if MT_HAVE_Win_allocate
-MT_THUNK_PMPI(MPI_Win_allocate, 5600, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_", 5608, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate__", 5609, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate", 5610, 236);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE", 5611, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08_", 5612, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_", 5616, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08_large_", 5620, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large_", 5624, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr_", 5628, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr__", 5629, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr", 5630, 236);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_CPTR", 5631, 236);
+MT_THUNK_PMPI(MPI_Win_allocate, 5632, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_", 5640, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate__", 5641, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate", 5642, 236);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE", 5643, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_", 5644, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_", 5648, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_large_", 5652, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large_", 5656, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr_", 5660, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr__", 5661, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr", 5662, 236);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_CPTR", 5663, 236);
 #endif
 #if MT_HAVE_Win_allocate_c
-MT_THUNK_PMPI(MPI_Win_allocate_c, 5604, 236);
+MT_THUNK_PMPI(MPI_Win_allocate_c, 5636, 236);
 #endif
 
 #if MT_HAVE_Win_allocate_shared
-MT_THUNK_PMPI(MPI_Win_allocate_shared, 5632, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_", 5640, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared__", 5641, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared", 5642, 237);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED", 5643, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_", 5644, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_", 5648, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large_", 5652, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large_", 5656, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr_", 5660, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr__", 5661, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", 5662, 237);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED_CPTR", 5663, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared, 5664, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_", 5672, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared__", 5673, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared", 5674, 237);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED", 5675, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_", 5676, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_", 5680, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large_", 5684, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large_", 5688, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr_", 5692, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr__", 5693, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", 5694, 237);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED_CPTR", 5695, 237);
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 5636, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 5668, 237);
 #endif
 
 #if MT_HAVE_Win_create_dynamic
-MT_THUNK_PMPI(MPI_Win_create_dynamic, 5664, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_", 5672, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic__", 5673, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic", 5674, 238);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE_DYNAMIC", 5675, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_", 5676, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_", 5680, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large_", 5684, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large_", 5688, 238);
+MT_THUNK_PMPI(MPI_Win_create_dynamic, 5696, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_", 5704, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic__", 5705, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic", 5706, 238);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_DYNAMIC", 5707, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_", 5708, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_", 5712, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large_", 5716, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large_", 5720, 238);
 #endif
 
 #if MT_HAVE_Win_free
-MT_THUNK_PMPI(MPI_Win_free, 5696, 239);
-MT_THUNK_FORTRAN("mpi_win_free_", 5704, 239);
-MT_THUNK_FORTRAN("mpi_win_free__", 5705, 239);
-MT_THUNK_FORTRAN("mpi_win_free", 5706, 239);
-MT_THUNK_FORTRAN("MPI_WIN_FREE", 5707, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08_", 5708, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts_", 5712, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08_large_", 5716, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts_large_", 5720, 239);
+MT_THUNK_PMPI(MPI_Win_free, 5728, 239);
+MT_THUNK_FORTRAN("mpi_win_free_", 5736, 239);
+MT_THUNK_FORTRAN("mpi_win_free__", 5737, 239);
+MT_THUNK_FORTRAN("mpi_win_free", 5738, 239);
+MT_THUNK_FORTRAN("MPI_WIN_FREE", 5739, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_", 5740, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_", 5744, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_large_", 5748, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_large_", 5752, 239);
 #endif
 
 #if MT_HAVE_Win_attach
-MT_THUNK_PMPI(MPI_Win_attach, 5728, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_", 5736, 240);
-MT_THUNK_FORTRAN("mpi_win_attach__", 5737, 240);
-MT_THUNK_FORTRAN("mpi_win_attach", 5738, 240);
-MT_THUNK_FORTRAN("MPI_WIN_ATTACH", 5739, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08_", 5740, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts_", 5744, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08_large_", 5748, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large_", 5752, 240);
+MT_THUNK_PMPI(MPI_Win_attach, 5760, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_", 5768, 240);
+MT_THUNK_FORTRAN("mpi_win_attach__", 5769, 240);
+MT_THUNK_FORTRAN("mpi_win_attach", 5770, 240);
+MT_THUNK_FORTRAN("MPI_WIN_ATTACH", 5771, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_", 5772, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_", 5776, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_large_", 5780, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large_", 5784, 240);
 #endif
 
 #if MT_HAVE_Win_detach
-MT_THUNK_PMPI(MPI_Win_detach, 5760, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_", 5768, 241);
-MT_THUNK_FORTRAN("mpi_win_detach__", 5769, 241);
-MT_THUNK_FORTRAN("mpi_win_detach", 5770, 241);
-MT_THUNK_FORTRAN("MPI_WIN_DETACH", 5771, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08_", 5772, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts_", 5776, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08_large_", 5780, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large_", 5784, 241);
+MT_THUNK_PMPI(MPI_Win_detach, 5792, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_", 5800, 241);
+MT_THUNK_FORTRAN("mpi_win_detach__", 5801, 241);
+MT_THUNK_FORTRAN("mpi_win_detach", 5802, 241);
+MT_THUNK_FORTRAN("MPI_WIN_DETACH", 5803, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_", 5804, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_", 5808, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_large_", 5812, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large_", 5816, 241);
 #endif
 
 #if MT_HAVE_Win_set_name
-MT_THUNK_PMPI(MPI_Win_set_name, 5792, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_", 5800, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name__", 5801, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name", 5802, 242);
-MT_THUNK_FORTRAN("MPI_WIN_SET_NAME", 5803, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08_", 5804, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_", 5808, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08_large_", 5812, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large_", 5816, 242);
+MT_THUNK_PMPI(MPI_Win_set_name, 5824, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_", 5832, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name__", 5833, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name", 5834, 242);
+MT_THUNK_FORTRAN("MPI_WIN_SET_NAME", 5835, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_", 5836, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_", 5840, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_large_", 5844, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large_", 5848, 242);
 #endif
 
 #if MT_HAVE_Win_set_info
-MT_THUNK_PMPI(MPI_Win_set_info, 5824, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_", 5832, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info__", 5833, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info", 5834, 243);
-MT_THUNK_FORTRAN("MPI_WIN_SET_INFO", 5835, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08_", 5836, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_", 5840, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08_large_", 5844, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large_", 5848, 243);
+MT_THUNK_PMPI(MPI_Win_set_info, 5856, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_", 5864, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info__", 5865, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info", 5866, 243);
+MT_THUNK_FORTRAN("MPI_WIN_SET_INFO", 5867, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_", 5868, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_", 5872, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_large_", 5876, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large_", 5880, 243);
 #endif
 
 #if MT_HAVE_File_close
-MT_THUNK_PMPI(MPI_File_close, 5856, 250);
-MT_THUNK_FORTRAN("mpi_file_close_", 5864, 250);
-MT_THUNK_FORTRAN("mpi_file_close__", 5865, 250);
-MT_THUNK_FORTRAN("mpi_file_close", 5866, 250);
-MT_THUNK_FORTRAN("MPI_FILE_CLOSE", 5867, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08_", 5868, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts_", 5872, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08_large_", 5876, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts_large_", 5880, 250);
+MT_THUNK_PMPI(MPI_File_close, 5888, 250);
+MT_THUNK_FORTRAN("mpi_file_close_", 5896, 250);
+MT_THUNK_FORTRAN("mpi_file_close__", 5897, 250);
+MT_THUNK_FORTRAN("mpi_file_close", 5898, 250);
+MT_THUNK_FORTRAN("MPI_FILE_CLOSE", 5899, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_", 5900, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_", 5904, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_large_", 5908, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_large_", 5912, 250);
 #endif
 
 #if MT_HAVE_File_delete
-MT_THUNK_PMPI(MPI_File_delete, 5888, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_", 5896, 251);
-MT_THUNK_FORTRAN("mpi_file_delete__", 5897, 251);
-MT_THUNK_FORTRAN("mpi_file_delete", 5898, 251);
-MT_THUNK_FORTRAN("MPI_FILE_DELETE", 5899, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08_", 5900, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts_", 5904, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08_large_", 5908, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large_", 5912, 251);
+MT_THUNK_PMPI(MPI_File_delete, 5920, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_", 5928, 251);
+MT_THUNK_FORTRAN("mpi_file_delete__", 5929, 251);
+MT_THUNK_FORTRAN("mpi_file_delete", 5930, 251);
+MT_THUNK_FORTRAN("MPI_FILE_DELETE", 5931, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_", 5932, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_", 5936, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_large_", 5940, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large_", 5944, 251);
 #endif
 
 #if MT_HAVE_File_get_position_shared
-MT_THUNK_PMPI(MPI_File_get_position_shared, 5920, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_", 5928, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared__", 5929, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared", 5930, 252);
-MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION_SHARED", 5931, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_", 5932, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_", 5936, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large_", 5940, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large_", 5944, 252);
+MT_THUNK_PMPI(MPI_File_get_position_shared, 5952, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_", 5960, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared__", 5961, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared", 5962, 252);
+MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION_SHARED", 5963, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_", 5964, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_", 5968, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large_", 5972, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large_", 5976, 252);
 #endif
 
 #if MT_HAVE_File_iread
-MT_THUNK_PMPI(MPI_File_iread, 5952, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_", 5960, 253);
-MT_THUNK_FORTRAN("mpi_file_iread__", 5961, 253);
-MT_THUNK_FORTRAN("mpi_file_iread", 5962, 253);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD", 5963, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08_", 5964, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts_", 5968, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08_large_", 5972, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large_", 5976, 253);
+MT_THUNK_PMPI(MPI_File_iread, 5984, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_", 5992, 253);
+MT_THUNK_FORTRAN("mpi_file_iread__", 5993, 253);
+MT_THUNK_FORTRAN("mpi_file_iread", 5994, 253);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD", 5995, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_", 5996, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_", 6000, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_large_", 6004, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large_", 6008, 253);
 #endif
 #if MT_HAVE_File_iread_c
-MT_THUNK_PMPI(MPI_File_iread_c, 5956, 253);
+MT_THUNK_PMPI(MPI_File_iread_c, 5988, 253);
 #endif
 
 #if MT_HAVE_File_iread_all
-MT_THUNK_PMPI(MPI_File_iread_all, 5984, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_", 5992, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all__", 5993, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all", 5994, 254);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_ALL", 5995, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08_", 5996, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_", 6000, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large_", 6004, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large_", 6008, 254);
+MT_THUNK_PMPI(MPI_File_iread_all, 6016, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_", 6024, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all__", 6025, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all", 6026, 254);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_ALL", 6027, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_", 6028, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_", 6032, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large_", 6036, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large_", 6040, 254);
 #endif
 #if MT_HAVE_File_iread_all_c
-MT_THUNK_PMPI(MPI_File_iread_all_c, 5988, 254);
+MT_THUNK_PMPI(MPI_File_iread_all_c, 6020, 254);
 #endif
 
 #if MT_HAVE_File_iread_at
-MT_THUNK_PMPI(MPI_File_iread_at, 6016, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_", 6024, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at__", 6025, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at", 6026, 255);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT", 6027, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08_", 6028, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_", 6032, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large_", 6036, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large_", 6040, 255);
+MT_THUNK_PMPI(MPI_File_iread_at, 6048, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_", 6056, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at__", 6057, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at", 6058, 255);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT", 6059, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_", 6060, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_", 6064, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large_", 6068, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large_", 6072, 255);
 #endif
 #if MT_HAVE_File_iread_at_c
-MT_THUNK_PMPI(MPI_File_iread_at_c, 6020, 255);
+MT_THUNK_PMPI(MPI_File_iread_at_c, 6052, 255);
 #endif
 
 #if MT_HAVE_File_iread_at_all
-MT_THUNK_PMPI(MPI_File_iread_at_all, 6048, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_", 6056, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all__", 6057, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all", 6058, 256);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT_ALL", 6059, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_", 6060, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_", 6064, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large_", 6068, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large_", 6072, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all, 6080, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_", 6088, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all__", 6089, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all", 6090, 256);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT_ALL", 6091, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_", 6092, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_", 6096, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large_", 6100, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large_", 6104, 256);
 #endif
 #if MT_HAVE_File_iread_at_all_c
-MT_THUNK_PMPI(MPI_File_iread_at_all_c, 6052, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all_c, 6084, 256);
 #endif
 
 #if MT_HAVE_File_iread_shared
-MT_THUNK_PMPI(MPI_File_iread_shared, 6080, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_", 6088, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared__", 6089, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared", 6090, 257);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_SHARED", 6091, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_", 6092, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_", 6096, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large_", 6100, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large_", 6104, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared, 6112, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_", 6120, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared__", 6121, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared", 6122, 257);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_SHARED", 6123, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_", 6124, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_", 6128, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large_", 6132, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large_", 6136, 257);
 #endif
 #if MT_HAVE_File_iread_shared_c
-MT_THUNK_PMPI(MPI_File_iread_shared_c, 6084, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared_c, 6116, 257);
 #endif
 
 #if MT_HAVE_File_iwrite
-MT_THUNK_PMPI(MPI_File_iwrite, 6112, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_", 6120, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite__", 6121, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite", 6122, 258);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE", 6123, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08_", 6124, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_", 6128, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large_", 6132, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large_", 6136, 258);
+MT_THUNK_PMPI(MPI_File_iwrite, 6144, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_", 6152, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite__", 6153, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite", 6154, 258);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE", 6155, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_", 6156, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_", 6160, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large_", 6164, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large_", 6168, 258);
 #endif
 #if MT_HAVE_File_iwrite_c
-MT_THUNK_PMPI(MPI_File_iwrite_c, 6116, 258);
+MT_THUNK_PMPI(MPI_File_iwrite_c, 6148, 258);
 #endif
 
 #if MT_HAVE_File_iwrite_all
-MT_THUNK_PMPI(MPI_File_iwrite_all, 6144, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_", 6152, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all__", 6153, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all", 6154, 259);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_ALL", 6155, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_", 6156, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_", 6160, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large_", 6164, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large_", 6168, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all, 6176, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_", 6184, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all__", 6185, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all", 6186, 259);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_ALL", 6187, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_", 6188, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_", 6192, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large_", 6196, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large_", 6200, 259);
 #endif
 #if MT_HAVE_File_iwrite_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_all_c, 6148, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all_c, 6180, 259);
 #endif
 
 #if MT_HAVE_File_iwrite_at
-MT_THUNK_PMPI(MPI_File_iwrite_at, 6176, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_", 6184, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at__", 6185, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at", 6186, 260);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT", 6187, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_", 6188, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_", 6192, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large_", 6196, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large_", 6200, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at, 6208, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_", 6216, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at__", 6217, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at", 6218, 260);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT", 6219, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_", 6220, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_", 6224, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large_", 6228, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large_", 6232, 260);
 #endif
 #if MT_HAVE_File_iwrite_at_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_c, 6180, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at_c, 6212, 260);
 #endif
 
 #if MT_HAVE_File_iwrite_at_all
-MT_THUNK_PMPI(MPI_File_iwrite_at_all, 6208, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_", 6216, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all__", 6217, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", 6218, 261);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT_ALL", 6219, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_", 6220, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_", 6224, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large_", 6228, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large_", 6232, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all, 6240, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_", 6248, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all__", 6249, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", 6250, 261);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT_ALL", 6251, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_", 6252, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_", 6256, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large_", 6260, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large_", 6264, 261);
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 6212, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 6244, 261);
 #endif
 
 #if MT_HAVE_File_iwrite_shared
-MT_THUNK_PMPI(MPI_File_iwrite_shared, 6240, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_", 6248, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared__", 6249, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared", 6250, 262);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_SHARED", 6251, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_", 6252, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_", 6256, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large_", 6260, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large_", 6264, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared, 6272, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_", 6280, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared__", 6281, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared", 6282, 262);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_SHARED", 6283, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_", 6284, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_", 6288, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large_", 6292, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large_", 6296, 262);
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 6244, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 6276, 262);
 #endif
 
 #if MT_HAVE_File_open
-MT_THUNK_PMPI(MPI_File_open, 6272, 263);
-MT_THUNK_FORTRAN("mpi_file_open_", 6280, 263);
-MT_THUNK_FORTRAN("mpi_file_open__", 6281, 263);
-MT_THUNK_FORTRAN("mpi_file_open", 6282, 263);
-MT_THUNK_FORTRAN("MPI_FILE_OPEN", 6283, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08_", 6284, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts_", 6288, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08_large_", 6292, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts_large_", 6296, 263);
+MT_THUNK_PMPI(MPI_File_open, 6304, 263);
+MT_THUNK_FORTRAN("mpi_file_open_", 6312, 263);
+MT_THUNK_FORTRAN("mpi_file_open__", 6313, 263);
+MT_THUNK_FORTRAN("mpi_file_open", 6314, 263);
+MT_THUNK_FORTRAN("MPI_FILE_OPEN", 6315, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_", 6316, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_", 6320, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_large_", 6324, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_large_", 6328, 263);
 #endif
 
 #if MT_HAVE_File_preallocate
-MT_THUNK_PMPI(MPI_File_preallocate, 6304, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_", 6312, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate__", 6313, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate", 6314, 264);
-MT_THUNK_FORTRAN("MPI_FILE_PREALLOCATE", 6315, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08_", 6316, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_", 6320, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large_", 6324, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large_", 6328, 264);
+MT_THUNK_PMPI(MPI_File_preallocate, 6336, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_", 6344, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate__", 6345, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate", 6346, 264);
+MT_THUNK_FORTRAN("MPI_FILE_PREALLOCATE", 6347, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_", 6348, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_", 6352, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large_", 6356, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large_", 6360, 264);
 #endif
 
 #if MT_HAVE_File_read
-MT_THUNK_PMPI(MPI_File_read, 6336, 265);
-MT_THUNK_FORTRAN("mpi_file_read_", 6344, 265);
-MT_THUNK_FORTRAN("mpi_file_read__", 6345, 265);
-MT_THUNK_FORTRAN("mpi_file_read", 6346, 265);
-MT_THUNK_FORTRAN("MPI_FILE_READ", 6347, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08_", 6348, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts_", 6352, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08_large_", 6356, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts_large_", 6360, 265);
+MT_THUNK_PMPI(MPI_File_read, 6368, 265);
+MT_THUNK_FORTRAN("mpi_file_read_", 6376, 265);
+MT_THUNK_FORTRAN("mpi_file_read__", 6377, 265);
+MT_THUNK_FORTRAN("mpi_file_read", 6378, 265);
+MT_THUNK_FORTRAN("MPI_FILE_READ", 6379, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_", 6380, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_", 6384, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_large_", 6388, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_large_", 6392, 265);
 #endif
 #if MT_HAVE_File_read_c
-MT_THUNK_PMPI(MPI_File_read_c, 6340, 265);
+MT_THUNK_PMPI(MPI_File_read_c, 6372, 265);
 #endif
 
 #if MT_HAVE_File_read_all
-MT_THUNK_PMPI(MPI_File_read_all, 6368, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_", 6376, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all__", 6377, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all", 6378, 266);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ALL", 6379, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08_", 6380, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_", 6384, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08_large_", 6388, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large_", 6392, 266);
+MT_THUNK_PMPI(MPI_File_read_all, 6400, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_", 6408, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all__", 6409, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all", 6410, 266);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL", 6411, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_", 6412, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_", 6416, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_large_", 6420, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large_", 6424, 266);
 #endif
 #if MT_HAVE_File_read_all_c
-MT_THUNK_PMPI(MPI_File_read_all_c, 6372, 266);
+MT_THUNK_PMPI(MPI_File_read_all_c, 6404, 266);
 #endif
 
 #if MT_HAVE_File_read_all_begin
-MT_THUNK_PMPI(MPI_File_read_all_begin, 6400, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_", 6408, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin__", 6409, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin", 6410, 267);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_BEGIN", 6411, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_", 6412, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_", 6416, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large_", 6420, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large_", 6424, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin, 6432, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_", 6440, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin__", 6441, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin", 6442, 267);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_BEGIN", 6443, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_", 6444, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_", 6448, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large_", 6452, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large_", 6456, 267);
 #endif
 #if MT_HAVE_File_read_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_all_begin_c, 6404, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin_c, 6436, 267);
 #endif
 
 #if MT_HAVE_File_read_all_end
-MT_THUNK_PMPI(MPI_File_read_all_end, 6432, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_", 6440, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end__", 6441, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end", 6442, 268);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_END", 6443, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_", 6444, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_", 6448, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large_", 6452, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large_", 6456, 268);
+MT_THUNK_PMPI(MPI_File_read_all_end, 6464, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_", 6472, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end__", 6473, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end", 6474, 268);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_END", 6475, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_", 6476, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_", 6480, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large_", 6484, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large_", 6488, 268);
 #endif
 
 #if MT_HAVE_File_read_at
-MT_THUNK_PMPI(MPI_File_read_at, 6464, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_", 6472, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at__", 6473, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at", 6474, 269);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT", 6475, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08_", 6476, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_", 6480, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08_large_", 6484, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large_", 6488, 269);
+MT_THUNK_PMPI(MPI_File_read_at, 6496, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_", 6504, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at__", 6505, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at", 6506, 269);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT", 6507, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_", 6508, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_", 6512, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_large_", 6516, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large_", 6520, 269);
 #endif
 #if MT_HAVE_File_read_at_c
-MT_THUNK_PMPI(MPI_File_read_at_c, 6468, 269);
+MT_THUNK_PMPI(MPI_File_read_at_c, 6500, 269);
 #endif
 
 #if MT_HAVE_File_read_at_all
-MT_THUNK_PMPI(MPI_File_read_at_all, 6496, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_", 6504, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all__", 6505, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all", 6506, 270);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL", 6507, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_", 6508, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_", 6512, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large_", 6516, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large_", 6520, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all, 6528, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_", 6536, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all__", 6537, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all", 6538, 270);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL", 6539, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_", 6540, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_", 6544, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large_", 6548, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large_", 6552, 270);
 #endif
 #if MT_HAVE_File_read_at_all_c
-MT_THUNK_PMPI(MPI_File_read_at_all_c, 6500, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all_c, 6532, 270);
 #endif
 
 #if MT_HAVE_File_read_at_all_begin
-MT_THUNK_PMPI(MPI_File_read_at_all_begin, 6528, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_", 6536, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin__", 6537, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", 6538, 271);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_BEGIN", 6539, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_", 6540, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_", 6544, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large_", 6548, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large_", 6552, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin, 6560, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_", 6568, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin__", 6569, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", 6570, 271);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_BEGIN", 6571, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_", 6572, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_", 6576, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large_", 6580, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large_", 6584, 271);
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 6532, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 6564, 271);
 #endif
 
 #if MT_HAVE_File_read_at_all_end
-MT_THUNK_PMPI(MPI_File_read_at_all_end, 6560, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_", 6568, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end__", 6569, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end", 6570, 272);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_END", 6571, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_", 6572, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_", 6576, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large_", 6580, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large_", 6584, 272);
+MT_THUNK_PMPI(MPI_File_read_at_all_end, 6592, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_", 6600, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end__", 6601, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end", 6602, 272);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_END", 6603, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_", 6604, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_", 6608, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large_", 6612, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large_", 6616, 272);
 #endif
 
 #if MT_HAVE_File_read_ordered
-MT_THUNK_PMPI(MPI_File_read_ordered, 6592, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_", 6600, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered__", 6601, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered", 6602, 273);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED", 6603, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_", 6604, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_", 6608, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large_", 6612, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large_", 6616, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered, 6624, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_", 6632, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered__", 6633, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered", 6634, 273);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED", 6635, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_", 6636, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_", 6640, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large_", 6644, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large_", 6648, 273);
 #endif
 #if MT_HAVE_File_read_ordered_c
-MT_THUNK_PMPI(MPI_File_read_ordered_c, 6596, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered_c, 6628, 273);
 #endif
 
 #if MT_HAVE_File_read_ordered_begin
-MT_THUNK_PMPI(MPI_File_read_ordered_begin, 6624, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_", 6632, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin__", 6633, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", 6634, 274);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_BEGIN", 6635, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_", 6636, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_", 6640, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large_", 6644, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large_", 6648, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin, 6656, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_", 6664, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin__", 6665, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", 6666, 274);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_BEGIN", 6667, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_", 6668, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_", 6672, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large_", 6676, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large_", 6680, 274);
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 6628, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 6660, 274);
 #endif
 
 #if MT_HAVE_File_read_ordered_end
-MT_THUNK_PMPI(MPI_File_read_ordered_end, 6656, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_", 6664, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end__", 6665, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end", 6666, 275);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_END", 6667, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_", 6668, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_", 6672, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large_", 6676, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large_", 6680, 275);
+MT_THUNK_PMPI(MPI_File_read_ordered_end, 6688, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_", 6696, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end__", 6697, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end", 6698, 275);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_END", 6699, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_", 6700, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_", 6704, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large_", 6708, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large_", 6712, 275);
 #endif
 
 #if MT_HAVE_File_read_shared
-MT_THUNK_PMPI(MPI_File_read_shared, 6688, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_", 6696, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared__", 6697, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared", 6698, 276);
-MT_THUNK_FORTRAN("MPI_FILE_READ_SHARED", 6699, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08_", 6700, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_", 6704, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large_", 6708, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large_", 6712, 276);
+MT_THUNK_PMPI(MPI_File_read_shared, 6720, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_", 6728, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared__", 6729, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared", 6730, 276);
+MT_THUNK_FORTRAN("MPI_FILE_READ_SHARED", 6731, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_", 6732, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_", 6736, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large_", 6740, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large_", 6744, 276);
 #endif
 #if MT_HAVE_File_read_shared_c
-MT_THUNK_PMPI(MPI_File_read_shared_c, 6692, 276);
+MT_THUNK_PMPI(MPI_File_read_shared_c, 6724, 276);
 #endif
 
 #if MT_HAVE_File_seek
-MT_THUNK_PMPI(MPI_File_seek, 6720, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_", 6728, 277);
-MT_THUNK_FORTRAN("mpi_file_seek__", 6729, 277);
-MT_THUNK_FORTRAN("mpi_file_seek", 6730, 277);
-MT_THUNK_FORTRAN("MPI_FILE_SEEK", 6731, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08_", 6732, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts_", 6736, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08_large_", 6740, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large_", 6744, 277);
+MT_THUNK_PMPI(MPI_File_seek, 6752, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_", 6760, 277);
+MT_THUNK_FORTRAN("mpi_file_seek__", 6761, 277);
+MT_THUNK_FORTRAN("mpi_file_seek", 6762, 277);
+MT_THUNK_FORTRAN("MPI_FILE_SEEK", 6763, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_", 6764, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_", 6768, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_large_", 6772, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large_", 6776, 277);
 #endif
 
 #if MT_HAVE_File_seek_shared
-MT_THUNK_PMPI(MPI_File_seek_shared, 6752, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_", 6760, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared__", 6761, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared", 6762, 278);
-MT_THUNK_FORTRAN("MPI_FILE_SEEK_SHARED", 6763, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_", 6764, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_", 6768, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large_", 6772, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large_", 6776, 278);
+MT_THUNK_PMPI(MPI_File_seek_shared, 6784, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_", 6792, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared__", 6793, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared", 6794, 278);
+MT_THUNK_FORTRAN("MPI_FILE_SEEK_SHARED", 6795, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_", 6796, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_", 6800, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large_", 6804, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large_", 6808, 278);
 #endif
 
 #if MT_HAVE_File_set_atomicity
-MT_THUNK_PMPI(MPI_File_set_atomicity, 6784, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_", 6792, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity__", 6793, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity", 6794, 279);
-MT_THUNK_FORTRAN("MPI_FILE_SET_ATOMICITY", 6795, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_", 6796, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_", 6800, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large_", 6804, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large_", 6808, 279);
+MT_THUNK_PMPI(MPI_File_set_atomicity, 6816, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_", 6824, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity__", 6825, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity", 6826, 279);
+MT_THUNK_FORTRAN("MPI_FILE_SET_ATOMICITY", 6827, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_", 6828, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_", 6832, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large_", 6836, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large_", 6840, 279);
 #endif
 
 #if MT_HAVE_File_set_info
-MT_THUNK_PMPI(MPI_File_set_info, 6816, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_", 6824, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info__", 6825, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info", 6826, 280);
-MT_THUNK_FORTRAN("MPI_FILE_SET_INFO", 6827, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08_", 6828, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_", 6832, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08_large_", 6836, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large_", 6840, 280);
+MT_THUNK_PMPI(MPI_File_set_info, 6848, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_", 6856, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info__", 6857, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info", 6858, 280);
+MT_THUNK_FORTRAN("MPI_FILE_SET_INFO", 6859, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_", 6860, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_", 6864, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_large_", 6868, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large_", 6872, 280);
 #endif
 
 #if MT_HAVE_File_set_size
-MT_THUNK_PMPI(MPI_File_set_size, 6848, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_", 6856, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size__", 6857, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size", 6858, 281);
-MT_THUNK_FORTRAN("MPI_FILE_SET_SIZE", 6859, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08_", 6860, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_", 6864, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08_large_", 6868, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large_", 6872, 281);
+MT_THUNK_PMPI(MPI_File_set_size, 6880, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_", 6888, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size__", 6889, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size", 6890, 281);
+MT_THUNK_FORTRAN("MPI_FILE_SET_SIZE", 6891, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_", 6892, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_", 6896, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_large_", 6900, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large_", 6904, 281);
 #endif
 
 #if MT_HAVE_File_set_view
-MT_THUNK_PMPI(MPI_File_set_view, 6880, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_", 6888, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view__", 6889, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view", 6890, 282);
-MT_THUNK_FORTRAN("MPI_FILE_SET_VIEW", 6891, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08_", 6892, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_", 6896, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08_large_", 6900, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large_", 6904, 282);
+MT_THUNK_PMPI(MPI_File_set_view, 6912, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_", 6920, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view__", 6921, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view", 6922, 282);
+MT_THUNK_FORTRAN("MPI_FILE_SET_VIEW", 6923, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_", 6924, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_", 6928, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_large_", 6932, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large_", 6936, 282);
 #endif
 
 #if MT_HAVE_File_sync
-MT_THUNK_PMPI(MPI_File_sync, 6912, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_", 6920, 283);
-MT_THUNK_FORTRAN("mpi_file_sync__", 6921, 283);
-MT_THUNK_FORTRAN("mpi_file_sync", 6922, 283);
-MT_THUNK_FORTRAN("MPI_FILE_SYNC", 6923, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08_", 6924, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts_", 6928, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08_large_", 6932, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large_", 6936, 283);
+MT_THUNK_PMPI(MPI_File_sync, 6944, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_", 6952, 283);
+MT_THUNK_FORTRAN("mpi_file_sync__", 6953, 283);
+MT_THUNK_FORTRAN("mpi_file_sync", 6954, 283);
+MT_THUNK_FORTRAN("MPI_FILE_SYNC", 6955, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_", 6956, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_", 6960, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_large_", 6964, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large_", 6968, 283);
 #endif
 
 #if MT_HAVE_File_write
-MT_THUNK_PMPI(MPI_File_write, 6944, 284);
-MT_THUNK_FORTRAN("mpi_file_write_", 6952, 284);
-MT_THUNK_FORTRAN("mpi_file_write__", 6953, 284);
-MT_THUNK_FORTRAN("mpi_file_write", 6954, 284);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE", 6955, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08_", 6956, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts_", 6960, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08_large_", 6964, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts_large_", 6968, 284);
+MT_THUNK_PMPI(MPI_File_write, 6976, 284);
+MT_THUNK_FORTRAN("mpi_file_write_", 6984, 284);
+MT_THUNK_FORTRAN("mpi_file_write__", 6985, 284);
+MT_THUNK_FORTRAN("mpi_file_write", 6986, 284);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE", 6987, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_", 6988, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_", 6992, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_large_", 6996, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_large_", 7000, 284);
 #endif
 #if MT_HAVE_File_write_c
-MT_THUNK_PMPI(MPI_File_write_c, 6948, 284);
+MT_THUNK_PMPI(MPI_File_write_c, 6980, 284);
 #endif
 
 #if MT_HAVE_File_write_all
-MT_THUNK_PMPI(MPI_File_write_all, 6976, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_", 6984, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all__", 6985, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all", 6986, 285);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL", 6987, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08_", 6988, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_", 6992, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08_large_", 6996, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large_", 7000, 285);
+MT_THUNK_PMPI(MPI_File_write_all, 7008, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_", 7016, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all__", 7017, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all", 7018, 285);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL", 7019, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_", 7020, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_", 7024, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_large_", 7028, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large_", 7032, 285);
 #endif
 #if MT_HAVE_File_write_all_c
-MT_THUNK_PMPI(MPI_File_write_all_c, 6980, 285);
+MT_THUNK_PMPI(MPI_File_write_all_c, 7012, 285);
 #endif
 
 #if MT_HAVE_File_write_all_begin
-MT_THUNK_PMPI(MPI_File_write_all_begin, 7008, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_", 7016, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin__", 7017, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin", 7018, 286);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_BEGIN", 7019, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_", 7020, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_", 7024, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large_", 7028, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large_", 7032, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin, 7040, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_", 7048, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin__", 7049, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin", 7050, 286);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_BEGIN", 7051, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_", 7052, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_", 7056, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large_", 7060, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large_", 7064, 286);
 #endif
 #if MT_HAVE_File_write_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_all_begin_c, 7012, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin_c, 7044, 286);
 #endif
 
 #if MT_HAVE_File_write_all_end
-MT_THUNK_PMPI(MPI_File_write_all_end, 7040, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_", 7048, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end__", 7049, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end", 7050, 287);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_END", 7051, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_", 7052, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_", 7056, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large_", 7060, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large_", 7064, 287);
+MT_THUNK_PMPI(MPI_File_write_all_end, 7072, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_", 7080, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end__", 7081, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end", 7082, 287);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_END", 7083, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_", 7084, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_", 7088, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large_", 7092, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large_", 7096, 287);
 #endif
 
 #if MT_HAVE_File_write_at
-MT_THUNK_PMPI(MPI_File_write_at, 7072, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_", 7080, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at__", 7081, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at", 7082, 288);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT", 7083, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08_", 7084, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_", 7088, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08_large_", 7092, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large_", 7096, 288);
+MT_THUNK_PMPI(MPI_File_write_at, 7104, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_", 7112, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at__", 7113, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at", 7114, 288);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT", 7115, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_", 7116, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_", 7120, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_large_", 7124, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large_", 7128, 288);
 #endif
 #if MT_HAVE_File_write_at_c
-MT_THUNK_PMPI(MPI_File_write_at_c, 7076, 288);
+MT_THUNK_PMPI(MPI_File_write_at_c, 7108, 288);
 #endif
 
 #if MT_HAVE_File_write_at_all
-MT_THUNK_PMPI(MPI_File_write_at_all, 7104, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_", 7112, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all__", 7113, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all", 7114, 289);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL", 7115, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_", 7116, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_", 7120, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large_", 7124, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large_", 7128, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all, 7136, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_", 7144, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all__", 7145, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all", 7146, 289);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL", 7147, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_", 7148, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_", 7152, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large_", 7156, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large_", 7160, 289);
 #endif
 #if MT_HAVE_File_write_at_all_c
-MT_THUNK_PMPI(MPI_File_write_at_all_c, 7108, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all_c, 7140, 289);
 #endif
 
 #if MT_HAVE_File_write_at_all_begin
-MT_THUNK_PMPI(MPI_File_write_at_all_begin, 7136, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_", 7144, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin__", 7145, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", 7146, 290);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_BEGIN", 7147, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_", 7148, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_", 7152, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large_", 7156, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large_", 7160, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin, 7168, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_", 7176, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin__", 7177, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", 7178, 290);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_BEGIN", 7179, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_", 7180, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_", 7184, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large_", 7188, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large_", 7192, 290);
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 7140, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 7172, 290);
 #endif
 
 #if MT_HAVE_File_write_at_all_end
-MT_THUNK_PMPI(MPI_File_write_at_all_end, 7168, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_", 7176, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end__", 7177, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end", 7178, 291);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_END", 7179, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_", 7180, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_", 7184, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large_", 7188, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large_", 7192, 291);
+MT_THUNK_PMPI(MPI_File_write_at_all_end, 7200, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_", 7208, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end__", 7209, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end", 7210, 291);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_END", 7211, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_", 7212, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_", 7216, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large_", 7220, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large_", 7224, 291);
 #endif
 
 #if MT_HAVE_File_write_ordered
-MT_THUNK_PMPI(MPI_File_write_ordered, 7200, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_", 7208, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered__", 7209, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered", 7210, 292);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED", 7211, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_", 7212, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_", 7216, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large_", 7220, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large_", 7224, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered, 7232, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_", 7240, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered__", 7241, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered", 7242, 292);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED", 7243, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_", 7244, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_", 7248, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large_", 7252, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large_", 7256, 292);
 #endif
 #if MT_HAVE_File_write_ordered_c
-MT_THUNK_PMPI(MPI_File_write_ordered_c, 7204, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered_c, 7236, 292);
 #endif
 
 #if MT_HAVE_File_write_ordered_begin
-MT_THUNK_PMPI(MPI_File_write_ordered_begin, 7232, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_", 7240, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin__", 7241, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", 7242, 293);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_BEGIN", 7243, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_", 7244, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_", 7248, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large_", 7252, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large_", 7256, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin, 7264, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_", 7272, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin__", 7273, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", 7274, 293);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_BEGIN", 7275, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_", 7276, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_", 7280, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large_", 7284, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large_", 7288, 293);
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 7236, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 7268, 293);
 #endif
 
 #if MT_HAVE_File_write_ordered_end
-MT_THUNK_PMPI(MPI_File_write_ordered_end, 7264, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_", 7272, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end__", 7273, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end", 7274, 294);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_END", 7275, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_", 7276, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_", 7280, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large_", 7284, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large_", 7288, 294);
+MT_THUNK_PMPI(MPI_File_write_ordered_end, 7296, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_", 7304, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end__", 7305, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end", 7306, 294);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_END", 7307, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_", 7308, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_", 7312, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large_", 7316, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large_", 7320, 294);
 #endif
 
 #if MT_HAVE_File_write_shared
-MT_THUNK_PMPI(MPI_File_write_shared, 7296, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_", 7304, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared__", 7305, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared", 7306, 295);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_SHARED", 7307, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08_", 7308, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_", 7312, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large_", 7316, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large_", 7320, 295);
+MT_THUNK_PMPI(MPI_File_write_shared, 7328, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_", 7336, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared__", 7337, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared", 7338, 295);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_SHARED", 7339, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_", 7340, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_", 7344, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large_", 7348, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large_", 7352, 295);
 #endif
 #if MT_HAVE_File_write_shared_c
-MT_THUNK_PMPI(MPI_File_write_shared_c, 7300, 295);
+MT_THUNK_PMPI(MPI_File_write_shared_c, 7332, 295);
 #endif
 
 #if MT_HAVE_Alloc_mem
-MT_THUNK_PMPI(MPI_Alloc_mem, 7328, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_", 7336, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem__", 7337, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem", 7338, 320);
-MT_THUNK_FORTRAN("MPI_ALLOC_MEM", 7339, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08_", 7340, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_", 7344, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large_", 7348, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large_", 7352, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr_", 7356, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr__", 7357, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", 7358, 320);
-MT_THUNK_FORTRAN("MPI_ALLOC_MEM_CPTR", 7359, 320);
+MT_THUNK_PMPI(MPI_Alloc_mem, 7360, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_", 7368, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem__", 7369, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem", 7370, 320);
+MT_THUNK_FORTRAN("MPI_ALLOC_MEM", 7371, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_", 7372, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_", 7376, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large_", 7380, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large_", 7384, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr_", 7388, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr__", 7389, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", 7390, 320);
+MT_THUNK_FORTRAN("MPI_ALLOC_MEM_CPTR", 7391, 320);
 #endif
 
 #if MT_HAVE_Free_mem
-MT_THUNK_PMPI(MPI_Free_mem, 7360, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_", 7368, 321);
-MT_THUNK_FORTRAN("mpi_free_mem__", 7369, 321);
-MT_THUNK_FORTRAN("mpi_free_mem", 7370, 321);
-MT_THUNK_FORTRAN("MPI_FREE_MEM", 7371, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08_", 7372, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts_", 7376, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08_large_", 7380, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large_", 7384, 321);
+MT_THUNK_PMPI(MPI_Free_mem, 7392, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_", 7400, 321);
+MT_THUNK_FORTRAN("mpi_free_mem__", 7401, 321);
+MT_THUNK_FORTRAN("mpi_free_mem", 7402, 321);
+MT_THUNK_FORTRAN("MPI_FREE_MEM", 7403, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_", 7404, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_", 7408, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_large_", 7412, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large_", 7416, 321);
 #endif
 
 #if MT_HAVE_Buffer_attach
-MT_THUNK_PMPI(MPI_Buffer_attach, 7392, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_", 7400, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach__", 7401, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach", 7402, 322);
-MT_THUNK_FORTRAN("MPI_BUFFER_ATTACH", 7403, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08_", 7404, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_", 7408, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large_", 7412, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large_", 7416, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach, 7424, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_", 7432, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach__", 7433, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach", 7434, 322);
+MT_THUNK_FORTRAN("MPI_BUFFER_ATTACH", 7435, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_", 7436, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_", 7440, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large_", 7444, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large_", 7448, 322);
 #endif
 #if MT_HAVE_Buffer_attach_c
-MT_THUNK_PMPI(MPI_Buffer_attach_c, 7396, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach_c, 7428, 322);
 #endif
 
 #if MT_HAVE_Buffer_detach
-MT_THUNK_PMPI(MPI_Buffer_detach, 7424, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_", 7432, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach__", 7433, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach", 7434, 323);
-MT_THUNK_FORTRAN("MPI_BUFFER_DETACH", 7435, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08_", 7436, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_", 7440, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large_", 7444, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large_", 7448, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach, 7456, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_", 7464, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach__", 7465, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach", 7466, 323);
+MT_THUNK_FORTRAN("MPI_BUFFER_DETACH", 7467, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_", 7468, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_", 7472, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large_", 7476, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large_", 7480, 323);
 #endif
 #if MT_HAVE_Buffer_detach_c
-MT_THUNK_PMPI(MPI_Buffer_detach_c, 7428, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach_c, 7460, 323);
 #endif
 
 #if MT_HAVE_Type_commit
-MT_THUNK_PMPI(MPI_Type_commit, 7456, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_", 7464, 324);
-MT_THUNK_FORTRAN("mpi_type_commit__", 7465, 324);
-MT_THUNK_FORTRAN("mpi_type_commit", 7466, 324);
-MT_THUNK_FORTRAN("MPI_TYPE_COMMIT", 7467, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08_", 7468, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts_", 7472, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08_large_", 7476, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large_", 7480, 324);
+MT_THUNK_PMPI(MPI_Type_commit, 7488, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_", 7496, 324);
+MT_THUNK_FORTRAN("mpi_type_commit__", 7497, 324);
+MT_THUNK_FORTRAN("mpi_type_commit", 7498, 324);
+MT_THUNK_FORTRAN("MPI_TYPE_COMMIT", 7499, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_", 7500, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_", 7504, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_large_", 7508, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large_", 7512, 324);
 #endif
 
 #if MT_HAVE_Type_contiguous
-MT_THUNK_PMPI(MPI_Type_contiguous, 7488, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_", 7496, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous__", 7497, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous", 7498, 325);
-MT_THUNK_FORTRAN("MPI_TYPE_CONTIGUOUS", 7499, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08_", 7500, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_", 7504, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large_", 7508, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large_", 7512, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous, 7520, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_", 7528, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous__", 7529, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous", 7530, 325);
+MT_THUNK_FORTRAN("MPI_TYPE_CONTIGUOUS", 7531, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_", 7532, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_", 7536, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large_", 7540, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large_", 7544, 325);
 #endif
 #if MT_HAVE_Type_contiguous_c
-MT_THUNK_PMPI(MPI_Type_contiguous_c, 7492, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous_c, 7524, 325);
 #endif
 
 #if MT_HAVE_Type_vector
-MT_THUNK_PMPI(MPI_Type_vector, 7520, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_", 7528, 326);
-MT_THUNK_FORTRAN("mpi_type_vector__", 7529, 326);
-MT_THUNK_FORTRAN("mpi_type_vector", 7530, 326);
-MT_THUNK_FORTRAN("MPI_TYPE_VECTOR", 7531, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08_", 7532, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts_", 7536, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08_large_", 7540, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large_", 7544, 326);
+MT_THUNK_PMPI(MPI_Type_vector, 7552, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_", 7560, 326);
+MT_THUNK_FORTRAN("mpi_type_vector__", 7561, 326);
+MT_THUNK_FORTRAN("mpi_type_vector", 7562, 326);
+MT_THUNK_FORTRAN("MPI_TYPE_VECTOR", 7563, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_", 7564, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_", 7568, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_large_", 7572, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large_", 7576, 326);
 #endif
 #if MT_HAVE_Type_vector_c
-MT_THUNK_PMPI(MPI_Type_vector_c, 7524, 326);
+MT_THUNK_PMPI(MPI_Type_vector_c, 7556, 326);
 #endif
 
 #if MT_HAVE_Type_indexed
-MT_THUNK_PMPI(MPI_Type_indexed, 7552, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_", 7560, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed__", 7561, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed", 7562, 327);
-MT_THUNK_FORTRAN("MPI_TYPE_INDEXED", 7563, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08_", 7564, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_", 7568, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08_large_", 7572, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large_", 7576, 327);
+MT_THUNK_PMPI(MPI_Type_indexed, 7584, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_", 7592, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed__", 7593, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed", 7594, 327);
+MT_THUNK_FORTRAN("MPI_TYPE_INDEXED", 7595, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_", 7596, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_", 7600, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_large_", 7604, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large_", 7608, 327);
 #endif
 #if MT_HAVE_Type_indexed_c
-MT_THUNK_PMPI(MPI_Type_indexed_c, 7556, 327);
+MT_THUNK_PMPI(MPI_Type_indexed_c, 7588, 327);
 #endif
 
 #if MT_HAVE_Type_create_hvector
-MT_THUNK_PMPI(MPI_Type_create_hvector, 7584, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_", 7592, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector__", 7593, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector", 7594, 328);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HVECTOR", 7595, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_", 7596, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_", 7600, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large_", 7604, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large_", 7608, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector, 7616, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_", 7624, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector__", 7625, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector", 7626, 328);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HVECTOR", 7627, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_", 7628, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_", 7632, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large_", 7636, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large_", 7640, 328);
 #endif
 #if MT_HAVE_Type_create_hvector_c
-MT_THUNK_PMPI(MPI_Type_create_hvector_c, 7588, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector_c, 7620, 328);
 #endif
 
 #if MT_HAVE_Type_create_hindexed
-MT_THUNK_PMPI(MPI_Type_create_hindexed, 7616, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_", 7624, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed__", 7625, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed", 7626, 329);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED", 7627, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_", 7628, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_", 7632, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large_", 7636, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large_", 7640, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed, 7648, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_", 7656, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed__", 7657, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed", 7658, 329);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED", 7659, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_", 7660, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_", 7664, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large_", 7668, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large_", 7672, 329);
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 7620, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 7652, 329);
 #endif
 
 #if MT_HAVE_Type_create_hindexed_block
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 7648, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_", 7656, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block__", 7657, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", 7658, 330);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED_BLOCK", 7659, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_", 7660, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_", 7664, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large_", 7668, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large_", 7672, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 7680, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_", 7688, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block__", 7689, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", 7690, 330);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED_BLOCK", 7691, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_", 7692, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_", 7696, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large_", 7700, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large_", 7704, 330);
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 7652, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 7684, 330);
 #endif
 
 #if MT_HAVE_Type_create_indexed_block
-MT_THUNK_PMPI(MPI_Type_create_indexed_block, 7680, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_", 7688, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block__", 7689, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block", 7690, 331);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_INDEXED_BLOCK", 7691, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_", 7692, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_", 7696, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large_", 7700, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large_", 7704, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block, 7712, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_", 7720, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block__", 7721, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block", 7722, 331);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_INDEXED_BLOCK", 7723, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_", 7724, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_", 7728, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large_", 7732, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large_", 7736, 331);
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 7684, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 7716, 331);
 #endif
 
 #if MT_HAVE_Type_create_struct
-MT_THUNK_PMPI(MPI_Type_create_struct, 7712, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_", 7720, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct__", 7721, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct", 7722, 332);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_STRUCT", 7723, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08_", 7724, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_", 7728, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large_", 7732, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large_", 7736, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct, 7744, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_", 7752, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct__", 7753, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct", 7754, 332);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_STRUCT", 7755, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_", 7756, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_", 7760, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large_", 7764, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large_", 7768, 332);
 #endif
 #if MT_HAVE_Type_create_struct_c
-MT_THUNK_PMPI(MPI_Type_create_struct_c, 7716, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct_c, 7748, 332);
 #endif
 
 #if MT_HAVE_Type_create_subarray
-MT_THUNK_PMPI(MPI_Type_create_subarray, 7744, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_", 7752, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray__", 7753, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray", 7754, 333);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_SUBARRAY", 7755, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_", 7756, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_", 7760, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large_", 7764, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large_", 7768, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray, 7776, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_", 7784, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray__", 7785, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray", 7786, 333);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_SUBARRAY", 7787, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_", 7788, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_", 7792, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large_", 7796, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large_", 7800, 333);
 #endif
 #if MT_HAVE_Type_create_subarray_c
-MT_THUNK_PMPI(MPI_Type_create_subarray_c, 7748, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray_c, 7780, 333);
 #endif
 
 #if MT_HAVE_Type_create_darray
-MT_THUNK_PMPI(MPI_Type_create_darray, 7776, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_", 7784, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray__", 7785, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray", 7786, 334);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_DARRAY", 7787, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08_", 7788, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_", 7792, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large_", 7796, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large_", 7800, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray, 7808, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_", 7816, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray__", 7817, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray", 7818, 334);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_DARRAY", 7819, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_", 7820, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_", 7824, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large_", 7828, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large_", 7832, 334);
 #endif
 #if MT_HAVE_Type_create_darray_c
-MT_THUNK_PMPI(MPI_Type_create_darray_c, 7780, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray_c, 7812, 334);
 #endif
 
 #if MT_HAVE_Type_create_resized
-MT_THUNK_PMPI(MPI_Type_create_resized, 7808, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_", 7816, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized__", 7817, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized", 7818, 335);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_RESIZED", 7819, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08_", 7820, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_", 7824, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large_", 7828, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large_", 7832, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized, 7840, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_", 7848, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized__", 7849, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized", 7850, 335);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_RESIZED", 7851, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_", 7852, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_", 7856, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large_", 7860, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large_", 7864, 335);
 #endif
 #if MT_HAVE_Type_create_resized_c
-MT_THUNK_PMPI(MPI_Type_create_resized_c, 7812, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized_c, 7844, 335);
 #endif
 
 #if MT_HAVE_Type_dup
-MT_THUNK_PMPI(MPI_Type_dup, 7840, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_", 7848, 336);
-MT_THUNK_FORTRAN("mpi_type_dup__", 7849, 336);
-MT_THUNK_FORTRAN("mpi_type_dup", 7850, 336);
-MT_THUNK_FORTRAN("MPI_TYPE_DUP", 7851, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08_", 7852, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts_", 7856, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08_large_", 7860, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large_", 7864, 336);
+MT_THUNK_PMPI(MPI_Type_dup, 7872, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_", 7880, 336);
+MT_THUNK_FORTRAN("mpi_type_dup__", 7881, 336);
+MT_THUNK_FORTRAN("mpi_type_dup", 7882, 336);
+MT_THUNK_FORTRAN("MPI_TYPE_DUP", 7883, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_", 7884, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_", 7888, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_large_", 7892, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large_", 7896, 336);
 #endif
 
 #if MT_HAVE_Pack
-MT_THUNK_PMPI(MPI_Pack, 7872, 337);
-MT_THUNK_FORTRAN("mpi_pack_", 7880, 337);
-MT_THUNK_FORTRAN("mpi_pack__", 7881, 337);
-MT_THUNK_FORTRAN("mpi_pack", 7882, 337);
-MT_THUNK_FORTRAN("MPI_PACK", 7883, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08_", 7884, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts_", 7888, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08_large_", 7892, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts_large_", 7896, 337);
+MT_THUNK_PMPI(MPI_Pack, 7904, 337);
+MT_THUNK_FORTRAN("mpi_pack_", 7912, 337);
+MT_THUNK_FORTRAN("mpi_pack__", 7913, 337);
+MT_THUNK_FORTRAN("mpi_pack", 7914, 337);
+MT_THUNK_FORTRAN("MPI_PACK", 7915, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_", 7916, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_", 7920, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_large_", 7924, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_large_", 7928, 337);
 #endif
 #if MT_HAVE_Pack_c
-MT_THUNK_PMPI(MPI_Pack_c, 7876, 337);
+MT_THUNK_PMPI(MPI_Pack_c, 7908, 337);
 #endif
 
 #if MT_HAVE_Unpack
-MT_THUNK_PMPI(MPI_Unpack, 7904, 338);
-MT_THUNK_FORTRAN("mpi_unpack_", 7912, 338);
-MT_THUNK_FORTRAN("mpi_unpack__", 7913, 338);
-MT_THUNK_FORTRAN("mpi_unpack", 7914, 338);
-MT_THUNK_FORTRAN("MPI_UNPACK", 7915, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08_", 7916, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts_", 7920, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08_large_", 7924, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts_large_", 7928, 338);
+MT_THUNK_PMPI(MPI_Unpack, 7936, 338);
+MT_THUNK_FORTRAN("mpi_unpack_", 7944, 338);
+MT_THUNK_FORTRAN("mpi_unpack__", 7945, 338);
+MT_THUNK_FORTRAN("mpi_unpack", 7946, 338);
+MT_THUNK_FORTRAN("MPI_UNPACK", 7947, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_", 7948, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_", 7952, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_large_", 7956, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_large_", 7960, 338);
 #endif
 #if MT_HAVE_Unpack_c
-MT_THUNK_PMPI(MPI_Unpack_c, 7908, 338);
+MT_THUNK_PMPI(MPI_Unpack_c, 7940, 338);
 #endif
 
 #if MT_HAVE_Pack_external
-MT_THUNK_PMPI(MPI_Pack_external, 7936, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_", 7944, 339);
-MT_THUNK_FORTRAN("mpi_pack_external__", 7945, 339);
-MT_THUNK_FORTRAN("mpi_pack_external", 7946, 339);
-MT_THUNK_FORTRAN("MPI_PACK_EXTERNAL", 7947, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08_", 7948, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts_", 7952, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08_large_", 7956, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large_", 7960, 339);
+MT_THUNK_PMPI(MPI_Pack_external, 7968, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_", 7976, 339);
+MT_THUNK_FORTRAN("mpi_pack_external__", 7977, 339);
+MT_THUNK_FORTRAN("mpi_pack_external", 7978, 339);
+MT_THUNK_FORTRAN("MPI_PACK_EXTERNAL", 7979, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_", 7980, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_", 7984, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_large_", 7988, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large_", 7992, 339);
 #endif
 #if MT_HAVE_Pack_external_c
-MT_THUNK_PMPI(MPI_Pack_external_c, 7940, 339);
+MT_THUNK_PMPI(MPI_Pack_external_c, 7972, 339);
 #endif
 
 #if MT_HAVE_Unpack_external
-MT_THUNK_PMPI(MPI_Unpack_external, 7968, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_", 7976, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external__", 7977, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external", 7978, 340);
-MT_THUNK_FORTRAN("MPI_UNPACK_EXTERNAL", 7979, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08_", 7980, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_", 7984, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08_large_", 7988, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large_", 7992, 340);
+MT_THUNK_PMPI(MPI_Unpack_external, 8000, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_", 8008, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external__", 8009, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external", 8010, 340);
+MT_THUNK_FORTRAN("MPI_UNPACK_EXTERNAL", 8011, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_", 8012, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_", 8016, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_large_", 8020, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large_", 8024, 340);
 #endif
 #if MT_HAVE_Unpack_external_c
-MT_THUNK_PMPI(MPI_Unpack_external_c, 7972, 340);
+MT_THUNK_PMPI(MPI_Unpack_external_c, 8004, 340);
 #endif
 
 #if MT_HAVE_Info_create
-MT_THUNK_PMPI(MPI_Info_create, 8000, 341);
-MT_THUNK_FORTRAN("mpi_info_create_", 8008, 341);
-MT_THUNK_FORTRAN("mpi_info_create__", 8009, 341);
-MT_THUNK_FORTRAN("mpi_info_create", 8010, 341);
-MT_THUNK_FORTRAN("MPI_INFO_CREATE", 8011, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08_", 8012, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts_", 8016, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08_large_", 8020, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts_large_", 8024, 341);
+MT_THUNK_PMPI(MPI_Info_create, 8032, 341);
+MT_THUNK_FORTRAN("mpi_info_create_", 8040, 341);
+MT_THUNK_FORTRAN("mpi_info_create__", 8041, 341);
+MT_THUNK_FORTRAN("mpi_info_create", 8042, 341);
+MT_THUNK_FORTRAN("MPI_INFO_CREATE", 8043, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_", 8044, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_", 8048, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_large_", 8052, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_large_", 8056, 341);
 #endif
 
 #if MT_HAVE_Info_dup
-MT_THUNK_PMPI(MPI_Info_dup, 8032, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_", 8040, 342);
-MT_THUNK_FORTRAN("mpi_info_dup__", 8041, 342);
-MT_THUNK_FORTRAN("mpi_info_dup", 8042, 342);
-MT_THUNK_FORTRAN("MPI_INFO_DUP", 8043, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08_", 8044, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts_", 8048, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08_large_", 8052, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large_", 8056, 342);
+MT_THUNK_PMPI(MPI_Info_dup, 8064, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_", 8072, 342);
+MT_THUNK_FORTRAN("mpi_info_dup__", 8073, 342);
+MT_THUNK_FORTRAN("mpi_info_dup", 8074, 342);
+MT_THUNK_FORTRAN("MPI_INFO_DUP", 8075, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_", 8076, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_", 8080, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_large_", 8084, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large_", 8088, 342);
 #endif
 
 #if MT_HAVE_Info_free
-MT_THUNK_PMPI(MPI_Info_free, 8064, 343);
-MT_THUNK_FORTRAN("mpi_info_free_", 8072, 343);
-MT_THUNK_FORTRAN("mpi_info_free__", 8073, 343);
-MT_THUNK_FORTRAN("mpi_info_free", 8074, 343);
-MT_THUNK_FORTRAN("MPI_INFO_FREE", 8075, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08_", 8076, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts_", 8080, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08_large_", 8084, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts_large_", 8088, 343);
+MT_THUNK_PMPI(MPI_Info_free, 8096, 343);
+MT_THUNK_FORTRAN("mpi_info_free_", 8104, 343);
+MT_THUNK_FORTRAN("mpi_info_free__", 8105, 343);
+MT_THUNK_FORTRAN("mpi_info_free", 8106, 343);
+MT_THUNK_FORTRAN("MPI_INFO_FREE", 8107, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_", 8108, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_", 8112, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_large_", 8116, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_large_", 8120, 343);
 #endif
 
 #if MT_HAVE_Info_set
-MT_THUNK_PMPI(MPI_Info_set, 8096, 344);
-MT_THUNK_FORTRAN("mpi_info_set_", 8104, 344);
-MT_THUNK_FORTRAN("mpi_info_set__", 8105, 344);
-MT_THUNK_FORTRAN("mpi_info_set", 8106, 344);
-MT_THUNK_FORTRAN("MPI_INFO_SET", 8107, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08_", 8108, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts_", 8112, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08_large_", 8116, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts_large_", 8120, 344);
+MT_THUNK_PMPI(MPI_Info_set, 8128, 344);
+MT_THUNK_FORTRAN("mpi_info_set_", 8136, 344);
+MT_THUNK_FORTRAN("mpi_info_set__", 8137, 344);
+MT_THUNK_FORTRAN("mpi_info_set", 8138, 344);
+MT_THUNK_FORTRAN("MPI_INFO_SET", 8139, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_", 8140, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_", 8144, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_large_", 8148, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_large_", 8152, 344);
 #endif
 
 #if MT_HAVE_Info_delete
-MT_THUNK_PMPI(MPI_Info_delete, 8128, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_", 8136, 345);
-MT_THUNK_FORTRAN("mpi_info_delete__", 8137, 345);
-MT_THUNK_FORTRAN("mpi_info_delete", 8138, 345);
-MT_THUNK_FORTRAN("MPI_INFO_DELETE", 8139, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08_", 8140, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts_", 8144, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08_large_", 8148, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large_", 8152, 345);
+MT_THUNK_PMPI(MPI_Info_delete, 8160, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_", 8168, 345);
+MT_THUNK_FORTRAN("mpi_info_delete__", 8169, 345);
+MT_THUNK_FORTRAN("mpi_info_delete", 8170, 345);
+MT_THUNK_FORTRAN("MPI_INFO_DELETE", 8171, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_", 8172, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_", 8176, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_large_", 8180, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large_", 8184, 345);
 #endif
 
 #if MT_HAVE_Open_port
-MT_THUNK_PMPI(MPI_Open_port, 8160, 346);
-MT_THUNK_FORTRAN("mpi_open_port_", 8168, 346);
-MT_THUNK_FORTRAN("mpi_open_port__", 8169, 346);
-MT_THUNK_FORTRAN("mpi_open_port", 8170, 346);
-MT_THUNK_FORTRAN("MPI_OPEN_PORT", 8171, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08_", 8172, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts_", 8176, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08_large_", 8180, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts_large_", 8184, 346);
+MT_THUNK_PMPI(MPI_Open_port, 8192, 346);
+MT_THUNK_FORTRAN("mpi_open_port_", 8200, 346);
+MT_THUNK_FORTRAN("mpi_open_port__", 8201, 346);
+MT_THUNK_FORTRAN("mpi_open_port", 8202, 346);
+MT_THUNK_FORTRAN("MPI_OPEN_PORT", 8203, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_", 8204, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_", 8208, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_large_", 8212, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_large_", 8216, 346);
 #endif
 
 #if MT_HAVE_Close_port
-MT_THUNK_PMPI(MPI_Close_port, 8192, 347);
-MT_THUNK_FORTRAN("mpi_close_port_", 8200, 347);
-MT_THUNK_FORTRAN("mpi_close_port__", 8201, 347);
-MT_THUNK_FORTRAN("mpi_close_port", 8202, 347);
-MT_THUNK_FORTRAN("MPI_CLOSE_PORT", 8203, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08_", 8204, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts_", 8208, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08_large_", 8212, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts_large_", 8216, 347);
+MT_THUNK_PMPI(MPI_Close_port, 8224, 347);
+MT_THUNK_FORTRAN("mpi_close_port_", 8232, 347);
+MT_THUNK_FORTRAN("mpi_close_port__", 8233, 347);
+MT_THUNK_FORTRAN("mpi_close_port", 8234, 347);
+MT_THUNK_FORTRAN("MPI_CLOSE_PORT", 8235, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_", 8236, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_", 8240, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_large_", 8244, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_large_", 8248, 347);
 #endif
 
 #if MT_HAVE_Publish_name
-MT_THUNK_PMPI(MPI_Publish_name, 8224, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_", 8232, 348);
-MT_THUNK_FORTRAN("mpi_publish_name__", 8233, 348);
-MT_THUNK_FORTRAN("mpi_publish_name", 8234, 348);
-MT_THUNK_FORTRAN("MPI_PUBLISH_NAME", 8235, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08_", 8236, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts_", 8240, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08_large_", 8244, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large_", 8248, 348);
+MT_THUNK_PMPI(MPI_Publish_name, 8256, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_", 8264, 348);
+MT_THUNK_FORTRAN("mpi_publish_name__", 8265, 348);
+MT_THUNK_FORTRAN("mpi_publish_name", 8266, 348);
+MT_THUNK_FORTRAN("MPI_PUBLISH_NAME", 8267, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_", 8268, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_", 8272, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_large_", 8276, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large_", 8280, 348);
 #endif
 
 #if MT_HAVE_Unpublish_name
-MT_THUNK_PMPI(MPI_Unpublish_name, 8256, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_", 8264, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name__", 8265, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name", 8266, 349);
-MT_THUNK_FORTRAN("MPI_UNPUBLISH_NAME", 8267, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08_", 8268, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_", 8272, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large_", 8276, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large_", 8280, 349);
+MT_THUNK_PMPI(MPI_Unpublish_name, 8288, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_", 8296, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name__", 8297, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name", 8298, 349);
+MT_THUNK_FORTRAN("MPI_UNPUBLISH_NAME", 8299, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_", 8300, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_", 8304, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large_", 8308, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large_", 8312, 349);
 #endif
 
 #if MT_HAVE_Lookup_name
-MT_THUNK_PMPI(MPI_Lookup_name, 8288, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_", 8296, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name__", 8297, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name", 8298, 350);
-MT_THUNK_FORTRAN("MPI_LOOKUP_NAME", 8299, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08_", 8300, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_", 8304, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08_large_", 8308, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large_", 8312, 350);
+MT_THUNK_PMPI(MPI_Lookup_name, 8320, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_", 8328, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name__", 8329, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name", 8330, 350);
+MT_THUNK_FORTRAN("MPI_LOOKUP_NAME", 8331, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_", 8332, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_", 8336, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_large_", 8340, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large_", 8344, 350);
 #endif
 
 #if MT_HAVE_Comm_set_info
-MT_THUNK_PMPI(MPI_Comm_set_info, 8320, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_", 8328, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info__", 8329, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info", 8330, 351);
-MT_THUNK_FORTRAN("MPI_COMM_SET_INFO", 8331, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08_", 8332, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_", 8336, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large_", 8340, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large_", 8344, 351);
+MT_THUNK_PMPI(MPI_Comm_set_info, 8352, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_", 8360, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info__", 8361, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info", 8362, 351);
+MT_THUNK_FORTRAN("MPI_COMM_SET_INFO", 8363, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_", 8364, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_", 8368, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large_", 8372, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large_", 8376, 351);
 #endif
 
 #if MT_HAVE_Comm_set_attr
-MT_THUNK_PMPI(MPI_Comm_set_attr, 8352, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_", 8360, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr__", 8361, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr", 8362, 352);
-MT_THUNK_FORTRAN("MPI_COMM_SET_ATTR", 8363, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_", 8364, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_", 8368, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large_", 8372, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large_", 8376, 352);
+MT_THUNK_PMPI(MPI_Comm_set_attr, 8384, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_", 8392, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr__", 8393, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr", 8394, 352);
+MT_THUNK_FORTRAN("MPI_COMM_SET_ATTR", 8395, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_", 8396, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_", 8400, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large_", 8404, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large_", 8408, 352);
 #endif
 
 #if MT_HAVE_Comm_delete_attr
-MT_THUNK_PMPI(MPI_Comm_delete_attr, 8384, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_", 8392, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr__", 8393, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr", 8394, 353);
-MT_THUNK_FORTRAN("MPI_COMM_DELETE_ATTR", 8395, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_", 8396, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_", 8400, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large_", 8404, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large_", 8408, 353);
+MT_THUNK_PMPI(MPI_Comm_delete_attr, 8416, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_", 8424, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr__", 8425, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr", 8426, 353);
+MT_THUNK_FORTRAN("MPI_COMM_DELETE_ATTR", 8427, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_", 8428, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_", 8432, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large_", 8436, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large_", 8440, 353);
 #endif
 
 #if MT_HAVE_Reduce_local
-MT_THUNK_PMPI(MPI_Reduce_local, 8416, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_", 8424, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local__", 8425, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local", 8426, 354);
-MT_THUNK_FORTRAN("MPI_REDUCE_LOCAL", 8427, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08_", 8428, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_", 8432, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08_large_", 8436, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large_", 8440, 354);
+MT_THUNK_PMPI(MPI_Reduce_local, 8448, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_", 8456, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local__", 8457, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local", 8458, 354);
+MT_THUNK_FORTRAN("MPI_REDUCE_LOCAL", 8459, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_", 8460, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_", 8464, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_large_", 8468, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large_", 8472, 354);
 #endif
 #if MT_HAVE_Reduce_local_c
-MT_THUNK_PMPI(MPI_Reduce_local_c, 8420, 354);
+MT_THUNK_PMPI(MPI_Reduce_local_c, 8452, 354);
 #endif
 
 #if MT_HAVE_Psend_init
-MT_THUNK_PMPI(MPI_Psend_init, 8448, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_", 8456, 400);
-MT_THUNK_FORTRAN("mpi_psend_init__", 8457, 400);
-MT_THUNK_FORTRAN("mpi_psend_init", 8458, 400);
-MT_THUNK_FORTRAN("MPI_PSEND_INIT", 8459, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08_", 8460, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts_", 8464, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08_large_", 8468, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large_", 8472, 400);
+MT_THUNK_PMPI(MPI_Psend_init, 8480, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_", 8488, 400);
+MT_THUNK_FORTRAN("mpi_psend_init__", 8489, 400);
+MT_THUNK_FORTRAN("mpi_psend_init", 8490, 400);
+MT_THUNK_FORTRAN("MPI_PSEND_INIT", 8491, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_", 8492, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_", 8496, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_large_", 8500, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large_", 8504, 400);
 #endif
 
 #if MT_HAVE_Precv_init
-MT_THUNK_PMPI(MPI_Precv_init, 8480, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_", 8488, 401);
-MT_THUNK_FORTRAN("mpi_precv_init__", 8489, 401);
-MT_THUNK_FORTRAN("mpi_precv_init", 8490, 401);
-MT_THUNK_FORTRAN("MPI_PRECV_INIT", 8491, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08_", 8492, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts_", 8496, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08_large_", 8500, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large_", 8504, 401);
+MT_THUNK_PMPI(MPI_Precv_init, 8512, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_", 8520, 401);
+MT_THUNK_FORTRAN("mpi_precv_init__", 8521, 401);
+MT_THUNK_FORTRAN("mpi_precv_init", 8522, 401);
+MT_THUNK_FORTRAN("MPI_PRECV_INIT", 8523, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_", 8524, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_", 8528, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_large_", 8532, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large_", 8536, 401);
 #endif
 
 #if MT_HAVE_Pready
-MT_THUNK_PMPI(MPI_Pready, 8512, 402);
-MT_THUNK_FORTRAN("mpi_pready_", 8520, 402);
-MT_THUNK_FORTRAN("mpi_pready__", 8521, 402);
-MT_THUNK_FORTRAN("mpi_pready", 8522, 402);
-MT_THUNK_FORTRAN("MPI_PREADY", 8523, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08_", 8524, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts_", 8528, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08_large_", 8532, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts_large_", 8536, 402);
+MT_THUNK_PMPI(MPI_Pready, 8544, 402);
+MT_THUNK_FORTRAN("mpi_pready_", 8552, 402);
+MT_THUNK_FORTRAN("mpi_pready__", 8553, 402);
+MT_THUNK_FORTRAN("mpi_pready", 8554, 402);
+MT_THUNK_FORTRAN("MPI_PREADY", 8555, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_", 8556, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_", 8560, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_large_", 8564, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_large_", 8568, 402);
 #endif
 
 #if MT_HAVE_Pready_range
-MT_THUNK_PMPI(MPI_Pready_range, 8544, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_", 8552, 403);
-MT_THUNK_FORTRAN("mpi_pready_range__", 8553, 403);
-MT_THUNK_FORTRAN("mpi_pready_range", 8554, 403);
-MT_THUNK_FORTRAN("MPI_PREADY_RANGE", 8555, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08_", 8556, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts_", 8560, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08_large_", 8564, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large_", 8568, 403);
+MT_THUNK_PMPI(MPI_Pready_range, 8576, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_", 8584, 403);
+MT_THUNK_FORTRAN("mpi_pready_range__", 8585, 403);
+MT_THUNK_FORTRAN("mpi_pready_range", 8586, 403);
+MT_THUNK_FORTRAN("MPI_PREADY_RANGE", 8587, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_", 8588, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_", 8592, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_large_", 8596, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large_", 8600, 403);
 #endif
 
 #if MT_HAVE_Pready_list
-MT_THUNK_PMPI(MPI_Pready_list, 8576, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_", 8584, 404);
-MT_THUNK_FORTRAN("mpi_pready_list__", 8585, 404);
-MT_THUNK_FORTRAN("mpi_pready_list", 8586, 404);
-MT_THUNK_FORTRAN("MPI_PREADY_LIST", 8587, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08_", 8588, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts_", 8592, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08_large_", 8596, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large_", 8600, 404);
+MT_THUNK_PMPI(MPI_Pready_list, 8608, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_", 8616, 404);
+MT_THUNK_FORTRAN("mpi_pready_list__", 8617, 404);
+MT_THUNK_FORTRAN("mpi_pready_list", 8618, 404);
+MT_THUNK_FORTRAN("MPI_PREADY_LIST", 8619, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_", 8620, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_", 8624, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_large_", 8628, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large_", 8632, 404);
 #endif
 
 #if MT_HAVE_Parrived
-MT_THUNK_PMPI(MPI_Parrived, 8608, 405);
-MT_THUNK_FORTRAN("mpi_parrived_", 8616, 405);
-MT_THUNK_FORTRAN("mpi_parrived__", 8617, 405);
-MT_THUNK_FORTRAN("mpi_parrived", 8618, 405);
-MT_THUNK_FORTRAN("MPI_PARRIVED", 8619, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08_", 8620, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts_", 8624, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08_large_", 8628, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts_large_", 8632, 405);
+MT_THUNK_PMPI(MPI_Parrived, 8640, 405);
+MT_THUNK_FORTRAN("mpi_parrived_", 8648, 405);
+MT_THUNK_FORTRAN("mpi_parrived__", 8649, 405);
+MT_THUNK_FORTRAN("mpi_parrived", 8650, 405);
+MT_THUNK_FORTRAN("MPI_PARRIVED", 8651, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_", 8652, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_", 8656, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_large_", 8660, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_large_", 8664, 405);
 #endif
 
 #if MT_HAVE_Comm_spawn
-MT_THUNK_PMPI(MPI_Comm_spawn, 8640, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_", 8648, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn__", 8649, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn", 8650, 410);
-MT_THUNK_FORTRAN("MPI_COMM_SPAWN", 8651, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08_", 8652, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_", 8656, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large_", 8660, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large_", 8664, 410);
+MT_THUNK_PMPI(MPI_Comm_spawn, 8672, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_", 8680, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn__", 8681, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn", 8682, 410);
+MT_THUNK_FORTRAN("MPI_COMM_SPAWN", 8683, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_", 8684, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_", 8688, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large_", 8692, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large_", 8696, 410);
 #endif
 
 #if MT_HAVE_Comm_spawn_multiple
-MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 8672, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_", 8680, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple__", 8681, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", 8682, 411);
-MT_THUNK_FORTRAN("MPI_COMM_SPAWN_MULTIPLE", 8683, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_", 8684, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_", 8688, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large_", 8692, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large_", 8696, 411);
+MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 8704, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_", 8712, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple__", 8713, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", 8714, 411);
+MT_THUNK_FORTRAN("MPI_COMM_SPAWN_MULTIPLE", 8715, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_", 8716, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_", 8720, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large_", 8724, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large_", 8728, 411);
 #endif
 
 #if MT_HAVE_Comm_accept
-MT_THUNK_PMPI(MPI_Comm_accept, 8704, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_", 8712, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept__", 8713, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept", 8714, 412);
-MT_THUNK_FORTRAN("MPI_COMM_ACCEPT", 8715, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08_", 8716, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_", 8720, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08_large_", 8724, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large_", 8728, 412);
+MT_THUNK_PMPI(MPI_Comm_accept, 8736, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_", 8744, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept__", 8745, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept", 8746, 412);
+MT_THUNK_FORTRAN("MPI_COMM_ACCEPT", 8747, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_", 8748, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_", 8752, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_large_", 8756, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large_", 8760, 412);
 #endif
 
 #if MT_HAVE_Comm_connect
-MT_THUNK_PMPI(MPI_Comm_connect, 8736, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_", 8744, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect__", 8745, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect", 8746, 413);
-MT_THUNK_FORTRAN("MPI_COMM_CONNECT", 8747, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08_", 8748, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_", 8752, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08_large_", 8756, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large_", 8760, 413);
+MT_THUNK_PMPI(MPI_Comm_connect, 8768, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_", 8776, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect__", 8777, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect", 8778, 413);
+MT_THUNK_FORTRAN("MPI_COMM_CONNECT", 8779, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_", 8780, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_", 8784, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_large_", 8788, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large_", 8792, 413);
 #endif
 
 #if MT_HAVE_Comm_join
-MT_THUNK_PMPI(MPI_Comm_join, 8768, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_", 8776, 414);
-MT_THUNK_FORTRAN("mpi_comm_join__", 8777, 414);
-MT_THUNK_FORTRAN("mpi_comm_join", 8778, 414);
-MT_THUNK_FORTRAN("MPI_COMM_JOIN", 8779, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08_", 8780, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts_", 8784, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08_large_", 8788, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large_", 8792, 414);
+MT_THUNK_PMPI(MPI_Comm_join, 8800, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_", 8808, 414);
+MT_THUNK_FORTRAN("mpi_comm_join__", 8809, 414);
+MT_THUNK_FORTRAN("mpi_comm_join", 8810, 414);
+MT_THUNK_FORTRAN("MPI_COMM_JOIN", 8811, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_", 8812, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_", 8816, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_large_", 8820, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large_", 8824, 414);
 #endif
 
 #if MT_HAVE_Session_init
-MT_THUNK_PMPI(MPI_Session_init, 8800, 420);
-MT_THUNK_FORTRAN("mpi_session_init_", 8808, 420);
-MT_THUNK_FORTRAN("mpi_session_init__", 8809, 420);
-MT_THUNK_FORTRAN("mpi_session_init", 8810, 420);
-MT_THUNK_FORTRAN("MPI_SESSION_INIT", 8811, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08_", 8812, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts_", 8816, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08_large_", 8820, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts_large_", 8824, 420);
+MT_THUNK_PMPI(MPI_Session_init, 8832, 420);
+MT_THUNK_FORTRAN("mpi_session_init_", 8840, 420);
+MT_THUNK_FORTRAN("mpi_session_init__", 8841, 420);
+MT_THUNK_FORTRAN("mpi_session_init", 8842, 420);
+MT_THUNK_FORTRAN("MPI_SESSION_INIT", 8843, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_", 8844, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_", 8848, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_large_", 8852, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_large_", 8856, 420);
 #endif
 
 #if MT_HAVE_Session_finalize
-MT_THUNK_PMPI(MPI_Session_finalize, 8832, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_", 8840, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize__", 8841, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize", 8842, 421);
-MT_THUNK_FORTRAN("MPI_SESSION_FINALIZE", 8843, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08_", 8844, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_", 8848, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08_large_", 8852, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large_", 8856, 421);
+MT_THUNK_PMPI(MPI_Session_finalize, 8864, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_", 8872, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize__", 8873, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize", 8874, 421);
+MT_THUNK_FORTRAN("MPI_SESSION_FINALIZE", 8875, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_", 8876, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_", 8880, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_large_", 8884, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large_", 8888, 421);
 #endif
 
 #if MT_HAVE_Session_get_info
-MT_THUNK_PMPI(MPI_Session_get_info, 8864, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_", 8872, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info__", 8873, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info", 8874, 422);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_INFO", 8875, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08_", 8876, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_", 8880, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08_large_", 8884, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large_", 8888, 422);
+MT_THUNK_PMPI(MPI_Session_get_info, 8896, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_", 8904, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info__", 8905, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info", 8906, 422);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_INFO", 8907, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_", 8908, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_", 8912, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_large_", 8916, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large_", 8920, 422);
 #endif
 
 #if MT_HAVE_Session_set_info
-MT_THUNK_PMPI(MPI_Session_set_info, 8896, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_", 8904, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info__", 8905, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info", 8906, 423);
-MT_THUNK_FORTRAN("MPI_SESSION_SET_INFO", 8907, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08_", 8908, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_", 8912, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08_large_", 8916, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large_", 8920, 423);
+MT_THUNK_PMPI(MPI_Session_set_info, 8928, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_", 8936, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info__", 8937, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info", 8938, 423);
+MT_THUNK_FORTRAN("MPI_SESSION_SET_INFO", 8939, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_", 8940, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_", 8944, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_large_", 8948, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large_", 8952, 423);
 #endif
 
 #if MT_HAVE_Session_get_num_psets
-MT_THUNK_PMPI(MPI_Session_get_num_psets, 8928, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_", 8936, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets__", 8937, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets", 8938, 424);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_NUM_PSETS", 8939, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_", 8940, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_", 8944, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large_", 8948, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large_", 8952, 424);
+MT_THUNK_PMPI(MPI_Session_get_num_psets, 8960, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_", 8968, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets__", 8969, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets", 8970, 424);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_NUM_PSETS", 8971, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_", 8972, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_", 8976, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large_", 8980, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large_", 8984, 424);
 #endif
 
 #if MT_HAVE_Session_get_nth_pset
-MT_THUNK_PMPI(MPI_Session_get_nth_pset, 8960, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_", 8968, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset__", 8969, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset", 8970, 425);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_NTH_PSET", 8971, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_", 8972, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_", 8976, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large_", 8980, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large_", 8984, 425);
+MT_THUNK_PMPI(MPI_Session_get_nth_pset, 8992, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_", 9000, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset__", 9001, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset", 9002, 425);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_NTH_PSET", 9003, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_", 9004, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_", 9008, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large_", 9012, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large_", 9016, 425);
 #endif
 
 #if MT_HAVE_Session_get_pset_info
-MT_THUNK_PMPI(MPI_Session_get_pset_info, 8992, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_", 9000, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info__", 9001, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info", 9002, 426);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_PSET_INFO", 9003, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_", 9004, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_", 9008, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large_", 9012, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large_", 9016, 426);
+MT_THUNK_PMPI(MPI_Session_get_pset_info, 9024, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_", 9032, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info__", 9033, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info", 9034, 426);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_PSET_INFO", 9035, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_", 9036, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_", 9040, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large_", 9044, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large_", 9048, 426);
 #endif
 
 #if MT_HAVE_Session_create_errhandler
-MT_THUNK_PMPI(MPI_Session_create_errhandler, 9024, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_", 9032, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler__", 9033, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler", 9034, 427);
-MT_THUNK_FORTRAN("MPI_SESSION_CREATE_ERRHANDLER", 9035, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_", 9036, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_", 9040, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large_", 9044, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large_", 9048, 427);
+MT_THUNK_PMPI(MPI_Session_create_errhandler, 9056, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_", 9064, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler__", 9065, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler", 9066, 427);
+MT_THUNK_FORTRAN("MPI_SESSION_CREATE_ERRHANDLER", 9067, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_", 9068, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_", 9072, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large_", 9076, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large_", 9080, 427);
 #endif
 
 #if MT_HAVE_Session_get_errhandler
-MT_THUNK_PMPI(MPI_Session_get_errhandler, 9056, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_", 9064, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler__", 9065, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler", 9066, 428);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_ERRHANDLER", 9067, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_", 9068, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_", 9072, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large_", 9076, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large_", 9080, 428);
+MT_THUNK_PMPI(MPI_Session_get_errhandler, 9088, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_", 9096, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler__", 9097, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler", 9098, 428);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_ERRHANDLER", 9099, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_", 9100, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_", 9104, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large_", 9108, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large_", 9112, 428);
 #endif
 
 #if MT_HAVE_Session_set_errhandler
-MT_THUNK_PMPI(MPI_Session_set_errhandler, 9088, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_", 9096, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler__", 9097, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler", 9098, 429);
-MT_THUNK_FORTRAN("MPI_SESSION_SET_ERRHANDLER", 9099, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_", 9100, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_", 9104, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large_", 9108, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large_", 9112, 429);
+MT_THUNK_PMPI(MPI_Session_set_errhandler, 9120, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_", 9128, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler__", 9129, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler", 9130, 429);
+MT_THUNK_FORTRAN("MPI_SESSION_SET_ERRHANDLER", 9131, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_", 9132, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_", 9136, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large_", 9140, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large_", 9144, 429);
 #endif
 
 #if MT_HAVE_Session_call_errhandler
-MT_THUNK_PMPI(MPI_Session_call_errhandler, 9120, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_", 9128, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler__", 9129, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler", 9130, 430);
-MT_THUNK_FORTRAN("MPI_SESSION_CALL_ERRHANDLER", 9131, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_", 9132, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_", 9136, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large_", 9140, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large_", 9144, 430);
+MT_THUNK_PMPI(MPI_Session_call_errhandler, 9152, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_", 9160, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler__", 9161, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler", 9162, 430);
+MT_THUNK_FORTRAN("MPI_SESSION_CALL_ERRHANDLER", 9163, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_", 9164, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_", 9168, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large_", 9172, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large_", 9176, 430);
 #endif
 
 #if MT_HAVE_Group_from_session_pset
-MT_THUNK_PMPI(MPI_Group_from_session_pset, 9152, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_", 9160, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset__", 9161, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset", 9162, 431);
-MT_THUNK_FORTRAN("MPI_GROUP_FROM_SESSION_PSET", 9163, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_", 9164, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_", 9168, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large_", 9172, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large_", 9176, 431);
+MT_THUNK_PMPI(MPI_Group_from_session_pset, 9184, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_", 9192, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset__", 9193, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset", 9194, 431);
+MT_THUNK_FORTRAN("MPI_GROUP_FROM_SESSION_PSET", 9195, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_", 9196, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_", 9200, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large_", 9204, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large_", 9208, 431);
 #endif
 
 #if MT_HAVE_Comm_create_from_group
-MT_THUNK_PMPI(MPI_Comm_create_from_group, 9184, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_", 9192, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group__", 9193, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group", 9194, 432);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_FROM_GROUP", 9195, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_", 9196, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_", 9200, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large_", 9204, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large_", 9208, 432);
+MT_THUNK_PMPI(MPI_Comm_create_from_group, 9216, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_", 9224, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group__", 9225, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group", 9226, 432);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_FROM_GROUP", 9227, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_", 9228, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_", 9232, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large_", 9236, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large_", 9240, 432);
 #endif
 
 #if MT_HAVE_Intercomm_create_from_groups
-MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 9216, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_", 9224, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups__", 9225, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", 9226, 433);
-MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE_FROM_GROUPS", 9227, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_", 9228, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_", 9232, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large_", 9236, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large_", 9240, 433);
+MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 9248, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_", 9256, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups__", 9257, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", 9258, 433);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE_FROM_GROUPS", 9259, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_", 9260, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_", 9264, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large_", 9268, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large_", 9272, 433);
 #endif
 
 #if MT_HAVE_Buffer_flush
-MT_THUNK_PMPI(MPI_Buffer_flush, 9248, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_", 9256, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush__", 9257, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush", 9258, 440);
-MT_THUNK_FORTRAN("MPI_BUFFER_FLUSH", 9259, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08_", 9260, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_", 9264, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large_", 9268, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large_", 9272, 440);
+MT_THUNK_PMPI(MPI_Buffer_flush, 9280, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_", 9288, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush__", 9289, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush", 9290, 440);
+MT_THUNK_FORTRAN("MPI_BUFFER_FLUSH", 9291, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_", 9292, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_", 9296, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large_", 9300, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large_", 9304, 440);
 #endif
 
 #if MT_HAVE_Buffer_iflush
-MT_THUNK_PMPI(MPI_Buffer_iflush, 9280, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_", 9288, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush__", 9289, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush", 9290, 441);
-MT_THUNK_FORTRAN("MPI_BUFFER_IFLUSH", 9291, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_", 9292, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_", 9296, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large_", 9300, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large_", 9304, 441);
+MT_THUNK_PMPI(MPI_Buffer_iflush, 9312, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_", 9320, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush__", 9321, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush", 9322, 441);
+MT_THUNK_FORTRAN("MPI_BUFFER_IFLUSH", 9323, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_", 9324, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_", 9328, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large_", 9332, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large_", 9336, 441);
 #endif
 
 #if MT_HAVE_Comm_attach_buffer
-MT_THUNK_PMPI(MPI_Comm_attach_buffer, 9312, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_", 9320, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer__", 9321, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer", 9322, 442);
-MT_THUNK_FORTRAN("MPI_COMM_ATTACH_BUFFER", 9323, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_", 9324, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_", 9328, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large_", 9332, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large_", 9336, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer, 9344, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_", 9352, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer__", 9353, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer", 9354, 442);
+MT_THUNK_FORTRAN("MPI_COMM_ATTACH_BUFFER", 9355, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_", 9356, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_", 9360, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large_", 9364, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large_", 9368, 442);
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 9316, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 9348, 442);
 #endif
 
 #if MT_HAVE_Comm_detach_buffer
-MT_THUNK_PMPI(MPI_Comm_detach_buffer, 9344, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_", 9352, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer__", 9353, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer", 9354, 443);
-MT_THUNK_FORTRAN("MPI_COMM_DETACH_BUFFER", 9355, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_", 9356, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_", 9360, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large_", 9364, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large_", 9368, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer, 9376, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_", 9384, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer__", 9385, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer", 9386, 443);
+MT_THUNK_FORTRAN("MPI_COMM_DETACH_BUFFER", 9387, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_", 9388, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_", 9392, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large_", 9396, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large_", 9400, 443);
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 9348, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 9380, 443);
 #endif
 
 #if MT_HAVE_Comm_flush_buffer
-MT_THUNK_PMPI(MPI_Comm_flush_buffer, 9376, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_", 9384, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer__", 9385, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer", 9386, 444);
-MT_THUNK_FORTRAN("MPI_COMM_FLUSH_BUFFER", 9387, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_", 9388, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_", 9392, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large_", 9396, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large_", 9400, 444);
+MT_THUNK_PMPI(MPI_Comm_flush_buffer, 9408, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_", 9416, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer__", 9417, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer", 9418, 444);
+MT_THUNK_FORTRAN("MPI_COMM_FLUSH_BUFFER", 9419, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_", 9420, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_", 9424, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large_", 9428, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large_", 9432, 444);
 #endif
 
 #if MT_HAVE_Comm_iflush_buffer
-MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 9408, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_", 9416, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer__", 9417, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", 9418, 445);
-MT_THUNK_FORTRAN("MPI_COMM_IFLUSH_BUFFER", 9419, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_", 9420, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_", 9424, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large_", 9428, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large_", 9432, 445);
+MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 9440, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_", 9448, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer__", 9449, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", 9450, 445);
+MT_THUNK_FORTRAN("MPI_COMM_IFLUSH_BUFFER", 9451, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_", 9452, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_", 9456, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large_", 9460, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large_", 9464, 445);
 #endif
 
 #if MT_HAVE_Session_attach_buffer
-MT_THUNK_PMPI(MPI_Session_attach_buffer, 9440, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_", 9448, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer__", 9449, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer", 9450, 446);
-MT_THUNK_FORTRAN("MPI_SESSION_ATTACH_BUFFER", 9451, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_", 9452, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_", 9456, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large_", 9460, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large_", 9464, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer, 9472, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_", 9480, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer__", 9481, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer", 9482, 446);
+MT_THUNK_FORTRAN("MPI_SESSION_ATTACH_BUFFER", 9483, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_", 9484, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_", 9488, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large_", 9492, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large_", 9496, 446);
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 9444, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 9476, 446);
 #endif
 
 #if MT_HAVE_Session_detach_buffer
-MT_THUNK_PMPI(MPI_Session_detach_buffer, 9472, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_", 9480, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer__", 9481, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer", 9482, 447);
-MT_THUNK_FORTRAN("MPI_SESSION_DETACH_BUFFER", 9483, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_", 9484, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_", 9488, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large_", 9492, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large_", 9496, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer, 9504, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_", 9512, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer__", 9513, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer", 9514, 447);
+MT_THUNK_FORTRAN("MPI_SESSION_DETACH_BUFFER", 9515, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_", 9516, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_", 9520, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large_", 9524, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large_", 9528, 447);
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 9476, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 9508, 447);
 #endif
 
 #if MT_HAVE_Session_flush_buffer
-MT_THUNK_PMPI(MPI_Session_flush_buffer, 9504, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_", 9512, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer__", 9513, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer", 9514, 448);
-MT_THUNK_FORTRAN("MPI_SESSION_FLUSH_BUFFER", 9515, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_", 9516, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_", 9520, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large_", 9524, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large_", 9528, 448);
+MT_THUNK_PMPI(MPI_Session_flush_buffer, 9536, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_", 9544, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer__", 9545, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer", 9546, 448);
+MT_THUNK_FORTRAN("MPI_SESSION_FLUSH_BUFFER", 9547, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_", 9548, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_", 9552, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large_", 9556, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large_", 9560, 448);
 #endif
 
 #if MT_HAVE_Session_iflush_buffer
-MT_THUNK_PMPI(MPI_Session_iflush_buffer, 9536, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_", 9544, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer__", 9545, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer", 9546, 449);
-MT_THUNK_FORTRAN("MPI_SESSION_IFLUSH_BUFFER", 9547, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_", 9548, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_", 9552, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large_", 9556, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large_", 9560, 449);
+MT_THUNK_PMPI(MPI_Session_iflush_buffer, 9568, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_", 9576, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer__", 9577, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer", 9578, 449);
+MT_THUNK_FORTRAN("MPI_SESSION_IFLUSH_BUFFER", 9579, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_", 9580, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_", 9584, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large_", 9588, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large_", 9592, 449);
 #endif
 
 #if MT_HAVE_Request_get_status_all
-MT_THUNK_PMPI(MPI_Request_get_status_all, 9568, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_", 9576, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all__", 9577, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all", 9578, 450);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ALL", 9579, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_", 9580, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_", 9584, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large_", 9588, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large_", 9592, 450);
+MT_THUNK_PMPI(MPI_Request_get_status_all, 9600, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_", 9608, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all__", 9609, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all", 9610, 450);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ALL", 9611, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_", 9612, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_", 9616, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large_", 9620, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large_", 9624, 450);
 #endif
 
 #if MT_HAVE_Request_get_status_any
-MT_THUNK_PMPI(MPI_Request_get_status_any, 9600, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_", 9608, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any__", 9609, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any", 9610, 451);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ANY", 9611, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_", 9612, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_", 9616, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large_", 9620, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large_", 9624, 451);
+MT_THUNK_PMPI(MPI_Request_get_status_any, 9632, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_", 9640, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any__", 9641, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any", 9642, 451);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ANY", 9643, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_", 9644, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_", 9648, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large_", 9652, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large_", 9656, 451);
 #endif
 
 #if MT_HAVE_Request_get_status_some
-MT_THUNK_PMPI(MPI_Request_get_status_some, 9632, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_", 9640, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some__", 9641, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some", 9642, 452);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_SOME", 9643, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_", 9644, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_", 9648, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large_", 9652, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large_", 9656, 452);
+MT_THUNK_PMPI(MPI_Request_get_status_some, 9664, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_", 9672, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some__", 9673, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some", 9674, 452);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_SOME", 9675, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_", 9676, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_", 9680, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large_", 9684, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large_", 9688, 452);
 #endif
 
 #if MT_HAVE_Comm_group
-MT_THUNK_PMPI(MPI_Comm_group, 9664, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_", 9672, 460);
-MT_THUNK_FORTRAN("mpi_comm_group__", 9673, 460);
-MT_THUNK_FORTRAN("mpi_comm_group", 9674, 460);
-MT_THUNK_FORTRAN("MPI_COMM_GROUP", 9675, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08_", 9676, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts_", 9680, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08_large_", 9684, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large_", 9688, 460);
+MT_THUNK_PMPI(MPI_Comm_group, 9696, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_", 9704, 460);
+MT_THUNK_FORTRAN("mpi_comm_group__", 9705, 460);
+MT_THUNK_FORTRAN("mpi_comm_group", 9706, 460);
+MT_THUNK_FORTRAN("MPI_COMM_GROUP", 9707, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_", 9708, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_", 9712, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_large_", 9716, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large_", 9720, 460);
 #endif
 
 #if MT_HAVE_Comm_remote_group
-MT_THUNK_PMPI(MPI_Comm_remote_group, 9696, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_", 9704, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group__", 9705, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group", 9706, 461);
-MT_THUNK_FORTRAN("MPI_COMM_REMOTE_GROUP", 9707, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_", 9708, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_", 9712, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large_", 9716, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large_", 9720, 461);
+MT_THUNK_PMPI(MPI_Comm_remote_group, 9728, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_", 9736, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group__", 9737, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group", 9738, 461);
+MT_THUNK_FORTRAN("MPI_COMM_REMOTE_GROUP", 9739, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_", 9740, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_", 9744, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large_", 9748, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large_", 9752, 461);
 #endif
 
 #if MT_HAVE_Win_get_group
-MT_THUNK_PMPI(MPI_Win_get_group, 9728, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_", 9736, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group__", 9737, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group", 9738, 462);
-MT_THUNK_FORTRAN("MPI_WIN_GET_GROUP", 9739, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08_", 9740, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_", 9744, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08_large_", 9748, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large_", 9752, 462);
+MT_THUNK_PMPI(MPI_Win_get_group, 9760, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_", 9768, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group__", 9769, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group", 9770, 462);
+MT_THUNK_FORTRAN("MPI_WIN_GET_GROUP", 9771, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_", 9772, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_", 9776, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_large_", 9780, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large_", 9784, 462);
 #endif
 
 #if MT_HAVE_File_get_group
-MT_THUNK_PMPI(MPI_File_get_group, 9760, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_", 9768, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group__", 9769, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group", 9770, 463);
-MT_THUNK_FORTRAN("MPI_FILE_GET_GROUP", 9771, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08_", 9772, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_", 9776, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08_large_", 9780, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large_", 9784, 463);
+MT_THUNK_PMPI(MPI_File_get_group, 9792, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_", 9800, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group__", 9801, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group", 9802, 463);
+MT_THUNK_FORTRAN("MPI_FILE_GET_GROUP", 9803, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_", 9804, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_", 9808, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_large_", 9812, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large_", 9816, 463);
 #endif
 
 #if MT_HAVE_Group_compare
-MT_THUNK_PMPI(MPI_Group_compare, 9792, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_", 9800, 464);
-MT_THUNK_FORTRAN("mpi_group_compare__", 9801, 464);
-MT_THUNK_FORTRAN("mpi_group_compare", 9802, 464);
-MT_THUNK_FORTRAN("MPI_GROUP_COMPARE", 9803, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08_", 9804, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts_", 9808, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08_large_", 9812, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large_", 9816, 464);
+MT_THUNK_PMPI(MPI_Group_compare, 9824, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_", 9832, 464);
+MT_THUNK_FORTRAN("mpi_group_compare__", 9833, 464);
+MT_THUNK_FORTRAN("mpi_group_compare", 9834, 464);
+MT_THUNK_FORTRAN("MPI_GROUP_COMPARE", 9835, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_", 9836, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_", 9840, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_large_", 9844, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large_", 9848, 464);
 #endif
 
 #if MT_HAVE_Group_difference
-MT_THUNK_PMPI(MPI_Group_difference, 9824, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_", 9832, 465);
-MT_THUNK_FORTRAN("mpi_group_difference__", 9833, 465);
-MT_THUNK_FORTRAN("mpi_group_difference", 9834, 465);
-MT_THUNK_FORTRAN("MPI_GROUP_DIFFERENCE", 9835, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08_", 9836, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts_", 9840, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08_large_", 9844, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large_", 9848, 465);
+MT_THUNK_PMPI(MPI_Group_difference, 9856, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_", 9864, 465);
+MT_THUNK_FORTRAN("mpi_group_difference__", 9865, 465);
+MT_THUNK_FORTRAN("mpi_group_difference", 9866, 465);
+MT_THUNK_FORTRAN("MPI_GROUP_DIFFERENCE", 9867, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_", 9868, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_", 9872, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_large_", 9876, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large_", 9880, 465);
 #endif
 
 #if MT_HAVE_Group_excl
-MT_THUNK_PMPI(MPI_Group_excl, 9856, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_", 9864, 466);
-MT_THUNK_FORTRAN("mpi_group_excl__", 9865, 466);
-MT_THUNK_FORTRAN("mpi_group_excl", 9866, 466);
-MT_THUNK_FORTRAN("MPI_GROUP_EXCL", 9867, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08_", 9868, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts_", 9872, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08_large_", 9876, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large_", 9880, 466);
+MT_THUNK_PMPI(MPI_Group_excl, 9888, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_", 9896, 466);
+MT_THUNK_FORTRAN("mpi_group_excl__", 9897, 466);
+MT_THUNK_FORTRAN("mpi_group_excl", 9898, 466);
+MT_THUNK_FORTRAN("MPI_GROUP_EXCL", 9899, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_", 9900, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_", 9904, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_large_", 9908, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large_", 9912, 466);
 #endif
 
 #if MT_HAVE_Group_free
-MT_THUNK_PMPI(MPI_Group_free, 9888, 467);
-MT_THUNK_FORTRAN("mpi_group_free_", 9896, 467);
-MT_THUNK_FORTRAN("mpi_group_free__", 9897, 467);
-MT_THUNK_FORTRAN("mpi_group_free", 9898, 467);
-MT_THUNK_FORTRAN("MPI_GROUP_FREE", 9899, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08_", 9900, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts_", 9904, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08_large_", 9908, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts_large_", 9912, 467);
+MT_THUNK_PMPI(MPI_Group_free, 9920, 467);
+MT_THUNK_FORTRAN("mpi_group_free_", 9928, 467);
+MT_THUNK_FORTRAN("mpi_group_free__", 9929, 467);
+MT_THUNK_FORTRAN("mpi_group_free", 9930, 467);
+MT_THUNK_FORTRAN("MPI_GROUP_FREE", 9931, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_", 9932, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_", 9936, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_large_", 9940, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_large_", 9944, 467);
 #endif
 
 #if MT_HAVE_Group_incl
-MT_THUNK_PMPI(MPI_Group_incl, 9920, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_", 9928, 468);
-MT_THUNK_FORTRAN("mpi_group_incl__", 9929, 468);
-MT_THUNK_FORTRAN("mpi_group_incl", 9930, 468);
-MT_THUNK_FORTRAN("MPI_GROUP_INCL", 9931, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08_", 9932, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts_", 9936, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08_large_", 9940, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large_", 9944, 468);
+MT_THUNK_PMPI(MPI_Group_incl, 9952, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_", 9960, 468);
+MT_THUNK_FORTRAN("mpi_group_incl__", 9961, 468);
+MT_THUNK_FORTRAN("mpi_group_incl", 9962, 468);
+MT_THUNK_FORTRAN("MPI_GROUP_INCL", 9963, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_", 9964, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_", 9968, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_large_", 9972, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large_", 9976, 468);
 #endif
 
 #if MT_HAVE_Group_intersection
-MT_THUNK_PMPI(MPI_Group_intersection, 9952, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_", 9960, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection__", 9961, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection", 9962, 469);
-MT_THUNK_FORTRAN("MPI_GROUP_INTERSECTION", 9963, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08_", 9964, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_", 9968, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08_large_", 9972, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large_", 9976, 469);
+MT_THUNK_PMPI(MPI_Group_intersection, 9984, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_", 9992, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection__", 9993, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection", 9994, 469);
+MT_THUNK_FORTRAN("MPI_GROUP_INTERSECTION", 9995, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_", 9996, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_", 10000, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_large_", 10004, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large_", 10008, 469);
 #endif
 
 #if MT_HAVE_Group_range_excl
-MT_THUNK_PMPI(MPI_Group_range_excl, 9984, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_", 9992, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl__", 9993, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl", 9994, 470);
-MT_THUNK_FORTRAN("MPI_GROUP_RANGE_EXCL", 9995, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08_", 9996, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_", 10000, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large_", 10004, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large_", 10008, 470);
+MT_THUNK_PMPI(MPI_Group_range_excl, 10016, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_", 10024, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl__", 10025, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl", 10026, 470);
+MT_THUNK_FORTRAN("MPI_GROUP_RANGE_EXCL", 10027, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_", 10028, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_", 10032, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large_", 10036, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large_", 10040, 470);
 #endif
 
 #if MT_HAVE_Group_range_incl
-MT_THUNK_PMPI(MPI_Group_range_incl, 10016, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_", 10024, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl__", 10025, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl", 10026, 471);
-MT_THUNK_FORTRAN("MPI_GROUP_RANGE_INCL", 10027, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08_", 10028, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_", 10032, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large_", 10036, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large_", 10040, 471);
+MT_THUNK_PMPI(MPI_Group_range_incl, 10048, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_", 10056, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl__", 10057, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl", 10058, 471);
+MT_THUNK_FORTRAN("MPI_GROUP_RANGE_INCL", 10059, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_", 10060, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_", 10064, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large_", 10068, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large_", 10072, 471);
 #endif
 
 #if MT_HAVE_Group_union
-MT_THUNK_PMPI(MPI_Group_union, 10048, 472);
-MT_THUNK_FORTRAN("mpi_group_union_", 10056, 472);
-MT_THUNK_FORTRAN("mpi_group_union__", 10057, 472);
-MT_THUNK_FORTRAN("mpi_group_union", 10058, 472);
-MT_THUNK_FORTRAN("MPI_GROUP_UNION", 10059, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08_", 10060, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts_", 10064, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08_large_", 10068, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts_large_", 10072, 472);
+MT_THUNK_PMPI(MPI_Group_union, 10080, 472);
+MT_THUNK_FORTRAN("mpi_group_union_", 10088, 472);
+MT_THUNK_FORTRAN("mpi_group_union__", 10089, 472);
+MT_THUNK_FORTRAN("mpi_group_union", 10090, 472);
+MT_THUNK_FORTRAN("MPI_GROUP_UNION", 10091, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_", 10092, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_", 10096, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_large_", 10100, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_large_", 10104, 472);
 #endif
 
 #if MT_HAVE_Comm_create_keyval
-MT_THUNK_PMPI(MPI_Comm_create_keyval, 10080, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_", 10088, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval__", 10089, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval", 10090, 480);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_KEYVAL", 10091, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_", 10092, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_", 10096, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large_", 10100, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large_", 10104, 480);
+MT_THUNK_PMPI(MPI_Comm_create_keyval, 10112, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_", 10120, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval__", 10121, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval", 10122, 480);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_KEYVAL", 10123, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_", 10124, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_", 10128, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large_", 10132, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large_", 10136, 480);
 #endif
 
 #if MT_HAVE_Comm_free_keyval
-MT_THUNK_PMPI(MPI_Comm_free_keyval, 10112, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_", 10120, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval__", 10121, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval", 10122, 481);
-MT_THUNK_FORTRAN("MPI_COMM_FREE_KEYVAL", 10123, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_", 10124, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_", 10128, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large_", 10132, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large_", 10136, 481);
+MT_THUNK_PMPI(MPI_Comm_free_keyval, 10144, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_", 10152, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval__", 10153, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval", 10154, 481);
+MT_THUNK_FORTRAN("MPI_COMM_FREE_KEYVAL", 10155, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_", 10156, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_", 10160, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large_", 10164, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large_", 10168, 481);
 #endif
 
 #if MT_HAVE_Win_create_keyval
-MT_THUNK_PMPI(MPI_Win_create_keyval, 10144, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_", 10152, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval__", 10153, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval", 10154, 482);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE_KEYVAL", 10155, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_", 10156, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_", 10160, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large_", 10164, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large_", 10168, 482);
+MT_THUNK_PMPI(MPI_Win_create_keyval, 10176, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_", 10184, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval__", 10185, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval", 10186, 482);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_KEYVAL", 10187, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_", 10188, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_", 10192, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large_", 10196, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large_", 10200, 482);
 #endif
 
 #if MT_HAVE_Win_free_keyval
-MT_THUNK_PMPI(MPI_Win_free_keyval, 10176, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_", 10184, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval__", 10185, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval", 10186, 483);
-MT_THUNK_FORTRAN("MPI_WIN_FREE_KEYVAL", 10187, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_", 10188, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_", 10192, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large_", 10196, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large_", 10200, 483);
+MT_THUNK_PMPI(MPI_Win_free_keyval, 10208, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_", 10216, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval__", 10217, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval", 10218, 483);
+MT_THUNK_FORTRAN("MPI_WIN_FREE_KEYVAL", 10219, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_", 10220, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_", 10224, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large_", 10228, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large_", 10232, 483);
 #endif
 
 #if MT_HAVE_Win_set_attr
-MT_THUNK_PMPI(MPI_Win_set_attr, 10208, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_", 10216, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr__", 10217, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr", 10218, 484);
-MT_THUNK_FORTRAN("MPI_WIN_SET_ATTR", 10219, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08_", 10220, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_", 10224, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large_", 10228, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large_", 10232, 484);
+MT_THUNK_PMPI(MPI_Win_set_attr, 10240, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_", 10248, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr__", 10249, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr", 10250, 484);
+MT_THUNK_FORTRAN("MPI_WIN_SET_ATTR", 10251, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_", 10252, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_", 10256, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large_", 10260, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large_", 10264, 484);
 #endif
 
 #if MT_HAVE_Win_delete_attr
-MT_THUNK_PMPI(MPI_Win_delete_attr, 10240, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_", 10248, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr__", 10249, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr", 10250, 485);
-MT_THUNK_FORTRAN("MPI_WIN_DELETE_ATTR", 10251, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_", 10252, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_", 10256, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large_", 10260, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large_", 10264, 485);
+MT_THUNK_PMPI(MPI_Win_delete_attr, 10272, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_", 10280, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr__", 10281, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr", 10282, 485);
+MT_THUNK_FORTRAN("MPI_WIN_DELETE_ATTR", 10283, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_", 10284, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_", 10288, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large_", 10292, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large_", 10296, 485);
 #endif
 
 #if MT_HAVE_Type_create_keyval
-MT_THUNK_PMPI(MPI_Type_create_keyval, 10272, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_", 10280, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval__", 10281, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval", 10282, 486);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_KEYVAL", 10283, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_", 10284, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_", 10288, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large_", 10292, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large_", 10296, 486);
+MT_THUNK_PMPI(MPI_Type_create_keyval, 10304, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_", 10312, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval__", 10313, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval", 10314, 486);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_KEYVAL", 10315, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_", 10316, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_", 10320, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large_", 10324, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large_", 10328, 486);
 #endif
 
 #if MT_HAVE_Type_free_keyval
-MT_THUNK_PMPI(MPI_Type_free_keyval, 10304, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_", 10312, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval__", 10313, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval", 10314, 487);
-MT_THUNK_FORTRAN("MPI_TYPE_FREE_KEYVAL", 10315, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_", 10316, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_", 10320, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large_", 10324, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large_", 10328, 487);
+MT_THUNK_PMPI(MPI_Type_free_keyval, 10336, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_", 10344, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval__", 10345, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval", 10346, 487);
+MT_THUNK_FORTRAN("MPI_TYPE_FREE_KEYVAL", 10347, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_", 10348, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_", 10352, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large_", 10356, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large_", 10360, 487);
 #endif
 
 #if MT_HAVE_Type_set_attr
-MT_THUNK_PMPI(MPI_Type_set_attr, 10336, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_", 10344, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr__", 10345, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr", 10346, 488);
-MT_THUNK_FORTRAN("MPI_TYPE_SET_ATTR", 10347, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08_", 10348, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_", 10352, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large_", 10356, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large_", 10360, 488);
+MT_THUNK_PMPI(MPI_Type_set_attr, 10368, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_", 10376, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr__", 10377, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr", 10378, 488);
+MT_THUNK_FORTRAN("MPI_TYPE_SET_ATTR", 10379, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_", 10380, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_", 10384, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large_", 10388, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large_", 10392, 488);
 #endif
 
 #if MT_HAVE_Type_delete_attr
-MT_THUNK_PMPI(MPI_Type_delete_attr, 10368, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_", 10376, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr__", 10377, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr", 10378, 489);
-MT_THUNK_FORTRAN("MPI_TYPE_DELETE_ATTR", 10379, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_", 10380, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_", 10384, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large_", 10388, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large_", 10392, 489);
+MT_THUNK_PMPI(MPI_Type_delete_attr, 10400, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_", 10408, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr__", 10409, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr", 10410, 489);
+MT_THUNK_FORTRAN("MPI_TYPE_DELETE_ATTR", 10411, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_", 10412, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_", 10416, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large_", 10420, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large_", 10424, 489);
 #endif
 
 #if MT_HAVE_Keyval_create
-MT_THUNK_PMPI(MPI_Keyval_create, 10400, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_", 10408, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create__", 10409, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create", 10410, 490);
-MT_THUNK_FORTRAN("MPI_KEYVAL_CREATE", 10411, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08_", 10412, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_", 10416, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08_large_", 10420, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large_", 10424, 490);
+MT_THUNK_PMPI(MPI_Keyval_create, 10432, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_", 10440, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create__", 10441, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create", 10442, 490);
+MT_THUNK_FORTRAN("MPI_KEYVAL_CREATE", 10443, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_", 10444, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_", 10448, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_large_", 10452, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large_", 10456, 490);
 #endif
 
 #if MT_HAVE_Keyval_free
-MT_THUNK_PMPI(MPI_Keyval_free, 10432, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_", 10440, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free__", 10441, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free", 10442, 491);
-MT_THUNK_FORTRAN("MPI_KEYVAL_FREE", 10443, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08_", 10444, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_", 10448, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08_large_", 10452, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large_", 10456, 491);
+MT_THUNK_PMPI(MPI_Keyval_free, 10464, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_", 10472, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free__", 10473, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free", 10474, 491);
+MT_THUNK_FORTRAN("MPI_KEYVAL_FREE", 10475, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_", 10476, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_", 10480, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_large_", 10484, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large_", 10488, 491);
 #endif
 
 #if MT_HAVE_Attr_put
-MT_THUNK_PMPI(MPI_Attr_put, 10464, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_", 10472, 492);
-MT_THUNK_FORTRAN("mpi_attr_put__", 10473, 492);
-MT_THUNK_FORTRAN("mpi_attr_put", 10474, 492);
-MT_THUNK_FORTRAN("MPI_ATTR_PUT", 10475, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08_", 10476, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts_", 10480, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08_large_", 10484, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large_", 10488, 492);
+MT_THUNK_PMPI(MPI_Attr_put, 10496, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_", 10504, 492);
+MT_THUNK_FORTRAN("mpi_attr_put__", 10505, 492);
+MT_THUNK_FORTRAN("mpi_attr_put", 10506, 492);
+MT_THUNK_FORTRAN("MPI_ATTR_PUT", 10507, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_", 10508, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_", 10512, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_large_", 10516, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large_", 10520, 492);
 #endif
 
 #if MT_HAVE_Attr_delete
-MT_THUNK_PMPI(MPI_Attr_delete, 10496, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_", 10504, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete__", 10505, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete", 10506, 493);
-MT_THUNK_FORTRAN("MPI_ATTR_DELETE", 10507, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08_", 10508, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_", 10512, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08_large_", 10516, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large_", 10520, 493);
+MT_THUNK_PMPI(MPI_Attr_delete, 10528, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_", 10536, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete__", 10537, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete", 10538, 493);
+MT_THUNK_FORTRAN("MPI_ATTR_DELETE", 10539, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_", 10540, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_", 10544, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_large_", 10548, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large_", 10552, 493);
 #endif
 
 #if MT_HAVE_Comm_create_errhandler
-MT_THUNK_PMPI(MPI_Comm_create_errhandler, 10528, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_", 10536, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler__", 10537, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler", 10538, 500);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_ERRHANDLER", 10539, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_", 10540, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_", 10544, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large_", 10548, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large_", 10552, 500);
+MT_THUNK_PMPI(MPI_Comm_create_errhandler, 10560, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_", 10568, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler__", 10569, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler", 10570, 500);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_ERRHANDLER", 10571, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_", 10572, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_", 10576, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large_", 10580, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large_", 10584, 500);
 #endif
 
 #if MT_HAVE_Comm_get_errhandler
-MT_THUNK_PMPI(MPI_Comm_get_errhandler, 10560, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_", 10568, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler__", 10569, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler", 10570, 501);
-MT_THUNK_FORTRAN("MPI_COMM_GET_ERRHANDLER", 10571, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_", 10572, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_", 10576, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large_", 10580, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large_", 10584, 501);
+MT_THUNK_PMPI(MPI_Comm_get_errhandler, 10592, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_", 10600, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler__", 10601, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler", 10602, 501);
+MT_THUNK_FORTRAN("MPI_COMM_GET_ERRHANDLER", 10603, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_", 10604, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_", 10608, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large_", 10612, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large_", 10616, 501);
 #endif
 
 #if MT_HAVE_Comm_set_errhandler
-MT_THUNK_PMPI(MPI_Comm_set_errhandler, 10592, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_", 10600, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler__", 10601, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler", 10602, 502);
-MT_THUNK_FORTRAN("MPI_COMM_SET_ERRHANDLER", 10603, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_", 10604, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_", 10608, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large_", 10612, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large_", 10616, 502);
+MT_THUNK_PMPI(MPI_Comm_set_errhandler, 10624, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_", 10632, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler__", 10633, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler", 10634, 502);
+MT_THUNK_FORTRAN("MPI_COMM_SET_ERRHANDLER", 10635, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_", 10636, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_", 10640, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large_", 10644, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large_", 10648, 502);
 #endif
 
 #if MT_HAVE_Comm_call_errhandler
-MT_THUNK_PMPI(MPI_Comm_call_errhandler, 10624, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_", 10632, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler__", 10633, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler", 10634, 503);
-MT_THUNK_FORTRAN("MPI_COMM_CALL_ERRHANDLER", 10635, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_", 10636, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_", 10640, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large_", 10644, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large_", 10648, 503);
+MT_THUNK_PMPI(MPI_Comm_call_errhandler, 10656, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_", 10664, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler__", 10665, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler", 10666, 503);
+MT_THUNK_FORTRAN("MPI_COMM_CALL_ERRHANDLER", 10667, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_", 10668, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_", 10672, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large_", 10676, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large_", 10680, 503);
 #endif
 
 #if MT_HAVE_Win_create_errhandler
-MT_THUNK_PMPI(MPI_Win_create_errhandler, 10656, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_", 10664, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler__", 10665, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler", 10666, 504);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE_ERRHANDLER", 10667, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_", 10668, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_", 10672, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large_", 10676, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large_", 10680, 504);
+MT_THUNK_PMPI(MPI_Win_create_errhandler, 10688, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_", 10696, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler__", 10697, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler", 10698, 504);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_ERRHANDLER", 10699, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_", 10700, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_", 10704, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large_", 10708, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large_", 10712, 504);
 #endif
 
 #if MT_HAVE_Win_get_errhandler
-MT_THUNK_PMPI(MPI_Win_get_errhandler, 10688, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_", 10696, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler__", 10697, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler", 10698, 505);
-MT_THUNK_FORTRAN("MPI_WIN_GET_ERRHANDLER", 10699, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_", 10700, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_", 10704, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large_", 10708, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large_", 10712, 505);
+MT_THUNK_PMPI(MPI_Win_get_errhandler, 10720, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_", 10728, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler__", 10729, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler", 10730, 505);
+MT_THUNK_FORTRAN("MPI_WIN_GET_ERRHANDLER", 10731, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_", 10732, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_", 10736, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large_", 10740, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large_", 10744, 505);
 #endif
 
 #if MT_HAVE_Win_set_errhandler
-MT_THUNK_PMPI(MPI_Win_set_errhandler, 10720, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_", 10728, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler__", 10729, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler", 10730, 506);
-MT_THUNK_FORTRAN("MPI_WIN_SET_ERRHANDLER", 10731, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_", 10732, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_", 10736, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large_", 10740, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large_", 10744, 506);
+MT_THUNK_PMPI(MPI_Win_set_errhandler, 10752, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_", 10760, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler__", 10761, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler", 10762, 506);
+MT_THUNK_FORTRAN("MPI_WIN_SET_ERRHANDLER", 10763, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_", 10764, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_", 10768, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large_", 10772, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large_", 10776, 506);
 #endif
 
 #if MT_HAVE_Win_call_errhandler
-MT_THUNK_PMPI(MPI_Win_call_errhandler, 10752, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_", 10760, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler__", 10761, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler", 10762, 507);
-MT_THUNK_FORTRAN("MPI_WIN_CALL_ERRHANDLER", 10763, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_", 10764, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_", 10768, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large_", 10772, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large_", 10776, 507);
+MT_THUNK_PMPI(MPI_Win_call_errhandler, 10784, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_", 10792, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler__", 10793, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler", 10794, 507);
+MT_THUNK_FORTRAN("MPI_WIN_CALL_ERRHANDLER", 10795, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_", 10796, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_", 10800, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large_", 10804, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large_", 10808, 507);
 #endif
 
 #if MT_HAVE_File_create_errhandler
-MT_THUNK_PMPI(MPI_File_create_errhandler, 10784, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_", 10792, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler__", 10793, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler", 10794, 508);
-MT_THUNK_FORTRAN("MPI_FILE_CREATE_ERRHANDLER", 10795, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_", 10796, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_", 10800, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large_", 10804, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large_", 10808, 508);
+MT_THUNK_PMPI(MPI_File_create_errhandler, 10816, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_", 10824, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler__", 10825, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler", 10826, 508);
+MT_THUNK_FORTRAN("MPI_FILE_CREATE_ERRHANDLER", 10827, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_", 10828, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_", 10832, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large_", 10836, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large_", 10840, 508);
 #endif
 
 #if MT_HAVE_File_get_errhandler
-MT_THUNK_PMPI(MPI_File_get_errhandler, 10816, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_", 10824, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler__", 10825, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler", 10826, 509);
-MT_THUNK_FORTRAN("MPI_FILE_GET_ERRHANDLER", 10827, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_", 10828, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_", 10832, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large_", 10836, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large_", 10840, 509);
+MT_THUNK_PMPI(MPI_File_get_errhandler, 10848, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_", 10856, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler__", 10857, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler", 10858, 509);
+MT_THUNK_FORTRAN("MPI_FILE_GET_ERRHANDLER", 10859, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_", 10860, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_", 10864, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large_", 10868, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large_", 10872, 509);
 #endif
 
 #if MT_HAVE_File_set_errhandler
-MT_THUNK_PMPI(MPI_File_set_errhandler, 10848, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_", 10856, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler__", 10857, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler", 10858, 510);
-MT_THUNK_FORTRAN("MPI_FILE_SET_ERRHANDLER", 10859, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_", 10860, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_", 10864, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large_", 10868, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large_", 10872, 510);
+MT_THUNK_PMPI(MPI_File_set_errhandler, 10880, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_", 10888, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler__", 10889, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler", 10890, 510);
+MT_THUNK_FORTRAN("MPI_FILE_SET_ERRHANDLER", 10891, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_", 10892, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_", 10896, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large_", 10900, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large_", 10904, 510);
 #endif
 
 #if MT_HAVE_File_call_errhandler
-MT_THUNK_PMPI(MPI_File_call_errhandler, 10880, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_", 10888, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler__", 10889, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler", 10890, 511);
-MT_THUNK_FORTRAN("MPI_FILE_CALL_ERRHANDLER", 10891, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_", 10892, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_", 10896, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large_", 10900, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large_", 10904, 511);
+MT_THUNK_PMPI(MPI_File_call_errhandler, 10912, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_", 10920, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler__", 10921, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler", 10922, 511);
+MT_THUNK_FORTRAN("MPI_FILE_CALL_ERRHANDLER", 10923, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_", 10924, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_", 10928, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large_", 10932, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large_", 10936, 511);
 #endif
 
 #if MT_HAVE_Errhandler_free
-MT_THUNK_PMPI(MPI_Errhandler_free, 10912, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_", 10920, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free__", 10921, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free", 10922, 512);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_FREE", 10923, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08_", 10924, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_", 10928, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large_", 10932, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large_", 10936, 512);
+MT_THUNK_PMPI(MPI_Errhandler_free, 10944, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_", 10952, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free__", 10953, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free", 10954, 512);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_FREE", 10955, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_", 10956, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_", 10960, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large_", 10964, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large_", 10968, 512);
 #endif
 
 #if MT_HAVE_Errhandler_create
-MT_THUNK_PMPI(MPI_Errhandler_create, 10944, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_", 10952, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create__", 10953, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create", 10954, 513);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_CREATE", 10955, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08_", 10956, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_", 10960, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large_", 10964, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large_", 10968, 513);
+MT_THUNK_PMPI(MPI_Errhandler_create, 10976, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_", 10984, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create__", 10985, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create", 10986, 513);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_CREATE", 10987, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_", 10988, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_", 10992, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large_", 10996, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large_", 11000, 513);
 #endif
 
 #if MT_HAVE_Errhandler_get
-MT_THUNK_PMPI(MPI_Errhandler_get, 10976, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_", 10984, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get__", 10985, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get", 10986, 514);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_GET", 10987, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08_", 10988, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_", 10992, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large_", 10996, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large_", 11000, 514);
+MT_THUNK_PMPI(MPI_Errhandler_get, 11008, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_", 11016, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get__", 11017, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get", 11018, 514);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_GET", 11019, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_", 11020, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_", 11024, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large_", 11028, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large_", 11032, 514);
 #endif
 
 #if MT_HAVE_Errhandler_set
-MT_THUNK_PMPI(MPI_Errhandler_set, 11008, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_", 11016, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set__", 11017, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set", 11018, 515);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_SET", 11019, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08_", 11020, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_", 11024, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large_", 11028, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large_", 11032, 515);
+MT_THUNK_PMPI(MPI_Errhandler_set, 11040, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_", 11048, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set__", 11049, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set", 11050, 515);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_SET", 11051, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_", 11052, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_", 11056, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large_", 11060, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large_", 11064, 515);
 #endif
 
 #if MT_HAVE_Add_error_class
-MT_THUNK_PMPI(MPI_Add_error_class, 11040, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_", 11048, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class__", 11049, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class", 11050, 516);
-MT_THUNK_FORTRAN("MPI_ADD_ERROR_CLASS", 11051, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08_", 11052, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_", 11056, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08_large_", 11060, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large_", 11064, 516);
+MT_THUNK_PMPI(MPI_Add_error_class, 11072, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_", 11080, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class__", 11081, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class", 11082, 516);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_CLASS", 11083, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_", 11084, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_", 11088, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_large_", 11092, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large_", 11096, 516);
 #endif
 
 #if MT_HAVE_Add_error_code
-MT_THUNK_PMPI(MPI_Add_error_code, 11072, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_", 11080, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code__", 11081, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code", 11082, 517);
-MT_THUNK_FORTRAN("MPI_ADD_ERROR_CODE", 11083, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08_", 11084, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_", 11088, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08_large_", 11092, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large_", 11096, 517);
+MT_THUNK_PMPI(MPI_Add_error_code, 11104, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_", 11112, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code__", 11113, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code", 11114, 517);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_CODE", 11115, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_", 11116, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_", 11120, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_large_", 11124, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large_", 11128, 517);
 #endif
 
 #if MT_HAVE_Add_error_string
-MT_THUNK_PMPI(MPI_Add_error_string, 11104, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_", 11112, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string__", 11113, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string", 11114, 518);
-MT_THUNK_FORTRAN("MPI_ADD_ERROR_STRING", 11115, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08_", 11116, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_", 11120, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08_large_", 11124, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large_", 11128, 518);
+MT_THUNK_PMPI(MPI_Add_error_string, 11136, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_", 11144, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string__", 11145, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string", 11146, 518);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_STRING", 11147, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_", 11148, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_", 11152, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_large_", 11156, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large_", 11160, 518);
 #endif
 
 #if MT_HAVE_Remove_error_class
-MT_THUNK_PMPI(MPI_Remove_error_class, 11136, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_", 11144, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class__", 11145, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class", 11146, 519);
-MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CLASS", 11147, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08_", 11148, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_", 11152, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large_", 11156, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large_", 11160, 519);
+MT_THUNK_PMPI(MPI_Remove_error_class, 11168, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_", 11176, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class__", 11177, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class", 11178, 519);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CLASS", 11179, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_", 11180, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_", 11184, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large_", 11188, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large_", 11192, 519);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_class
-MT_THUNK_PMPI(MPIX_Delete_error_class, 11168, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_", 11176, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class__", 11177, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class", 11178, 519);
-MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CLASS", 11179, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08_", 11180, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_", 11184, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large_", 11188, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large_", 11192, 519);
+MT_THUNK_PMPI(MPIX_Delete_error_class, 11200, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_", 11208, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class__", 11209, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class", 11210, 519);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CLASS", 11211, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_", 11212, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_", 11216, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large_", 11220, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large_", 11224, 519);
 #endif
 
 #if MT_HAVE_Remove_error_code
-MT_THUNK_PMPI(MPI_Remove_error_code, 11200, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_", 11208, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code__", 11209, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code", 11210, 520);
-MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CODE", 11211, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08_", 11212, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_", 11216, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large_", 11220, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large_", 11224, 520);
+MT_THUNK_PMPI(MPI_Remove_error_code, 11232, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_", 11240, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code__", 11241, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code", 11242, 520);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CODE", 11243, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_", 11244, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_", 11248, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large_", 11252, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large_", 11256, 520);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_code
-MT_THUNK_PMPI(MPIX_Delete_error_code, 11232, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_", 11240, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code__", 11241, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code", 11242, 520);
-MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CODE", 11243, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08_", 11244, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_", 11248, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large_", 11252, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large_", 11256, 520);
+MT_THUNK_PMPI(MPIX_Delete_error_code, 11264, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_", 11272, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code__", 11273, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code", 11274, 520);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CODE", 11275, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_", 11276, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_", 11280, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large_", 11284, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large_", 11288, 520);
 #endif
 
 #if MT_HAVE_Remove_error_string
-MT_THUNK_PMPI(MPI_Remove_error_string, 11264, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_", 11272, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string__", 11273, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string", 11274, 521);
-MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_STRING", 11275, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08_", 11276, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_", 11280, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large_", 11284, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large_", 11288, 521);
+MT_THUNK_PMPI(MPI_Remove_error_string, 11296, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_", 11304, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string__", 11305, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string", 11306, 521);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_STRING", 11307, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_", 11308, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_", 11312, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large_", 11316, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large_", 11320, 521);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_string
-MT_THUNK_PMPI(MPIX_Delete_error_string, 11296, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_", 11304, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string__", 11305, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string", 11306, 521);
-MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_STRING", 11307, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08_", 11308, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_", 11312, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large_", 11316, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large_", 11320, 521);
+MT_THUNK_PMPI(MPIX_Delete_error_string, 11328, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_", 11336, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string__", 11337, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string", 11338, 521);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_STRING", 11339, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_", 11340, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_", 11344, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large_", 11348, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large_", 11352, 521);
 #endif
 
 #if MT_HAVE_Op_create
-MT_THUNK_PMPI(MPI_Op_create, 11328, 522);
-MT_THUNK_FORTRAN("mpi_op_create_", 11336, 522);
-MT_THUNK_FORTRAN("mpi_op_create__", 11337, 522);
-MT_THUNK_FORTRAN("mpi_op_create", 11338, 522);
-MT_THUNK_FORTRAN("MPI_OP_CREATE", 11339, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08_", 11340, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts_", 11344, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08_large_", 11348, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts_large_", 11352, 522);
+MT_THUNK_PMPI(MPI_Op_create, 11360, 522);
+MT_THUNK_FORTRAN("mpi_op_create_", 11368, 522);
+MT_THUNK_FORTRAN("mpi_op_create__", 11369, 522);
+MT_THUNK_FORTRAN("mpi_op_create", 11370, 522);
+MT_THUNK_FORTRAN("MPI_OP_CREATE", 11371, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_", 11372, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_", 11376, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_large_", 11380, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_large_", 11384, 522);
 #endif
 #if MT_HAVE_Op_create_c
-MT_THUNK_PMPI(MPI_Op_create_c, 11332, 522);
+MT_THUNK_PMPI(MPI_Op_create_c, 11364, 522);
 #endif
 
 #if MT_HAVE_Op_free
-MT_THUNK_PMPI(MPI_Op_free, 11360, 523);
-MT_THUNK_FORTRAN("mpi_op_free_", 11368, 523);
-MT_THUNK_FORTRAN("mpi_op_free__", 11369, 523);
-MT_THUNK_FORTRAN("mpi_op_free", 11370, 523);
-MT_THUNK_FORTRAN("MPI_OP_FREE", 11371, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08_", 11372, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts_", 11376, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08_large_", 11380, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts_large_", 11384, 523);
+MT_THUNK_PMPI(MPI_Op_free, 11392, 523);
+MT_THUNK_FORTRAN("mpi_op_free_", 11400, 523);
+MT_THUNK_FORTRAN("mpi_op_free__", 11401, 523);
+MT_THUNK_FORTRAN("mpi_op_free", 11402, 523);
+MT_THUNK_FORTRAN("MPI_OP_FREE", 11403, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_", 11404, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_", 11408, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_large_", 11412, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_large_", 11416, 523);
 #endif
 
 #if MT_HAVE_Op_commutative
-MT_THUNK_PMPI(MPI_Op_commutative, 11392, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_", 11400, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative__", 11401, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative", 11402, 524);
-MT_THUNK_FORTRAN("MPI_OP_COMMUTATIVE", 11403, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08_", 11404, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_", 11408, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08_large_", 11412, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large_", 11416, 524);
+MT_THUNK_PMPI(MPI_Op_commutative, 11424, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_", 11432, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative__", 11433, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative", 11434, 524);
+MT_THUNK_FORTRAN("MPI_OP_COMMUTATIVE", 11435, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_", 11436, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_", 11440, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_large_", 11444, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large_", 11448, 524);
 #endif
 
 #if MT_HAVE_Register_datarep
-MT_THUNK_PMPI(MPI_Register_datarep, 11424, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_", 11432, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep__", 11433, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep", 11434, 525);
-MT_THUNK_FORTRAN("MPI_REGISTER_DATAREP", 11435, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08_", 11436, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_", 11440, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08_large_", 11444, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large_", 11448, 525);
+MT_THUNK_PMPI(MPI_Register_datarep, 11456, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_", 11464, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep__", 11465, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep", 11466, 525);
+MT_THUNK_FORTRAN("MPI_REGISTER_DATAREP", 11467, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_", 11468, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_", 11472, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_large_", 11476, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large_", 11480, 525);
 #endif
 #if MT_HAVE_Register_datarep_c
-MT_THUNK_PMPI(MPI_Register_datarep_c, 11428, 525);
+MT_THUNK_PMPI(MPI_Register_datarep_c, 11460, 525);
 #endif
 
 #if MT_HAVE_Grequest_start
-MT_THUNK_PMPI(MPI_Grequest_start, 11456, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_", 11464, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start__", 11465, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start", 11466, 526);
-MT_THUNK_FORTRAN("MPI_GREQUEST_START", 11467, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08_", 11468, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_", 11472, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08_large_", 11476, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large_", 11480, 526);
+MT_THUNK_PMPI(MPI_Grequest_start, 11488, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_", 11496, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start__", 11497, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start", 11498, 526);
+MT_THUNK_FORTRAN("MPI_GREQUEST_START", 11499, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_", 11500, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_", 11504, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_large_", 11508, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large_", 11512, 526);
 #endif
 
 #if MT_HAVE_Grequest_complete
-MT_THUNK_PMPI(MPI_Grequest_complete, 11488, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_", 11496, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete__", 11497, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete", 11498, 527);
-MT_THUNK_FORTRAN("MPI_GREQUEST_COMPLETE", 11499, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08_", 11500, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_", 11504, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large_", 11508, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large_", 11512, 527);
+MT_THUNK_PMPI(MPI_Grequest_complete, 11520, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_", 11528, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete__", 11529, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete", 11530, 527);
+MT_THUNK_FORTRAN("MPI_GREQUEST_COMPLETE", 11531, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_", 11532, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_", 11536, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large_", 11540, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large_", 11544, 527);
 #endif
 
 #if MT_HAVE_Comm_get_name
-MT_THUNK_PMPI(MPI_Comm_get_name, 11520, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_", 11528, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name__", 11529, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name", 11530, 530);
-MT_THUNK_FORTRAN("MPI_COMM_GET_NAME", 11531, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08_", 11532, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_", 11536, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large_", 11540, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large_", 11544, 530);
+MT_THUNK_PMPI(MPI_Comm_get_name, 11552, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_", 11560, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name__", 11561, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name", 11562, 530);
+MT_THUNK_FORTRAN("MPI_COMM_GET_NAME", 11563, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_", 11564, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_", 11568, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large_", 11572, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large_", 11576, 530);
 #endif
 
 #if MT_HAVE_Comm_get_info
-MT_THUNK_PMPI(MPI_Comm_get_info, 11552, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_", 11560, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info__", 11561, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info", 11562, 531);
-MT_THUNK_FORTRAN("MPI_COMM_GET_INFO", 11563, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08_", 11564, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_", 11568, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large_", 11572, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large_", 11576, 531);
+MT_THUNK_PMPI(MPI_Comm_get_info, 11584, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_", 11592, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info__", 11593, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info", 11594, 531);
+MT_THUNK_FORTRAN("MPI_COMM_GET_INFO", 11595, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_", 11596, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_", 11600, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large_", 11604, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large_", 11608, 531);
 #endif
 
 #if MT_HAVE_Comm_get_parent
-MT_THUNK_PMPI(MPI_Comm_get_parent, 11584, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_", 11592, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent__", 11593, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent", 11594, 532);
-MT_THUNK_FORTRAN("MPI_COMM_GET_PARENT", 11595, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_", 11596, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_", 11600, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large_", 11604, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large_", 11608, 532);
+MT_THUNK_PMPI(MPI_Comm_get_parent, 11616, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_", 11624, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent__", 11625, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent", 11626, 532);
+MT_THUNK_FORTRAN("MPI_COMM_GET_PARENT", 11627, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_", 11628, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_", 11632, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large_", 11636, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large_", 11640, 532);
 #endif
 
 #if MT_HAVE_Win_get_name
-MT_THUNK_PMPI(MPI_Win_get_name, 11616, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_", 11624, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name__", 11625, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name", 11626, 533);
-MT_THUNK_FORTRAN("MPI_WIN_GET_NAME", 11627, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08_", 11628, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_", 11632, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08_large_", 11636, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large_", 11640, 533);
+MT_THUNK_PMPI(MPI_Win_get_name, 11648, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_", 11656, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name__", 11657, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name", 11658, 533);
+MT_THUNK_FORTRAN("MPI_WIN_GET_NAME", 11659, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_", 11660, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_", 11664, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_large_", 11668, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large_", 11672, 533);
 #endif
 
 #if MT_HAVE_Win_get_info
-MT_THUNK_PMPI(MPI_Win_get_info, 11648, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_", 11656, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info__", 11657, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info", 11658, 534);
-MT_THUNK_FORTRAN("MPI_WIN_GET_INFO", 11659, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08_", 11660, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_", 11664, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08_large_", 11668, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large_", 11672, 534);
+MT_THUNK_PMPI(MPI_Win_get_info, 11680, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_", 11688, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info__", 11689, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info", 11690, 534);
+MT_THUNK_FORTRAN("MPI_WIN_GET_INFO", 11691, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_", 11692, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_", 11696, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_large_", 11700, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large_", 11704, 534);
 #endif
 
 #if MT_HAVE_Win_shared_query
-MT_THUNK_PMPI(MPI_Win_shared_query, 11680, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_", 11688, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query__", 11689, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query", 11690, 535);
-MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY", 11691, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08_", 11692, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_", 11696, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large_", 11700, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large_", 11704, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr_", 11708, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr__", 11709, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", 11710, 535);
-MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY_CPTR", 11711, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query, 11712, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_", 11720, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query__", 11721, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query", 11722, 535);
+MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY", 11723, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_", 11724, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_", 11728, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large_", 11732, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large_", 11736, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr_", 11740, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr__", 11741, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", 11742, 535);
+MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY_CPTR", 11743, 535);
 #endif
 #if MT_HAVE_Win_shared_query_c
-MT_THUNK_PMPI(MPI_Win_shared_query_c, 11684, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query_c, 11716, 535);
 #endif
 
 #if MT_HAVE_Type_get_name
-MT_THUNK_PMPI(MPI_Type_get_name, 11712, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_", 11720, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name__", 11721, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name", 11722, 536);
-MT_THUNK_FORTRAN("MPI_TYPE_GET_NAME", 11723, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08_", 11724, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_", 11728, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08_large_", 11732, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large_", 11736, 536);
+MT_THUNK_PMPI(MPI_Type_get_name, 11744, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_", 11752, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name__", 11753, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name", 11754, 536);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_NAME", 11755, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_", 11756, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_", 11760, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_large_", 11764, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large_", 11768, 536);
 #endif
 
 #if MT_HAVE_Type_set_name
-MT_THUNK_PMPI(MPI_Type_set_name, 11744, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_", 11752, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name__", 11753, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name", 11754, 537);
-MT_THUNK_FORTRAN("MPI_TYPE_SET_NAME", 11755, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08_", 11756, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_", 11760, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08_large_", 11764, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large_", 11768, 537);
+MT_THUNK_PMPI(MPI_Type_set_name, 11776, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_", 11784, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name__", 11785, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name", 11786, 537);
+MT_THUNK_FORTRAN("MPI_TYPE_SET_NAME", 11787, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_", 11788, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_", 11792, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_large_", 11796, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large_", 11800, 537);
 #endif
 
 #if MT_HAVE_Get_processor_name
-MT_THUNK_PMPI(MPI_Get_processor_name, 11776, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_", 11784, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name__", 11785, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name", 11786, 538);
-MT_THUNK_FORTRAN("MPI_GET_PROCESSOR_NAME", 11787, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08_", 11788, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_", 11792, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large_", 11796, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large_", 11800, 538);
+MT_THUNK_PMPI(MPI_Get_processor_name, 11808, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_", 11816, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name__", 11817, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name", 11818, 538);
+MT_THUNK_FORTRAN("MPI_GET_PROCESSOR_NAME", 11819, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_", 11820, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_", 11824, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large_", 11828, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large_", 11832, 538);
 #endif
 
 #if MT_HAVE_Get_hw_resource_info
-MT_THUNK_PMPI(MPI_Get_hw_resource_info, 11808, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_", 11816, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info__", 11817, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info", 11818, 539);
-MT_THUNK_FORTRAN("MPI_GET_HW_RESOURCE_INFO", 11819, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_", 11820, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_", 11824, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large_", 11828, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large_", 11832, 539);
+MT_THUNK_PMPI(MPI_Get_hw_resource_info, 11840, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_", 11848, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info__", 11849, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info", 11850, 539);
+MT_THUNK_FORTRAN("MPI_GET_HW_RESOURCE_INFO", 11851, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_", 11852, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_", 11856, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large_", 11860, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large_", 11864, 539);
 #endif
 
 #if MT_HAVE_Info_get
-MT_THUNK_PMPI(MPI_Info_get, 11840, 540);
-MT_THUNK_FORTRAN("mpi_info_get_", 11848, 540);
-MT_THUNK_FORTRAN("mpi_info_get__", 11849, 540);
-MT_THUNK_FORTRAN("mpi_info_get", 11850, 540);
-MT_THUNK_FORTRAN("MPI_INFO_GET", 11851, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08_", 11852, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts_", 11856, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08_large_", 11860, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts_large_", 11864, 540);
+MT_THUNK_PMPI(MPI_Info_get, 11872, 540);
+MT_THUNK_FORTRAN("mpi_info_get_", 11880, 540);
+MT_THUNK_FORTRAN("mpi_info_get__", 11881, 540);
+MT_THUNK_FORTRAN("mpi_info_get", 11882, 540);
+MT_THUNK_FORTRAN("MPI_INFO_GET", 11883, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_", 11884, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_", 11888, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_large_", 11892, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_large_", 11896, 540);
 #endif
 
 #if MT_HAVE_Info_get_nkeys
-MT_THUNK_PMPI(MPI_Info_get_nkeys, 11872, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_", 11880, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys__", 11881, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys", 11882, 541);
-MT_THUNK_FORTRAN("MPI_INFO_GET_NKEYS", 11883, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_", 11884, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_", 11888, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large_", 11892, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large_", 11896, 541);
+MT_THUNK_PMPI(MPI_Info_get_nkeys, 11904, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_", 11912, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys__", 11913, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys", 11914, 541);
+MT_THUNK_FORTRAN("MPI_INFO_GET_NKEYS", 11915, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_", 11916, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_", 11920, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large_", 11924, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large_", 11928, 541);
 #endif
 
 #if MT_HAVE_Info_get_nthkey
-MT_THUNK_PMPI(MPI_Info_get_nthkey, 11904, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_", 11912, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey__", 11913, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey", 11914, 542);
-MT_THUNK_FORTRAN("MPI_INFO_GET_NTHKEY", 11915, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_", 11916, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_", 11920, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large_", 11924, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large_", 11928, 542);
+MT_THUNK_PMPI(MPI_Info_get_nthkey, 11936, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_", 11944, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey__", 11945, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey", 11946, 542);
+MT_THUNK_FORTRAN("MPI_INFO_GET_NTHKEY", 11947, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_", 11948, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_", 11952, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large_", 11956, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large_", 11960, 542);
 #endif
 
 #if MT_HAVE_Info_get_string
-MT_THUNK_PMPI(MPI_Info_get_string, 11936, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_", 11944, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string__", 11945, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string", 11946, 543);
-MT_THUNK_FORTRAN("MPI_INFO_GET_STRING", 11947, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08_", 11948, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_", 11952, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08_large_", 11956, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large_", 11960, 543);
+MT_THUNK_PMPI(MPI_Info_get_string, 11968, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_", 11976, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string__", 11977, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string", 11978, 543);
+MT_THUNK_FORTRAN("MPI_INFO_GET_STRING", 11979, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_", 11980, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_", 11984, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_large_", 11988, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large_", 11992, 543);
 #endif
 
 #if MT_HAVE_Info_get_valuelen
-MT_THUNK_PMPI(MPI_Info_get_valuelen, 11968, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_", 11976, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen__", 11977, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen", 11978, 544);
-MT_THUNK_FORTRAN("MPI_INFO_GET_VALUELEN", 11979, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_", 11980, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_", 11984, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large_", 11988, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large_", 11992, 544);
+MT_THUNK_PMPI(MPI_Info_get_valuelen, 12000, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_", 12008, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen__", 12009, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen", 12010, 544);
+MT_THUNK_FORTRAN("MPI_INFO_GET_VALUELEN", 12011, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_", 12012, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_", 12016, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large_", 12020, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large_", 12024, 544);
 #endif
 
 #if MT_HAVE_Info_create_env
-MT_THUNK_PMPI(MPI_Info_create_env, 12000, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_", 12008, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env__", 12009, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env", 12010, 545);
-MT_THUNK_FORTRAN("MPI_INFO_CREATE_ENV", 12011, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08_", 12012, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_", 12016, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08_large_", 12020, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large_", 12024, 545);
+MT_THUNK_PMPI(MPI_Info_create_env, 12032, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_", 12040, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env__", 12041, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env", 12042, 545);
+MT_THUNK_FORTRAN("MPI_INFO_CREATE_ENV", 12043, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_", 12044, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_", 12048, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_large_", 12052, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large_", 12056, 545);
 #endif
 
 #if MT_HAVE_Cart_get
-MT_THUNK_PMPI(MPI_Cart_get, 12032, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_", 12040, 546);
-MT_THUNK_FORTRAN("mpi_cart_get__", 12041, 546);
-MT_THUNK_FORTRAN("mpi_cart_get", 12042, 546);
-MT_THUNK_FORTRAN("MPI_CART_GET", 12043, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08_", 12044, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts_", 12048, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08_large_", 12052, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large_", 12056, 546);
+MT_THUNK_PMPI(MPI_Cart_get, 12064, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_", 12072, 546);
+MT_THUNK_FORTRAN("mpi_cart_get__", 12073, 546);
+MT_THUNK_FORTRAN("mpi_cart_get", 12074, 546);
+MT_THUNK_FORTRAN("MPI_CART_GET", 12075, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_", 12076, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_", 12080, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_large_", 12084, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large_", 12088, 546);
 #endif
 
 #if MT_HAVE_Cart_map
-MT_THUNK_PMPI(MPI_Cart_map, 12064, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_", 12072, 547);
-MT_THUNK_FORTRAN("mpi_cart_map__", 12073, 547);
-MT_THUNK_FORTRAN("mpi_cart_map", 12074, 547);
-MT_THUNK_FORTRAN("MPI_CART_MAP", 12075, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08_", 12076, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts_", 12080, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08_large_", 12084, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large_", 12088, 547);
+MT_THUNK_PMPI(MPI_Cart_map, 12096, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_", 12104, 547);
+MT_THUNK_FORTRAN("mpi_cart_map__", 12105, 547);
+MT_THUNK_FORTRAN("mpi_cart_map", 12106, 547);
+MT_THUNK_FORTRAN("MPI_CART_MAP", 12107, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_", 12108, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_", 12112, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_large_", 12116, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large_", 12120, 547);
 #endif
 
 #if MT_HAVE_Graph_get
-MT_THUNK_PMPI(MPI_Graph_get, 12096, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_", 12104, 548);
-MT_THUNK_FORTRAN("mpi_graph_get__", 12105, 548);
-MT_THUNK_FORTRAN("mpi_graph_get", 12106, 548);
-MT_THUNK_FORTRAN("MPI_GRAPH_GET", 12107, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08_", 12108, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts_", 12112, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08_large_", 12116, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large_", 12120, 548);
+MT_THUNK_PMPI(MPI_Graph_get, 12128, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_", 12136, 548);
+MT_THUNK_FORTRAN("mpi_graph_get__", 12137, 548);
+MT_THUNK_FORTRAN("mpi_graph_get", 12138, 548);
+MT_THUNK_FORTRAN("MPI_GRAPH_GET", 12139, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_", 12140, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_", 12144, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_large_", 12148, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large_", 12152, 548);
 #endif
 
 #if MT_HAVE_Graph_map
-MT_THUNK_PMPI(MPI_Graph_map, 12128, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_", 12136, 549);
-MT_THUNK_FORTRAN("mpi_graph_map__", 12137, 549);
-MT_THUNK_FORTRAN("mpi_graph_map", 12138, 549);
-MT_THUNK_FORTRAN("MPI_GRAPH_MAP", 12139, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08_", 12140, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts_", 12144, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08_large_", 12148, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large_", 12152, 549);
+MT_THUNK_PMPI(MPI_Graph_map, 12160, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_", 12168, 549);
+MT_THUNK_FORTRAN("mpi_graph_map__", 12169, 549);
+MT_THUNK_FORTRAN("mpi_graph_map", 12170, 549);
+MT_THUNK_FORTRAN("MPI_GRAPH_MAP", 12171, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_", 12172, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_", 12176, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_large_", 12180, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large_", 12184, 549);
 #endif
 
 #if MT_HAVE_Graph_neighbors
-MT_THUNK_PMPI(MPI_Graph_neighbors, 12160, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_", 12168, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors__", 12169, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors", 12170, 550);
-MT_THUNK_FORTRAN("MPI_GRAPH_NEIGHBORS", 12171, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_", 12172, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_", 12176, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large_", 12180, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large_", 12184, 550);
+MT_THUNK_PMPI(MPI_Graph_neighbors, 12192, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_", 12200, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors__", 12201, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors", 12202, 550);
+MT_THUNK_FORTRAN("MPI_GRAPH_NEIGHBORS", 12203, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_", 12204, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_", 12208, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large_", 12212, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large_", 12216, 550);
 #endif
 
 #if MT_HAVE_Dist_graph_neighbors
-MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 12192, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_", 12200, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors__", 12201, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", 12202, 551);
-MT_THUNK_FORTRAN("MPI_DIST_GRAPH_NEIGHBORS", 12203, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_", 12204, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_", 12208, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large_", 12212, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large_", 12216, 551);
+MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 12224, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_", 12232, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors__", 12233, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", 12234, 551);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_NEIGHBORS", 12235, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_", 12236, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_", 12240, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large_", 12244, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large_", 12248, 551);
 #endif
 
 #if MT_HAVE_Type_get_contents
-MT_THUNK_PMPI(MPI_Type_get_contents, 12224, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_", 12232, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents__", 12233, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents", 12234, 552);
-MT_THUNK_FORTRAN("MPI_TYPE_GET_CONTENTS", 12235, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08_", 12236, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_", 12240, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large_", 12244, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large_", 12248, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents, 12256, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_", 12264, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents__", 12265, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents", 12266, 552);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_CONTENTS", 12267, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_", 12268, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_", 12272, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large_", 12276, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large_", 12280, 552);
 #endif
 #if MT_HAVE_Type_get_contents_c
-MT_THUNK_PMPI(MPI_Type_get_contents_c, 12228, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents_c, 12260, 552);
 #endif
 
 #if MT_HAVE_Type_match_size
-MT_THUNK_PMPI(MPI_Type_match_size, 12256, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_", 12264, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size__", 12265, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size", 12266, 553);
-MT_THUNK_FORTRAN("MPI_TYPE_MATCH_SIZE", 12267, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08_", 12268, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_", 12272, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08_large_", 12276, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large_", 12280, 553);
+MT_THUNK_PMPI(MPI_Type_match_size, 12288, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_", 12296, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size__", 12297, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size", 12298, 553);
+MT_THUNK_FORTRAN("MPI_TYPE_MATCH_SIZE", 12299, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_", 12300, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_", 12304, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_large_", 12308, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large_", 12312, 553);
 #endif
 
 #if MT_HAVE_Type_create_f90_real
-MT_THUNK_PMPI(MPI_Type_create_f90_real, 12288, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_", 12296, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real__", 12297, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real", 12298, 554);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_REAL", 12299, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_", 12300, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_", 12304, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large_", 12308, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large_", 12312, 554);
+MT_THUNK_PMPI(MPI_Type_create_f90_real, 12320, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_", 12328, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real__", 12329, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real", 12330, 554);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_REAL", 12331, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_", 12332, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_", 12336, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large_", 12340, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large_", 12344, 554);
 #endif
 
 #if MT_HAVE_Type_create_f90_integer
-MT_THUNK_PMPI(MPI_Type_create_f90_integer, 12320, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_", 12328, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer__", 12329, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer", 12330, 555);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_INTEGER", 12331, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_", 12332, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_", 12336, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large_", 12340, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large_", 12344, 555);
+MT_THUNK_PMPI(MPI_Type_create_f90_integer, 12352, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_", 12360, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer__", 12361, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer", 12362, 555);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_INTEGER", 12363, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_", 12364, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_", 12368, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large_", 12372, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large_", 12376, 555);
 #endif
 
 #if MT_HAVE_Type_create_f90_complex
-MT_THUNK_PMPI(MPI_Type_create_f90_complex, 12352, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_", 12360, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex__", 12361, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex", 12362, 556);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_COMPLEX", 12363, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_", 12364, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_", 12368, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large_", 12372, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large_", 12376, 556);
+MT_THUNK_PMPI(MPI_Type_create_f90_complex, 12384, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_", 12392, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex__", 12393, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex", 12394, 556);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_COMPLEX", 12395, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_", 12396, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_", 12400, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large_", 12404, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large_", 12408, 556);
 #endif
 
 #if MT_HAVE_Type_get_value_index
-MT_THUNK_PMPI(MPI_Type_get_value_index, 12384, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_", 12392, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index__", 12393, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index", 12394, 557);
-MT_THUNK_FORTRAN("MPI_TYPE_GET_VALUE_INDEX", 12395, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_", 12396, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_", 12400, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large_", 12404, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large_", 12408, 557);
+MT_THUNK_PMPI(MPI_Type_get_value_index, 12416, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_", 12424, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index__", 12425, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index", 12426, 557);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_VALUE_INDEX", 12427, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_", 12428, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_", 12432, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large_", 12436, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large_", 12440, 557);
 #endif
 
 #if MT_HAVE_Type_hindexed
-MT_THUNK_PMPI(MPI_Type_hindexed, 12416, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_", 12424, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed__", 12425, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed", 12426, 558);
-MT_THUNK_FORTRAN("MPI_TYPE_HINDEXED", 12427, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08_", 12428, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_", 12432, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large_", 12436, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large_", 12440, 558);
+MT_THUNK_PMPI(MPI_Type_hindexed, 12448, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_", 12456, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed__", 12457, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed", 12458, 558);
+MT_THUNK_FORTRAN("MPI_TYPE_HINDEXED", 12459, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_", 12460, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_", 12464, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large_", 12468, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large_", 12472, 558);
 #endif
 
 #if MT_HAVE_Type_hvector
-MT_THUNK_PMPI(MPI_Type_hvector, 12448, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_", 12456, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector__", 12457, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector", 12458, 559);
-MT_THUNK_FORTRAN("MPI_TYPE_HVECTOR", 12459, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08_", 12460, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_", 12464, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08_large_", 12468, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large_", 12472, 559);
+MT_THUNK_PMPI(MPI_Type_hvector, 12480, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_", 12488, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector__", 12489, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector", 12490, 559);
+MT_THUNK_FORTRAN("MPI_TYPE_HVECTOR", 12491, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_", 12492, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_", 12496, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_large_", 12500, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large_", 12504, 559);
 #endif
 
 #if MT_HAVE_Type_struct
-MT_THUNK_PMPI(MPI_Type_struct, 12480, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_", 12488, 560);
-MT_THUNK_FORTRAN("mpi_type_struct__", 12489, 560);
-MT_THUNK_FORTRAN("mpi_type_struct", 12490, 560);
-MT_THUNK_FORTRAN("MPI_TYPE_STRUCT", 12491, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08_", 12492, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts_", 12496, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08_large_", 12500, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large_", 12504, 560);
+MT_THUNK_PMPI(MPI_Type_struct, 12512, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_", 12520, 560);
+MT_THUNK_FORTRAN("mpi_type_struct__", 12521, 560);
+MT_THUNK_FORTRAN("mpi_type_struct", 12522, 560);
+MT_THUNK_FORTRAN("MPI_TYPE_STRUCT", 12523, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_", 12524, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_", 12528, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_large_", 12532, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large_", 12536, 560);
 #endif
 
 #if MT_HAVE_File_get_amode
-MT_THUNK_PMPI(MPI_File_get_amode, 12512, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_", 12520, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode__", 12521, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode", 12522, 570);
-MT_THUNK_FORTRAN("MPI_FILE_GET_AMODE", 12523, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08_", 12524, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_", 12528, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large_", 12532, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large_", 12536, 570);
+MT_THUNK_PMPI(MPI_File_get_amode, 12544, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_", 12552, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode__", 12553, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode", 12554, 570);
+MT_THUNK_FORTRAN("MPI_FILE_GET_AMODE", 12555, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_", 12556, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_", 12560, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large_", 12564, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large_", 12568, 570);
 #endif
 
 #if MT_HAVE_File_get_atomicity
-MT_THUNK_PMPI(MPI_File_get_atomicity, 12544, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_", 12552, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity__", 12553, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity", 12554, 571);
-MT_THUNK_FORTRAN("MPI_FILE_GET_ATOMICITY", 12555, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_", 12556, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_", 12560, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large_", 12564, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large_", 12568, 571);
+MT_THUNK_PMPI(MPI_File_get_atomicity, 12576, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_", 12584, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity__", 12585, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity", 12586, 571);
+MT_THUNK_FORTRAN("MPI_FILE_GET_ATOMICITY", 12587, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_", 12588, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_", 12592, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large_", 12596, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large_", 12600, 571);
 #endif
 
 #if MT_HAVE_File_get_byte_offset
-MT_THUNK_PMPI(MPI_File_get_byte_offset, 12576, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_", 12584, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset__", 12585, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset", 12586, 572);
-MT_THUNK_FORTRAN("MPI_FILE_GET_BYTE_OFFSET", 12587, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_", 12588, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_", 12592, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large_", 12596, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large_", 12600, 572);
+MT_THUNK_PMPI(MPI_File_get_byte_offset, 12608, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_", 12616, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset__", 12617, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset", 12618, 572);
+MT_THUNK_FORTRAN("MPI_FILE_GET_BYTE_OFFSET", 12619, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_", 12620, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_", 12624, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large_", 12628, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large_", 12632, 572);
 #endif
 
 #if MT_HAVE_File_get_info
-MT_THUNK_PMPI(MPI_File_get_info, 12608, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_", 12616, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info__", 12617, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info", 12618, 573);
-MT_THUNK_FORTRAN("MPI_FILE_GET_INFO", 12619, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08_", 12620, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_", 12624, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08_large_", 12628, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large_", 12632, 573);
+MT_THUNK_PMPI(MPI_File_get_info, 12640, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_", 12648, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info__", 12649, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info", 12650, 573);
+MT_THUNK_FORTRAN("MPI_FILE_GET_INFO", 12651, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_", 12652, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_", 12656, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_large_", 12660, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large_", 12664, 573);
 #endif
 
 #if MT_HAVE_File_get_position
-MT_THUNK_PMPI(MPI_File_get_position, 12640, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_", 12648, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position__", 12649, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position", 12650, 574);
-MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION", 12651, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08_", 12652, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_", 12656, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08_large_", 12660, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large_", 12664, 574);
+MT_THUNK_PMPI(MPI_File_get_position, 12672, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_", 12680, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position__", 12681, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position", 12682, 574);
+MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION", 12683, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_", 12684, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_", 12688, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_large_", 12692, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large_", 12696, 574);
 #endif
 
 #if MT_HAVE_File_get_size
-MT_THUNK_PMPI(MPI_File_get_size, 12672, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_", 12680, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size__", 12681, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size", 12682, 575);
-MT_THUNK_FORTRAN("MPI_FILE_GET_SIZE", 12683, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08_", 12684, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_", 12688, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08_large_", 12692, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large_", 12696, 575);
+MT_THUNK_PMPI(MPI_File_get_size, 12704, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_", 12712, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size__", 12713, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size", 12714, 575);
+MT_THUNK_FORTRAN("MPI_FILE_GET_SIZE", 12715, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_", 12716, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_", 12720, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_large_", 12724, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large_", 12728, 575);
 #endif
 
 #if MT_HAVE_File_get_type_extent
-MT_THUNK_PMPI(MPI_File_get_type_extent, 12704, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_", 12712, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent__", 12713, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent", 12714, 576);
-MT_THUNK_FORTRAN("MPI_FILE_GET_TYPE_EXTENT", 12715, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_", 12716, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_", 12720, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large_", 12724, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large_", 12728, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent, 12736, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_", 12744, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent__", 12745, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent", 12746, 576);
+MT_THUNK_FORTRAN("MPI_FILE_GET_TYPE_EXTENT", 12747, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_", 12748, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_", 12752, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large_", 12756, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large_", 12760, 576);
 #endif
 #if MT_HAVE_File_get_type_extent_c
-MT_THUNK_PMPI(MPI_File_get_type_extent_c, 12708, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent_c, 12740, 576);
 #endif
 
 #if MT_HAVE_File_get_view
-MT_THUNK_PMPI(MPI_File_get_view, 12736, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_", 12744, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view__", 12745, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view", 12746, 577);
-MT_THUNK_FORTRAN("MPI_FILE_GET_VIEW", 12747, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08_", 12748, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_", 12752, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08_large_", 12756, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large_", 12760, 577);
+MT_THUNK_PMPI(MPI_File_get_view, 12768, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_", 12776, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view__", 12777, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view", 12778, 577);
+MT_THUNK_FORTRAN("MPI_FILE_GET_VIEW", 12779, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_", 12780, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_", 12784, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_large_", 12788, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large_", 12792, 577);
 #endif
 
 #if MT_HAVE_MPIX_Comm_revoke
-MT_THUNK_PMPI(MPIX_Comm_revoke, 12768, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_", 12776, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke__", 12777, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke", 12778, 580);
-MT_THUNK_FORTRAN("MPIX_COMM_REVOKE", 12779, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08_", 12780, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_", 12784, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large_", 12788, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large_", 12792, 580);
+MT_THUNK_PMPI(MPIX_Comm_revoke, 12800, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_", 12808, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke__", 12809, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke", 12810, 580);
+MT_THUNK_FORTRAN("MPIX_COMM_REVOKE", 12811, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_", 12812, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_", 12816, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large_", 12820, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large_", 12824, 580);
 #endif
 
 #if MT_HAVE_MPIX_Comm_is_revoked
-MT_THUNK_PMPI(MPIX_Comm_is_revoked, 12800, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_", 12808, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked__", 12809, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked", 12810, 581);
-MT_THUNK_FORTRAN("MPIX_COMM_IS_REVOKED", 12811, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_", 12812, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_", 12816, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large_", 12820, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large_", 12824, 581);
+MT_THUNK_PMPI(MPIX_Comm_is_revoked, 12832, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_", 12840, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked__", 12841, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked", 12842, 581);
+MT_THUNK_FORTRAN("MPIX_COMM_IS_REVOKED", 12843, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_", 12844, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_", 12848, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large_", 12852, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large_", 12856, 581);
 #endif
 
 #if MT_HAVE_MPIX_Comm_shrink
-MT_THUNK_PMPI(MPIX_Comm_shrink, 12832, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_", 12840, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink__", 12841, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink", 12842, 582);
-MT_THUNK_FORTRAN("MPIX_COMM_SHRINK", 12843, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08_", 12844, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_", 12848, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large_", 12852, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large_", 12856, 582);
+MT_THUNK_PMPI(MPIX_Comm_shrink, 12864, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_", 12872, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink__", 12873, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink", 12874, 582);
+MT_THUNK_FORTRAN("MPIX_COMM_SHRINK", 12875, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_", 12876, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_", 12880, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large_", 12884, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large_", 12888, 582);
 #endif
 
 #if MT_HAVE_MPIX_Comm_agree
-MT_THUNK_PMPI(MPIX_Comm_agree, 12864, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_", 12872, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree__", 12873, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree", 12874, 583);
-MT_THUNK_FORTRAN("MPIX_COMM_AGREE", 12875, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08_", 12876, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_", 12880, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08_large_", 12884, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large_", 12888, 583);
+MT_THUNK_PMPI(MPIX_Comm_agree, 12896, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_", 12904, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree__", 12905, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree", 12906, 583);
+MT_THUNK_FORTRAN("MPIX_COMM_AGREE", 12907, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_", 12908, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_", 12912, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_large_", 12916, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large_", 12920, 583);
 #endif
 
 #if MT_HAVE_MPIX_Comm_iagree
-MT_THUNK_PMPI(MPIX_Comm_iagree, 12896, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_", 12904, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree__", 12905, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree", 12906, 584);
-MT_THUNK_FORTRAN("MPIX_COMM_IAGREE", 12907, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08_", 12908, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_", 12912, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large_", 12916, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large_", 12920, 584);
+MT_THUNK_PMPI(MPIX_Comm_iagree, 12928, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_", 12936, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree__", 12937, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree", 12938, 584);
+MT_THUNK_FORTRAN("MPIX_COMM_IAGREE", 12939, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_", 12940, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_", 12944, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large_", 12948, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large_", 12952, 584);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_ack
-MT_THUNK_PMPI(MPIX_Comm_failure_ack, 12928, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_", 12936, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack__", 12937, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack", 12938, 585);
-MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_ACK", 12939, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_", 12940, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_", 12944, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large_", 12948, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large_", 12952, 585);
+MT_THUNK_PMPI(MPIX_Comm_failure_ack, 12960, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_", 12968, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack__", 12969, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack", 12970, 585);
+MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_ACK", 12971, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_", 12972, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_", 12976, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large_", 12980, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large_", 12984, 585);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 12960, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_", 12968, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked__", 12969, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", 12970, 586);
-MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_GET_ACKED", 12971, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_", 12972, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_", 12976, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large_", 12980, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large_", 12984, 586);
+MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 12992, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_", 13000, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked__", 13001, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", 13002, 586);
+MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_GET_ACKED", 13003, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_", 13004, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_", 13008, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large_", 13012, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large_", 13016, 586);
 #endif
 
 #if MT_HAVE_MPIX_Comm_ack_failed
-MT_THUNK_PMPI(MPIX_Comm_ack_failed, 12992, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_", 13000, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed__", 13001, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed", 13002, 587);
-MT_THUNK_FORTRAN("MPIX_COMM_ACK_FAILED", 13003, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_", 13004, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_", 13008, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large_", 13012, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large_", 13016, 587);
+MT_THUNK_PMPI(MPIX_Comm_ack_failed, 13024, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_", 13032, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed__", 13033, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed", 13034, 587);
+MT_THUNK_FORTRAN("MPIX_COMM_ACK_FAILED", 13035, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_", 13036, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_", 13040, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large_", 13044, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large_", 13048, 587);
 #endif
 
 #if MT_HAVE_MPIX_Comm_get_failed
-MT_THUNK_PMPI(MPIX_Comm_get_failed, 13024, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_", 13032, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed__", 13033, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed", 13034, 588);
-MT_THUNK_FORTRAN("MPIX_COMM_GET_FAILED", 13035, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_", 13036, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_", 13040, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large_", 13044, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large_", 13048, 588);
+MT_THUNK_PMPI(MPIX_Comm_get_failed, 13056, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_", 13064, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed__", 13065, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed", 13066, 588);
+MT_THUNK_FORTRAN("MPIX_COMM_GET_FAILED", 13067, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_", 13068, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_", 13072, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large_", 13076, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large_", 13080, 588);
 #endif
 #endif

@@ -7,6 +7,13 @@
 
 uint64_t mt_type_find(mt_thread *t, MPI_Datatype type) MT_APART;
 
+// Whether the size of a datatype is known, which may be a bad one: nothing is asked.
+// If so the thread has it at hand (type_size).
+bool mt_type_known(mt_thread *t, MPI_Datatype type) MT_APART;
+
+// Asks for the sizes of all predefined datatypes.
+void mt_types_open(void);
+
 // Bytes of data in one element of a valid datatype.
 MT_INLINE uint64_t mt_type_bytes(mt_thread *t, MPI_Datatype type)
 {

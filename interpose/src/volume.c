@@ -2,6 +2,7 @@
 
 #include "recording.h"
 #include "resolve.h"
+#include "trace.h"
 #include "types.h"
 
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static mt_l_vector *vector_of(mt_thread *t, mt_key k, uint64_t length)
         return NULL;
     }
     *v = (mt_vectors){*chain, r};
-    *chain = v;
+    __atomic_store_n(chain, v, __ATOMIC_RELEASE); // others may be reading
     return r;
 }
 
@@ -102,7 +103,7 @@ static void add_to_vector(mt_thread *t, mt_key k, const mt_volume_fixed *f)
     }
     uint64_t *bytes = (uint64_t *)(r + 1);
     for (uint64_t i = 0; i < f->length; i++)
-        bytes[i] += f->sizes[i];
+        mt_write(&bytes[i], mt_read(&bytes[i]) + f->sizes[i]);
     __atomic_store_n(&r->count, r->count + 1, __ATOMIC_RELEASE);
 }
 
@@ -156,7 +157,7 @@ static bool fix_root(const mt_volume *v, mt_volume_fixed *f)
 {
     bool inter = f->comm->flags & MT_COMM_INTER;
     bool root = inter ? v->root == MPI_ROOT : v->root == f->comm->rank;
-    f->peer = v->root == MPI_PROC_NULL ? MT_PEER_PROC_NULL : v->root == MPI_ROOT ? MT_PEER_ROOT : v->root;
+    f->peer = mt_root_peer(v->root);
     bool sends = v->shape == MT_SHAPE_FROM_ROOT ? root : !root && v->root != MPI_PROC_NULL;
     f->direction = sends ? MT_DIR_SEND : MT_DIR_NONE;
     return root;
@@ -229,7 +230,7 @@ void mt_volume_promise(const mt_span *s, MPI_Comm comm, const mt_volume *v, MPI_
         return;
     }
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = f->comm, .extra = f, .peer = f->peer,
-                    .call = s->call, .kind = MT_PERSISTENT_COLL};
+                    .call = s->call, .kind = MT_PERSISTENT_COLL, .tag = MT_EVENT_NO_TAG};
     mt_table_put(&mt_requests, &e);
 }
 
@@ -239,10 +240,14 @@ void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice)
     unsigned direction = f->direction == MT_DIR_SEND   ? MT_DIR_SEND_POSTED
                          : f->direction == MT_DIR_RECV ? MT_DIR_RECV_POSTED
                                                        : MT_DIR_NONE;
-    if (direction == MT_DIR_NONE)
-        return; // the start was counted, and nothing else happens here
+    if (direction == MT_DIR_NONE) { // the start was counted, and nothing else happens here
+        if (mt_traced()) // but for a trace: it has to tell which collective was started
+            mt_book_beside(t, mt_key_of(e->site, slice, e->call, MT_DIR_POSTED, f->comm->index, f->peer, 0), 0,
+                           MT_EVENT_NO_TAG, e->number);
+        return;
+    }
     mt_key k = mt_key_of(e->site, slice, e->call, direction, f->comm->index, f->peer, mt_size_class(f->message));
-    mt_book_untimed(t, k, f->bytes);
+    mt_book_beside(t, k, f->bytes, MT_EVENT_NO_TAG, e->number);
     if (f->length)
         add_to_vector(t, k, f);
 }
@@ -250,6 +255,6 @@ void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice)
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument)
 {
     for (int i = 0; i < MT_VECTOR_CHAINS; i++)
-        for (const mt_vectors *v = t->vectors[i]; v; v = v->next)
+        for (const mt_vectors *v = __atomic_load_n(&t->vectors[i], __ATOMIC_ACQUIRE); v; v = v->next)
             visit(argument, v->record);
 }

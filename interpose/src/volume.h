@@ -154,6 +154,12 @@ MT_INLINE mt_volume mt_neighbor_w(mt_counts counts, const MPI_Datatype *types)
     return mt_volume_vector(MT_SHAPE_EDGES, counts, mt_const.datatype_null, types);
 }
 
+// The root argument as a row has it.
+MT_INLINE int32_t mt_root_peer(int root)
+{
+    return root == MPI_PROC_NULL ? MT_PEER_PROC_NULL : root == MPI_ROOT ? MT_PEER_ROOT : root;
+}
+
 // Books a collective that succeeded, of a span that is closed.
 void mt_volume_book(mt_span *s, MPI_Comm comm, const mt_volume *v);
 

@@ -1,6 +1,7 @@
 #include "win.h"
 
 #include "handles.h"
+#include "pvars.h"
 #include "resolve.h"
 #include "thread.h"
 
@@ -59,12 +60,27 @@ mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
     return c;
 }
 
+mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
+{
+    uint64_t key = MT_KEY(win);
+    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
+    if (mt_likely(mt_holds(&hit->key, key)))
+        return hit->comm;
+    pthread_mutex_lock(&lock);
+    mt_comm *c = mt_handles_get(&handles, key);
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
 void mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
 {
     mt_comm *c = mt_comm_of(t, comm);
     pthread_mutex_lock(&lock);
+    if (!mt_handles_room(&handles))
+        mt_lost(&mt_header->lost_comms, 1);
     mt_handles_put(&handles, MT_KEY(win), c);
     forget(win);
+    mt_pvars_win_made(win, c);
     pthread_mutex_unlock(&lock);
 }
 
@@ -74,6 +90,7 @@ mt_comm *mt_win_leaving(MPI_Win win)
     mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
     mt_handles_drop(&handles, MT_KEY(win));
     forget(win);
+    mt_pvars_win_leaving(win);
     pthread_mutex_unlock(&lock);
     return c;
 }
@@ -84,5 +101,6 @@ void mt_win_left(MPI_Win win, mt_comm *c)
         return;
     pthread_mutex_lock(&lock);
     mt_handles_put(&handles, MT_KEY(win), c);
+    mt_pvars_win_made(win, c);
     pthread_mutex_unlock(&lock);
 }

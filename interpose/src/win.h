@@ -7,6 +7,9 @@
 
 mt_comm *mt_win_find(mt_thread *t, MPI_Win win) MT_APART;
 
+// The same for a handle that may be bad: NULL unless it was met before.
+mt_comm *mt_win_known(mt_thread *t, MPI_Win win);
+
 // The communicator that stands for a valid window's group. Never NULL.
 MT_INLINE mt_comm *mt_win_of(mt_thread *t, MPI_Win win)
 {

@@ -2,6 +2,7 @@
 
 #include "job.h"
 #include "resolve.h"
+#include "trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +15,16 @@ static bool has_world;
 static void is(int rank, int size)
 {
     mt_header->world_rank = mt_world_rank = rank;
+    mt_trace_rank(rank);
     mt_header->world_size = mt_world_size = size;
+}
+
+int mt_world_rank_said(void)
+{
+    int rank, size;
+    if (mt_world_rank >= 0)
+        return mt_world_rank;
+    return mt_job_rank(&rank, &size) ? rank : -1;
 }
 
 void mt_world_open(void)

@@ -2,9 +2,11 @@
 #include "quick.h"
 
 #if MT_HAVE_Send
-static MT_APART int apart_Send(uint64_t site, const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
+static MT_APART int apart_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SEND, site);
+    MT_QUICK_APART(Send, (buf, count, datatype, dest, tag, comm), MT_CALL_SEND, send, (comm, dest, count, datatype, tag), send, comm, dest, count, datatype)
+    mt_span span = mt_enter_from(MT_CALL_SEND, site, frame);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -12,14 +14,16 @@ static MT_APART int apart_Send(uint64_t site, const void *buf, int count, MPI_Da
 
 MT_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    MT_QUICK(Send, MT_CALL_SEND, send, apart_Send(MT_SITE, buf, count, datatype, dest, tag, comm), (buf, count, datatype, dest, tag, comm), comm, dest, count, datatype)
+    MT_QUICK(Send, (buf, count, datatype, dest, tag, comm), MT_CALL_SEND, send, (comm, dest, count, datatype, tag), send, comm, dest, count, datatype)
+    return apart_Send(buf, count, datatype, dest, tag, comm);
 }
 #endif
 
 #if MT_HAVE_Send_c
 MT_EXPORT int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Send_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -29,7 +33,8 @@ MT_EXPORT int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype
 #if MT_HAVE_Bsend
 MT_EXPORT int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_BSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Bsend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -39,7 +44,8 @@ MT_EXPORT int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int d
 #if MT_HAVE_Bsend_c
 MT_EXPORT int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_BSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Bsend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -49,7 +55,8 @@ MT_EXPORT int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 #if MT_HAVE_Ssend
 MT_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ssend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -59,7 +66,8 @@ MT_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int d
 #if MT_HAVE_Ssend_c
 MT_EXPORT int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ssend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -69,7 +77,8 @@ MT_EXPORT int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 #if MT_HAVE_Rsend
 MT_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_RSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Rsend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -79,7 +88,8 @@ MT_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int d
 #if MT_HAVE_Rsend_c
 MT_EXPORT int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_RSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Rsend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -87,10 +97,12 @@ MT_EXPORT int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 #endif
 
 #if MT_HAVE_Recv
-static MT_APART int apart_Recv(uint64_t site, void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+static MT_APART int apart_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_RECV, site);
     MPI_Status own, *seen = mt_seen(status, &own);
+    MT_QUICK_APART(Recv, (buf, count, datatype, source, tag, comm, seen), MT_CALL_RECV, recv, (comm, source, count, datatype, tag), recv, comm, source, seen)
+    mt_span span = mt_enter_from(MT_CALL_RECV, site, frame);
+    mt_open_recv(&span, comm, source, count, datatype, tag);
     int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
     mt_leave_recv(&span, rc, comm, source, seen);
     return rc;
@@ -99,15 +111,17 @@ static MT_APART int apart_Recv(uint64_t site, void *buf, int count, MPI_Datatype
 MT_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Status own, *seen = mt_seen(status, &own);
-    MT_QUICK(Recv, MT_CALL_RECV, recv, apart_Recv(MT_SITE, buf, count, datatype, source, tag, comm, status), (buf, count, datatype, source, tag, comm, seen), comm, source, seen)
+    MT_QUICK(Recv, (buf, count, datatype, source, tag, comm, seen), MT_CALL_RECV, recv, (comm, source, count, datatype, tag), recv, comm, source, seen)
+    return apart_Recv(buf, count, datatype, source, tag, comm, status);
 }
 #endif
 
 #if MT_HAVE_Recv_c
 MT_EXPORT int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_RECV, MT_SITE);
     MPI_Status own, *seen = mt_seen(status, &own);
+    mt_span span = mt_enter_from(MT_CALL_RECV, MT_SITE, MT_FRAME);
+    mt_open_recv(&span, comm, source, count, datatype, tag);
     int rc = mt_pmpi.Recv_c(buf, count, datatype, source, tag, comm, seen);
     mt_leave_recv(&span, rc, comm, source, seen);
     return rc;
@@ -115,10 +129,12 @@ MT_EXPORT int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int 
 #endif
 
 #if MT_HAVE_Sendrecv
-static MT_APART int apart_Sendrecv(uint64_t site, const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+static MT_APART int apart_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_SENDRECV, site);
     MPI_Status own, *seen = mt_seen(status, &own);
+    MT_QUICK_APART(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen), MT_CALL_SENDRECV, sendrecv, (comm, dest, sendcount, sendtype, source, sendtag), sendrecv, comm, dest, sendcount, sendtype, source, seen)
+    mt_span span = mt_enter_from(MT_CALL_SENDRECV, site, frame);
+    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, sendcount, sendtype, source, seen);
     return rc;
@@ -127,15 +143,17 @@ static MT_APART int apart_Sendrecv(uint64_t site, const void *sendbuf, int sendc
 MT_EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Status own, *seen = mt_seen(status, &own);
-    MT_QUICK(Sendrecv, MT_CALL_SENDRECV, sendrecv, apart_Sendrecv(MT_SITE, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status), (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen), comm, dest, sendcount, sendtype, source, seen)
+    MT_QUICK(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen), MT_CALL_SENDRECV, sendrecv, (comm, dest, sendcount, sendtype, source, sendtag), sendrecv, comm, dest, sendcount, sendtype, source, seen)
+    return apart_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 #endif
 
 #if MT_HAVE_Sendrecv_c
 MT_EXPORT int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_SENDRECV, MT_SITE);
     MPI_Status own, *seen = mt_seen(status, &own);
+    mt_span span = mt_enter_from(MT_CALL_SENDRECV, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, sendcount, sendtype, source, seen);
     return rc;
@@ -145,8 +163,9 @@ MT_EXPORT int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 #if MT_HAVE_Sendrecv_replace
 MT_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_SENDRECV_REPLACE, MT_SITE);
     MPI_Status own, *seen = mt_seen(status, &own);
+    mt_span span = mt_enter_from(MT_CALL_SENDRECV_REPLACE, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, count, datatype, source, seen);
     return rc;
@@ -156,8 +175,9 @@ MT_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Sendrecv_replace_c
 MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_SENDRECV_REPLACE, MT_SITE);
     MPI_Status own, *seen = mt_seen(status, &own);
+    mt_span span = mt_enter_from(MT_CALL_SENDRECV_REPLACE, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, count, datatype, source, seen);
     return rc;
@@ -165,26 +185,30 @@ MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype da
 #endif
 
 #if MT_HAVE_Isend
-static MT_APART int apart_Isend(uint64_t site, const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+static MT_APART int apart_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISEND, site);
+    MT_QUICK_APART(Isend, (buf, count, datatype, dest, tag, comm, request), MT_CALL_ISEND, send, (comm, dest, count, datatype, tag), isend, comm, dest, count, datatype, request)
+    mt_span span = mt_enter_from(MT_CALL_ISEND, site, frame);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 
 MT_EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    MT_QUICK(Isend, MT_CALL_ISEND, send, apart_Isend(MT_SITE, buf, count, datatype, dest, tag, comm, request), (buf, count, datatype, dest, tag, comm, request), comm, dest, count, datatype)
+    MT_QUICK(Isend, (buf, count, datatype, dest, tag, comm, request), MT_CALL_ISEND, send, (comm, dest, count, datatype, tag), isend, comm, dest, count, datatype, request)
+    return apart_Isend(buf, count, datatype, dest, tag, comm, request);
 }
 #endif
 
 #if MT_HAVE_Isend_c
 MT_EXPORT int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Isend_c(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
@@ -192,9 +216,10 @@ MT_EXPORT int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 #if MT_HAVE_Ibsend
 MT_EXPORT int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IBSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IBSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ibsend(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
@@ -202,9 +227,10 @@ MT_EXPORT int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int 
 #if MT_HAVE_Ibsend_c
 MT_EXPORT int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IBSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IBSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ibsend_c(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
@@ -212,9 +238,10 @@ MT_EXPORT int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype dataty
 #if MT_HAVE_Issend
 MT_EXPORT int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Issend(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
@@ -222,9 +249,10 @@ MT_EXPORT int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int 
 #if MT_HAVE_Issend_c
 MT_EXPORT int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Issend_c(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
@@ -232,9 +260,10 @@ MT_EXPORT int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype dataty
 #if MT_HAVE_Irsend
 MT_EXPORT int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IRSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IRSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Irsend(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
@@ -242,17 +271,20 @@ MT_EXPORT int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int 
 #if MT_HAVE_Irsend_c
 MT_EXPORT int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IRSEND, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IRSEND, MT_SITE, MT_FRAME);
+    mt_open_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Irsend_c(buf, count, datatype, dest, tag, comm, request);
-    mt_leave_send(&span, rc, comm, dest, count, datatype);
+    mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
 }
 #endif
 
 #if MT_HAVE_Irecv
-static MT_APART int apart_Irecv(uint64_t site, void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
+static MT_APART int apart_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IRECV, site);
+    MT_QUICK_APART(Irecv, (buf, count, datatype, source, tag, comm, request), MT_CALL_IRECV, probe, (comm, source, tag), irecv, comm, source, request)
+    mt_span span = mt_enter_from(MT_CALL_IRECV, site, frame);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
     mt_leave_irecv(&span, rc, comm, source, request);
     return rc;
@@ -260,14 +292,16 @@ static MT_APART int apart_Irecv(uint64_t site, void *buf, int count, MPI_Datatyp
 
 MT_EXPORT int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    MT_QUICK(Irecv, MT_CALL_IRECV, irecv, apart_Irecv(MT_SITE, buf, count, datatype, source, tag, comm, request), (buf, count, datatype, source, tag, comm, request), comm, source, request)
+    MT_QUICK(Irecv, (buf, count, datatype, source, tag, comm, request), MT_CALL_IRECV, probe, (comm, source, tag), irecv, comm, source, request)
+    return apart_Irecv(buf, count, datatype, source, tag, comm, request);
 }
 #endif
 
 #if MT_HAVE_Irecv_c
 MT_EXPORT int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IRECV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IRECV, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Irecv_c(buf, count, datatype, source, tag, comm, request);
     mt_leave_irecv(&span, rc, comm, source, request);
     return rc;
@@ -277,7 +311,8 @@ MT_EXPORT int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int
 #if MT_HAVE_Isendrecv
 MT_EXPORT int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISENDRECV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISENDRECV, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, sendcount, sendtype, source, request);
     return rc;
@@ -287,7 +322,8 @@ MT_EXPORT int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sen
 #if MT_HAVE_Isendrecv_c
 MT_EXPORT int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISENDRECV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISENDRECV, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, sendcount, sendtype, source, request);
     return rc;
@@ -297,7 +333,8 @@ MT_EXPORT int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 #if MT_HAVE_Isendrecv_replace
 MT_EXPORT int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISENDRECV_REPLACE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISENDRECV_REPLACE, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, count, datatype, source, request);
     return rc;
@@ -307,7 +344,8 @@ MT_EXPORT int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
 #if MT_HAVE_Isendrecv_replace_c
 MT_EXPORT int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISENDRECV_REPLACE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISENDRECV_REPLACE, MT_SITE, MT_FRAME);
+    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, count, datatype, source, request);
     return rc;
@@ -317,7 +355,8 @@ MT_EXPORT int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype d
 #if MT_HAVE_Send_init
 MT_EXPORT int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Send_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -327,7 +366,8 @@ MT_EXPORT int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, i
 #if MT_HAVE_Send_init_c
 MT_EXPORT int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Send_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -337,7 +377,8 @@ MT_EXPORT int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype dat
 #if MT_HAVE_Bsend_init
 MT_EXPORT int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Bsend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -347,7 +388,8 @@ MT_EXPORT int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Bsend_init_c
 MT_EXPORT int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -357,7 +399,8 @@ MT_EXPORT int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 #if MT_HAVE_Ssend_init
 MT_EXPORT int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Ssend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -367,7 +410,8 @@ MT_EXPORT int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Ssend_init_c
 MT_EXPORT int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -377,7 +421,8 @@ MT_EXPORT int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 #if MT_HAVE_Rsend_init
 MT_EXPORT int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Rsend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -387,7 +432,8 @@ MT_EXPORT int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, 
 #if MT_HAVE_Rsend_init_c
 MT_EXPORT int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -397,7 +443,8 @@ MT_EXPORT int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 #if MT_HAVE_Recv_init
 MT_EXPORT int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RECV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RECV_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Recv_init(buf, count, datatype, source, tag, comm, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -407,7 +454,8 @@ MT_EXPORT int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int sou
 #if MT_HAVE_Recv_init_c
 MT_EXPORT int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RECV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RECV_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Recv_init_c(buf, count, datatype, source, tag, comm, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -417,7 +465,8 @@ MT_EXPORT int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 #if MT_HAVE_Start
 MT_EXPORT int MPI_Start(MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_START, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_START, MT_SITE, MT_FRAME);
+    mt_open_count(&span, 1);
     int rc = mt_pmpi.Start(request);
     mt_leave_start(&span, rc, request);
     return rc;
@@ -427,7 +476,8 @@ MT_EXPORT int MPI_Start(MPI_Request *request)
 #if MT_HAVE_Startall
 MT_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[])
 {
-    mt_span span = mt_enter_from(MT_CALL_STARTALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_STARTALL, MT_SITE, MT_FRAME);
+    mt_open_count(&span, count);
     int rc = mt_pmpi.Startall(count, array_of_requests);
     mt_leave_startall(&span, rc, count, array_of_requests);
     return rc;
@@ -435,9 +485,11 @@ MT_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[])
 #endif
 
 #if MT_HAVE_Probe
-static MT_APART int apart_Probe(uint64_t site, int source, int tag, MPI_Comm comm, MPI_Status *status)
+static MT_APART int apart_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_PROBE, site);
+    MT_QUICK_APART(Probe, (source, tag, comm, status), MT_CALL_PROBE, probe, (comm, source, tag), probe, comm, source)
+    mt_span span = mt_enter_from(MT_CALL_PROBE, site, frame);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Probe(source, tag, comm, status);
     mt_leave_probe(&span, rc, comm, source);
     return rc;
@@ -445,14 +497,17 @@ static MT_APART int apart_Probe(uint64_t site, int source, int tag, MPI_Comm com
 
 MT_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    MT_QUICK(Probe, MT_CALL_PROBE, probe, apart_Probe(MT_SITE, source, tag, comm, status), (source, tag, comm, status), comm, source)
+    MT_QUICK(Probe, (source, tag, comm, status), MT_CALL_PROBE, probe, (comm, source, tag), probe, comm, source)
+    return apart_Probe(source, tag, comm, status);
 }
 #endif
 
 #if MT_HAVE_Iprobe
-static MT_APART int apart_Iprobe(uint64_t site, int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+static MT_APART int apart_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_IPROBE, site);
+    MT_QUICK_APART(Iprobe, (source, tag, comm, flag, status), MT_CALL_IPROBE, probe, (comm, source, tag), probe, comm, source)
+    mt_span span = mt_enter_from(MT_CALL_IPROBE, site, frame);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
     mt_leave_probe(&span, rc, comm, source);
     return rc;
@@ -460,14 +515,16 @@ static MT_APART int apart_Iprobe(uint64_t site, int source, int tag, MPI_Comm co
 
 MT_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    MT_QUICK(Iprobe, MT_CALL_IPROBE, probe, apart_Iprobe(MT_SITE, source, tag, comm, flag, status), (source, tag, comm, flag, status), comm, source)
+    MT_QUICK(Iprobe, (source, tag, comm, flag, status), MT_CALL_IPROBE, probe, (comm, source, tag), probe, comm, source)
+    return apart_Iprobe(source, tag, comm, flag, status);
 }
 #endif
 
 #if MT_HAVE_Mprobe
 MT_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPROBE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPROBE, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Mprobe(source, tag, comm, message, status);
     mt_leave_mprobe(&span, rc, comm, source, NULL, message);
     return rc;
@@ -477,7 +534,8 @@ MT_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 #if MT_HAVE_Improbe
 MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_IMPROBE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IMPROBE, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Improbe(source, tag, comm, flag, message, status);
     mt_leave_mprobe(&span, rc, comm, source, flag, message);
     return rc;
@@ -485,9 +543,11 @@ MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 #endif
 
 #if MT_HAVE_Barrier
-static MT_APART int apart_Barrier(uint64_t site, MPI_Comm comm)
+static MT_APART int apart_Barrier(MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_BARRIER, site);
+    MT_QUICK_APART(Barrier, (comm), MT_CALL_BARRIER, coll, (comm, mt_barrier()), coll, comm, mt_barrier())
+    mt_span span = mt_enter_from(MT_CALL_BARRIER, site, frame);
+    mt_open_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.Barrier(comm);
     mt_leave_coll(&span, rc, comm, mt_barrier());
     return rc;
@@ -495,14 +555,17 @@ static MT_APART int apart_Barrier(uint64_t site, MPI_Comm comm)
 
 MT_EXPORT int MPI_Barrier(MPI_Comm comm)
 {
-    MT_QUICK(Barrier, MT_CALL_BARRIER, coll, apart_Barrier(MT_SITE, comm), (comm), comm, mt_barrier())
+    MT_QUICK(Barrier, (comm), MT_CALL_BARRIER, coll, (comm, mt_barrier()), coll, comm, mt_barrier())
+    return apart_Barrier(comm);
 }
 #endif
 
 #if MT_HAVE_Bcast
-static MT_APART int apart_Bcast(uint64_t site, void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+static MT_APART int apart_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_BCAST, site);
+    MT_QUICK_APART(Bcast, (buffer, count, datatype, root, comm), MT_CALL_BCAST, coll, (comm, mt_o2a(root, count, datatype)), coll, comm, mt_o2a(root, count, datatype))
+    mt_span span = mt_enter_from(MT_CALL_BCAST, site, frame);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
@@ -510,14 +573,16 @@ static MT_APART int apart_Bcast(uint64_t site, void *buffer, int count, MPI_Data
 
 MT_EXPORT int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    MT_QUICK(Bcast, MT_CALL_BCAST, coll, apart_Bcast(MT_SITE, buffer, count, datatype, root, comm), (buffer, count, datatype, root, comm), comm, mt_o2a(root, count, datatype))
+    MT_QUICK(Bcast, (buffer, count, datatype, root, comm), MT_CALL_BCAST, coll, (comm, mt_o2a(root, count, datatype)), coll, comm, mt_o2a(root, count, datatype))
+    return apart_Bcast(buffer, count, datatype, root, comm);
 }
 #endif
 
 #if MT_HAVE_Bcast_c
 MT_EXPORT int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_BCAST, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BCAST, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_c(buffer, count, datatype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
@@ -527,7 +592,8 @@ MT_EXPORT int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, 
 #if MT_HAVE_Gather
 MT_EXPORT int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -537,7 +603,8 @@ MT_EXPORT int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendty
 #if MT_HAVE_Gather_c
 MT_EXPORT int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -547,7 +614,8 @@ MT_EXPORT int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatyp
 #if MT_HAVE_Gatherv
 MT_EXPORT int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -557,7 +625,8 @@ MT_EXPORT int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendt
 #if MT_HAVE_Gatherv_c
 MT_EXPORT int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -567,7 +636,8 @@ MT_EXPORT int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 #if MT_HAVE_Scatter
 MT_EXPORT int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
@@ -577,7 +647,8 @@ MT_EXPORT int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendt
 #if MT_HAVE_Scatter_c
 MT_EXPORT int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
@@ -587,7 +658,8 @@ MT_EXPORT int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 #if MT_HAVE_Scatterv
 MT_EXPORT int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -597,7 +669,8 @@ MT_EXPORT int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const in
 #if MT_HAVE_Scatterv_c
 MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -605,9 +678,11 @@ MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], 
 #endif
 
 #if MT_HAVE_Allgather
-static MT_APART int apart_Allgather(uint64_t site, const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+static MT_APART int apart_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHER, site);
+    MT_QUICK_APART(Allgather, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLGATHER, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHER, site, frame);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -615,14 +690,16 @@ static MT_APART int apart_Allgather(uint64_t site, const void *sendbuf, int send
 
 MT_EXPORT int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MT_QUICK(Allgather, MT_CALL_ALLGATHER, coll, apart_Allgather(MT_SITE, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
+    MT_QUICK(Allgather, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLGATHER, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
+    return apart_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 #endif
 
 #if MT_HAVE_Allgather_c
 MT_EXPORT int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -632,7 +709,8 @@ MT_EXPORT int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 #if MT_HAVE_Allgatherv
 MT_EXPORT int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -642,7 +720,8 @@ MT_EXPORT int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype se
 #if MT_HAVE_Allgatherv_c
 MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -650,9 +729,11 @@ MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
 #endif
 
 #if MT_HAVE_Alltoall
-static MT_APART int apart_Alltoall(uint64_t site, const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+static MT_APART int apart_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALL, site);
+    MT_QUICK_APART(Alltoall, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLTOALL, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALL, site, frame);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -660,14 +741,16 @@ static MT_APART int apart_Alltoall(uint64_t site, const void *sendbuf, int sendc
 
 MT_EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MT_QUICK(Alltoall, MT_CALL_ALLTOALL, coll, apart_Alltoall(MT_SITE, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
+    MT_QUICK(Alltoall, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLTOALL, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
+    return apart_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 #endif
 
 #if MT_HAVE_Alltoall_c
 MT_EXPORT int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -677,7 +760,8 @@ MT_EXPORT int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 #if MT_HAVE_Alltoallv
 MT_EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -687,7 +771,8 @@ MT_EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const i
 #if MT_HAVE_Alltoallv_c
 MT_EXPORT int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -697,7 +782,8 @@ MT_EXPORT int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
 #if MT_HAVE_Alltoallw
 MT_EXPORT int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
@@ -707,7 +793,8 @@ MT_EXPORT int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const i
 #if MT_HAVE_Alltoallw_c
 MT_EXPORT int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
@@ -717,7 +804,8 @@ MT_EXPORT int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
 #if MT_HAVE_Reduce
 MT_EXPORT int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
@@ -727,7 +815,8 @@ MT_EXPORT int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Data
 #if MT_HAVE_Reduce_c
 MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
@@ -735,9 +824,11 @@ MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, 
 #endif
 
 #if MT_HAVE_Allreduce
-static MT_APART int apart_Allreduce(uint64_t site, const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+static MT_APART int apart_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, site);
+    MT_QUICK_APART(Allreduce, (sendbuf, recvbuf, count, datatype, op, comm), MT_CALL_ALLREDUCE, coll, (comm, mt_a2a(count, datatype)), coll, comm, mt_a2a(count, datatype))
+    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, site, frame);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -745,14 +836,16 @@ static MT_APART int apart_Allreduce(uint64_t site, const void *sendbuf, void *re
 
 MT_EXPORT int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    MT_QUICK(Allreduce, MT_CALL_ALLREDUCE, coll, apart_Allreduce(MT_SITE, sendbuf, recvbuf, count, datatype, op, comm), (sendbuf, recvbuf, count, datatype, op, comm), comm, mt_a2a(count, datatype))
+    MT_QUICK(Allreduce, (sendbuf, recvbuf, count, datatype, op, comm), MT_CALL_ALLREDUCE, coll, (comm, mt_a2a(count, datatype)), coll, comm, mt_a2a(count, datatype))
+    return apart_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
 }
 #endif
 
 #if MT_HAVE_Allreduce_c
 MT_EXPORT int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -762,7 +855,8 @@ MT_EXPORT int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count coun
 #if MT_HAVE_Reduce_scatter
 MT_EXPORT int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
@@ -772,7 +866,8 @@ MT_EXPORT int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int r
 #if MT_HAVE_Reduce_scatter_c
 MT_EXPORT int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
@@ -782,7 +877,8 @@ MT_EXPORT int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI
 #if MT_HAVE_Reduce_scatter_block
 MT_EXPORT int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
@@ -792,7 +888,8 @@ MT_EXPORT int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int r
 #if MT_HAVE_Reduce_scatter_block_c
 MT_EXPORT int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
@@ -802,7 +899,8 @@ MT_EXPORT int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI
 #if MT_HAVE_Scan
 MT_EXPORT int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -812,7 +910,8 @@ MT_EXPORT int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
 #if MT_HAVE_Scan_c
 MT_EXPORT int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -822,7 +921,8 @@ MT_EXPORT int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MP
 #if MT_HAVE_Exscan
 MT_EXPORT int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_EXSCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_EXSCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -832,7 +932,8 @@ MT_EXPORT int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Data
 #if MT_HAVE_Exscan_c
 MT_EXPORT int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_EXSCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_EXSCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -842,7 +943,8 @@ MT_EXPORT int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, 
 #if MT_HAVE_Neighbor_allgather
 MT_EXPORT int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -852,7 +954,8 @@ MT_EXPORT int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Dat
 #if MT_HAVE_Neighbor_allgather_c
 MT_EXPORT int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -862,7 +965,8 @@ MT_EXPORT int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount,
 #if MT_HAVE_Neighbor_allgatherv
 MT_EXPORT int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -872,7 +976,8 @@ MT_EXPORT int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Da
 #if MT_HAVE_Neighbor_allgatherv_c
 MT_EXPORT int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -882,7 +987,8 @@ MT_EXPORT int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount
 #if MT_HAVE_Neighbor_alltoall
 MT_EXPORT int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -892,7 +998,8 @@ MT_EXPORT int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Data
 #if MT_HAVE_Neighbor_alltoall_c
 MT_EXPORT int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -902,7 +1009,8 @@ MT_EXPORT int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, 
 #if MT_HAVE_Neighbor_alltoallv
 MT_EXPORT int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -912,7 +1020,8 @@ MT_EXPORT int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[]
 #if MT_HAVE_Neighbor_alltoallv_c
 MT_EXPORT int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -922,7 +1031,8 @@ MT_EXPORT int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count send
 #if MT_HAVE_Neighbor_alltoallw
 MT_EXPORT int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
@@ -932,7 +1042,8 @@ MT_EXPORT int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[]
 #if MT_HAVE_Neighbor_alltoallw_c
 MT_EXPORT int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
@@ -942,9 +1053,10 @@ MT_EXPORT int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count send
 #if MT_HAVE_Ibarrier
 MT_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IBARRIER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IBARRIER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.Ibarrier(comm, request);
-    mt_leave_coll(&span, rc, comm, mt_barrier());
+    mt_leave_icoll(&span, rc, comm, mt_barrier(), request);
     return rc;
 }
 #endif
@@ -952,9 +1064,10 @@ MT_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 #if MT_HAVE_Ibcast
 MT_EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IBCAST, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IBCAST, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Ibcast(buffer, count, datatype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
 }
 #endif
@@ -962,9 +1075,10 @@ MT_EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int roo
 #if MT_HAVE_Ibcast_c
 MT_EXPORT int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IBCAST, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IBCAST, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Ibcast_c(buffer, count, datatype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
 }
 #endif
@@ -972,9 +1086,10 @@ MT_EXPORT int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype,
 #if MT_HAVE_Igather
 MT_EXPORT int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
 }
 #endif
@@ -982,9 +1097,10 @@ MT_EXPORT int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendt
 #if MT_HAVE_Igather_c
 MT_EXPORT int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
 }
 #endif
@@ -992,9 +1108,10 @@ MT_EXPORT int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 #if MT_HAVE_Igatherv
 MT_EXPORT int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
 #endif
@@ -1002,9 +1119,10 @@ MT_EXPORT int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype send
 #if MT_HAVE_Igatherv_c
 MT_EXPORT int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
 #endif
@@ -1012,9 +1130,10 @@ MT_EXPORT int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 #if MT_HAVE_Iscatter
 MT_EXPORT int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1022,9 +1141,10 @@ MT_EXPORT int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype send
 #if MT_HAVE_Iscatter_c
 MT_EXPORT int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1032,9 +1152,10 @@ MT_EXPORT int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 #if MT_HAVE_Iscatterv
 MT_EXPORT int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISCATTERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISCATTERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
 }
 #endif
@@ -1042,9 +1163,10 @@ MT_EXPORT int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const i
 #if MT_HAVE_Iscatterv_c
 MT_EXPORT int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISCATTERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISCATTERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
 }
 #endif
@@ -1052,9 +1174,10 @@ MT_EXPORT int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
 #if MT_HAVE_Iallgather
 MT_EXPORT int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
 }
 #endif
@@ -1062,9 +1185,10 @@ MT_EXPORT int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype se
 #if MT_HAVE_Iallgather_c
 MT_EXPORT int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
 }
 #endif
@@ -1072,9 +1196,10 @@ MT_EXPORT int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
 #if MT_HAVE_Iallgatherv
 MT_EXPORT int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
 #endif
@@ -1082,9 +1207,10 @@ MT_EXPORT int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype s
 #if MT_HAVE_Iallgatherv_c
 MT_EXPORT int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
 #endif
@@ -1092,9 +1218,10 @@ MT_EXPORT int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
 #if MT_HAVE_Ialltoall
 MT_EXPORT int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
 }
 #endif
@@ -1102,9 +1229,10 @@ MT_EXPORT int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sen
 #if MT_HAVE_Ialltoall_c
 MT_EXPORT int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
 }
 #endif
@@ -1112,9 +1240,10 @@ MT_EXPORT int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 #if MT_HAVE_Ialltoallv
 MT_EXPORT int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
 #endif
@@ -1122,9 +1251,10 @@ MT_EXPORT int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const 
 #if MT_HAVE_Ialltoallv_c
 MT_EXPORT int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_leave_icoll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
 }
 #endif
@@ -1132,9 +1262,10 @@ MT_EXPORT int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[]
 #if MT_HAVE_Ialltoallw
 MT_EXPORT int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_leave_icoll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
 }
 #endif
@@ -1142,9 +1273,10 @@ MT_EXPORT int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const 
 #if MT_HAVE_Ialltoallw_c
 MT_EXPORT int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_leave_icoll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
 }
 #endif
@@ -1152,9 +1284,10 @@ MT_EXPORT int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
 #if MT_HAVE_Ireduce
 MT_EXPORT int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IREDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IREDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
 }
 #endif
@@ -1162,9 +1295,10 @@ MT_EXPORT int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dat
 #if MT_HAVE_Ireduce_c
 MT_EXPORT int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IREDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IREDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
 }
 #endif
@@ -1172,9 +1306,10 @@ MT_EXPORT int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
 #if MT_HAVE_Iallreduce
 MT_EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLREDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLREDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
 #endif
@@ -1182,9 +1317,10 @@ MT_EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_
 #if MT_HAVE_Iallreduce_c
 MT_EXPORT int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IALLREDUCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IALLREDUCE, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
 #endif
@@ -1192,9 +1328,10 @@ MT_EXPORT int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count cou
 #if MT_HAVE_Ireduce_scatter
 MT_EXPORT int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_leave_icoll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
 }
 #endif
@@ -1202,9 +1339,10 @@ MT_EXPORT int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int 
 #if MT_HAVE_Ireduce_scatter_c
 MT_EXPORT int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_leave_icoll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
 }
 #endif
@@ -1212,9 +1350,10 @@ MT_EXPORT int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MP
 #if MT_HAVE_Ireduce_scatter_block
 MT_EXPORT int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
 }
 #endif
@@ -1222,9 +1361,10 @@ MT_EXPORT int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int 
 #if MT_HAVE_Ireduce_scatter_block_c
 MT_EXPORT int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
 }
 #endif
@@ -1232,9 +1372,10 @@ MT_EXPORT int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MP
 #if MT_HAVE_Iscan
 MT_EXPORT int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iscan(sendbuf, recvbuf, count, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
 #endif
@@ -1242,9 +1383,10 @@ MT_EXPORT int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datat
 #if MT_HAVE_Iscan_c
 MT_EXPORT int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ISCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ISCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
 #endif
@@ -1252,9 +1394,10 @@ MT_EXPORT int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, M
 #if MT_HAVE_Iexscan
 MT_EXPORT int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IEXSCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IEXSCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
 #endif
@@ -1262,9 +1405,10 @@ MT_EXPORT int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Dat
 #if MT_HAVE_Iexscan_c
 MT_EXPORT int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_IEXSCAN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_IEXSCAN, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
+    mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
 }
 #endif
@@ -1272,9 +1416,10 @@ MT_EXPORT int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
 #if MT_HAVE_Ineighbor_allgather
 MT_EXPORT int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1282,9 +1427,10 @@ MT_EXPORT int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Da
 #if MT_HAVE_Ineighbor_allgather_c
 MT_EXPORT int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1292,9 +1438,10 @@ MT_EXPORT int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount
 #if MT_HAVE_Ineighbor_allgatherv
 MT_EXPORT int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1302,9 +1449,10 @@ MT_EXPORT int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_D
 #if MT_HAVE_Ineighbor_allgatherv_c
 MT_EXPORT int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHERV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1312,9 +1460,10 @@ MT_EXPORT int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcoun
 #if MT_HAVE_Ineighbor_alltoall
 MT_EXPORT int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1322,9 +1471,10 @@ MT_EXPORT int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Dat
 #if MT_HAVE_Ineighbor_alltoall_c
 MT_EXPORT int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
 }
 #endif
@@ -1332,9 +1482,10 @@ MT_EXPORT int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount,
 #if MT_HAVE_Ineighbor_alltoallv
 MT_EXPORT int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
 }
 #endif
@@ -1342,9 +1493,10 @@ MT_EXPORT int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[
 #if MT_HAVE_Ineighbor_alltoallv_c
 MT_EXPORT int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
 }
 #endif
@@ -1352,9 +1504,10 @@ MT_EXPORT int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sen
 #if MT_HAVE_Ineighbor_alltoallw
 MT_EXPORT int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
 }
 #endif
@@ -1362,9 +1515,10 @@ MT_EXPORT int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[
 #if MT_HAVE_Ineighbor_alltoallw_c
 MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
-    mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_leave_icoll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
 }
 #endif
@@ -1372,7 +1526,8 @@ MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sen
 #if MT_HAVE_Barrier_init
 MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BARRIER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BARRIER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.Barrier_init(comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_barrier(), request);
     return rc;
@@ -1382,7 +1537,8 @@ MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reques
 #if MT_HAVE_MPIX_Barrier_init
 MT_EXPORT int MPIX_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BARRIER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BARRIER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.MPIX_Barrier_init(comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_barrier(), request);
     return rc;
@@ -1392,7 +1548,8 @@ MT_EXPORT int MPIX_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reque
 #if MT_HAVE_Bcast_init
 MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_init(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1402,7 +1559,8 @@ MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int
 #if MT_HAVE_MPIX_Bcast_init
 MT_EXPORT int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.MPIX_Bcast_init(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1412,7 +1570,8 @@ MT_EXPORT int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype datatype, in
 #if MT_HAVE_Bcast_init_c
 MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1422,7 +1581,8 @@ MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datat
 #if MT_HAVE_Gather_init
 MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1432,7 +1592,8 @@ MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype s
 #if MT_HAVE_MPIX_Gather_init
 MT_EXPORT int MPIX_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1442,7 +1603,8 @@ MT_EXPORT int MPIX_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype 
 #if MT_HAVE_Gather_init_c
 MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1452,7 +1614,8 @@ MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
 #if MT_HAVE_Gatherv_init
 MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1462,7 +1625,8 @@ MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype 
 #if MT_HAVE_MPIX_Gatherv_init
 MT_EXPORT int MPIX_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1472,7 +1636,8 @@ MT_EXPORT int MPIX_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype
 #if MT_HAVE_Gatherv_init_c
 MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1482,7 +1647,8 @@ MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 #if MT_HAVE_Scatter_init
 MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1492,7 +1658,8 @@ MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype 
 #if MT_HAVE_MPIX_Scatter_init
 MT_EXPORT int MPIX_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1502,7 +1669,8 @@ MT_EXPORT int MPIX_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype
 #if MT_HAVE_Scatter_init_c
 MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1512,7 +1680,8 @@ MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 #if MT_HAVE_Scatterv_init
 MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1522,7 +1691,8 @@ MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], con
 #if MT_HAVE_MPIX_Scatterv_init
 MT_EXPORT int MPIX_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.MPIX_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1532,7 +1702,8 @@ MT_EXPORT int MPIX_Scatterv_init(const void *sendbuf, const int sendcounts[], co
 #if MT_HAVE_Scatterv_init_c
 MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1542,7 +1713,8 @@ MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcount
 #if MT_HAVE_Allgather_init
 MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1552,7 +1724,8 @@ MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatyp
 #if MT_HAVE_MPIX_Allgather_init
 MT_EXPORT int MPIX_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1562,7 +1735,8 @@ MT_EXPORT int MPIX_Allgather_init(const void *sendbuf, int sendcount, MPI_Dataty
 #if MT_HAVE_Allgather_init_c
 MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1572,7 +1746,8 @@ MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
 #if MT_HAVE_Allgatherv_init
 MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1582,7 +1757,8 @@ MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Dataty
 #if MT_HAVE_MPIX_Allgatherv_init
 MT_EXPORT int MPIX_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1592,7 +1768,8 @@ MT_EXPORT int MPIX_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datat
 #if MT_HAVE_Allgatherv_init_c
 MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1602,7 +1779,8 @@ MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
 #if MT_HAVE_Alltoall_init
 MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1612,7 +1790,8 @@ MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype
 #if MT_HAVE_MPIX_Alltoall_init
 MT_EXPORT int MPIX_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1622,7 +1801,8 @@ MT_EXPORT int MPIX_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatyp
 #if MT_HAVE_Alltoall_init_c
 MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1632,7 +1812,8 @@ MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
 #if MT_HAVE_Alltoallv_init
 MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1642,7 +1823,8 @@ MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], co
 #if MT_HAVE_MPIX_Alltoallv_init
 MT_EXPORT int MPIX_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1652,7 +1834,8 @@ MT_EXPORT int MPIX_Alltoallv_init(const void *sendbuf, const int sendcounts[], c
 #if MT_HAVE_Alltoallv_init_c
 MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1662,7 +1845,8 @@ MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
 #if MT_HAVE_Alltoallw_init
 MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1672,7 +1856,8 @@ MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], co
 #if MT_HAVE_MPIX_Alltoallw_init
 MT_EXPORT int MPIX_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.MPIX_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1682,7 +1867,8 @@ MT_EXPORT int MPIX_Alltoallw_init(const void *sendbuf, const int sendcounts[], c
 #if MT_HAVE_Alltoallw_init_c
 MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1692,7 +1878,8 @@ MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
 #if MT_HAVE_Reduce_init
 MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1702,7 +1889,8 @@ MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI
 #if MT_HAVE_MPIX_Reduce_init
 MT_EXPORT int MPIX_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.MPIX_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1712,7 +1900,8 @@ MT_EXPORT int MPIX_Reduce_init(const void *sendbuf, void *recvbuf, int count, MP
 #if MT_HAVE_Reduce_init_c
 MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1722,7 +1911,8 @@ MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 #if MT_HAVE_Allreduce_init
 MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1732,7 +1922,8 @@ MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, 
 #if MT_HAVE_MPIX_Allreduce_init
 MT_EXPORT int MPIX_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1742,7 +1933,8 @@ MT_EXPORT int MPIX_Allreduce_init(const void *sendbuf, void *recvbuf, int count,
 #if MT_HAVE_Allreduce_init_c
 MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1752,7 +1944,8 @@ MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count
 #if MT_HAVE_Reduce_scatter_init
 MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1762,7 +1955,8 @@ MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const 
 #if MT_HAVE_MPIX_Reduce_scatter_init
 MT_EXPORT int MPIX_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.MPIX_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1772,7 +1966,8 @@ MT_EXPORT int MPIX_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const
 #if MT_HAVE_Reduce_scatter_init_c
 MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1782,7 +1977,8 @@ MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, cons
 #if MT_HAVE_Reduce_scatter_block_init
 MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1792,7 +1988,8 @@ MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, 
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
 MT_EXPORT int MPIX_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.MPIX_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1802,7 +1999,8 @@ MT_EXPORT int MPIX_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
 #if MT_HAVE_Reduce_scatter_block_init_c
 MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1812,7 +2010,8 @@ MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf
 #if MT_HAVE_Scan_init
 MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1822,7 +2021,8 @@ MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_D
 #if MT_HAVE_MPIX_Scan_init
 MT_EXPORT int MPIX_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1832,7 +2032,8 @@ MT_EXPORT int MPIX_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_
 #if MT_HAVE_Scan_init_c
 MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1842,7 +2043,8 @@ MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count coun
 #if MT_HAVE_Exscan_init
 MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1852,7 +2054,8 @@ MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI
 #if MT_HAVE_MPIX_Exscan_init
 MT_EXPORT int MPIX_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1862,7 +2065,8 @@ MT_EXPORT int MPIX_Exscan_init(const void *sendbuf, void *recvbuf, int count, MP
 #if MT_HAVE_Exscan_init_c
 MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1872,7 +2076,8 @@ MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 #if MT_HAVE_Neighbor_allgather_init
 MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1882,7 +2087,8 @@ MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MP
 #if MT_HAVE_MPIX_Neighbor_allgather_init
 MT_EXPORT int MPIX_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1892,7 +2098,8 @@ MT_EXPORT int MPIX_Neighbor_allgather_init(const void *sendbuf, int sendcount, M
 #if MT_HAVE_Neighbor_allgather_init_c
 MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1902,7 +2109,8 @@ MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendc
 #if MT_HAVE_Neighbor_allgatherv_init
 MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1912,7 +2120,8 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, M
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
 MT_EXPORT int MPIX_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1922,7 +2131,8 @@ MT_EXPORT int MPIX_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, 
 #if MT_HAVE_Neighbor_allgatherv_init_c
 MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1932,7 +2142,8 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count send
 #if MT_HAVE_Neighbor_alltoall_init
 MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1942,7 +2153,8 @@ MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
 MT_EXPORT int MPIX_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1952,7 +2164,8 @@ MT_EXPORT int MPIX_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MP
 #if MT_HAVE_Neighbor_alltoall_init_c
 MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1962,7 +2175,8 @@ MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendco
 #if MT_HAVE_Neighbor_alltoallv_init
 MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1972,7 +2186,8 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcou
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
 MT_EXPORT int MPIX_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1982,7 +2197,8 @@ MT_EXPORT int MPIX_Neighbor_alltoallv_init(const void *sendbuf, const int sendco
 #if MT_HAVE_Neighbor_alltoallv_init_c
 MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1992,7 +2208,8 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count
 #if MT_HAVE_Neighbor_alltoallw_init
 MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -2002,7 +2219,8 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcou
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
 MT_EXPORT int MPIX_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.MPIX_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -2012,7 +2230,8 @@ MT_EXPORT int MPIX_Neighbor_alltoallw_init(const void *sendbuf, const int sendco
 #if MT_HAVE_Neighbor_alltoallw_init_c
 MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
+    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -2022,7 +2241,8 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count
 #if MT_HAVE_Comm_dup
 MT_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_DUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_DUP, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_dup(comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2032,7 +2252,8 @@ MT_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 #if MT_HAVE_Comm_dup_with_info
 MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_DUP_WITH_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_DUP_WITH_INFO, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_dup_with_info(comm, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2042,7 +2263,8 @@ MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *new
 #if MT_HAVE_Comm_create
 MT_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_create(comm, group, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2052,7 +2274,8 @@ MT_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 #if MT_HAVE_Comm_create_group
 MT_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_GROUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_GROUP, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_create_group(comm, group, tag, newcomm);
     mt_leave_comm_group(&span, rc, comm, tag, newcomm);
     return rc;
@@ -2062,7 +2285,8 @@ MT_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI
 #if MT_HAVE_Comm_split
 MT_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SPLIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SPLIT, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_split(comm, color, key, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2072,7 +2296,8 @@ MT_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcom
 #if MT_HAVE_Comm_split_type
 MT_EXPORT int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SPLIT_TYPE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SPLIT_TYPE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_split_type(comm, split_type, key, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2082,7 +2307,8 @@ MT_EXPORT int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_In
 #if MT_HAVE_Intercomm_create
 MT_EXPORT int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_INTERCOMM_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INTERCOMM_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, local_comm, MT_NO_RANK);
     int rc = mt_pmpi.Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
     mt_leave_intercomm(&span, rc, local_comm, tag, newintercomm);
     return rc;
@@ -2092,7 +2318,8 @@ MT_EXPORT int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Co
 #if MT_HAVE_Intercomm_merge
 MT_EXPORT int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_INTERCOMM_MERGE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INTERCOMM_MERGE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, intercomm, MT_NO_RANK);
     int rc = mt_pmpi.Intercomm_merge(intercomm, high, newintracomm);
     mt_leave_comm(&span, rc, intercomm, newintracomm);
     return rc;
@@ -2102,7 +2329,8 @@ MT_EXPORT int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newint
 #if MT_HAVE_Cart_create
 MT_EXPORT int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
 {
-    mt_span span = mt_enter_from(MT_CALL_CART_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_CART_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, old_comm, MT_NO_RANK);
     int rc = mt_pmpi.Cart_create(old_comm, ndims, dims, periods, reorder, comm_cart);
     mt_leave_comm(&span, rc, old_comm, comm_cart);
     return rc;
@@ -2112,7 +2340,8 @@ MT_EXPORT int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], co
 #if MT_HAVE_Cart_sub
 MT_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_CART_SUB, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_CART_SUB, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Cart_sub(comm, remain_dims, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2122,7 +2351,8 @@ MT_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *new
 #if MT_HAVE_Graph_create
 MT_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *comm_graph)
 {
-    mt_span span = mt_enter_from(MT_CALL_GRAPH_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GRAPH_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm_old, MT_NO_RANK);
     int rc = mt_pmpi.Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph);
     mt_leave_comm(&span, rc, comm_old, comm_graph);
     return rc;
@@ -2132,7 +2362,8 @@ MT_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[],
 #if MT_HAVE_Dist_graph_create
 MT_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int nodes[], const int degrees[], const int targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm_old, MT_NO_RANK);
     int rc = mt_pmpi.Dist_graph_create(comm_old, n, nodes, degrees, targets, weights, info, reorder, newcomm);
     mt_leave_comm(&span, rc, comm_old, newcomm);
     return rc;
@@ -2142,7 +2373,8 @@ MT_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int nodes[],
 #if MT_HAVE_Dist_graph_create_adjacent
 MT_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
-    mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_CREATE_ADJACENT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_CREATE_ADJACENT, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm_old, MT_NO_RANK);
     int rc = mt_pmpi.Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
     mt_leave_comm(&span, rc, comm_old, comm_dist_graph);
     return rc;
@@ -2152,7 +2384,8 @@ MT_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, co
 #if MT_HAVE_Comm_set_name
 MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SET_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SET_NAME, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_set_name(comm, comm_name);
     mt_leave_comm_name(&span, rc, comm, comm_name);
     return rc;
@@ -2162,7 +2395,8 @@ MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 #if MT_HAVE_Put
 MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_PUT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PUT, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2172,7 +2406,8 @@ MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype or
 #if MT_HAVE_Put_c
 MT_EXPORT int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_PUT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PUT, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2182,7 +2417,8 @@ MT_EXPORT int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Dat
 #if MT_HAVE_Rput
 MT_EXPORT int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RPUT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RPUT, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2192,7 +2428,8 @@ MT_EXPORT int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype o
 #if MT_HAVE_Rput_c
 MT_EXPORT int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RPUT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RPUT, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2202,7 +2439,8 @@ MT_EXPORT int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Da
 #if MT_HAVE_Accumulate
 MT_EXPORT int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_ACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2212,7 +2450,8 @@ MT_EXPORT int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Data
 #if MT_HAVE_Accumulate_c
 MT_EXPORT int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_ACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2222,7 +2461,8 @@ MT_EXPORT int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, 
 #if MT_HAVE_Raccumulate
 MT_EXPORT int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2232,7 +2472,8 @@ MT_EXPORT int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Dat
 #if MT_HAVE_Raccumulate_c
 MT_EXPORT int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2242,7 +2483,8 @@ MT_EXPORT int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count,
 #if MT_HAVE_Get
 MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_GET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GET, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2252,7 +2494,8 @@ MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_d
 #if MT_HAVE_Get_c
 MT_EXPORT int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_GET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GET, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2262,7 +2505,8 @@ MT_EXPORT int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype 
 #if MT_HAVE_Rget
 MT_EXPORT int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RGET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RGET, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2272,7 +2516,8 @@ MT_EXPORT int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_
 #if MT_HAVE_Rget_c
 MT_EXPORT int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RGET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RGET, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2282,7 +2527,8 @@ MT_EXPORT int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype
 #if MT_HAVE_Get_accumulate
 MT_EXPORT int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_GET_ACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GET_ACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2292,7 +2538,8 @@ MT_EXPORT int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_
 #if MT_HAVE_Get_accumulate_c
 MT_EXPORT int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_GET_ACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GET_ACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2302,7 +2549,8 @@ MT_EXPORT int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_cou
 #if MT_HAVE_Rget_accumulate
 MT_EXPORT int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RGET_ACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RGET_ACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2312,7 +2560,8 @@ MT_EXPORT int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI
 #if MT_HAVE_Rget_accumulate_c
 MT_EXPORT int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_RGET_ACCUMULATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_RGET_ACCUMULATE, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2322,7 +2571,8 @@ MT_EXPORT int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_co
 #if MT_HAVE_Fetch_and_op
 MT_EXPORT int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_FETCH_AND_OP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FETCH_AND_OP, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, 1, datatype);
     int rc = mt_pmpi.Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
     mt_leave_rma_both(&span, rc, win, target_rank, op, 1, datatype, 1, datatype);
     return rc;
@@ -2332,7 +2582,8 @@ MT_EXPORT int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_D
 #if MT_HAVE_Compare_and_swap
 MT_EXPORT int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMPARE_AND_SWAP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMPARE_AND_SWAP, MT_SITE, MT_FRAME);
+    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, 1, datatype);
     int rc = mt_pmpi.Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
     mt_leave_rma_both(&span, rc, win, target_rank, mt_const.op_null, 1, datatype, 1, datatype);
     return rc;
@@ -2342,7 +2593,8 @@ MT_EXPORT int MPI_Compare_and_swap(const void *origin_addr, const void *compare_
 #if MT_HAVE_Win_fence
 MT_EXPORT int MPI_Win_fence(int assert, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_FENCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_FENCE, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_fence(assert, win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2352,7 +2604,8 @@ MT_EXPORT int MPI_Win_fence(int assert, MPI_Win win)
 #if MT_HAVE_Win_start
 MT_EXPORT int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_START, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_START, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_start(group, assert, win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2362,7 +2615,8 @@ MT_EXPORT int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 #if MT_HAVE_Win_post
 MT_EXPORT int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_POST, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_POST, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_post(group, assert, win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2372,7 +2626,8 @@ MT_EXPORT int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 #if MT_HAVE_Win_complete
 MT_EXPORT int MPI_Win_complete(MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_COMPLETE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_COMPLETE, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_complete(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2382,7 +2637,8 @@ MT_EXPORT int MPI_Win_complete(MPI_Win win)
 #if MT_HAVE_Win_wait
 MT_EXPORT int MPI_Win_wait(MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_WAIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_WAIT, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_wait(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2392,7 +2648,8 @@ MT_EXPORT int MPI_Win_wait(MPI_Win win)
 #if MT_HAVE_Win_test
 MT_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_TEST, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_TEST, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_test(win, flag);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2402,7 +2659,8 @@ MT_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
 #if MT_HAVE_Win_lock_all
 MT_EXPORT int MPI_Win_lock_all(int assert, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_LOCK_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_LOCK_ALL, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_lock_all(assert, win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2412,7 +2670,8 @@ MT_EXPORT int MPI_Win_lock_all(int assert, MPI_Win win)
 #if MT_HAVE_Win_unlock_all
 MT_EXPORT int MPI_Win_unlock_all(MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_UNLOCK_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_UNLOCK_ALL, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_unlock_all(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2422,7 +2681,8 @@ MT_EXPORT int MPI_Win_unlock_all(MPI_Win win)
 #if MT_HAVE_Win_flush_all
 MT_EXPORT int MPI_Win_flush_all(MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_ALL, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_flush_all(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2432,7 +2692,8 @@ MT_EXPORT int MPI_Win_flush_all(MPI_Win win)
 #if MT_HAVE_Win_flush_local_all
 MT_EXPORT int MPI_Win_flush_local_all(MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_LOCAL_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_LOCAL_ALL, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_flush_local_all(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2442,7 +2703,8 @@ MT_EXPORT int MPI_Win_flush_local_all(MPI_Win win)
 #if MT_HAVE_Win_sync
 MT_EXPORT int MPI_Win_sync(MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SYNC, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SYNC, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_sync(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2452,7 +2714,8 @@ MT_EXPORT int MPI_Win_sync(MPI_Win win)
 #if MT_HAVE_Win_lock
 MT_EXPORT int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_LOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_LOCK, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, rank);
     int rc = mt_pmpi.Win_lock(lock_type, rank, assert, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2462,7 +2725,8 @@ MT_EXPORT int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 #if MT_HAVE_Win_unlock
 MT_EXPORT int MPI_Win_unlock(int rank, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_UNLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_UNLOCK, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, rank);
     int rc = mt_pmpi.Win_unlock(rank, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2472,7 +2736,8 @@ MT_EXPORT int MPI_Win_unlock(int rank, MPI_Win win)
 #if MT_HAVE_Win_flush
 MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, rank);
     int rc = mt_pmpi.Win_flush(rank, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2482,7 +2747,8 @@ MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
 #if MT_HAVE_Win_flush_local
 MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_LOCAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_LOCAL, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, rank);
     int rc = mt_pmpi.Win_flush_local(rank, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2492,7 +2758,8 @@ MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
 #if MT_HAVE_Win_create
 MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_create(base, size, disp_unit, info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2502,7 +2769,8 @@ MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info 
 #if MT_HAVE_Win_create_c
 MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_create_c(base, size, disp_unit, info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2512,7 +2780,8 @@ MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MP
 #if MT_HAVE_Win_allocate
 MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2522,7 +2791,8 @@ MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_
 #if MT_HAVE_Win_allocate_c
 MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2532,7 +2802,8 @@ MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info inf
 #if MT_HAVE_Win_allocate_shared
 MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE_SHARED, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2542,7 +2813,8 @@ MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info inf
 #if MT_HAVE_Win_allocate_shared_c
 MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE_SHARED, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2552,7 +2824,8 @@ MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_I
 #if MT_HAVE_Win_create_dynamic
 MT_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_DYNAMIC, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_DYNAMIC, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_create_dynamic(info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2562,7 +2835,8 @@ MT_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 #if MT_HAVE_Win_attach
 MT_EXPORT int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_ATTACH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_ATTACH, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_attach(win, base, size);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2572,7 +2846,8 @@ MT_EXPORT int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 #if MT_HAVE_Win_detach
 MT_EXPORT int MPI_Win_detach(MPI_Win win, const void *base)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_DETACH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_DETACH, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_detach(win, base);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2582,7 +2857,8 @@ MT_EXPORT int MPI_Win_detach(MPI_Win win, const void *base)
 #if MT_HAVE_Win_set_name
 MT_EXPORT int MPI_Win_set_name(MPI_Win win, const char *win_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SET_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SET_NAME, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_set_name(win, win_name);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2592,7 +2868,8 @@ MT_EXPORT int MPI_Win_set_name(MPI_Win win, const char *win_name)
 #if MT_HAVE_Win_set_info
 MT_EXPORT int MPI_Win_set_info(MPI_Win win, MPI_Info info)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SET_INFO, MT_SITE, MT_FRAME);
+    mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_set_info(win, info);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2602,7 +2879,7 @@ MT_EXPORT int MPI_Win_set_info(MPI_Win win, MPI_Info info)
 #if MT_HAVE_File_close
 MT_EXPORT int MPI_File_close(MPI_File *fh)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_CLOSE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_CLOSE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_close(fh);
     mt_leave_call(&span, rc);
     return rc;
@@ -2612,7 +2889,7 @@ MT_EXPORT int MPI_File_close(MPI_File *fh)
 #if MT_HAVE_File_delete
 MT_EXPORT int MPI_File_delete(const char *filename, MPI_Info info)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_DELETE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_DELETE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_delete(filename, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -2622,7 +2899,7 @@ MT_EXPORT int MPI_File_delete(const char *filename, MPI_Info info)
 #if MT_HAVE_File_get_position_shared
 MT_EXPORT int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_POSITION_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_POSITION_SHARED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_position_shared(fh, offset);
     mt_leave_call(&span, rc);
     return rc;
@@ -2632,7 +2909,8 @@ MT_EXPORT int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
 #if MT_HAVE_File_iread
 MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2642,7 +2920,8 @@ MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype dat
 #if MT_HAVE_File_iread_c
 MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2652,7 +2931,8 @@ MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Data
 #if MT_HAVE_File_iread_all
 MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_all(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2662,7 +2942,8 @@ MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype
 #if MT_HAVE_File_iread_all_c
 MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_all_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2672,7 +2953,8 @@ MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_
 #if MT_HAVE_File_iread_at
 MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2682,7 +2964,8 @@ MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int c
 #if MT_HAVE_File_iread_at_c
 MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2692,7 +2975,8 @@ MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI
 #if MT_HAVE_File_iread_at_all
 MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at_all(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2702,7 +2986,8 @@ MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, i
 #if MT_HAVE_File_iread_at_all_c
 MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at_all_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2712,7 +2997,8 @@ MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf,
 #if MT_HAVE_File_iread_shared
 MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_shared(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2722,7 +3008,8 @@ MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datat
 #if MT_HAVE_File_iread_shared_c
 MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_shared_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2732,7 +3019,8 @@ MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, M
 #if MT_HAVE_File_iwrite
 MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2742,7 +3030,8 @@ MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datat
 #if MT_HAVE_File_iwrite_c
 MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2752,7 +3041,8 @@ MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, M
 #if MT_HAVE_File_iwrite_all
 MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_all(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2762,7 +3052,8 @@ MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_D
 #if MT_HAVE_File_iwrite_all_c
 MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_all_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2772,7 +3063,8 @@ MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count coun
 #if MT_HAVE_File_iwrite_at
 MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2782,7 +3074,8 @@ MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf
 #if MT_HAVE_File_iwrite_at_c
 MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2792,7 +3085,8 @@ MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *b
 #if MT_HAVE_File_iwrite_at_all
 MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at_all(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2802,7 +3096,8 @@ MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void 
 #if MT_HAVE_File_iwrite_at_all_c
 MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at_all_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2812,7 +3107,8 @@ MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const voi
 #if MT_HAVE_File_iwrite_shared
 MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_shared(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2822,7 +3118,8 @@ MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MP
 #if MT_HAVE_File_iwrite_shared_c
 MT_EXPORT int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_shared_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -2832,7 +3129,7 @@ MT_EXPORT int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count c
 #if MT_HAVE_File_open
 MT_EXPORT int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_OPEN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_OPEN, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_open(comm, filename, amode, info, fh);
     mt_leave_call(&span, rc);
     return rc;
@@ -2842,7 +3139,7 @@ MT_EXPORT int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_
 #if MT_HAVE_File_preallocate
 MT_EXPORT int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_PREALLOCATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_PREALLOCATE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_preallocate(fh, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -2852,7 +3149,8 @@ MT_EXPORT int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
 #if MT_HAVE_File_read
 MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2862,7 +3160,8 @@ MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype data
 #if MT_HAVE_File_read_c
 MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2872,7 +3171,8 @@ MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datat
 #if MT_HAVE_File_read_all
 MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2882,7 +3182,8 @@ MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype 
 #if MT_HAVE_File_read_all_c
 MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2892,7 +3193,8 @@ MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_D
 #if MT_HAVE_File_read_all_begin
 MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2902,7 +3204,8 @@ MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Dat
 #if MT_HAVE_File_read_all_begin_c
 MT_EXPORT int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2912,7 +3215,7 @@ MT_EXPORT int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count,
 #if MT_HAVE_File_read_all_end
 MT_EXPORT int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_END, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_END, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_read_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -2922,7 +3225,8 @@ MT_EXPORT int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
 #if MT_HAVE_File_read_at
 MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2932,7 +3236,8 @@ MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int co
 #if MT_HAVE_File_read_at_c
 MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2942,7 +3247,8 @@ MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_
 #if MT_HAVE_File_read_at_all
 MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2952,7 +3258,8 @@ MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, in
 #if MT_HAVE_File_read_at_all_c
 MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2962,7 +3269,8 @@ MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, 
 #if MT_HAVE_File_read_at_all_begin
 MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all_begin(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2972,7 +3280,8 @@ MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *b
 #if MT_HAVE_File_read_at_all_begin_c
 MT_EXPORT int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all_begin_c(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2982,7 +3291,7 @@ MT_EXPORT int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void 
 #if MT_HAVE_File_read_at_all_end
 MT_EXPORT int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_END, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_END, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_read_at_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -2992,7 +3301,8 @@ MT_EXPORT int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *statu
 #if MT_HAVE_File_read_ordered
 MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3002,7 +3312,8 @@ MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datat
 #if MT_HAVE_File_read_ordered_c
 MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3012,7 +3323,8 @@ MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, M
 #if MT_HAVE_File_read_ordered_begin
 MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3022,7 +3334,8 @@ MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI
 #if MT_HAVE_File_read_ordered_begin_c
 MT_EXPORT int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3032,7 +3345,7 @@ MT_EXPORT int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count co
 #if MT_HAVE_File_read_ordered_end
 MT_EXPORT int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_END, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_END, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_read_ordered_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -3042,7 +3355,8 @@ MT_EXPORT int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *stat
 #if MT_HAVE_File_read_shared
 MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_shared(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3052,7 +3366,8 @@ MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Dataty
 #if MT_HAVE_File_read_shared_c
 MT_EXPORT int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_READ_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_READ_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_shared_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3062,7 +3377,7 @@ MT_EXPORT int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MP
 #if MT_HAVE_File_seek
 MT_EXPORT int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SEEK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SEEK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_seek(fh, offset, whence);
     mt_leave_call(&span, rc);
     return rc;
@@ -3072,7 +3387,7 @@ MT_EXPORT int MPI_File_seek(MPI_File fh, MPI_Offset offset, int whence)
 #if MT_HAVE_File_seek_shared
 MT_EXPORT int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SEEK_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SEEK_SHARED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_seek_shared(fh, offset, whence);
     mt_leave_call(&span, rc);
     return rc;
@@ -3082,7 +3397,7 @@ MT_EXPORT int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 #if MT_HAVE_File_set_atomicity
 MT_EXPORT int MPI_File_set_atomicity(MPI_File fh, int flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SET_ATOMICITY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SET_ATOMICITY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_set_atomicity(fh, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -3092,7 +3407,7 @@ MT_EXPORT int MPI_File_set_atomicity(MPI_File fh, int flag)
 #if MT_HAVE_File_set_info
 MT_EXPORT int MPI_File_set_info(MPI_File fh, MPI_Info info)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_set_info(fh, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3102,7 +3417,7 @@ MT_EXPORT int MPI_File_set_info(MPI_File fh, MPI_Info info)
 #if MT_HAVE_File_set_size
 MT_EXPORT int MPI_File_set_size(MPI_File fh, MPI_Offset size)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SET_SIZE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SET_SIZE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_set_size(fh, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3112,7 +3427,7 @@ MT_EXPORT int MPI_File_set_size(MPI_File fh, MPI_Offset size)
 #if MT_HAVE_File_set_view
 MT_EXPORT int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SET_VIEW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SET_VIEW, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_set_view(fh, disp, etype, filetype, datarep, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3122,7 +3437,7 @@ MT_EXPORT int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype
 #if MT_HAVE_File_sync
 MT_EXPORT int MPI_File_sync(MPI_File fh)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SYNC, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SYNC, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_sync(fh);
     mt_leave_call(&span, rc);
     return rc;
@@ -3132,7 +3447,8 @@ MT_EXPORT int MPI_File_sync(MPI_File fh)
 #if MT_HAVE_File_write
 MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3142,7 +3458,8 @@ MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Dataty
 #if MT_HAVE_File_write_c
 MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3152,7 +3469,8 @@ MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MP
 #if MT_HAVE_File_write_all
 MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3162,7 +3480,8 @@ MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Da
 #if MT_HAVE_File_write_all_c
 MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3172,7 +3491,8 @@ MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count
 #if MT_HAVE_File_write_all_begin
 MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3182,7 +3502,8 @@ MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, 
 #if MT_HAVE_File_write_all_begin_c
 MT_EXPORT int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3192,7 +3513,7 @@ MT_EXPORT int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count
 #if MT_HAVE_File_write_all_end
 MT_EXPORT int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_END, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_END, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_write_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -3202,7 +3523,8 @@ MT_EXPORT int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *s
 #if MT_HAVE_File_write_at
 MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3212,7 +3534,8 @@ MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf,
 #if MT_HAVE_File_write_at_c
 MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3222,7 +3545,8 @@ MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *bu
 #if MT_HAVE_File_write_at_all
 MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3232,7 +3556,8 @@ MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *
 #if MT_HAVE_File_write_at_all_c
 MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3242,7 +3567,8 @@ MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void
 #if MT_HAVE_File_write_at_all_begin
 MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all_begin(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3252,7 +3578,8 @@ MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const 
 #if MT_HAVE_File_write_at_all_begin_c
 MT_EXPORT int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all_begin_c(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3262,7 +3589,7 @@ MT_EXPORT int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, cons
 #if MT_HAVE_File_write_at_all_end
 MT_EXPORT int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_END, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_END, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_write_at_all_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -3272,7 +3599,8 @@ MT_EXPORT int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status
 #if MT_HAVE_File_write_ordered
 MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3282,7 +3610,8 @@ MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MP
 #if MT_HAVE_File_write_ordered_c
 MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3292,7 +3621,8 @@ MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count c
 #if MT_HAVE_File_write_ordered_begin
 MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3302,7 +3632,8 @@ MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int cou
 #if MT_HAVE_File_write_ordered_begin_c
 MT_EXPORT int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_BEGIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_BEGIN, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3312,7 +3643,7 @@ MT_EXPORT int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_C
 #if MT_HAVE_File_write_ordered_end
 MT_EXPORT int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_END, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_END, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_write_ordered_end(fh, buf, status);
     mt_leave_call(&span, rc);
     return rc;
@@ -3322,7 +3653,8 @@ MT_EXPORT int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Statu
 #if MT_HAVE_File_write_shared
 MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_shared(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3332,7 +3664,8 @@ MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI
 #if MT_HAVE_File_write_shared_c
 MT_EXPORT int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_SHARED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_SHARED, MT_SITE, MT_FRAME);
+    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_shared_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3342,7 +3675,7 @@ MT_EXPORT int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count co
 #if MT_HAVE_Alloc_mem
 MT_EXPORT int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
-    mt_span span = mt_enter_from(MT_CALL_ALLOC_MEM, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ALLOC_MEM, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Alloc_mem(size, info, baseptr);
     mt_leave_call(&span, rc);
     return rc;
@@ -3352,7 +3685,7 @@ MT_EXPORT int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 #if MT_HAVE_Free_mem
 MT_EXPORT int MPI_Free_mem(void *base)
 {
-    mt_span span = mt_enter_from(MT_CALL_FREE_MEM, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FREE_MEM, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Free_mem(base);
     mt_leave_call(&span, rc);
     return rc;
@@ -3362,7 +3695,7 @@ MT_EXPORT int MPI_Free_mem(void *base)
 #if MT_HAVE_Buffer_attach
 MT_EXPORT int MPI_Buffer_attach(void *buffer, int size)
 {
-    mt_span span = mt_enter_from(MT_CALL_BUFFER_ATTACH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BUFFER_ATTACH, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Buffer_attach(buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3372,7 +3705,7 @@ MT_EXPORT int MPI_Buffer_attach(void *buffer, int size)
 #if MT_HAVE_Buffer_attach_c
 MT_EXPORT int MPI_Buffer_attach_c(void *buffer, MPI_Count size)
 {
-    mt_span span = mt_enter_from(MT_CALL_BUFFER_ATTACH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BUFFER_ATTACH, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Buffer_attach_c(buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3382,7 +3715,7 @@ MT_EXPORT int MPI_Buffer_attach_c(void *buffer, MPI_Count size)
 #if MT_HAVE_Buffer_detach
 MT_EXPORT int MPI_Buffer_detach(void *buffer_addr, int *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_BUFFER_DETACH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BUFFER_DETACH, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Buffer_detach(buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3392,7 +3725,7 @@ MT_EXPORT int MPI_Buffer_detach(void *buffer_addr, int *size)
 #if MT_HAVE_Buffer_detach_c
 MT_EXPORT int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_BUFFER_DETACH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BUFFER_DETACH, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Buffer_detach_c(buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -3402,9 +3735,9 @@ MT_EXPORT int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 #if MT_HAVE_Type_commit
 MT_EXPORT int MPI_Type_commit(MPI_Datatype *datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_COMMIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_COMMIT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_commit(datatype);
-    mt_leave_call(&span, rc);
+    mt_leave_commit(&span, rc, datatype);
     return rc;
 }
 #endif
@@ -3412,7 +3745,7 @@ MT_EXPORT int MPI_Type_commit(MPI_Datatype *datatype)
 #if MT_HAVE_Type_contiguous
 MT_EXPORT int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CONTIGUOUS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CONTIGUOUS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_contiguous(count, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3422,7 +3755,7 @@ MT_EXPORT int MPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype 
 #if MT_HAVE_Type_contiguous_c
 MT_EXPORT int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CONTIGUOUS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CONTIGUOUS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_contiguous_c(count, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3432,7 +3765,7 @@ MT_EXPORT int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_D
 #if MT_HAVE_Type_vector
 MT_EXPORT int MPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_VECTOR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_VECTOR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_vector(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3442,7 +3775,7 @@ MT_EXPORT int MPI_Type_vector(int count, int blocklength, int stride, MPI_Dataty
 #if MT_HAVE_Type_vector_c
 MT_EXPORT int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_VECTOR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_VECTOR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_vector_c(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3452,7 +3785,7 @@ MT_EXPORT int MPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Coun
 #if MT_HAVE_Type_indexed
 MT_EXPORT int MPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_INDEXED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_INDEXED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3462,7 +3795,7 @@ MT_EXPORT int MPI_Type_indexed(int count, const int array_of_blocklengths[], con
 #if MT_HAVE_Type_indexed_c
 MT_EXPORT int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_INDEXED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_INDEXED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_indexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3472,7 +3805,7 @@ MT_EXPORT int MPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_block
 #if MT_HAVE_Type_create_hvector
 MT_EXPORT int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HVECTOR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HVECTOR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_hvector(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3482,7 +3815,7 @@ MT_EXPORT int MPI_Type_create_hvector(int count, int blocklength, MPI_Aint strid
 #if MT_HAVE_Type_create_hvector_c
 MT_EXPORT int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HVECTOR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HVECTOR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_hvector_c(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3492,7 +3825,7 @@ MT_EXPORT int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, 
 #if MT_HAVE_Type_create_hindexed
 MT_EXPORT int MPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3502,7 +3835,7 @@ MT_EXPORT int MPI_Type_create_hindexed(int count, const int array_of_blocklength
 #if MT_HAVE_Type_create_hindexed_c
 MT_EXPORT int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3512,7 +3845,7 @@ MT_EXPORT int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_
 #if MT_HAVE_Type_create_hindexed_block
 MT_EXPORT int MPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3522,7 +3855,7 @@ MT_EXPORT int MPI_Type_create_hindexed_block(int count, int blocklength, const M
 #if MT_HAVE_Type_create_hindexed_block_c
 MT_EXPORT int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_HINDEXED_BLOCK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_hindexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3532,7 +3865,7 @@ MT_EXPORT int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blockl
 #if MT_HAVE_Type_create_indexed_block
 MT_EXPORT int MPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_INDEXED_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_INDEXED_BLOCK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3542,7 +3875,7 @@ MT_EXPORT int MPI_Type_create_indexed_block(int count, int blocklength, const in
 #if MT_HAVE_Type_create_indexed_block_c
 MT_EXPORT int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_INDEXED_BLOCK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_INDEXED_BLOCK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_indexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3552,7 +3885,7 @@ MT_EXPORT int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blockle
 #if MT_HAVE_Type_create_struct
 MT_EXPORT int MPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_STRUCT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_STRUCT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3562,7 +3895,7 @@ MT_EXPORT int MPI_Type_create_struct(int count, const int array_of_blocklengths[
 #if MT_HAVE_Type_create_struct_c
 MT_EXPORT int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_STRUCT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_STRUCT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3572,7 +3905,7 @@ MT_EXPORT int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of
 #if MT_HAVE_Type_create_subarray
 MT_EXPORT int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_SUBARRAY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_SUBARRAY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3582,7 +3915,7 @@ MT_EXPORT int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], co
 #if MT_HAVE_Type_create_subarray_c
 MT_EXPORT int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_SUBARRAY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_SUBARRAY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3592,7 +3925,7 @@ MT_EXPORT int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_siz
 #if MT_HAVE_Type_create_darray
 MT_EXPORT int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_DARRAY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_DARRAY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3602,7 +3935,7 @@ MT_EXPORT int MPI_Type_create_darray(int size, int rank, int ndims, const int ar
 #if MT_HAVE_Type_create_darray_c
 MT_EXPORT int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_DARRAY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_DARRAY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_darray_c(size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3612,7 +3945,7 @@ MT_EXPORT int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_
 #if MT_HAVE_Type_create_resized
 MT_EXPORT int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_RESIZED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_RESIZED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_resized(oldtype, lb, extent, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3622,7 +3955,7 @@ MT_EXPORT int MPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Ain
 #if MT_HAVE_Type_create_resized_c
 MT_EXPORT int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_RESIZED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_RESIZED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_resized_c(oldtype, lb, extent, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3632,7 +3965,7 @@ MT_EXPORT int MPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_
 #if MT_HAVE_Type_dup
 MT_EXPORT int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_DUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_DUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_dup(oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3642,7 +3975,7 @@ MT_EXPORT int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 #if MT_HAVE_Pack
 MT_EXPORT int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_PACK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PACK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3652,7 +3985,7 @@ MT_EXPORT int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, vo
 #if MT_HAVE_Pack_c
 MT_EXPORT int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_PACK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PACK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3662,7 +3995,7 @@ MT_EXPORT int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype data
 #if MT_HAVE_Unpack
 MT_EXPORT int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_UNPACK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_UNPACK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3672,7 +4005,7 @@ MT_EXPORT int MPI_Unpack(const void *inbuf, int insize, int *position, void *out
 #if MT_HAVE_Unpack_c
 MT_EXPORT int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_UNPACK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_UNPACK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -3682,7 +4015,7 @@ MT_EXPORT int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *posit
 #if MT_HAVE_Pack_external
 MT_EXPORT int MPI_Pack_external(const char *datarep, const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position)
 {
-    mt_span span = mt_enter_from(MT_CALL_PACK_EXTERNAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PACK_EXTERNAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position);
     mt_leave_call(&span, rc);
     return rc;
@@ -3692,7 +4025,7 @@ MT_EXPORT int MPI_Pack_external(const char *datarep, const void *inbuf, int inco
 #if MT_HAVE_Pack_external_c
 MT_EXPORT int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize, MPI_Count *position)
 {
-    mt_span span = mt_enter_from(MT_CALL_PACK_EXTERNAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PACK_EXTERNAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, position);
     mt_leave_call(&span, rc);
     return rc;
@@ -3702,7 +4035,7 @@ MT_EXPORT int MPI_Pack_external_c(const char *datarep, const void *inbuf, MPI_Co
 #if MT_HAVE_Unpack_external
 MT_EXPORT int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_UNPACK_EXTERNAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_UNPACK_EXTERNAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3712,7 +4045,7 @@ MT_EXPORT int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_A
 #if MT_HAVE_Unpack_external_c
 MT_EXPORT int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_UNPACK_EXTERNAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_UNPACK_EXTERNAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, datatype);
     mt_leave_call(&span, rc);
     return rc;
@@ -3722,7 +4055,7 @@ MT_EXPORT int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI
 #if MT_HAVE_Info_create
 MT_EXPORT int MPI_Info_create(MPI_Info *info)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_CREATE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_create(info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3732,7 +4065,7 @@ MT_EXPORT int MPI_Info_create(MPI_Info *info)
 #if MT_HAVE_Info_dup
 MT_EXPORT int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_DUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_DUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_dup(info, newinfo);
     mt_leave_call(&span, rc);
     return rc;
@@ -3742,7 +4075,7 @@ MT_EXPORT int MPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 #if MT_HAVE_Info_free
 MT_EXPORT int MPI_Info_free(MPI_Info *info)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_FREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_FREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_free(info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3752,7 +4085,7 @@ MT_EXPORT int MPI_Info_free(MPI_Info *info)
 #if MT_HAVE_Info_set
 MT_EXPORT int MPI_Info_set(MPI_Info info, const char *key, const char *value)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_SET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_SET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_set(info, key, value);
     mt_leave_call(&span, rc);
     return rc;
@@ -3762,7 +4095,7 @@ MT_EXPORT int MPI_Info_set(MPI_Info info, const char *key, const char *value)
 #if MT_HAVE_Info_delete
 MT_EXPORT int MPI_Info_delete(MPI_Info info, const char *key)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_DELETE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_DELETE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_delete(info, key);
     mt_leave_call(&span, rc);
     return rc;
@@ -3772,7 +4105,7 @@ MT_EXPORT int MPI_Info_delete(MPI_Info info, const char *key)
 #if MT_HAVE_Open_port
 MT_EXPORT int MPI_Open_port(MPI_Info info, char *port_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_OPEN_PORT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_OPEN_PORT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Open_port(info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3782,7 +4115,7 @@ MT_EXPORT int MPI_Open_port(MPI_Info info, char *port_name)
 #if MT_HAVE_Close_port
 MT_EXPORT int MPI_Close_port(const char *port_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_CLOSE_PORT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_CLOSE_PORT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Close_port(port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3792,7 +4125,7 @@ MT_EXPORT int MPI_Close_port(const char *port_name)
 #if MT_HAVE_Publish_name
 MT_EXPORT int MPI_Publish_name(const char *service_name, MPI_Info info, const char *port_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_PUBLISH_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PUBLISH_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Publish_name(service_name, info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3802,7 +4135,7 @@ MT_EXPORT int MPI_Publish_name(const char *service_name, MPI_Info info, const ch
 #if MT_HAVE_Unpublish_name
 MT_EXPORT int MPI_Unpublish_name(const char *service_name, MPI_Info info, const char *port_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_UNPUBLISH_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_UNPUBLISH_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Unpublish_name(service_name, info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3812,7 +4145,7 @@ MT_EXPORT int MPI_Unpublish_name(const char *service_name, MPI_Info info, const 
 #if MT_HAVE_Lookup_name
 MT_EXPORT int MPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_LOOKUP_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_LOOKUP_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Lookup_name(service_name, info, port_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -3822,7 +4155,7 @@ MT_EXPORT int MPI_Lookup_name(const char *service_name, MPI_Info info, char *por
 #if MT_HAVE_Comm_set_info
 MT_EXPORT int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_set_info(comm, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -3832,7 +4165,7 @@ MT_EXPORT int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 #if MT_HAVE_Comm_set_attr
 MT_EXPORT int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SET_ATTR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SET_ATTR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_set_attr(comm, comm_keyval, attribute_val);
     mt_leave_call(&span, rc);
     return rc;
@@ -3842,7 +4175,7 @@ MT_EXPORT int MPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_
 #if MT_HAVE_Comm_delete_attr
 MT_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_DELETE_ATTR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_DELETE_ATTR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_delete_attr(comm, comm_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -3852,7 +4185,7 @@ MT_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval)
 #if MT_HAVE_Reduce_local
 MT_EXPORT int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_LOCAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_LOCAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Reduce_local(inbuf, inoutbuf, count, datatype, op);
     mt_leave_call(&span, rc);
     return rc;
@@ -3862,7 +4195,7 @@ MT_EXPORT int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI
 #if MT_HAVE_Reduce_local_c
 MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
 {
-    mt_span span = mt_enter_from(MT_CALL_REDUCE_LOCAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REDUCE_LOCAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Reduce_local_c(inbuf, inoutbuf, count, datatype, op);
     mt_leave_call(&span, rc);
     return rc;
@@ -3872,7 +4205,8 @@ MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count co
 #if MT_HAVE_Psend_init
 MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_PSEND_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PSEND_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
     mt_leave_send_init(&span, rc, comm, dest, (int64_t)partitions * count, datatype, request);
     return rc;
@@ -3882,7 +4216,8 @@ MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, M
 #if MT_HAVE_Precv_init
 MT_EXPORT int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_PRECV_INIT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PRECV_INIT, MT_SITE, MT_FRAME);
+    mt_open_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -3892,7 +4227,7 @@ MT_EXPORT int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Dat
 #if MT_HAVE_Pready
 MT_EXPORT int MPI_Pready(int partition, MPI_Request request)
 {
-    mt_span span = mt_enter_from(MT_CALL_PREADY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PREADY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pready(partition, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -3902,7 +4237,7 @@ MT_EXPORT int MPI_Pready(int partition, MPI_Request request)
 #if MT_HAVE_Pready_range
 MT_EXPORT int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
-    mt_span span = mt_enter_from(MT_CALL_PREADY_RANGE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PREADY_RANGE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pready_range(partition_low, partition_high, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -3912,7 +4247,7 @@ MT_EXPORT int MPI_Pready_range(int partition_low, int partition_high, MPI_Reques
 #if MT_HAVE_Pready_list
 MT_EXPORT int MPI_Pready_list(int length, MT_CONST_4_1 int array_of_partitions[], MPI_Request request)
 {
-    mt_span span = mt_enter_from(MT_CALL_PREADY_LIST, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PREADY_LIST, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Pready_list(length, array_of_partitions, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -3922,7 +4257,7 @@ MT_EXPORT int MPI_Pready_list(int length, MT_CONST_4_1 int array_of_partitions[]
 #if MT_HAVE_Parrived
 MT_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_PARRIVED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_PARRIVED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Parrived(request, partition, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -3932,7 +4267,8 @@ MT_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
 #if MT_HAVE_Comm_spawn
 MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SPAWN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SPAWN, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
     mt_leave_comm(&span, rc, comm, intercomm);
     return rc;
@@ -3942,7 +4278,8 @@ MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MP
 #if MT_HAVE_Comm_spawn_multiple
 MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SPAWN_MULTIPLE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SPAWN_MULTIPLE, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
     mt_leave_comm(&span, rc, comm, intercomm);
     return rc;
@@ -3952,7 +4289,8 @@ MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char
 #if MT_HAVE_Comm_accept
 MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_ACCEPT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_ACCEPT, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_accept(port_name, info, root, comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -3962,7 +4300,8 @@ MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MP
 #if MT_HAVE_Comm_connect
 MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CONNECT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CONNECT, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_connect(port_name, info, root, comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -3972,7 +4311,7 @@ MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, M
 #if MT_HAVE_Comm_join
 MT_EXPORT int MPI_Comm_join(int fd, MPI_Comm *intercomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_JOIN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_JOIN, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_join(fd, intercomm);
     mt_leave_comm_from_group(&span, rc, "MPI_Comm_join", intercomm);
     return rc;
@@ -3982,7 +4321,7 @@ MT_EXPORT int MPI_Comm_join(int fd, MPI_Comm *intercomm)
 #if MT_HAVE_Session_get_info
 MT_EXPORT int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_get_info(session, info_used);
     mt_leave_call(&span, rc);
     return rc;
@@ -3992,7 +4331,7 @@ MT_EXPORT int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
 #if MT_HAVE_Session_set_info
 MT_EXPORT int MPI_Session_set_info(MPI_Session session, MPI_Info info)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_SET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_SET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_set_info(session, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -4002,7 +4341,7 @@ MT_EXPORT int MPI_Session_set_info(MPI_Session session, MPI_Info info)
 #if MT_HAVE_Session_get_num_psets
 MT_EXPORT int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_names)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_NUM_PSETS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_NUM_PSETS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_get_num_psets(session, info, npset_names);
     mt_leave_call(&span, rc);
     return rc;
@@ -4012,7 +4351,7 @@ MT_EXPORT int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int 
 #if MT_HAVE_Session_get_nth_pset
 MT_EXPORT int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_NTH_PSET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_NTH_PSET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_get_nth_pset(session, info, n, pset_len, pset_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -4022,7 +4361,7 @@ MT_EXPORT int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n
 #if MT_HAVE_Session_get_pset_info
 MT_EXPORT int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_Info *info)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_PSET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_PSET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_get_pset_info(session, pset_name, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -4032,7 +4371,7 @@ MT_EXPORT int MPI_Session_get_pset_info(MPI_Session session, const char *pset_na
 #if MT_HAVE_Session_create_errhandler
 MT_EXPORT int MPI_Session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_CREATE_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_CREATE_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_create_errhandler(session_errhandler_fn, errhandler);
     mt_leave_callback(&span, rc);
     return rc;
@@ -4042,7 +4381,7 @@ MT_EXPORT int MPI_Session_create_errhandler(MPI_Session_errhandler_function *ses
 #if MT_HAVE_Session_get_errhandler
 MT_EXPORT int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_GET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_get_errhandler(session, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4052,7 +4391,7 @@ MT_EXPORT int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *er
 #if MT_HAVE_Session_set_errhandler
 MT_EXPORT int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_SET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_SET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_set_errhandler(session, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4062,7 +4401,7 @@ MT_EXPORT int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler err
 #if MT_HAVE_Session_call_errhandler
 MT_EXPORT int MPI_Session_call_errhandler(MPI_Session session, int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_CALL_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_CALL_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_call_errhandler(session, errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4072,7 +4411,7 @@ MT_EXPORT int MPI_Session_call_errhandler(MPI_Session session, int errorcode)
 #if MT_HAVE_Group_from_session_pset
 MT_EXPORT int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_FROM_SESSION_PSET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_FROM_SESSION_PSET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_from_session_pset(session, pset_name, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4082,7 +4421,7 @@ MT_EXPORT int MPI_Group_from_session_pset(MPI_Session session, const char *pset_
 #if MT_HAVE_Comm_create_from_group
 MT_EXPORT int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_FROM_GROUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_FROM_GROUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
     mt_leave_comm_from_group(&span, rc, stringtag, newcomm);
     return rc;
@@ -4092,7 +4431,7 @@ MT_EXPORT int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 #if MT_HAVE_Intercomm_create_from_groups
 MT_EXPORT int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_INTERCOMM_CREATE_FROM_GROUPS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INTERCOMM_CREATE_FROM_GROUPS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm);
     mt_leave_comm_from_group(&span, rc, stringtag, newintercomm);
     return rc;
@@ -4102,7 +4441,7 @@ MT_EXPORT int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_
 #if MT_HAVE_Buffer_flush
 MT_EXPORT int MPI_Buffer_flush(void)
 {
-    mt_span span = mt_enter_from(MT_CALL_BUFFER_FLUSH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BUFFER_FLUSH, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Buffer_flush();
     mt_leave_call(&span, rc);
     return rc;
@@ -4112,7 +4451,7 @@ MT_EXPORT int MPI_Buffer_flush(void)
 #if MT_HAVE_Buffer_iflush
 MT_EXPORT int MPI_Buffer_iflush(MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_BUFFER_IFLUSH, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_BUFFER_IFLUSH, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Buffer_iflush(request);
     mt_leave_call(&span, rc);
     return rc;
@@ -4122,7 +4461,7 @@ MT_EXPORT int MPI_Buffer_iflush(MPI_Request *request)
 #if MT_HAVE_Comm_attach_buffer
 MT_EXPORT int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_ATTACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_ATTACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_attach_buffer(comm, buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4132,7 +4471,7 @@ MT_EXPORT int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
 #if MT_HAVE_Comm_attach_buffer_c
 MT_EXPORT int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_ATTACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_ATTACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_attach_buffer_c(comm, buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4142,7 +4481,7 @@ MT_EXPORT int MPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count si
 #if MT_HAVE_Comm_detach_buffer
 MT_EXPORT int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_DETACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_DETACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_detach_buffer(comm, buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4152,7 +4491,7 @@ MT_EXPORT int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size
 #if MT_HAVE_Comm_detach_buffer_c
 MT_EXPORT int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Count *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_DETACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_DETACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_detach_buffer_c(comm, buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4162,7 +4501,7 @@ MT_EXPORT int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer_addr, MPI_Cou
 #if MT_HAVE_Comm_flush_buffer
 MT_EXPORT int MPI_Comm_flush_buffer(MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_FLUSH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_FLUSH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_flush_buffer(comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -4172,7 +4511,7 @@ MT_EXPORT int MPI_Comm_flush_buffer(MPI_Comm comm)
 #if MT_HAVE_Comm_iflush_buffer
 MT_EXPORT int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_IFLUSH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_IFLUSH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_iflush_buffer(comm, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -4182,7 +4521,7 @@ MT_EXPORT int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 #if MT_HAVE_Session_attach_buffer
 MT_EXPORT int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_ATTACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_ATTACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_attach_buffer(session, buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4192,7 +4531,7 @@ MT_EXPORT int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int s
 #if MT_HAVE_Session_attach_buffer_c
 MT_EXPORT int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count size)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_ATTACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_ATTACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_attach_buffer_c(session, buffer, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4202,7 +4541,7 @@ MT_EXPORT int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI
 #if MT_HAVE_Session_detach_buffer
 MT_EXPORT int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_DETACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_DETACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_detach_buffer(session, buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4212,7 +4551,7 @@ MT_EXPORT int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, 
 #if MT_HAVE_Session_detach_buffer_c
 MT_EXPORT int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_DETACH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_DETACH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_detach_buffer_c(session, buffer_addr, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -4222,7 +4561,7 @@ MT_EXPORT int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr
 #if MT_HAVE_Session_flush_buffer
 MT_EXPORT int MPI_Session_flush_buffer(MPI_Session session)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_FLUSH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_FLUSH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_flush_buffer(session);
     mt_leave_call(&span, rc);
     return rc;
@@ -4232,7 +4571,7 @@ MT_EXPORT int MPI_Session_flush_buffer(MPI_Session session)
 #if MT_HAVE_Session_iflush_buffer
 MT_EXPORT int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_SESSION_IFLUSH_BUFFER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_SESSION_IFLUSH_BUFFER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Session_iflush_buffer(session, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -4242,7 +4581,7 @@ MT_EXPORT int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *reques
 #if MT_HAVE_Comm_group
 MT_EXPORT int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_GROUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_GROUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_group(comm, group);
     mt_leave_call(&span, rc);
     return rc;
@@ -4252,7 +4591,7 @@ MT_EXPORT int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 #if MT_HAVE_Comm_remote_group
 MT_EXPORT int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_REMOTE_GROUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_REMOTE_GROUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_remote_group(comm, group);
     mt_leave_call(&span, rc);
     return rc;
@@ -4262,7 +4601,7 @@ MT_EXPORT int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 #if MT_HAVE_Win_get_group
 MT_EXPORT int MPI_Win_get_group(MPI_Win win, MPI_Group *group)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_GET_GROUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_GET_GROUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_get_group(win, group);
     mt_leave_call(&span, rc);
     return rc;
@@ -4272,7 +4611,7 @@ MT_EXPORT int MPI_Win_get_group(MPI_Win win, MPI_Group *group)
 #if MT_HAVE_File_get_group
 MT_EXPORT int MPI_File_get_group(MPI_File fh, MPI_Group *group)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_GROUP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_GROUP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_group(fh, group);
     mt_leave_call(&span, rc);
     return rc;
@@ -4282,7 +4621,7 @@ MT_EXPORT int MPI_File_get_group(MPI_File fh, MPI_Group *group)
 #if MT_HAVE_Group_compare
 MT_EXPORT int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_COMPARE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_COMPARE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_compare(group1, group2, result);
     mt_leave_call(&span, rc);
     return rc;
@@ -4292,7 +4631,7 @@ MT_EXPORT int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 #if MT_HAVE_Group_difference
 MT_EXPORT int MPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_DIFFERENCE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_DIFFERENCE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_difference(group1, group2, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4302,7 +4641,7 @@ MT_EXPORT int MPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group
 #if MT_HAVE_Group_excl
 MT_EXPORT int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_EXCL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_EXCL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_excl(group, n, ranks, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4312,7 +4651,7 @@ MT_EXPORT int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Grou
 #if MT_HAVE_Group_free
 MT_EXPORT int MPI_Group_free(MPI_Group *group)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_FREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_FREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_free(group);
     mt_leave_call(&span, rc);
     return rc;
@@ -4322,7 +4661,7 @@ MT_EXPORT int MPI_Group_free(MPI_Group *group)
 #if MT_HAVE_Group_incl
 MT_EXPORT int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_INCL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_INCL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_incl(group, n, ranks, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4332,7 +4671,7 @@ MT_EXPORT int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Grou
 #if MT_HAVE_Group_intersection
 MT_EXPORT int MPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_INTERSECTION, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_INTERSECTION, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_intersection(group1, group2, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4342,7 +4681,7 @@ MT_EXPORT int MPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Gro
 #if MT_HAVE_Group_range_excl
 MT_EXPORT int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_RANGE_EXCL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_RANGE_EXCL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_range_excl(group, n, ranges, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4352,7 +4691,7 @@ MT_EXPORT int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_
 #if MT_HAVE_Group_range_incl
 MT_EXPORT int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_RANGE_INCL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_RANGE_INCL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_range_incl(group, n, ranges, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4362,7 +4701,7 @@ MT_EXPORT int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_
 #if MT_HAVE_Group_union
 MT_EXPORT int MPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-    mt_span span = mt_enter_from(MT_CALL_GROUP_UNION, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GROUP_UNION, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Group_union(group1, group2, newgroup);
     mt_leave_call(&span, rc);
     return rc;
@@ -4372,7 +4711,7 @@ MT_EXPORT int MPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *new
 #if MT_HAVE_Comm_create_keyval
 MT_EXPORT int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn, MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval, void *extra_state)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_KEYVAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_KEYVAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state);
     mt_leave_call(&span, rc);
     return rc;
@@ -4382,7 +4721,7 @@ MT_EXPORT int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr
 #if MT_HAVE_Comm_free_keyval
 MT_EXPORT int MPI_Comm_free_keyval(int *comm_keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_FREE_KEYVAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_FREE_KEYVAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_free_keyval(comm_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4392,7 +4731,7 @@ MT_EXPORT int MPI_Comm_free_keyval(int *comm_keyval)
 #if MT_HAVE_Win_create_keyval
 MT_EXPORT int MPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_KEYVAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_KEYVAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state);
     mt_leave_call(&span, rc);
     return rc;
@@ -4402,7 +4741,7 @@ MT_EXPORT int MPI_Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn
 #if MT_HAVE_Win_free_keyval
 MT_EXPORT int MPI_Win_free_keyval(int *win_keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_FREE_KEYVAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_FREE_KEYVAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_free_keyval(win_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4412,7 +4751,7 @@ MT_EXPORT int MPI_Win_free_keyval(int *win_keyval)
 #if MT_HAVE_Win_set_attr
 MT_EXPORT int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SET_ATTR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SET_ATTR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_set_attr(win, win_keyval, attribute_val);
     mt_leave_call(&span, rc);
     return rc;
@@ -4422,7 +4761,7 @@ MT_EXPORT int MPI_Win_set_attr(MPI_Win win, int win_keyval, void *attribute_val)
 #if MT_HAVE_Win_delete_attr
 MT_EXPORT int MPI_Win_delete_attr(MPI_Win win, int win_keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_DELETE_ATTR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_DELETE_ATTR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_delete_attr(win, win_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4432,7 +4771,7 @@ MT_EXPORT int MPI_Win_delete_attr(MPI_Win win, int win_keyval)
 #if MT_HAVE_Type_create_keyval
 MT_EXPORT int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn, MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval, void *extra_state)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_KEYVAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_KEYVAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state);
     mt_leave_call(&span, rc);
     return rc;
@@ -4442,7 +4781,7 @@ MT_EXPORT int MPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr
 #if MT_HAVE_Type_free_keyval
 MT_EXPORT int MPI_Type_free_keyval(int *type_keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_FREE_KEYVAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_FREE_KEYVAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_free_keyval(type_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4452,7 +4791,7 @@ MT_EXPORT int MPI_Type_free_keyval(int *type_keyval)
 #if MT_HAVE_Type_set_attr
 MT_EXPORT int MPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *attribute_val)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_SET_ATTR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_SET_ATTR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_set_attr(datatype, type_keyval, attribute_val);
     mt_leave_call(&span, rc);
     return rc;
@@ -4462,7 +4801,7 @@ MT_EXPORT int MPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void *at
 #if MT_HAVE_Type_delete_attr
 MT_EXPORT int MPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_DELETE_ATTR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_DELETE_ATTR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_delete_attr(datatype, type_keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4472,7 +4811,7 @@ MT_EXPORT int MPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval)
 #if MT_HAVE_Keyval_create
 MT_EXPORT int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval, void *extra_state)
 {
-    mt_span span = mt_enter_from(MT_CALL_KEYVAL_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_KEYVAL_CREATE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Keyval_create(copy_fn, delete_fn, keyval, extra_state);
     mt_leave_call(&span, rc);
     return rc;
@@ -4482,7 +4821,7 @@ MT_EXPORT int MPI_Keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function 
 #if MT_HAVE_Keyval_free
 MT_EXPORT int MPI_Keyval_free(int *keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_KEYVAL_FREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_KEYVAL_FREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Keyval_free(keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4492,7 +4831,7 @@ MT_EXPORT int MPI_Keyval_free(int *keyval)
 #if MT_HAVE_Attr_put
 MT_EXPORT int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)
 {
-    mt_span span = mt_enter_from(MT_CALL_ATTR_PUT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ATTR_PUT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Attr_put(comm, keyval, attribute_val);
     mt_leave_call(&span, rc);
     return rc;
@@ -4502,7 +4841,7 @@ MT_EXPORT int MPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)
 #if MT_HAVE_Attr_delete
 MT_EXPORT int MPI_Attr_delete(MPI_Comm comm, int keyval)
 {
-    mt_span span = mt_enter_from(MT_CALL_ATTR_DELETE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ATTR_DELETE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Attr_delete(comm, keyval);
     mt_leave_call(&span, rc);
     return rc;
@@ -4512,7 +4851,7 @@ MT_EXPORT int MPI_Attr_delete(MPI_Comm comm, int keyval)
 #if MT_HAVE_Comm_create_errhandler
 MT_EXPORT int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_create_errhandler(comm_errhandler_fn, errhandler);
     mt_leave_callback(&span, rc);
     return rc;
@@ -4522,7 +4861,7 @@ MT_EXPORT int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errh
 #if MT_HAVE_Comm_get_errhandler
 MT_EXPORT int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_GET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_GET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_get_errhandler(comm, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4532,7 +4871,7 @@ MT_EXPORT int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 #if MT_HAVE_Comm_set_errhandler
 MT_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_SET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_SET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_set_errhandler(comm, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4542,7 +4881,7 @@ MT_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 #if MT_HAVE_Comm_call_errhandler
 MT_EXPORT int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_CALL_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_CALL_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_call_errhandler(comm, errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4552,7 +4891,7 @@ MT_EXPORT int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
 #if MT_HAVE_Win_create_errhandler
 MT_EXPORT int MPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_create_errhandler(win_errhandler_fn, errhandler);
     mt_leave_callback(&span, rc);
     return rc;
@@ -4562,7 +4901,7 @@ MT_EXPORT int MPI_Win_create_errhandler(MPI_Win_errhandler_function *win_errhand
 #if MT_HAVE_Win_get_errhandler
 MT_EXPORT int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_GET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_GET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_get_errhandler(win, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4572,7 +4911,7 @@ MT_EXPORT int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
 #if MT_HAVE_Win_set_errhandler
 MT_EXPORT int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_set_errhandler(win, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4582,7 +4921,7 @@ MT_EXPORT int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
 #if MT_HAVE_Win_call_errhandler
 MT_EXPORT int MPI_Win_call_errhandler(MPI_Win win, int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_CALL_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_CALL_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_call_errhandler(win, errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4592,7 +4931,7 @@ MT_EXPORT int MPI_Win_call_errhandler(MPI_Win win, int errorcode)
 #if MT_HAVE_File_create_errhandler
 MT_EXPORT int MPI_File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_CREATE_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_CREATE_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_create_errhandler(file_errhandler_fn, errhandler);
     mt_leave_callback(&span, rc);
     return rc;
@@ -4602,7 +4941,7 @@ MT_EXPORT int MPI_File_create_errhandler(MPI_File_errhandler_function *file_errh
 #if MT_HAVE_File_get_errhandler
 MT_EXPORT int MPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_errhandler(file, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4612,7 +4951,7 @@ MT_EXPORT int MPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
 #if MT_HAVE_File_set_errhandler
 MT_EXPORT int MPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_SET_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_SET_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_set_errhandler(file, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4622,7 +4961,7 @@ MT_EXPORT int MPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
 #if MT_HAVE_File_call_errhandler
 MT_EXPORT int MPI_File_call_errhandler(MPI_File fh, int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_CALL_ERRHANDLER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_CALL_ERRHANDLER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_call_errhandler(fh, errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4632,7 +4971,7 @@ MT_EXPORT int MPI_File_call_errhandler(MPI_File fh, int errorcode)
 #if MT_HAVE_Errhandler_free
 MT_EXPORT int MPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_FREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_FREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Errhandler_free(errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4642,7 +4981,7 @@ MT_EXPORT int MPI_Errhandler_free(MPI_Errhandler *errhandler)
 #if MT_HAVE_Errhandler_create
 MT_EXPORT int MPI_Errhandler_create(MPI_Comm_errhandler_function *comm_errhandler_fn, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_CREATE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Errhandler_create(comm_errhandler_fn, errhandler);
     mt_leave_callback(&span, rc);
     return rc;
@@ -4652,7 +4991,7 @@ MT_EXPORT int MPI_Errhandler_create(MPI_Comm_errhandler_function *comm_errhandle
 #if MT_HAVE_Errhandler_get
 MT_EXPORT int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_GET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_GET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Errhandler_get(comm, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4662,7 +5001,7 @@ MT_EXPORT int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler)
 #if MT_HAVE_Errhandler_set
 MT_EXPORT int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
 {
-    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_SET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ERRHANDLER_SET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Errhandler_set(comm, errhandler);
     mt_leave_call(&span, rc);
     return rc;
@@ -4672,7 +5011,7 @@ MT_EXPORT int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
 #if MT_HAVE_Add_error_class
 MT_EXPORT int MPI_Add_error_class(int *errorclass)
 {
-    mt_span span = mt_enter_from(MT_CALL_ADD_ERROR_CLASS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ADD_ERROR_CLASS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Add_error_class(errorclass);
     mt_leave_call(&span, rc);
     return rc;
@@ -4682,7 +5021,7 @@ MT_EXPORT int MPI_Add_error_class(int *errorclass)
 #if MT_HAVE_Add_error_code
 MT_EXPORT int MPI_Add_error_code(int errorclass, int *errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_ADD_ERROR_CODE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ADD_ERROR_CODE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Add_error_code(errorclass, errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4692,7 +5031,7 @@ MT_EXPORT int MPI_Add_error_code(int errorclass, int *errorcode)
 #if MT_HAVE_Add_error_string
 MT_EXPORT int MPI_Add_error_string(int errorcode, const char *string)
 {
-    mt_span span = mt_enter_from(MT_CALL_ADD_ERROR_STRING, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_ADD_ERROR_STRING, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Add_error_string(errorcode, string);
     mt_leave_call(&span, rc);
     return rc;
@@ -4702,7 +5041,7 @@ MT_EXPORT int MPI_Add_error_string(int errorcode, const char *string)
 #if MT_HAVE_Remove_error_class
 MT_EXPORT int MPI_Remove_error_class(int errorclass)
 {
-    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CLASS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CLASS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Remove_error_class(errorclass);
     mt_leave_call(&span, rc);
     return rc;
@@ -4712,7 +5051,7 @@ MT_EXPORT int MPI_Remove_error_class(int errorclass)
 #if MT_HAVE_MPIX_Delete_error_class
 MT_EXPORT int MPIX_Delete_error_class(int errorclass)
 {
-    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CLASS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CLASS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Delete_error_class(errorclass);
     mt_leave_call(&span, rc);
     return rc;
@@ -4722,7 +5061,7 @@ MT_EXPORT int MPIX_Delete_error_class(int errorclass)
 #if MT_HAVE_Remove_error_code
 MT_EXPORT int MPI_Remove_error_code(int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CODE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CODE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Remove_error_code(errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4732,7 +5071,7 @@ MT_EXPORT int MPI_Remove_error_code(int errorcode)
 #if MT_HAVE_MPIX_Delete_error_code
 MT_EXPORT int MPIX_Delete_error_code(int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CODE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_CODE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Delete_error_code(errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4742,7 +5081,7 @@ MT_EXPORT int MPIX_Delete_error_code(int errorcode)
 #if MT_HAVE_Remove_error_string
 MT_EXPORT int MPI_Remove_error_string(int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_STRING, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_STRING, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Remove_error_string(errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4752,7 +5091,7 @@ MT_EXPORT int MPI_Remove_error_string(int errorcode)
 #if MT_HAVE_MPIX_Delete_error_string
 MT_EXPORT int MPIX_Delete_error_string(int errorcode)
 {
-    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_STRING, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REMOVE_ERROR_STRING, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Delete_error_string(errorcode);
     mt_leave_call(&span, rc);
     return rc;
@@ -4762,7 +5101,7 @@ MT_EXPORT int MPIX_Delete_error_string(int errorcode)
 #if MT_HAVE_Op_create
 MT_EXPORT int MPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 {
-    mt_span span = mt_enter_from(MT_CALL_OP_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_OP_CREATE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Op_create(user_fn, commute, op);
     mt_leave_call(&span, rc);
     return rc;
@@ -4772,7 +5111,7 @@ MT_EXPORT int MPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 #if MT_HAVE_Op_create_c
 MT_EXPORT int MPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
 {
-    mt_span span = mt_enter_from(MT_CALL_OP_CREATE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_OP_CREATE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Op_create_c(user_fn, commute, op);
     mt_leave_call(&span, rc);
     return rc;
@@ -4782,7 +5121,7 @@ MT_EXPORT int MPI_Op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op 
 #if MT_HAVE_Op_free
 MT_EXPORT int MPI_Op_free(MPI_Op *op)
 {
-    mt_span span = mt_enter_from(MT_CALL_OP_FREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_OP_FREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Op_free(op);
     mt_leave_call(&span, rc);
     return rc;
@@ -4792,7 +5131,7 @@ MT_EXPORT int MPI_Op_free(MPI_Op *op)
 #if MT_HAVE_Op_commutative
 MT_EXPORT int MPI_Op_commutative(MPI_Op op, int *commute)
 {
-    mt_span span = mt_enter_from(MT_CALL_OP_COMMUTATIVE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_OP_COMMUTATIVE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Op_commutative(op, commute);
     mt_leave_call(&span, rc);
     return rc;
@@ -4802,7 +5141,7 @@ MT_EXPORT int MPI_Op_commutative(MPI_Op op, int *commute)
 #if MT_HAVE_Register_datarep
 MT_EXPORT int MPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn, MPI_Datarep_conversion_function *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
 {
-    mt_span span = mt_enter_from(MT_CALL_REGISTER_DATAREP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REGISTER_DATAREP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Register_datarep(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
     mt_leave_call(&span, rc);
     return rc;
@@ -4812,7 +5151,7 @@ MT_EXPORT int MPI_Register_datarep(const char *datarep, MPI_Datarep_conversion_f
 #if MT_HAVE_Register_datarep_c
 MT_EXPORT int MPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn, MPI_Datarep_conversion_function_c *write_conversion_fn, MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
 {
-    mt_span span = mt_enter_from(MT_CALL_REGISTER_DATAREP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_REGISTER_DATAREP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Register_datarep_c(datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
     mt_leave_call(&span, rc);
     return rc;
@@ -4822,7 +5161,7 @@ MT_EXPORT int MPI_Register_datarep_c(const char *datarep, MPI_Datarep_conversion
 #if MT_HAVE_Grequest_start
 MT_EXPORT int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GREQUEST_START, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GREQUEST_START, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
     mt_leave_callback(&span, rc);
     return rc;
@@ -4832,7 +5171,7 @@ MT_EXPORT int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Greq
 #if MT_HAVE_Grequest_complete
 MT_EXPORT int MPI_Grequest_complete(MPI_Request request)
 {
-    mt_span span = mt_enter_from(MT_CALL_GREQUEST_COMPLETE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GREQUEST_COMPLETE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Grequest_complete(request);
     mt_leave_call(&span, rc);
     return rc;
@@ -4842,7 +5181,7 @@ MT_EXPORT int MPI_Grequest_complete(MPI_Request request)
 #if MT_HAVE_Comm_get_name
 MT_EXPORT int MPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_GET_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_GET_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_get_name(comm, comm_name, resultlen);
     mt_leave_call(&span, rc);
     return rc;
@@ -4852,7 +5191,7 @@ MT_EXPORT int MPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 #if MT_HAVE_Comm_get_info
 MT_EXPORT int MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_GET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_GET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_get_info(comm, info_used);
     mt_leave_call(&span, rc);
     return rc;
@@ -4862,7 +5201,7 @@ MT_EXPORT int MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 #if MT_HAVE_Comm_get_parent
 MT_EXPORT int MPI_Comm_get_parent(MPI_Comm *parent)
 {
-    mt_span span = mt_enter_from(MT_CALL_COMM_GET_PARENT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_COMM_GET_PARENT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Comm_get_parent(parent);
     mt_leave_call(&span, rc);
     return rc;
@@ -4872,7 +5211,7 @@ MT_EXPORT int MPI_Comm_get_parent(MPI_Comm *parent)
 #if MT_HAVE_Win_get_name
 MT_EXPORT int MPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_GET_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_GET_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_get_name(win, win_name, resultlen);
     mt_leave_call(&span, rc);
     return rc;
@@ -4882,7 +5221,7 @@ MT_EXPORT int MPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
 #if MT_HAVE_Win_get_info
 MT_EXPORT int MPI_Win_get_info(MPI_Win win, MPI_Info *info_used)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_GET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_GET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_get_info(win, info_used);
     mt_leave_call(&span, rc);
     return rc;
@@ -4892,7 +5231,7 @@ MT_EXPORT int MPI_Win_get_info(MPI_Win win, MPI_Info *info_used)
 #if MT_HAVE_Win_shared_query
 MT_EXPORT int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SHARED_QUERY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SHARED_QUERY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_shared_query(win, rank, size, disp_unit, baseptr);
     mt_leave_call(&span, rc);
     return rc;
@@ -4902,7 +5241,7 @@ MT_EXPORT int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *d
 #if MT_HAVE_Win_shared_query_c
 MT_EXPORT int MPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_Aint *disp_unit, void *baseptr)
 {
-    mt_span span = mt_enter_from(MT_CALL_WIN_SHARED_QUERY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_WIN_SHARED_QUERY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Win_shared_query_c(win, rank, size, disp_unit, baseptr);
     mt_leave_call(&span, rc);
     return rc;
@@ -4912,7 +5251,7 @@ MT_EXPORT int MPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint *size, MPI_
 #if MT_HAVE_Type_get_name
 MT_EXPORT int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_GET_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_GET_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_get_name(datatype, type_name, resultlen);
     mt_leave_call(&span, rc);
     return rc;
@@ -4922,7 +5261,7 @@ MT_EXPORT int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *res
 #if MT_HAVE_Type_set_name
 MT_EXPORT int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_SET_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_SET_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_set_name(datatype, type_name);
     mt_leave_call(&span, rc);
     return rc;
@@ -4932,7 +5271,7 @@ MT_EXPORT int MPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 #if MT_HAVE_Get_processor_name
 MT_EXPORT int MPI_Get_processor_name(char *name, int *resultlen)
 {
-    mt_span span = mt_enter_from(MT_CALL_GET_PROCESSOR_NAME, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GET_PROCESSOR_NAME, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Get_processor_name(name, resultlen);
     mt_leave_call(&span, rc);
     return rc;
@@ -4942,7 +5281,7 @@ MT_EXPORT int MPI_Get_processor_name(char *name, int *resultlen)
 #if MT_HAVE_Get_hw_resource_info
 MT_EXPORT int MPI_Get_hw_resource_info(MPI_Info *hw_info)
 {
-    mt_span span = mt_enter_from(MT_CALL_GET_HW_RESOURCE_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GET_HW_RESOURCE_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Get_hw_resource_info(hw_info);
     mt_leave_call(&span, rc);
     return rc;
@@ -4952,7 +5291,7 @@ MT_EXPORT int MPI_Get_hw_resource_info(MPI_Info *hw_info)
 #if MT_HAVE_Info_get
 MT_EXPORT int MPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_GET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_GET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_get(info, key, valuelen, value, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -4962,7 +5301,7 @@ MT_EXPORT int MPI_Info_get(MPI_Info info, const char *key, int valuelen, char *v
 #if MT_HAVE_Info_get_nkeys
 MT_EXPORT int MPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_GET_NKEYS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_GET_NKEYS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_get_nkeys(info, nkeys);
     mt_leave_call(&span, rc);
     return rc;
@@ -4972,7 +5311,7 @@ MT_EXPORT int MPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 #if MT_HAVE_Info_get_nthkey
 MT_EXPORT int MPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_GET_NTHKEY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_GET_NTHKEY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_get_nthkey(info, n, key);
     mt_leave_call(&span, rc);
     return rc;
@@ -4982,7 +5321,7 @@ MT_EXPORT int MPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 #if MT_HAVE_Info_get_string
 MT_EXPORT int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_GET_STRING, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_GET_STRING, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_get_string(info, key, buflen, value, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -4992,7 +5331,7 @@ MT_EXPORT int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, c
 #if MT_HAVE_Info_get_valuelen
 MT_EXPORT int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_GET_VALUELEN, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_GET_VALUELEN, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_get_valuelen(info, key, valuelen, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -5002,7 +5341,7 @@ MT_EXPORT int MPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuele
 #if MT_HAVE_Info_create_env
 MT_EXPORT int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
-    mt_span span = mt_enter_from(MT_CALL_INFO_CREATE_ENV, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_INFO_CREATE_ENV, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Info_create_env(argc, argv, info);
     mt_leave_call(&span, rc);
     return rc;
@@ -5012,7 +5351,7 @@ MT_EXPORT int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 #if MT_HAVE_Cart_get
 MT_EXPORT int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
 {
-    mt_span span = mt_enter_from(MT_CALL_CART_GET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_CART_GET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Cart_get(comm, maxdims, dims, periods, coords);
     mt_leave_call(&span, rc);
     return rc;
@@ -5022,7 +5361,7 @@ MT_EXPORT int MPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[]
 #if MT_HAVE_Cart_map
 MT_EXPORT int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank)
 {
-    mt_span span = mt_enter_from(MT_CALL_CART_MAP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_CART_MAP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Cart_map(comm, ndims, dims, periods, newrank);
     mt_leave_call(&span, rc);
     return rc;
@@ -5032,7 +5371,7 @@ MT_EXPORT int MPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int
 #if MT_HAVE_Graph_get
 MT_EXPORT int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[])
 {
-    mt_span span = mt_enter_from(MT_CALL_GRAPH_GET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GRAPH_GET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Graph_get(comm, maxindex, maxedges, indx, edges);
     mt_leave_call(&span, rc);
     return rc;
@@ -5042,7 +5381,7 @@ MT_EXPORT int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[
 #if MT_HAVE_Graph_map
 MT_EXPORT int MPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int *newrank)
 {
-    mt_span span = mt_enter_from(MT_CALL_GRAPH_MAP, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GRAPH_MAP, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Graph_map(comm, nnodes, indx, edges, newrank);
     mt_leave_call(&span, rc);
     return rc;
@@ -5052,7 +5391,7 @@ MT_EXPORT int MPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const i
 #if MT_HAVE_Graph_neighbors
 MT_EXPORT int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[])
 {
-    mt_span span = mt_enter_from(MT_CALL_GRAPH_NEIGHBORS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_GRAPH_NEIGHBORS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Graph_neighbors(comm, rank, maxneighbors, neighbors);
     mt_leave_call(&span, rc);
     return rc;
@@ -5062,7 +5401,7 @@ MT_EXPORT int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int
 #if MT_HAVE_Dist_graph_neighbors
 MT_EXPORT int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[])
 {
-    mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_NEIGHBORS, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_NEIGHBORS, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights);
     mt_leave_call(&span, rc);
     return rc;
@@ -5072,7 +5411,7 @@ MT_EXPORT int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sourc
 #if MT_HAVE_Type_match_size
 MT_EXPORT int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_MATCH_SIZE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_MATCH_SIZE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_match_size(typeclass, size, datatype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5082,7 +5421,7 @@ MT_EXPORT int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatyp
 #if MT_HAVE_Type_create_f90_real
 MT_EXPORT int MPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_F90_REAL, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_F90_REAL, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_f90_real(p, r, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5092,7 +5431,7 @@ MT_EXPORT int MPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)
 #if MT_HAVE_Type_create_f90_integer
 MT_EXPORT int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_F90_INTEGER, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_F90_INTEGER, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_f90_integer(r, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5102,7 +5441,7 @@ MT_EXPORT int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
 #if MT_HAVE_Type_create_f90_complex
 MT_EXPORT int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_F90_COMPLEX, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_CREATE_F90_COMPLEX, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_create_f90_complex(p, r, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5112,7 +5451,7 @@ MT_EXPORT int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
 #if MT_HAVE_Type_get_value_index
 MT_EXPORT int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_GET_VALUE_INDEX, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_GET_VALUE_INDEX, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_get_value_index(value_type, index_type, pair_type);
     mt_leave_call(&span, rc);
     return rc;
@@ -5122,7 +5461,7 @@ MT_EXPORT int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype ind
 #if MT_HAVE_Type_hindexed
 MT_EXPORT int MPI_Type_hindexed(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_HINDEXED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_HINDEXED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5132,7 +5471,7 @@ MT_EXPORT int MPI_Type_hindexed(int count, int array_of_blocklengths[], MPI_Aint
 #if MT_HAVE_Type_hvector
 MT_EXPORT int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_HVECTOR, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_HVECTOR, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_hvector(count, blocklength, stride, oldtype, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5142,7 +5481,7 @@ MT_EXPORT int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_
 #if MT_HAVE_Type_struct
 MT_EXPORT int MPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint array_of_displacements[], MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mt_span span = mt_enter_from(MT_CALL_TYPE_STRUCT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_TYPE_STRUCT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.Type_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
     mt_leave_call(&span, rc);
     return rc;
@@ -5152,7 +5491,7 @@ MT_EXPORT int MPI_Type_struct(int count, int array_of_blocklengths[], MPI_Aint a
 #if MT_HAVE_File_get_amode
 MT_EXPORT int MPI_File_get_amode(MPI_File fh, int *amode)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_AMODE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_AMODE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_amode(fh, amode);
     mt_leave_call(&span, rc);
     return rc;
@@ -5162,7 +5501,7 @@ MT_EXPORT int MPI_File_get_amode(MPI_File fh, int *amode)
 #if MT_HAVE_File_get_atomicity
 MT_EXPORT int MPI_File_get_atomicity(MPI_File fh, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_ATOMICITY, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_ATOMICITY, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_atomicity(fh, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -5172,7 +5511,7 @@ MT_EXPORT int MPI_File_get_atomicity(MPI_File fh, int *flag)
 #if MT_HAVE_File_get_byte_offset
 MT_EXPORT int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_BYTE_OFFSET, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_BYTE_OFFSET, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_byte_offset(fh, offset, disp);
     mt_leave_call(&span, rc);
     return rc;
@@ -5182,7 +5521,7 @@ MT_EXPORT int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offse
 #if MT_HAVE_File_get_info
 MT_EXPORT int MPI_File_get_info(MPI_File fh, MPI_Info *info_used)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_INFO, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_INFO, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_info(fh, info_used);
     mt_leave_call(&span, rc);
     return rc;
@@ -5192,7 +5531,7 @@ MT_EXPORT int MPI_File_get_info(MPI_File fh, MPI_Info *info_used)
 #if MT_HAVE_File_get_position
 MT_EXPORT int MPI_File_get_position(MPI_File fh, MPI_Offset *offset)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_POSITION, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_POSITION, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_position(fh, offset);
     mt_leave_call(&span, rc);
     return rc;
@@ -5202,7 +5541,7 @@ MT_EXPORT int MPI_File_get_position(MPI_File fh, MPI_Offset *offset)
 #if MT_HAVE_File_get_size
 MT_EXPORT int MPI_File_get_size(MPI_File fh, MPI_Offset *size)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_SIZE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_SIZE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_size(fh, size);
     mt_leave_call(&span, rc);
     return rc;
@@ -5212,7 +5551,7 @@ MT_EXPORT int MPI_File_get_size(MPI_File fh, MPI_Offset *size)
 #if MT_HAVE_File_get_type_extent
 MT_EXPORT int MPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint *extent)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_TYPE_EXTENT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_TYPE_EXTENT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_type_extent(fh, datatype, extent);
     mt_leave_call(&span, rc);
     return rc;
@@ -5222,7 +5561,7 @@ MT_EXPORT int MPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_A
 #if MT_HAVE_File_get_type_extent_c
 MT_EXPORT int MPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count *extent)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_TYPE_EXTENT, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_TYPE_EXTENT, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_type_extent_c(fh, datatype, extent);
     mt_leave_call(&span, rc);
     return rc;
@@ -5232,7 +5571,7 @@ MT_EXPORT int MPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI
 #if MT_HAVE_File_get_view
 MT_EXPORT int MPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep)
 {
-    mt_span span = mt_enter_from(MT_CALL_FILE_GET_VIEW, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_FILE_GET_VIEW, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.File_get_view(fh, disp, etype, filetype, datarep);
     mt_leave_call(&span, rc);
     return rc;
@@ -5242,7 +5581,7 @@ MT_EXPORT int MPI_File_get_view(MPI_File fh, MPI_Offset *disp, MPI_Datatype *ety
 #if MT_HAVE_MPIX_Comm_revoke
 MT_EXPORT int MPIX_Comm_revoke(MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_REVOKE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_REVOKE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_revoke(comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -5252,7 +5591,7 @@ MT_EXPORT int MPIX_Comm_revoke(MPI_Comm comm)
 #if MT_HAVE_MPIX_Comm_is_revoked
 MT_EXPORT int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_IS_REVOKED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_IS_REVOKED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_is_revoked(comm, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -5262,7 +5601,8 @@ MT_EXPORT int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag)
 #if MT_HAVE_MPIX_Comm_shrink
 MT_EXPORT int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_SHRINK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_SHRINK, MT_SITE, MT_FRAME);
+    mt_open_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.MPIX_Comm_shrink(comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -5272,7 +5612,7 @@ MT_EXPORT int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm)
 #if MT_HAVE_MPIX_Comm_agree
 MT_EXPORT int MPIX_Comm_agree(MPI_Comm comm, int *flag)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_AGREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_AGREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_agree(comm, flag);
     mt_leave_call(&span, rc);
     return rc;
@@ -5282,7 +5622,7 @@ MT_EXPORT int MPIX_Comm_agree(MPI_Comm comm, int *flag)
 #if MT_HAVE_MPIX_Comm_iagree
 MT_EXPORT int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_IAGREE, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_IAGREE, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_iagree(comm, flag, request);
     mt_leave_call(&span, rc);
     return rc;
@@ -5292,7 +5632,7 @@ MT_EXPORT int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request)
 #if MT_HAVE_MPIX_Comm_failure_ack
 MT_EXPORT int MPIX_Comm_failure_ack(MPI_Comm comm)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_FAILURE_ACK, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_FAILURE_ACK, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_failure_ack(comm);
     mt_leave_call(&span, rc);
     return rc;
@@ -5302,7 +5642,7 @@ MT_EXPORT int MPIX_Comm_failure_ack(MPI_Comm comm)
 #if MT_HAVE_MPIX_Comm_failure_get_acked
 MT_EXPORT int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_FAILURE_GET_ACKED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_FAILURE_GET_ACKED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_failure_get_acked(comm, failedgrp);
     mt_leave_call(&span, rc);
     return rc;
@@ -5312,7 +5652,7 @@ MT_EXPORT int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp)
 #if MT_HAVE_MPIX_Comm_ack_failed
 MT_EXPORT int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_ACK_FAILED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_ACK_FAILED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_ack_failed(comm, num_to_ack, num_acked);
     mt_leave_call(&span, rc);
     return rc;
@@ -5322,7 +5662,7 @@ MT_EXPORT int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked
 #if MT_HAVE_MPIX_Comm_get_failed
 MT_EXPORT int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp)
 {
-    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_GET_FAILED, MT_SITE);
+    mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_GET_FAILED, MT_SITE, MT_FRAME);
     int rc = mt_pmpi.MPIX_Comm_get_failed(comm, failedgrp);
     mt_leave_call(&span, rc);
     return rc;

@@ -1,0 +1,46 @@
+package interpose
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// TestFuzzEnvironment: whatever the environment, /proc, names and loaded files
+// say, the library reads no byte that it should not, and creates no file that
+// could be another's. It goes on for $MPITRACE_FUZZ_TIME (10s). What is found is
+// kept with the seeds.
+func TestFuzzEnvironment(t *testing.T) {
+	testenv.Need(t, "clang", "mpicc.openmpi")
+	length, err := time.ParseDuration(cmp.Or(os.Getenv("MPITRACE_FUZZ_TIME"), "10s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	fuzz, corpus := filepath.Join(dir, "fuzz"), filepath.Join(dir, "corpus")
+	if err := os.Mkdir(corpus, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Of the MPI's functions none is called: there are none.
+	if err := os.WriteFile(filepath.Join(dir, "have.h"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compile := exec.Command("mpicc.openmpi", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
+		"-Wno-deprecated-declarations", "-fno-strict-aliasing", "-fsanitize=fuzzer,address,undefined",
+		"-fno-sanitize-recover=undefined", "-I"+dir, "-Isrc", "fuzz/environment.c", "-o", fuzz, "-Wl,--as-needed")
+	compile.Env = append(os.Environ(), "OMPI_CC=clang")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := exec.Command(fuzz, fmt.Sprintf("-max_total_time=%.0f", length.Seconds()), "-max_len=8192", "-timeout=10",
+		"-verbosity=0", "-artifact_prefix=fuzz/seeds/", corpus, "fuzz/seeds")
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%.10000s", err, out)
+	}
+}
