@@ -1,0 +1,544 @@
+// What the library reads of a world that it did not make: the environment, text
+// from /proc, names, and the notes of loaded files. For libFuzzer.
+//
+// The input is lines NAME=VALUE. Names of capitals are the environment's; those
+// that begin with a slash are files; host, cwd, exe, phase, notes and comm are
+// what they are called. In a value \1 stands for a zero, \2 for a line end. The
+// digits of `world` say how calls to the system end, one after the other.
+#define _GNU_SOURCE
+#include "world.h"
+
+// The sources, each with names of its own, on the world's system calls.
+#define open world_open
+#define mkdir world_mkdir
+#define stat(path, st) world_stat(path, st)
+#define lstat(path, st) world_stat(path, st)
+#define rename world_rename
+#define symlink world_symlink
+#define unlink world_unlink
+#define readlink world_readlink
+#define gethostname world_gethostname
+#define getcwd world_getcwd
+#define mmap(at, size, ...) world_mmap(size)
+
+#define lock slice_lock
+#include "../src/slice.c"
+#undef lock
+#define lock stack_lock
+#define add stack_add
+#include "../src/stack.c"
+#undef lock
+#undef add
+#define lock modules_lock
+#include "../src/modules.c"
+#undef lock
+#include "../src/clock.c"
+#include "../src/cvalue.c"
+#include "../src/cvars.c"
+#include "../src/job.c"
+#include "../src/place.c"
+#include "../src/prof.c"
+#define add sums_add
+#include "../src/sums.c"
+#undef add
+#include "../src/sample.c"
+#include "../src/say.c"
+#define lock settings_lock
+#define set settings_set
+#include "../src/settings.c"
+#undef lock
+#undef set
+#define lock trace_lock
+#define mapped trace_mapped
+#define most trace_most
+#define header trace_header
+#define latest trace_latest
+#define lists trace_lists
+#define empty trace_empty
+#define slots trace_slots
+#include "../src/trace.c"
+#undef lock
+#undef mapped
+#undef most
+#undef header
+#undef latest
+#undef lists
+#undef empty
+#undef slots
+
+#undef open
+#undef mkdir
+#undef stat
+#undef lstat
+#undef rename
+#undef symlink
+#undef unlink
+#undef readlink
+#undef gethostname
+#undef getcwd
+#undef mmap
+
+static int outcome(void);
+
+// What the rest of the library would be.
+_Atomic mt_state mt_state_now = MT_ON;
+mt_now mt_at_call;
+bool mt_receives_unfollowed, mt_multiple;
+_Thread_local mt_thread *mt_self;
+mt_l_header *mt_header;
+int mt_world_rank, mt_world_size = 1;
+static mt_comm comm;
+
+void mt_gate_set(uint32_t reason, bool holds)
+{
+    atomic_store(&mt_at_call.gate, holds ? mt_at_call.gate | reason : mt_at_call.gate & ~reason);
+}
+
+// Each record has memory of its own: a byte too many is seen.
+void *mt_log_begin(uint64_t size)
+{
+    mt_l_record *r = size > UINT32_MAX ? NULL : calloc(1, size);
+    if (r)
+        r->size = (uint32_t)size;
+    return r;
+}
+
+void mt_log_commit(void *record, uint32_t kind)
+{
+    ((mt_l_record *)record)->kind = kind;
+    free(record);
+}
+
+const mt_call_info mt_call_infos[MT_CALL_END];
+mt_l_eventsheader *mt_events_open(void)
+{
+    static mt_l_eventsheader events;
+    return outcome() ? NULL : &events;
+}
+mt_l_chunk *mt_events_chunk(uint64_t index) { return (void)index, NULL; }
+bool mt_events_spill(const mt_l_chunk *chunk, uint64_t index) { return chunk && index; }
+void mt_events_remove(void) {}
+
+void mt_row_longest(mt_row *row, uint64_t ticks) { (void)row, (void)ticks; }
+void mt_pvars_slice_ends(uint32_t slice) { (void)slice; }
+mt_comm **mt_comm_all(int *count)
+{
+    mt_comm **list = malloc(sizeof *list);
+    if (list)
+        *list = &comm;
+    *count = list != NULL;
+    return list;
+}
+int mt_comm_world_rank(const mt_comm *c, int peer) { return c->base + peer; }
+
+mt_comm_name mt_comm_called(const mt_comm *c)
+{
+    mt_comm_name name;
+    memcpy(name.text, c->name, sizeof name.text);
+    return name;
+}
+void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument) { (void)visit, (void)argument; }
+bool mt_volume_is_own_group(const mt_comm *c, unsigned call) { return c && call; }
+void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument)
+{
+    (void)t, (void)visit, (void)argument;
+}
+
+// The input.
+enum { LINES = 256 };
+static struct {
+    char *text, *names[LINES], *values[LINES];
+    size_t lengths[LINES];
+    int n;
+    const char *outcomes;
+    bool place; // the recording's place is looked for: its paths are absolute
+} world;
+
+static void require(bool holds, const char *what, const char *path)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s: %s\n", what, path);
+    abort();
+}
+
+static const char *value_of(const char *name, size_t *length)
+{
+    for (int i = 0; i < world.n; i++)
+        if (strcmp(world.names[i], name) == 0) {
+            *length = world.lengths[i];
+            return world.values[i];
+        }
+    *length = 0;
+    return NULL;
+}
+
+static const char *text_of(const char *name, const char *otherwise)
+{
+    size_t length;
+    const char *value = value_of(name, &length);
+    return value ? value : otherwise;
+}
+
+// The next outcome: 0 is success, as is all that is not said.
+static int outcome(void)
+{
+    int next = *world.outcomes ? *world.outcomes++ - '0' : 0;
+    return next < 0 || next > 9 ? 0 : next;
+}
+
+static void check_path(const char *path)
+{
+    require(strlen(path) < 4200, "a path without end", path);
+    require(!world.place || path[0] == '/', "not absolute", path);
+}
+
+int world_open(const char *path, int flags, ...)
+{
+    check_path(path);
+    bool creates = flags & O_CREAT;
+    require(!creates || ((flags & O_EXCL) && (flags & O_NOFOLLOW)), "a file that may be another's is written to", path);
+    size_t length;
+    const char *content = creates ? "" : value_of(path, &length);
+    if (!content || outcome())
+        return -1;
+    int fd = memfd_create("world", MFD_CLOEXEC);
+    if (fd >= 0 && !creates && (write(fd, content, length) < 0 || lseek(fd, 0, SEEK_SET) < 0))
+        abort();
+    return fd;
+}
+
+int world_mkdir(const char *path, mode_t mode)
+{
+    check_path(path);
+    require(mode == 0777 || mode == 0700, "another mode", path);
+    errno = EEXIST;
+    return outcome() ? -1 : 0;
+}
+
+// Owners and modes by the outcome: ours and private, ours, a stranger's, a file.
+int world_stat(const char *path, struct stat *st)
+{
+    int how = outcome();
+    memset(st, 0, sizeof *st);
+    errno = ENAMETOOLONG;
+    if (strlen(path) >= 4096)
+        return -1;
+    st->st_mode = how == 3 ? S_IFREG | 0666 : S_IFDIR | (how ? 01777 : 0700);
+    st->st_uid = how == 2 ? 12345 : geteuid();
+    errno = ENOENT;
+    return how > 3 ? -1 : 0;
+}
+
+int world_rename(const char *from, const char *to)
+{
+    check_path(from);
+    check_path(to);
+    return outcome() ? -1 : 0;
+}
+
+int world_symlink(const char *target, const char *path)
+{
+    check_path(path);
+    require(strlen(target) < 4400, "a link without end", target);
+    return outcome() ? -1 : 0;
+}
+
+int world_unlink(const char *path)
+{
+    check_path(path);
+    return outcome() ? -1 : 0;
+}
+
+ssize_t world_readlink(const char *path, char *buffer, size_t size)
+{
+    (void)path;
+    size_t length;
+    const char *target = value_of("exe", &length);
+    length = length < size ? length : size;
+    if (target)
+        memcpy(buffer, target, length);
+    return target ? (ssize_t)length : -1;
+}
+
+// Like the system's it does not end a name that is cut.
+int world_gethostname(char *name, size_t size)
+{
+    strncpy(name, text_of("host", "node"), size);
+    return outcome() ? -1 : 0;
+}
+
+char *world_getcwd(char *buffer, size_t size)
+{
+    const char *cwd = text_of("cwd", "/jobs");
+    if (cwd[0] != '/' || strlen(cwd) >= size)
+        return NULL;
+    return strcpy(buffer, cwd);
+}
+
+// Stacks ask for one table.
+void *world_mmap(size_t size)
+{
+    static _Atomic(mt_l_stack *) table[MT_STACK_SLOTS];
+    return size > sizeof table || outcome() ? MAP_FAILED : (void *)table;
+}
+
+// An MPI with a variable of each type, by name v0, v1, …; those from v20 on have
+// an enumeration, of bits from v40 on.
+static const mt_mpit_type fake_types[] = {
+    {"int", sizeof(int), MT_PVAR_SIGNED},
+    {"unsigned int", sizeof(unsigned), MT_PVAR_UNSIGNED},
+    {"unsigned long", sizeof(unsigned long), MT_PVAR_UNSIGNED},
+    {"unsigned long long", sizeof(unsigned long long), MT_PVAR_UNSIGNED},
+    {"MPI_Count", sizeof(MPI_Count), MT_PVAR_SIGNED},
+    {"text", 1, MT_PVAR_TEXT},
+    {"double", sizeof(double), MT_PVAR_DOUBLE},
+    {"int32_t", 4, MT_PVAR_SIGNED},
+    {"bool", sizeof(bool), MT_PVAR_UNSIGNED},
+};
+
+enum { FAKE_TYPES = sizeof fake_types / sizeof *fake_types, FAKE_VARIABLES = 60 };
+
+// Handles are from 1 on.
+const mt_mpit_type *mt_mpit_type_of(MPI_Datatype type)
+{
+    uintptr_t handle = (uintptr_t)type;
+    return handle > 0 && handle <= FAKE_TYPES ? &fake_types[handle - 1] : NULL;
+}
+
+static int fake_get_num(int *n)
+{
+    *n = FAKE_VARIABLES;
+    return outcome() ? MPI_T_ERR_NOT_INITIALIZED : MPI_SUCCESS;
+}
+
+static int fake_get_info(int index, char *name, int *length, int *verbosity, MPI_Datatype *datatype, MPI_T_enum *items,
+                         char *text, int *text_length, int *bind, int *scope)
+{
+    (void)text, (void)text_length, (void)verbosity;
+    int type = index % 20;
+    snprintf(name, (size_t)*length, "v%d", index);
+    *datatype = type < FAKE_TYPES ? (MPI_Datatype)(uintptr_t)(type + 1) : NULL;
+    *items = index < 20 ? MPI_T_ENUM_NULL : (MPI_T_enum)(intptr_t)(index / 20);
+    *bind = index == 59 ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT;
+    *scope = outcome();
+    return MPI_SUCCESS;
+}
+
+static int fake_enum_info(MPI_T_enum items, int *n, char *name, int *length)
+{
+    (void)items, (void)name, (void)length;
+    *n = 3;
+    return MPI_SUCCESS;
+}
+
+static int fake_enum_item(MPI_T_enum items, int index, int *value, char *name, int *length)
+{
+    *value = (intptr_t)items == 2 ? 1 << index : index - 1;
+    snprintf(name, (size_t)*length, "i%d|item%d", index, index);
+    return MPI_SUCCESS;
+}
+
+// What is allocated for a value is what the MPI reads and writes of it.
+static size_t fake_sizes[FAKE_VARIABLES];
+
+static int fake_alloc(int index, void *object, MPI_T_cvar_handle *handle, int *count)
+{
+    (void)object;
+    int how = outcome();
+    *count = index % 20 == 5 ? 40 : how ? how : 1;
+    fake_sizes[index] = (size_t)*count * fake_types[index % 20].size;
+    *handle = (MPI_T_cvar_handle)(intptr_t)(index + 1);
+    return how == 9 ? MPI_T_ERR_OUT_OF_HANDLES : MPI_SUCCESS;
+}
+
+static int fake_free(MPI_T_cvar_handle *handle)
+{
+    *handle = NULL;
+    return MPI_SUCCESS;
+}
+
+static char fake_value[4096];
+
+static int fake_write(MPI_T_cvar_handle handle, const void *value)
+{
+    memcpy(fake_value, value, fake_sizes[(intptr_t)handle - 1]);
+    return outcome() ? MPI_T_ERR_CVAR_SET_NOT_NOW : MPI_SUCCESS;
+}
+
+static int fake_read(MPI_T_cvar_handle handle, void *value)
+{
+    memcpy(value, fake_value, fake_sizes[(intptr_t)handle - 1]);
+    return outcome() ? MPI_T_ERR_INVALID : MPI_SUCCESS;
+}
+
+static int fake_set_flag(int index, int flag, bool set) { return index < 0 || flag != 4 || !set ? -1 : 0; }
+
+static int fake_set_value(int index, const void *value, size_t size, int source, const char *file)
+{
+    (void)size, (void)source, (void)file;
+    memcpy(fake_value, value, fake_sizes[index]);
+    return outcome();
+}
+
+mt_pmpi_table mt_pmpi = {
+    .T_enum_get_info = fake_enum_info, .T_enum_get_item = fake_enum_item,   .T_cvar_get_num = fake_get_num,
+    .T_cvar_get_info = fake_get_info,  .T_cvar_handle_alloc = fake_alloc,   .T_cvar_handle_free = fake_free,
+    .T_cvar_read = fake_read,          .T_cvar_write = fake_write,
+};
+
+bool mt_mpit_open(uint64_t caller) { return caller == 0 && !outcome(); }
+int mt_world_rank_said(void) { return 0; }
+void *mt_resolve_module(uint64_t caller) { return (void *)(uintptr_t)caller; }
+
+void *mt_resolve_symbol(const char *name, void *module)
+{
+    (void)module;
+    return strstr(name, "flag") ? (void *)(uintptr_t)fake_set_flag : (void *)(uintptr_t)fake_set_value;
+}
+
+// Whole lines, and the last.
+static void read_input(const uint8_t *data, size_t size)
+{
+    memset(&world, 0, sizeof world);
+    world.text = malloc(size + 1);
+    memcpy(world.text, data, size);
+    world.text[size] = 0;
+    for (char *line = world.text, *next; line && world.n < LINES; line = next) {
+        size_t length = strcspn(line, "\n"), name = strcspn(line, "=\n");
+        next = line + length < world.text + size ? line + length + 1 : NULL;
+        line[length] = 0;
+        if (name == 0 || name >= length)
+            continue;
+        line[name] = 0;
+        char *value = line + name + 1;
+        for (char *c = value; *c; c++)
+            *c = *c == 1 ? 0x7f : *c == 2 ? '\n' : *c; // zeros once it is measured
+        world.names[world.n] = line;
+        world.values[world.n] = value;
+        world.lengths[world.n++] = length - name - 1;
+    }
+    world.outcomes = text_of("world", "");
+}
+
+static void set_environment(void)
+{
+    clearenv();
+    for (int i = 0; i < world.n; i++)
+        if (world.names[i][0] >= 'A' && world.names[i][0] <= 'Z')
+            setenv(world.names[i], world.values[i], 1);
+    setenv("MPITRACE_QUIET", "1", text_of("MPITRACE_SAID", NULL) == NULL);
+}
+
+// Those of a file that is loaded; after its name in memory there is nothing.
+static void look_at_module(void)
+{
+    size_t length;
+    const char *notes = value_of("notes", &length);
+    char *memory = malloc(length + 1), *path = strdup(text_of("module", ""));
+    for (size_t i = 0; i < length; i++)
+        memory[i] = notes[i] == 0x7f ? 0 : notes[i];
+    memory = realloc(memory, length ? length : 1);
+    ElfW(Phdr) segments[] = {
+        {.p_type = PT_LOAD, .p_flags = PF_R, .p_memsz = length},
+        {.p_type = PT_NOTE, .p_memsz = length + (size_t)outcome()},
+    };
+    struct dl_phdr_info info = {.dlpi_addr = (uintptr_t)memory, .dlpi_name = path, .dlpi_phdr = segments,
+                                .dlpi_phnum = 2};
+    atomic_store(&known_count, 0);
+    visit(&info, sizeof info, NULL);
+    mt_modules_meet((uintptr_t)memory);
+    free(memory);
+    free(path);
+}
+
+static void look_for_place(void)
+{
+    mt_place p = {0};
+    world.place = true;
+    for (int fd; (fd = mt_place_next(&p)) >= 0;) {
+        require(strlen(p.path) < sizeof p.path && !strchr(p.name, '/'), "a path", p.path);
+        p.elsewhere = true;
+        mt_place_note(&p);
+        mt_place_deliver(&p, fd, 0);
+        close(fd);
+    }
+    world.place = false;
+}
+
+static void look_at_job(void)
+{
+    char name[64];
+    int rank = -1, size;
+    mt_job_name(name, sizeof name);
+    require(strlen(name) < sizeof name, "a job's name", name);
+    require(!mt_job_rank(&rank, &size) || rank >= 0, "a rank", name);
+    mt_job_directory(name, sizeof name);
+    require(strlen(name) < sizeof name, "a directory's name", name);
+}
+
+// As in a process that has just started.
+static void look_at_settings(void)
+{
+    mt_l_header header = {.init_end = {1, 1, 1}, .start = {0, 0, 0}};
+    mt_header = &header;
+    memset(refused, 0, sizeof refused);
+    mt_settings_log();
+    memset(&interval, 0, sizeof interval);
+    mt_store(&until, UINT64_MAX);
+    mt_stacks_on = false;
+    mt_sample_open();
+    require(header.timing <= MT_TIMING_OFF && header.receives <= MT_RECEIVES_UNFOLLOWED, "a setting", "");
+    mt_stack_open();
+    require(!mt_stacks_on || (depth_wanted > 1 && depth_wanted <= MT_MAX_STACK_DEPTH), "a depth", "");
+    mt_trace_open();
+    mt_trace_rank(atoi(text_of("rank", "3")));
+    mt_slice_open();
+    mt_slice_intervals();
+    if (interval.length)
+        mt_store(&until, 0); // it has passed
+    mt_slice_look();
+    mpitrace_begin_phase(text_of("phase", ""));
+    mt_slice_level(atoi(text_of("level", "0")));
+    mpitrace_change_setting("interval", text_of("change", ""));
+    free(trace_slots);
+    trace_slots = NULL;
+    mt_trace_on = stopped = false;
+    slice_names = NULL;
+    for (uint32_t i = 0; i < table.count; i++)
+        free(table.names[i]);
+    memset(table.index, 0, 2 * (size_t)table.capacity * sizeof *table.index);
+    table.count = 0;
+}
+
+static void look_at_variables(void)
+{
+    asked.module = NULL;
+    mt_cvars_open(0, outcome());
+    mt_cvars_ready();
+    require(!asked.text && asked.count == 0, "lines that are left", "");
+}
+
+static void write_prof(void)
+{
+    memset(&comm, 0, sizeof comm);
+    comm.size = comm.peers = comm.stride = 1;
+    strncpy(comm.name, text_of("comm", ""), sizeof comm.name - 1);
+    mt_prof_write();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_input(data, size);
+    set_environment();
+    look_for_place();
+    look_at_job();
+    look_at_settings();
+    look_at_variables();
+    look_at_module();
+    write_prof();
+    free(world.text);
+    return 0;
+}

@@ -1,0 +1,102 @@
+/* What a system says when it has no more: linked into the library in the way of
+ * the library's own calls, and of nobody else's (ld's --wrap; not an MPI
+ * program).
+ *
+ * FAULTS=malloc:3,write:1+ lets the third malloc fail, and all writes. What
+ * calls there were is written to the file FAULTS_COUNT at the end, so that
+ * whoever drives this can try each of them. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct fault {
+    const char *name;
+    _Atomic long calls;
+    struct fault *next;
+};
+
+static struct fault *all;
+
+/* Whether this call is one that fails. */
+static bool fails(struct fault *f)
+{
+    const char *plan = getenv("FAULTS");
+    size_t length = strlen(f->name);
+    long call = ++f->calls;
+    for (; plan && *plan; plan = strchr(plan, ',') ? strchr(plan, ',') + 1 : NULL) {
+        char *end;
+        if (strncmp(plan, f->name, length) != 0 || plan[length] != ':')
+            continue;
+        long first = strtol(plan + length + 1, &end, 10);
+        if (call == first || (call > first && *end == '+'))
+            return true;
+    }
+    return false;
+}
+
+/* FAULT(name, type, value if it fails, errno then, parameters, arguments) */
+#define FAULT(name, type, failed, why, parameters, arguments)                 \
+    extern type __real_##name parameters;                                     \
+    type __wrap_##name parameters;                                            \
+    static struct fault name##_fault = {#name, 0, NULL};                      \
+    __attribute__((constructor)) static void name##_enlist(void)              \
+    {                                                                         \
+        name##_fault.next = all;                                              \
+        all = &name##_fault;                                                  \
+    }                                                                         \
+    type __wrap_##name parameters                                             \
+    {                                                                         \
+        if (!fails(&name##_fault))                                            \
+            return __real_##name arguments;                                   \
+        errno = why;                                                          \
+        return failed;                                                        \
+    }
+
+FAULT(malloc, void *, NULL, ENOMEM, (size_t size), (size))
+FAULT(calloc, void *, NULL, ENOMEM, (size_t n, size_t size), (n, size))
+FAULT(realloc, void *, NULL, ENOMEM, (void *p, size_t size), (p, size))
+FAULT(aligned_alloc, void *, NULL, ENOMEM, (size_t to, size_t size), (to, size))
+FAULT(strdup, char *, NULL, ENOMEM, (const char *text), (text))
+FAULT(mmap, void *, MAP_FAILED, ENOMEM, (void *at, size_t size, int may, int flags, int fd, off_t from),
+      (at, size, may, flags, fd, from))
+FAULT(open, int, -1, EMFILE, (const char *path, int flags, mode_t mode), (path, flags, mode))
+FAULT(close, int, (__real_close(fd), -1), EIO, (int fd), (fd))
+FAULT(posix_fallocate, int, ENOSPC, errno, (int fd, off_t from, off_t size), (fd, from, size))
+FAULT(ftruncate, int, -1, EIO, (int fd, off_t size), (fd, size))
+FAULT(fstat, int, -1, EIO, (int fd, struct stat *st), (fd, st))
+FAULT(lstat, int, -1, EACCES, (const char *path, struct stat *st), (path, st))
+FAULT(stat, int, -1, EACCES, (const char *path, struct stat *st), (path, st))
+FAULT(read, ssize_t, -1, EIO, (int fd, void *to, size_t size), (fd, to, size))
+FAULT(pread, ssize_t, -1, EIO, (int fd, void *to, size_t size, off_t from), (fd, to, size, from))
+FAULT(write, ssize_t, -1, ENOSPC, (int fd, const void *from, size_t size), (fd, from, size))
+FAULT(mkdir, int, -1, EACCES, (const char *path, mode_t mode), (path, mode))
+FAULT(rename, int, -1, EACCES, (const char *from, const char *to), (from, to))
+FAULT(unlink, int, -1, EACCES, (const char *path), (path))
+FAULT(readlink, ssize_t, -1, EACCES, (const char *path, char *to, size_t size), (path, to, size))
+FAULT(getcwd, char *, NULL, ENOENT, (char *to, size_t size), (to, size))
+FAULT(gethostname, int, -1, ENAMETOOLONG, (char *to, size_t size), (to, size))
+FAULT(open_memstream, FILE *, NULL, ENOMEM, (char **text, size_t *size), (text, size))
+FAULT(fclose, int, (__real_fclose(file), EOF), ENOSPC, (FILE *file), (file))
+FAULT(pthread_key_create, int, EAGAIN, errno, (pthread_key_t *key, void (*end)(void *)), (key, end))
+FAULT(pthread_setspecific, int, ENOMEM, errno, (pthread_key_t key, const void *value), (key, value))
+FAULT(__register_atfork, int, ENOMEM, errno, (void (*a)(void), void (*b)(void), void (*c)(void), void *d),
+      (a, b, c, d))
+
+__attribute__((destructor)) static void tell(void)
+{
+    const char *path = getenv("FAULTS_COUNT");
+    FILE *out = path ? fopen(path, "w") : NULL;
+    for (const struct fault *f = all; out && f; f = f->next)
+        fprintf(out, "%s %ld\n", f->name, f->calls);
+    if (out)
+        __real_fclose(out);
+}

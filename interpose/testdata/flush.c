@@ -1,0 +1,262 @@
+/* Phases that are flushed, in all the ways that a program may get wrong (2 ranks):
+ * rank 0 sends rank 1 messages whose sizes tell the phases apart. The last phase
+ * ends after MPI_Finalize; with "unfinished" it never does. With "others" there
+ * are phases that the program begins otherwise, and no more. */
+#include "check.h"
+
+#include <mpitrace.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A session, with its handles of the flush and of what is sent. */
+typedef struct watch {
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle file, counts, bytes;
+    int length; /* of the name when the flush was bound */
+} watch;
+
+static MPI_T_pvar_handle bind(MPI_T_pvar_session session, const char *name, int class, int *count)
+{
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_T_pvar_handle handle;
+    int index = -1;
+    REQUIRE(MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS);
+    REQUIRE(MPI_T_pvar_handle_alloc(session, index, &world, &handle, count) == MPI_SUCCESS);
+    return handle;
+}
+
+static MPI_T_pvar_handle bind_flush(MPI_T_pvar_session session, int *length)
+{
+    return bind(session, "pml_monitoring_flush", MPI_T_PVAR_CLASS_GENERIC, length);
+}
+
+static watch open_watch(void)
+{
+    watch w;
+    int members;
+    REQUIRE(MPI_T_pvar_session_create(&w.session) == MPI_SUCCESS);
+    w.file = bind_flush(w.session, &w.length);
+    w.counts = bind(w.session, "pml_monitoring_messages_count", MPI_T_PVAR_CLASS_SIZE, &members);
+    w.bytes = bind(w.session, "pml_monitoring_messages_size", MPI_T_PVAR_CLASS_SIZE, &members);
+    REQUIRE(w.length == 0 && members == 2);
+    return w;
+}
+
+static void close_watch(watch *w)
+{
+    REQUIRE(MPI_T_pvar_session_free(&w->session) == MPI_SUCCESS);
+}
+
+static void start(watch *w, MPI_T_pvar_handle handle)
+{
+    REQUIRE(MPI_T_pvar_start(w->session, handle) == MPI_SUCCESS);
+}
+
+static void name(watch *w, const char *text)
+{
+    REQUIRE(MPI_T_pvar_write(w->session, w->file, (void *)text) == MPI_SUCCESS);
+}
+
+static int stop(watch *w)
+{
+    return MPI_T_pvar_stop(w->session, w->file);
+}
+
+static void flush(watch *w, const char *text)
+{
+    name(w, text);
+    REQUIRE(stop(w) == MPI_SUCCESS);
+}
+
+/* Rank 0 has sent so many messages, of so many bytes in all. */
+static int has_counted(watch *w, unsigned long messages, unsigned long bytes)
+{
+    unsigned long n[2], sum[2];
+    REQUIRE(MPI_T_pvar_read(w->session, w->counts, n) == MPI_SUCCESS);
+    REQUIRE(MPI_T_pvar_read(w->session, w->bytes, sum) == MPI_SUCCESS);
+    return n[0] == 0 && sum[0] == 0 && (world_rank == 1 || (n[1] == messages && sum[1] == bytes));
+}
+
+static void tell(int bytes)
+{
+    if (world_rank == 0)
+        send_bytes(bytes, 1, MPI_COMM_WORLD);
+    else
+        recv_bytes(bytes, 0, MPI_COMM_WORLD);
+}
+
+static void crossing(watch *a, watch *b)
+{
+    start(a, a->file);
+    tell(1);
+    start(b, b->file);
+    tell(2);
+    flush(a, "prof/first");
+    tell(4);
+    flush(b, "prof/second");
+    tell(8);
+}
+
+static void nested(watch *a, watch *b)
+{
+    start(a, a->file);
+    tell(16);
+    start(b, b->file);
+    tell(32);
+    flush(b, "prof/inner");
+    tell(64);
+    flush(a, "prof/outer");
+    tell(128);
+}
+
+/* Twice by one name: the second file is in the place of the first. */
+static void again(watch *w)
+{
+    for (int i = 0; i < 2; i++) {
+        start(w, w->file);
+        start(w, w->file);
+        tell(3 + 2 * i);
+        flush(w, "prof/same");
+    }
+}
+
+static void is_stopped(watch *w)
+{
+    char path[64];
+    start(w, w->file);
+    flush(w, "prof/once");
+    snprintf(path, sizeof path, "prof/once.%d.prof", world_rank);
+    REQUIRE(unlink(path) == 0 && stop(w) == MPI_SUCCESS && access(path, F_OK) != 0);
+}
+
+static void refuse(watch *w, const char *path, unsigned long messages, unsigned long bytes)
+{
+    name(w, path);
+    REQUIRE(stop(w) == MPI_T_ERR_INVALID && has_counted(w, messages, bytes));
+}
+
+static void refused(watch *w)
+{
+    char path[64], far[5000];
+    snprintf(path, sizeof path, "prof/taken.%d.prof", world_rank);
+    REQUIRE(mkdir(path, 0777) == 0);
+    memset(far, 'f', sizeof far);
+    far[sizeof far - 1] = '\0';
+    start(w, w->file);
+    start(w, w->counts);
+    start(w, w->bytes);
+    tell(7);
+    refuse(w, "no/directory/is/here", 1, 7);
+    tell(9);
+    refuse(w, "prof/taken", 2, 16);
+    REQUIRE(MPI_T_pvar_write(w->session, w->file, far) == MPI_T_ERR_INVALID);
+    far[300] = '\0';
+    refuse(w, far, 2, 16);
+    far[240] = '\0';
+    tell(11);
+    flush(w, "prof/taken at last");
+    REQUIRE(has_counted(w, 0, 0));
+    start(w, w->file);
+    tell(13);
+    flush(w, far);
+    tell(15);
+    REQUIRE(has_counted(w, 1, 15));
+}
+
+/* What is flushed in one session is counted on in another. */
+static void isolated(watch *a, watch *b)
+{
+    start(b, b->counts);
+    start(b, b->bytes);
+    tell(17);
+    start(a, a->file);
+    tell(19);
+    REQUIRE(has_counted(a, 2 + 1, 17 + 19 + 15) && has_counted(b, 2, 17 + 19));
+    REQUIRE(MPI_T_pvar_stop(b->session, b->bytes) == MPI_SUCCESS);
+    flush(a, "prof/isolated");
+    REQUIRE(has_counted(a, 0, 0) && has_counted(b, 2, 17 + 19));
+    start(b, b->file);
+    flush(b, "");
+    REQUIRE(has_counted(b, 0, 0));
+}
+
+/* A handle has room for the name that there was when it was bound. */
+static void names(watch *w, watch *other)
+{
+    char text[32];
+    int length;
+    name(w, "prof/12345");
+    MPI_T_pvar_handle handle = bind_flush(w->session, &length);
+    REQUIRE(length == 10);
+    memset(text, '*', sizeof text);
+    REQUIRE(MPI_T_pvar_read(w->session, handle, text) == MPI_SUCCESS && memcmp(text, "prof/12345***", 13) == 0);
+    name(w, "prof/1234567890");
+    REQUIRE(MPI_T_pvar_read(w->session, handle, text) == MPI_SUCCESS && memcmp(text, "prof/12345***", 13) == 0);
+    name(w, "short");
+    REQUIRE(MPI_T_pvar_read(w->session, handle, text) == MPI_SUCCESS && memcmp(text, "short\0", 6) == 0);
+    memset(text, '*', sizeof text);
+    REQUIRE(MPI_T_pvar_read(w->session, w->file, text) == MPI_SUCCESS && text[0] == '*');
+    REQUIRE(MPI_T_pvar_handle_free(w->session, &handle) == MPI_SUCCESS && handle == MPI_T_PVAR_HANDLE_NULL);
+    handle = bind_flush(other->session, &length);
+    REQUIRE(length == 0);
+    REQUIRE(MPI_T_pvar_handle_free(other->session, &handle) == MPI_SUCCESS);
+    REQUIRE(MPI_T_pvar_write(w->session, w->file, NULL) == MPI_SUCCESS);
+    handle = bind_flush(w->session, &length);
+    REQUIRE(length == 0);
+}
+
+/* What is not recorded is in no file either. Phases that the program begins
+ * otherwise, one of them by a name that ours have before they have one, stay what
+ * they are. */
+static int beside_others(watch *w)
+{
+    mpitrace_phase("phase 1");
+    tell(20);
+    mpitrace_phase("run");
+    start(w, w->file);
+    tell(21);
+    MPI_Pcontrol(0);
+    tell(23);
+    MPI_Pcontrol(1);
+    tell(25);
+    mpitrace_phase("within");
+    tell(27);
+    flush(w, "prof/around");
+    tell(29);
+    mpitrace_phase("phase 1");
+    tell(22);
+    close_watch(w);
+    MPI_T_finalize();
+    return end();
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    begin(argc, argv, 2);
+    mkdir("prof", 0777);
+    REQUIRE(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+    watch a = open_watch(), b = open_watch();
+    const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "others") == 0)
+        return beside_others(&a);
+    crossing(&a, &b);
+    nested(&a, &b);
+    again(&a);
+    is_stopped(&a);
+    refused(&a);
+    isolated(&a, &b);
+    names(&a, &b);
+    start(&a, a.file);
+    tell(31);
+    end();
+    if (strcmp(how, "unfinished") != 0) {
+        flush(&a, "prof/after");
+        start(&a, a.file);
+        flush(&a, "prof/nothing");
+    }
+    close_watch(&a);
+    close_watch(&b);
+    return 0; /* Open MPI 4.1.4 itself does not survive MPI_T_finalize after MPI_Finalize */
+}

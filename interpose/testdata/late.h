@@ -1,0 +1,104 @@
+/* Phases in each of which one rank comes late to a call that others wait in. */
+#ifndef LATE_H
+#define LATE_H
+
+#include "check.h"
+
+#include <time.h>
+
+#define REPEATS 2
+#define LATE 200 /* ms */
+
+/* A phase is a function, which all ranks call; those that wait in it, a bit
+ * each; and the rank that they wait for. */
+typedef struct {
+    const char *name;
+    void (*run)(void);
+    unsigned waiting;
+    int late;
+} phase;
+
+static double begun;         /* when the phase did, in seconds */
+static double came[REPEATS]; /* when this rank came to the call */
+static int repeat;
+
+static inline double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* sleep_until sleeps to so many ms behind the start of the phase. */
+static inline void sleep_until(int ms)
+{
+    double at = begun + 1e-3 * ms;
+    struct timespec t = {(time_t)at, (long)(1e9 * (at - (double)(time_t)at))};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+/* come is what stands right before the call that counts. */
+static inline void come(int ms)
+{
+    if (ms > 0)
+        sleep_until(ms);
+    came[repeat] = now();
+}
+
+/* ping tells how clocks agree: messages both ways, of which some take no longer
+ * than they need. */
+static void ping(void)
+{
+    static char data[8];
+    for (int r = 1; r < world_size; r++)
+        for (int i = 0; i < 50; i++)
+            if (world_rank == 0) {
+                MPI_Send(data, 8, MPI_BYTE, r, 99, MPI_COMM_WORLD);
+                MPI_Recv(data, 8, MPI_BYTE, r, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            } else if (world_rank == r) {
+                MPI_Recv(data, 8, MPI_BYTE, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Send(data, 8, MPI_BYTE, 0, 99, MPI_COMM_WORLD);
+            }
+}
+
+/* meet lets the ranks begin together. What they wait here is the machine's
+ * doing, if it has more to do than this. */
+static void meet(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    begun = now();
+}
+
+/* tell prints who waited, for whom, in which phase, and how many seconds. */
+static inline void tell(const phase *p, double all[][REPEATS])
+{
+    for (int r = 0; r < world_size; r++) {
+        double sum = 0;
+        if (!(p->waiting >> r & 1))
+            continue;
+        for (int i = 0; i < REPEATS; i++)
+            sum += all[p->late][i] - all[r][i];
+        printf("%s %d %d %.9f\n", p->name, r, p->late, sum);
+    }
+}
+
+static inline int run_phases(const phase *phases, int n)
+{
+    static double all[16][8][REPEATS];
+    ping();
+    for (int i = 0; i < n; i++) {
+        for (repeat = 0; repeat < REPEATS; repeat++) {
+            meet();
+            phases[i].run();
+        }
+        meet();
+        MPI_Gather(came, REPEATS, MPI_DOUBLE, all[i], REPEATS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    ping();
+    end();
+    for (int i = 0; world_rank == 0 && i < n; i++)
+        tell(&phases[i], all[i]);
+    return 0;
+}
+
+#endif
