@@ -69,6 +69,8 @@ func allOurs(path string) []tool {
 		ours("ours-sampled", path, "MPITRACE_TIMING=sampled"),
 		ours("ours-off", path, "MPITRACE_TIMING=off"),
 		unfollowed,
+		// The last events, as many as have room: writing them out is no part of a call.
+		ours("ours-trace", path, "MPITRACE_TRACE=on", "MPITRACE_KEEP=last"),
 	}
 }
 
