@@ -1,7 +1,9 @@
 package recording
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
@@ -22,6 +24,18 @@ type receives struct {
 	posted, ended uint64
 	unknown       bool // rows were folded that do not say what they posted
 	unfollowed    bool // what nonblocking ones came to is not known
+
+	open map[receiveKey]int64 // posted less ended; nil where nobody asks
+}
+
+// receiveKey is what the call that posts receives, and what they come to, have
+// in common. The peer of a receive from any source is known when it ends.
+type receiveKey struct {
+	call     string
+	callsite uint64
+	slice    uint32
+	comm     uint32
+	peer     int32
 }
 
 var posting = []string{"Irecv", "Imrecv"}
@@ -37,26 +51,77 @@ func (r *receives) add(call string, raw layout.Row) {
 	kind, aside := asides[raw.Direction]
 	switch {
 	case raw.Direction == layout.DirPosted:
-		r.posted += raw.Count
+		r.post(call, raw)
 	case raw.Direction == layout.DirNone && posts:
 		if raw.Peer >= 0 || raw.Peer == layout.PeerAnySource {
-			r.posted += raw.Count
+			r.post(call, raw)
 		}
 		r.unknown = r.unknown || raw.Peer == layout.PeerLost
 	case raw.Direction == layout.DirRecvPosted, aside && !kind.OfSend():
 		r.ended += raw.Count
+		r.change(call, raw, -int64(raw.Count))
 	}
+}
+
+func (r *receives) post(call string, raw layout.Row) {
+	r.posted += raw.Count
+	r.change(call, raw, int64(raw.Count))
+}
+
+func (r *receives) change(call string, raw layout.Row, by int64) {
+	if r.open != nil {
+		r.open[receiveKey{call, raw.Callsite, raw.Slice, raw.Comm, raw.Peer}] += by
+	}
+}
+
+// unfinished are the receives that are open by what posted them, in order: more
+// than are open in all where it is not known which of them ended.
+func (r *receives) unfinished() (open []receiveKey, total uint64) {
+	for k, n := range r.open {
+		anyone := k
+		anyone.peer = layout.PeerAnySource
+		if n < 0 && k != anyone { // these were posted to any source
+			r.open[anyone] += n
+			r.open[k] = 0
+		}
+	}
+	for k, n := range r.open {
+		if n > 0 {
+			open, total = append(open, k), total+uint64(n)
+		}
+	}
+	slices.SortFunc(open, func(a, b receiveKey) int {
+		return cmp.Or(strings.Compare(a.call, b.call), cmp.Compare(a.callsite, b.callsite), cmp.Compare(a.slice, b.slice),
+			cmp.Compare(a.comm, b.comm), cmp.Compare(a.peer, b.peer))
+	})
+	return open, total
 }
 
 // addUnfinished finds out what MPI_Finalize would have counted: the receives
 // that a process had open when it ended without.
-func (f *file) addUnfinished(p *profile.Profile) {
+func (f *file) addUnfinished(p *profile.Profile, index map[uint32]int32) {
 	r := &f.receives
 	ended := r.ended + f.header.LostRequests
 	if p.State == profile.Finalized || r.unknown || r.posted <= ended {
 		return
 	}
-	p.Asides = append(p.Asides, profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: r.posted - ended})
+	open, total := r.unfinished()
+	if total != r.posted-ended {
+		p.Asides = append(p.Asides, profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: r.posted - ended})
+		return
+	}
+	for _, k := range open {
+		p.Asides = append(p.Asides, profile.Aside{Kind: profile.UnfinishedReceive, Call: k.call, Comm: commIn(index, k.comm),
+			Peer: k.peer, Callsite: k.callsite, Slice: k.slice, Count: uint64(r.open[k])})
+	}
+}
+
+// commIn is where in a profile a communicator is; -1 if it is none that is known.
+func commIn(index map[uint32]int32, comm uint32) int32 {
+	if c, ok := index[comm]; ok && comm != layout.CommNone {
+		return c
+	}
+	return -1
 }
 
 // addAside enters a row that holds no calls, and reports whether it is one.
@@ -65,11 +130,7 @@ func (f *file) addAside(p *profile.Profile, call string, raw layout.Row, index m
 	if !ok {
 		return raw.Direction == layout.DirPosted
 	}
-	a := profile.Aside{Kind: kind, Call: call, Comm: -1, Peer: raw.Peer, Callsite: raw.Callsite, Slice: raw.Slice,
-		Count: raw.Count, Bytes: raw.Bytes}
-	if c, ok := index[raw.Comm]; ok && raw.Comm != layout.CommNone {
-		a.Comm = c
-	}
-	p.Asides = append(p.Asides, a)
+	p.Asides = append(p.Asides, profile.Aside{Kind: kind, Call: call, Comm: commIn(index, raw.Comm), Peer: raw.Peer,
+		Callsite: raw.Callsite, Slice: raw.Slice, Count: raw.Count, Bytes: raw.Bytes})
 	return true
 }

@@ -3,6 +3,7 @@ package recording
 import (
 	"encoding/binary"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,6 +39,16 @@ func TestAsides(t *testing.T) {
 		{Kind: profile.FreedReceive, Call: "Irecv", Peer: profile.PeerAnySource, Callsite: 0x1234, Count: 1},
 		{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Callsite: 0x1234, Count: 5},
 	}
+	unfinished := func(call string, peer int32, count uint64) profile.Aside {
+		return profile.Aside{Kind: profile.UnfinishedReceive, Call: call, Peer: peer, Callsite: 0x1234, Count: count}
+	}
+	ended := func(peer int32, count uint64) layout.Row {
+		return layout.Row{Callsite: 0x1234, Peer: peer, Call: 24, Direction: layout.DirRecvPosted, Count: count}
+	}
+	lost := func(raw []byte, requests uint64) []byte {
+		binary.LittleEndian.PutUint64(raw[unsafe.Offsetof(layout.Header{}.LostRequests):], requests)
+		return raw
+	}
 	running := func(raw []byte) []byte {
 		binary.LittleEndian.PutUint32(raw[20:], layout.StateRunning)
 		return raw
@@ -48,8 +59,13 @@ func TestAsides(t *testing.T) {
 	}{
 		"finalized": {receiving().bytes(), freed},
 		"killed with 3 + 4 + 2 posted and 2 + 1 + 1 ended": {running(receiving().bytes()),
-			append(freed[:3:3], profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 5})},
-		"killed, and rows were folded": {running(receiving(layout.Row{Comm: layout.CommNone, Peer: layout.PeerLost, Call: 24, Count: 3}).bytes()), freed},
+			append(freed[:3:3], unfinished("Irecv", profile.PeerAnySource, 3), unfinished("Irecv", 2, 1), unfinished("Startall", 3, 1))},
+		"killed, and 2 that any source was asked for came from 0": {running(receiving(ended(0, 2)).bytes()),
+			append(freed[:3:3], unfinished("Irecv", profile.PeerAnySource, 1), unfinished("Irecv", 2, 1), unfinished("Startall", 3, 1))},
+		"killed, and it is not known which of 5 were lost": {lost(running(receiving().bytes()), 2),
+			append(freed[:3:3], profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 3})},
+		"killed, and all that is left was lost": {lost(running(receiving().bytes()), 5), freed},
+		"killed, and rows were folded":          {running(receiving(layout.Row{Comm: layout.CommNone, Peer: layout.PeerLost, Call: 24, Count: 3}).bytes()), freed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := read(t, c.raw)

@@ -12,28 +12,38 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
+// text is a string of the process.
+func (f *file) text(key uint32) string { return valid(f.strings[key]) }
+
+// valid makes UTF-8 of a text that came from outside: tables hold nothing else,
+// and their readers would refuse all of them. Paths of files to be opened stay.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // profile turns the recording into the data model.
 func (f *file) profile() *profile.Profile {
 	h := &f.header
 	p := &profile.Profile{
-		Run: f.strings[layout.StringJob], Rank: int(h.WorldRank), Size: int(h.WorldSize),
-		Host: f.strings[layout.StringHost], Pid: int(h.Pid), Program: f.strings[layout.StringProgram],
-		Command: splitCommand(f.strings[layout.StringCommand]),
-		Library: strings.TrimRight(f.strings[layout.StringLibrary], "\x00\n "),
+		Run: f.text(layout.StringJob), Rank: int(h.WorldRank), Size: int(h.WorldSize),
+		Host: f.text(layout.StringHost), Pid: int(h.Pid), Program: f.text(layout.StringProgram),
+		Command: splitCommand(f.text(layout.StringCommand)),
+		Library: strings.TrimRight(f.text(layout.StringLibrary), "\x00\n "),
 		State:   profile.State(h.State), Timing: f.timing(), Unfollowed: f.unfollowed(), Threads: len(f.threads),
 		Start: int64(h.Start.Realtime), InitEnd: int64(h.InitEnd.Realtime),
 		FinalizeStart: int64(h.FinalizeStart.Realtime), End: int64(h.FinalizeEnd.Realtime),
 		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
 			Comms: h.LostComms, NegativeTicks: h.NegativeTicks, Untimed: h.UntimedCalls,
-			Stacks: h.LostStacks},
+			Stacks: h.LostStacks, Readings: h.LostReadings},
 		Pauses: h.Pauses,
 		Stacks: f.stacks,
 	}
 	f.receives.unfollowed = p.Unfollowed
+	if p.State != profile.Finalized {
+		f.receives.open = map[receiveKey]int64{}
+	}
 	scale := f.nsPerTick()
 	index := f.addComms(p)
 	for _, s := range f.slices {
-		p.Slices = append(p.Slices, profile.Slice{Index: s.Index, Name: s.name, Start: f.unixTime(s.Start, scale)})
+		p.Slices = append(p.Slices, profile.Slice{Index: s.Index, Name: valid(s.name), Start: f.unixTime(s.Start, scale)})
 	}
 	for _, m := range f.modules {
 		p.Modules = append(p.Modules, profile.Module{Path: m.path, BuildID: m.buildID,
@@ -49,8 +59,10 @@ func (f *file) profile() *profile.Profile {
 	}
 	f.addUnsampled(p)
 	f.addVectors(p, index)
+	f.addOpen(p, index, scale)
+	f.addTools(p, index, scale)
 	if !f.headOnly {
-		f.addUnfinished(p)
+		f.addUnfinished(p, index)
 	}
 	if p.End == 0 {
 		p.End = f.lastKnown(p)
@@ -120,7 +132,7 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 	}
 	for _, k := range order {
 		c := f.comms[k]
-		out := profile.Comm{ID: fmt.Sprintf("%016x%016x", c.ID[0], c.ID[1]), Name: c.name, Parent: -1,
+		out := profile.Comm{ID: fmt.Sprintf("%016x%016x", c.ID[0], c.ID[1]), Name: valid(c.name), Parent: -1,
 			Inter: c.Flags&layout.CommInter != 0, Rank: int(c.Rank), Edges: c.edges,
 			Members: profile.Group{Base: int(c.Base), Stride: int(c.Stride), N: int(c.Size), List: c.members},
 			Freed:   c.Flags&layout.CommFreed != 0, Folded: c.Folded,
@@ -251,7 +263,7 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	}
 	call := callOf(raw.Call)
 	a.receives.add(call.Name, raw)
-	if a.addAside(a.to, call.Name, raw, a.comms) {
+	if a.addAside(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms) {
 		return
 	}
 	d, ok := directions[raw.Direction]

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -15,16 +14,12 @@ import (
 // Dump writes the recording at path as text: what the file holds, line by
 // line, in the order of the file's own tables.
 func Dump(w io.Writer, path string) error {
-	in, err := os.Open(path)
+	in, size, err := openFile(path)
 	if err != nil {
 		return fmt.Errorf("dump recording: %w", err)
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return fmt.Errorf("dump recording: %w", err)
-	}
-	f, err := sniffFile(in, info.Size())
+	f, err := sniffFile(in, size)
 	if err == nil {
 		err = f.open()
 	}
@@ -38,6 +33,7 @@ func Dump(w io.Writer, path string) error {
 	dumpComms(out, p)
 	f.dumpRows(out, p)
 	dumpRest(out, p)
+	dumpTools(out, p)
 	for _, problem := range p.Problems {
 		fmt.Fprintf(out, "problem\t%s\n", problem)
 	}
@@ -49,8 +45,8 @@ func (f *file) dumpHeader(w io.Writer) {
 	fmt.Fprintf(w, "recording\tversion %d\tstate %v\tend %d\n", h.Version, profile.State(h.State), h.End)
 	fmt.Fprintf(w, "process\trank %d of %d\tpid %d\n", h.WorldRank, h.WorldSize, h.Pid)
 	fmt.Fprintf(w, "settings\ttiming %v\treceives %s\n", f.timing(), profile.ReceivesText(f.unfollowed()))
-	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\tstacks %d\tpauses %d\n",
-		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls, h.LostStacks, h.Pauses)
+	fmt.Fprintf(w, "lost\tcalls %d\tfolded %d\trequests %d\tcommunicators %d\tnegative ticks %d\tuntimed %d\tstacks %d\treadings %d\tpauses %d\n",
+		h.LostCalls, h.FoldedCalls, h.LostRequests, h.LostComms, h.NegativeTicks, h.UntimedCalls, h.LostStacks, h.LostReadings, h.Pauses)
 	for _, c := range []struct {
 		name string
 		at   layout.Clock
@@ -114,6 +110,11 @@ func (f *file) dumpRows(w io.Writer, p *profile.Profile) {
 
 // dumpRest is what is in no row.
 func dumpRest(w io.Writer, p *profile.Profile) {
+	for i := range p.Open {
+		o := &p.Open[i]
+		fmt.Fprintf(w, "open\tthread %d\tMPI_%s\t%v\tcomm %d\tpeer %d\tsource %d\trequests %d\tcode %d\tbytes %d\tsized %t\tsite %#x\tslice %d\tsince_ns %d\n",
+			o.Thread, o.Call, o.Direction, o.Comm, o.Peer, o.Source, o.Requests, o.Code, o.Bytes, o.Sized, o.Callsite, o.Slice, o.Start)
+	}
 	for i := range p.Asides {
 		a := &p.Asides[i]
 		fmt.Fprintf(w, "aside\t%v\tMPI_%s\tcomm %d\tpeer %d\tsite %#x\tslice %d\tcount %d\tbytes %d\n",

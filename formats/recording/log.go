@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
@@ -39,7 +39,7 @@ func (f *file) readLog(at, end uint64) {
 				f.problem(at, "%v", err)
 				return
 			}
-			if err := f.readRecord(r.Kind, buf); err != nil {
+			if err := f.readRecord(at, r.Kind, buf); err != nil {
 				f.problem(at, "%v", err)
 			}
 		}
@@ -47,12 +47,12 @@ func (f *file) readLog(at, end uint64) {
 	}
 }
 
-func (f *file) readRecord(kind uint32, buf []byte) error {
+func (f *file) readRecord(at uint64, kind uint32, buf []byte) error {
 	switch kind {
 	case layout.RecordString:
 		return f.readString(buf)
 	case layout.RecordThread:
-		return f.readThread(buf)
+		return f.readThread(at, buf)
 	case layout.RecordComm:
 		return f.readComm(buf)
 	case layout.RecordName:
@@ -67,6 +67,16 @@ func (f *file) readRecord(kind uint32, buf []byte) error {
 		return f.readVector(buf)
 	case layout.RecordStack:
 		return f.readStack(buf)
+	case layout.RecordSetting:
+		return f.readSetting(buf)
+	case layout.RecordVariable:
+		return f.readVariable(buf)
+	case layout.RecordPvar:
+		return f.readPvar(buf)
+	case layout.RecordHandle:
+		return f.readHandle(buf)
+	case layout.RecordReading:
+		return f.readReading(buf)
 	}
 	return fmt.Errorf("record of unknown kind %d, skipped", kind)
 }
@@ -99,16 +109,47 @@ func (f *file) int32s(raw []byte) []int32 {
 
 // readThread refuses a table that another thread names: its rows would be read,
 // and counted, as often as it is named.
-func (f *file) readThread(buf []byte) error {
+func (f *file) readThread(at uint64, buf []byte) error {
 	var t layout.Thread
-	if _, err := f.head(buf, &t); err != nil {
+	if f.header.Version < 5 {
+		buf = append(slices.Clip(buf), make([]byte, openField)...)
+	}
+	rest, err := f.head(buf, &t)
+	if err != nil {
 		return err
+	}
+	if f.header.Version < 5 {
+		t.Open = 0
 	}
 	if t.Table != 0 && f.named[t.Table] {
 		return fmt.Errorf("thread %d names the table of another", t.Index)
 	}
 	f.named[t.Table] = true
 	f.threads = append(f.threads, t)
+	return f.readOpen(t, at+uint64(len(buf)-len(rest)), rest)
+}
+
+// openField is how much longer a Thread is since version 5.
+const openField = 8
+
+// readOpen reads the call that a thread is in, which lies somewhere in what
+// follows the thread in its record.
+func (f *file) readOpen(t layout.Thread, at uint64, rest []byte) error {
+	if t.Open == 0 {
+		return nil
+	}
+	var o layout.Open
+	from := t.Open - at
+	if t.Open < at || from > uint64(len(rest)) || uint64(binary.Size(o)) > uint64(len(rest))-from {
+		return fmt.Errorf("thread %d: its open call is not in its record", t.Index)
+	}
+	if _, err := f.head(rest[from:], &o); err != nil {
+		return err
+	}
+	f.threads[len(f.threads)-1].Last = o.Last
+	if o.Call != 0 {
+		f.opens = append(f.opens, openRecord{o, t.Index})
+	}
 	return nil
 }
 
@@ -192,9 +233,17 @@ func (f *file) readSlice(buf []byte) error {
 		return err
 	}
 	text, _, err := take(rest, s.Length, 1)
-	s.name = strings.ToValidUTF8(string(text), "\uFFFD") // tables hold UTF-8 and nothing else
+	s.name = string(text)
+	if err != nil {
+		return err
+	}
+	if at, known := f.sliceAt[s.Index]; known {
+		f.slices[at].name = s.name // it has been given another name since
+		return nil
+	}
+	f.sliceAt[s.Index] = len(f.slices)
 	f.slices = append(f.slices, s)
-	return err
+	return nil
 }
 
 func (f *file) readModule(buf []byte) error {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -47,27 +48,39 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// openFile opens a file that is one: a pipe would have its reader wait for ever.
+func openFile(path string) (in *os.File, size int64, err error) {
+	if in, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		in.Close()
+		return nil, 0, err
+	}
+	return in, info.Size(), nil
+}
+
 func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error) {
-	in, err := os.Open(path)
+	in, size, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read recording: %w", err)
-	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer) // a profile keeps nothing of it
-	if err := readAhead(buffer, in, min(ahead, info.Size())); err != nil {
+	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
-	f := newFile(in, info.Size())
+	f := newFile(in, size)
 	f.ahead = *buffer
 	if bytes.HasPrefix(*buffer, packedMagic) {
 		inside := buffers.Get().(*[]byte)
 		defer buffers.Put(inside)
-		if f, err = unpackFile(*buffer, in, info.Size(), inside); err != nil {
+		if f, err = unpackFile(*buffer, in, size, inside); err != nil {
 			return nil, fmt.Errorf("read recording %s: %w", path, err)
 		}
 	}
@@ -157,15 +170,18 @@ type file struct {
 
 	strings  map[uint32]string
 	threads  []layout.Thread
+	opens    []openRecord
 	named    map[uint64]bool // offsets of tables that a thread has
 	comms    map[uint32]*commRecord
 	slices   []sliceRecord
+	sliceAt  map[uint32]int // by index: where in slices
 	modules  []moduleRecord
 	vectors  []vectorRecord
 	stacks   map[uint64][]uint64       // by the call site of rows
 	tables   map[uint64]layout.Segment // by offset
 	latest   int64                     // Unix ns when the latest call returned, once rows are read
 	receives receives                  // of the rows that were read
+	tools    tools
 	problems []string
 	damaged  uint64 // how many problems there are; the first ones are kept
 }
@@ -195,7 +211,7 @@ type vectorRecord struct {
 }
 
 func newFile(r io.ReaderAt, size int64) *file {
-	return &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{},
+	return &file{r: r, size: size, strings: map[uint32]string{}, comms: map[uint32]*commRecord{}, sliceAt: map[uint32]int{},
 		tables: map[uint64]layout.Segment{}, named: map[uint64]bool{}}
 }
 

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +50,9 @@ func (b *builder) text(key uint32, s string) {
 	b.record(layout.RecordString, layout.String{Key: key, Length: uint32(len(s))}, []byte(s))
 }
 
+// threadSize is how long the record of a thread was before version 5.
+const threadSize = 32
+
 // bytes lays the file out: header, the log, a table of 256 rows (and as many
 // samples, if there are any), a stale table.
 func (b *builder) bytes() []byte {
@@ -58,7 +63,7 @@ func (b *builder) bytes() []byte {
 		tableSize += 256 * 64
 	}
 	tableAt := layout.HeaderSize + logSize
-	b.log = binary.LittleEndian.AppendUint32(b.log, 32)
+	b.log = binary.LittleEndian.AppendUint32(b.log, threadSize)
 	b.log = binary.LittleEndian.AppendUint32(b.log, layout.RecordThread)
 	b.log, _ = binary.Append(b.log, binary.LittleEndian, [...]uint32{0, 0})
 	b.log = binary.LittleEndian.AppendUint64(b.log, tableAt)
@@ -70,7 +75,7 @@ func (b *builder) bytes() []byte {
 		Start:       layout.Clock{Ticks: 1000, Monotonic: 5000, Realtime: 1_000_000},
 		FinalizeEnd: layout.Clock{Ticks: 3000, Monotonic: 6000, Realtime: 1_001_000}}
 	if b.samples != nil {
-		h.Version, h.Timing = layout.Version, layout.TimingSampled
+		h.Version, h.Timing = 4, layout.TimingSampled
 	}
 	if b.spoil != nil {
 		b.spoil(&h)
@@ -282,6 +287,52 @@ func TestReadSurvivesFlippedBits(t *testing.T) {
 		}
 		if p, err := Read(bytes.NewReader(raw), int64(len(raw))); err == nil && p.Size < 1000 { // a large world is no lie that a reader can know
 			p.Traffic()
+		}
+	}
+}
+
+// TestOpenOutside: a thread's open call is in its own record, or is none.
+func TestOpenOutside(t *testing.T) {
+	p := killed()
+	var out bytes.Buffer
+	if err := Write(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	raw := out.Bytes()
+	if n := len(read(t, raw).Open); n != 3 {
+		t.Fatalf("%d open calls, want 3", n)
+	}
+	thread := binary.Size(layout.Thread{})
+	at := int(layout.HeaderSize) // of the first thread's record
+	for at += binary.Size(layout.Segment{}); binary.LittleEndian.Uint32(raw[at+4:]) != layout.RecordThread; {
+		at += int(binary.LittleEndian.Uint32(raw[at:]))
+	}
+	field := raw[at+thread-8:]
+	if got := binary.LittleEndian.Uint64(field); got != uint64(at+thread) {
+		t.Fatalf("offset %d, want %d", got, at+thread)
+	}
+	for _, offset := range []uint64{1, uint64(at), uint64(at + thread - 1), uint64(at + thread + 1), uint64(len(raw)), 1<<64 - 1} {
+		binary.LittleEndian.PutUint64(field, offset)
+		got := read(t, raw)
+		if len(got.Open) != 2 || len(got.Problems) != 1 {
+			t.Errorf("offset %d: %d open calls, problems %q", offset, len(got.Open), got.Problems)
+		}
+	}
+}
+
+// A pipe under the name of a recording has nobody wait for it.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a-1-1.rec")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range map[string]func() error{
+		"read": func() error { _, err := ReadFile(path); return err },
+		"head": func() error { _, err := ReadHead(path); return err },
+		"dump": func() error { return Dump(io.Discard, path) },
+	} {
+		if err := read(); err == nil || !strings.Contains(err.Error(), path+" is no regular file") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

@@ -37,8 +37,8 @@ type table struct {
 	samples []layout.Sample
 }
 
-// tablesOf makes the rows of each thread's table. What was set aside is of no
-// known thread, and goes to the first.
+// tablesOf makes the rows of each thread's table. What was set aside, and what
+// was late, is of no known thread, and goes to the first.
 func tablesOf(p *profile.Profile) ([]table, error) {
 	tables := make([]table, p.Threads)
 	if p.Threads == 1 {
@@ -63,6 +63,15 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	for i := range p.Late {
+		raw, err := rawLate(p, &p.Late[i])
+		if err == nil {
+			err = enter(0, p.Late[i].Call, raw, layout.Sample{})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("late receive %d: %w", i, err)
 		}
 	}
 	unfinished := uint64(0)

@@ -82,11 +82,13 @@ func imageOf(p *profile.Profile) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	segment, thread := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Thread{}))
+	segment, thread := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Thread{})+binary.Size(layout.Open{}))
 	logSize := pages(max(layout.MinLogSegment, segment+uint64(len(log.raw))+thread*uint64(len(tables))))
 	m := &image{size: layout.HeaderSize + logSize}
 	for i := range tables {
-		log.add(layout.RecordThread, layout.Thread{Index: uint32(i), Table: m.size})
+		if err := log.addThread(p, uint32(i), m.size); err != nil {
+			return nil, err
+		}
 		m.addTable(&tables[i], p.Timing == profile.TimingSampled)
 	}
 	head := appended(make([]byte, 0, layout.HeaderSize+int(segment)+len(log.raw)), headerOf(p, m.size))
@@ -151,7 +153,7 @@ func headerOf(p *profile.Profile, end uint64) layout.Header {
 		Start: clockAt(p.Start), InitEnd: clockAt(p.InitEnd), FinalizeStart: clockAt(p.FinalizeStart),
 		LostCalls: p.Losses.Calls, FoldedCalls: p.Losses.Folded, LostRequests: p.Losses.Requests,
 		LostComms: p.Losses.Comms, NegativeTicks: p.Losses.NegativeTicks, UntimedCalls: p.Losses.Untimed,
-		LostStacks: p.Losses.Stacks, Pauses: p.Pauses, Timing: rawTiming[p.Timing]}
+		LostStacks: p.Losses.Stacks, LostReadings: p.Losses.Readings, Pauses: p.Pauses, Timing: rawTiming[p.Timing]}
 	if p.Unfollowed {
 		h.Receives = layout.ReceivesUnfollowed
 	}
@@ -178,6 +180,23 @@ func (l *log) add(kind uint32, v any, tails ...[]byte) {
 	}
 	order.PutUint32(l.raw[start:], uint32(len(l.raw)-start))
 	order.PutUint32(l.raw[start+4:], kind)
+}
+
+// addThread appends a thread, and the call that it is in.
+func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
+	t := layout.Thread{Index: index, Table: table}
+	i := slices.IndexFunc(p.Open, func(o profile.OpenCall) bool { return o.Thread == int32(index) })
+	if i < 0 {
+		l.add(layout.RecordThread, t)
+		return nil
+	}
+	open, err := rawOpen(&p.Open[i])
+	if err != nil {
+		return fmt.Errorf("thread %d: %w", index, err)
+	}
+	t.Open = uint64(layout.HeaderSize + binary.Size(layout.Segment{}) + len(l.raw) + binary.Size(t))
+	l.add(layout.RecordThread, t, appended(nil, open))
+	return nil
 }
 
 func logOf(p *profile.Profile) (*log, error) {
@@ -207,7 +226,7 @@ func logOf(p *profile.Profile) (*log, error) {
 			return nil, err
 		}
 	}
-	return l, nil
+	return l, l.addTools(p)
 }
 
 func (l *log) addStrings(p *profile.Profile) {

@@ -65,8 +65,27 @@ func rich() *profile.Profile {
 			{Kind: profile.CancelledSend, Call: "Start", Peer: 3, Count: 1, Bytes: 12},
 			{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: -1, Peer: profile.PeerAnySource, Count: 4},
 		},
+		Late: []profile.Late{
+			{Call: "Recv", Peer: 2, Callsite: site, Slice: 1, Count: 3, Queued: 40},
+			{Call: "Irecv", Comm: 1, Peer: profile.PeerAnySource, Count: 1, Queued: 1 << 33},
+		},
+		Settings: map[string]string{"timing": "exact", "pvar": "pml_*,\"odd\""},
+		Variables: []profile.Variable{
+			{Name: "OMPI_MCA_btl_vader_eager_limit", Value: "8192"},
+			{Name: "MPIR_CVAR_X", Value: "-1", Asked: true, Scope: profile.ScopeAllEq},
+			{Name: "no such", Value: "1", Asked: true, Refused: "there is no such variable"},
+		},
+		Pvars: []profile.Pvar{
+			{Name: "queue", Description: "what waits", Class: profile.PvarLevel, Type: profile.PvarUnsigned, Bound: profile.PvarCommunicator, ReadOnly: true, Continuous: true},
+			{Name: "name", Class: profile.PvarGeneric, Type: profile.PvarText, Atomic: true},
+		},
+		PvarHandles: []profile.PvarHandle{{Pvar: 0, Comm: 2, Count: 1}, {Pvar: 1, Comm: -1, Count: 3}},
+		Readings: []profile.Reading{
+			{Handle: 1, At: 2_000, Moment: profile.ReadAtInit, Values: []uint64{'a', 'b', 0}},
+			{Handle: 0, Slice: 1, At: 3_000, Moment: profile.ReadAtSlice, Values: []uint64{1 << 40}},
+		},
 		Pauses: 2,
-		Losses: profile.Losses{Calls: 1, Folded: 2, Requests: 3, Comms: 4, NegativeTicks: 5, Untimed: 6, Stacks: 7},
+		Losses: profile.Losses{Calls: 1, Folded: 2, Requests: 3, Comms: 4, NegativeTicks: 5, Untimed: 6, Stacks: 7, Readings: 8},
 	}
 }
 
@@ -83,8 +102,14 @@ func many() *profile.Profile {
 // killed had 5 receives open that Start posted, which no row says.
 func killed() *profile.Profile {
 	p := rich()
-	p.State, p.FinalizeStart = profile.Running, 0
+	p.State, p.FinalizeStart, p.Threads = profile.Running, 0, 3
 	p.Asides = append(p.Asides[:2:2], profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 5})
+	p.Open = []profile.OpenCall{
+		{Call: "Waitall", Class: profile.P2P, Comm: -1, Peer: profile.PeerNone, Source: profile.PeerNone, Requests: 6, Callsite: 0x401230, Start: 7_000},
+		{Thread: 1, Call: "Sendrecv", Class: profile.P2P, Direction: profile.Send, Comm: 2, Peer: 1, Source: profile.PeerAnySource,
+			Bytes: 1 << 40, Sized: true, Callsite: profile.StackSite | 7, Slice: 1},
+		{Thread: 2, Call: "Abort", Class: profile.Other, Comm: 0, Peer: profile.PeerNone, Source: profile.PeerNone, Code: -3, Callsite: 0x401230},
+	}
 	return p
 }
 
@@ -125,10 +150,10 @@ func checkHead(t *testing.T, path string, want *profile.Profile) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Asides", "Source")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Asides", "Late", "Source")); diff != "" {
 		t.Error(diff)
 	}
-	if got.Rows != nil || got.Vectors != nil || got.Asides != nil {
+	if got.Rows != nil || got.Vectors != nil || got.Asides != nil || got.Late != nil {
 		t.Error("rows were read")
 	}
 }

@@ -1,0 +1,233 @@
+package recording
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// links is what is found out of events by looking at all of a process's.
+type links struct {
+	kind []uint32
+	tag  []int32
+	link []int32
+	seq  []uint32
+
+	start []uint64 // only where there are several threads
+	open  *requests
+}
+
+// link reads all events once: finds their kinds, the two ends of each request,
+// and counts messages.
+func (r *reading) link() error {
+	n := uint64(0)
+	for _, s := range r.streams {
+		for _, c := range s {
+			n += c.Count
+		}
+	}
+	if n > math.MaxInt32 {
+		return fmt.Errorf("%s: %d events, more than are read of one process: %d", r.names[0], n, math.MaxInt32)
+	}
+	r.links = links{kind: make([]uint32, n), tag: make([]int32, n), link: make([]int32, n), seq: make([]uint32, n), open: newRequests()}
+	if len(r.streams) > 1 {
+		r.links.start = make([]uint64, n)
+	}
+	err := r.eachRun(func(first int, thread uint32, run []byte) error {
+		for i := first; len(run) > 0; i, run = i+1, run[eventSize:] {
+			e := decodeEvent(run, thread)
+			r.enter(int32(i), &e)
+		}
+		return nil
+	})
+	r.links.open = nil
+	if err == nil && !r.trace.Gaps { // else counting would join messages with others
+		r.links.count(r.rows.roles)
+	}
+	r.links.start = nil
+	return err
+}
+
+func (r *reading) enter(i int32, e *event) {
+	l := &r.links
+	kind := r.kindOf(e)
+	l.kind[i], l.tag[i] = kind, r.rows.roles[kind].tagOf(e.tag)
+	if l.start != nil {
+		l.start[i] = e.start
+	}
+	if e.request != 0 {
+		l.join(e.request, i, r.rows.roles)
+	}
+}
+
+// kindOf is the kind of an event. One whose row is not there is of no known call.
+func (r *reading) kindOf(e *event) uint32 {
+	if e.row == layout.EventCompleted {
+		if posted, open := r.links.open.get(e.request); open {
+			return r.rows.completed(r.links.kind[posted], e.thread)
+		}
+		return r.rows.unknown(e)
+	}
+	kind, err := r.rows.kind(e.row, e.thread)
+	if err == nil {
+		return kind
+	}
+	if e.row != 0 && len(r.Problems) < maxProblems { // of what had no room for a row, that is known
+		r.Problems = append(r.Problems, fmt.Sprintf("%s: row %d: %v", r.names[0], e.row, err))
+	}
+	return r.rows.unknown(e)
+}
+
+// completed is the kind of the end of an operation: as what started it, if that
+// is in the trace.
+func (r *rows) completed(posted, thread uint32) uint32 {
+	if o := &r.roles[posted]; o.ended != 0 && o.endedBy == thread {
+		return o.ended - 1
+	}
+	k := r.all[posted]
+	k.Action, k.Direction, k.Thread = profile.Completed, profile.None, int32(thread)
+	kind := r.index(k)
+	r.roles[posted].ended, r.roles[posted].endedBy = kind+1, thread
+	return kind
+}
+
+func (r *rows) unknown(e *event) uint32 {
+	k := profile.EventKind{Call: "unknown", Class: profile.Other, Thread: int32(e.thread), Comm: -1, Peer: profile.PeerLost,
+		Callsite: profile.SiteLabel(nil), Slice: r.slice(0)}
+	if e.row == layout.EventCompleted {
+		k.Action = profile.Completed
+	}
+	return r.index(k)
+}
+
+// join links an event to the one before that has the same request.
+func (l *links) join(request uint32, i int32, roles []role) {
+	o := &roles[l.kind[i]]
+	before, open := l.open.get(request)
+	joined := open && o.continues(&roles[l.kind[before]])
+	if joined {
+		l.link[before], l.link[i] = i-before, before-i
+	}
+	if o.ends || joined && (!o.goesOn || roles[l.kind[before]].receives) {
+		l.open.delete(request)
+	} else {
+		l.open.put(request, i)
+	}
+}
+
+// count numbers the messages of each channel: what is sent in the order in which
+// sends began, what is received in that in which receives were posted, as the
+// Standard matches them.
+func (l *links) count(roles []role) {
+	c := counters{of: map[channel]*uint32{}}
+	if l.start == nil {
+		for i := range l.kind {
+			l.number(int32(i), &c, roles)
+		}
+		return
+	}
+	for _, m := range l.begun(roles) {
+		l.number(m.event, &c, roles)
+	}
+}
+
+// number numbers what an event sends, and what came of a receive that it posts.
+func (l *links) number(i int32, c *counters, roles []role) {
+	o := &roles[l.kind[i]]
+	if o.sends {
+		l.seq[i] = c.next(l.kind[i], l.tag[i], o)
+	}
+	if l.link[i] < 0 && !o.receives { // it was seen with what posted it
+		return
+	}
+	end := l.last(i)
+	switch last := &roles[l.kind[end]]; {
+	case last.took:
+		l.tag[end] = max(l.tag[end], l.tag[i]) // as asked for, which is all that is known
+		i, o = end, last
+	case last.receives:
+		i, o = end, last
+	}
+	if (o.receives || o.took && l.tag[i] >= 0) && l.seq[i] == 0 {
+		l.seq[i] = c.next(l.kind[i], l.tag[i], o)
+	}
+}
+
+// last is the last of the events of a request, from one of them on. There are at
+// most four.
+func (l *links) last(i int32) int32 {
+	for l.link[i] > 0 {
+		i += l.link[i]
+	}
+	return i
+}
+
+// beginning is an event that sends, or posts what is received.
+type beginning struct {
+	start uint64
+	event int32
+}
+
+// begun are such events in the order in which they began.
+func (l *links) begun(roles []role) []beginning {
+	begins := func(i int) bool { return roles[l.kind[i]].sends || roles[l.kind[i]].receives || l.link[i] > 0 }
+	n := 0
+	for i := range l.kind {
+		if begins(i) {
+			n++
+		}
+	}
+	out := make([]beginning, 0, n)
+	for i := range l.kind {
+		if begins(i) {
+			out = append(out, beginning{l.start[i], int32(i)})
+		}
+	}
+	slices.SortFunc(out, func(a, b beginning) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.event, b.event))
+	})
+	return out
+}
+
+// channel is what messages that cannot overtake each other have in common.
+type channel struct {
+	comm, peer, tag int32
+	sent            bool
+}
+
+// counters count the messages of each channel, and remember which channel it is
+// that the events of a kind with a tag are of.
+type counters struct {
+	of   map[channel]*uint32
+	near [256]nearCounter
+}
+
+type nearCounter struct {
+	kind  uint32
+	tag   int32
+	count *uint32 // nil if this is none
+}
+
+// next is the number of a message; 0 where it is not known from or to whom it is.
+func (c *counters) next(kind uint32, tag int32, o *role) uint32 {
+	if o.comm < 0 || o.peer < 0 {
+		return 0
+	}
+	n := &c.near[(kind*31+uint32(tag))%uint32(len(c.near))]
+	if n.count == nil || n.kind != kind || n.tag != tag {
+		*n = nearCounter{kind, tag, c.find(channel{o.comm, o.peer, tag, o.sends})}
+	}
+	*n.count++
+	return *n.count
+}
+
+func (c *counters) find(ch channel) *uint32 {
+	if c.of[ch] == nil {
+		c.of[ch] = new(uint32)
+	}
+	return c.of[ch]
+}

@@ -1,0 +1,160 @@
+package recording
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+)
+
+const eventSize = 32
+
+// streams are the chunks of each thread in their order. One that is in both
+// files was written out just when the process was killed.
+func streams(all []chunk, damaged func(*chunk)) [][]chunk {
+	slices.SortFunc(all, func(a, b chunk) int {
+		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(b.Count, a.Count), cmp.Compare(a.at, b.at))
+	})
+	threads := map[uint32][]chunk{}
+	for i, c := range all {
+		if i > 0 && c.Sequence == all[i-1].Sequence {
+			if before := &all[i-1]; c.in == before.in || c.Thread != before.Thread {
+				damaged(&c)
+			}
+			continue
+		}
+		threads[c.Thread] = append(threads[c.Thread], c)
+	}
+	var out [][]chunk
+	for _, t := range slices.Sorted(maps.Keys(threads)) {
+		out = append(out, threads[t])
+	}
+	return out
+}
+
+// event is a layout.Event with its parts apart.
+type event struct {
+	start, ticks, bytes  uint64
+	row, request, thread uint32
+	tag                  int32
+}
+
+var little = binary.LittleEndian
+
+func decodeEvent(b []byte, thread uint32) event {
+	_ = b[eventSize-1]
+	ticks, bytes := little.Uint64(b[8:]), little.Uint64(b[16:])
+	return event{start: little.Uint64(b), ticks: ticks << 16 >> 16, bytes: bytes << 16 >> 16,
+		request: uint32(ticks>>48 | bytes>>48<<16), row: little.Uint32(b[24:]), tag: int32(little.Uint32(b[28:])), thread: thread}
+}
+
+func (e *event) end() uint64 { return e.start + e.ticks }
+
+func endOf(b []byte) uint64 { return little.Uint64(b) + little.Uint64(b[8:])<<16>>16 }
+
+// toLittle turns events of another byte order around: all that decodes them is
+// of one order then, which takes half the time.
+func toLittle(raw []byte) {
+	for ; len(raw) >= eventSize; raw = raw[eventSize:] {
+		slices.Reverse(raw[0:8])
+		slices.Reverse(raw[8:16])
+		slices.Reverse(raw[16:24])
+		slices.Reverse(raw[24:28])
+		slices.Reverse(raw[28:32])
+	}
+}
+
+// cursor goes through the events of one thread.
+type cursor struct {
+	chunks []chunk
+	order  binary.ByteOrder
+	raw    []byte // of the chunk at hand, as far as it is not read
+	buffer []byte
+}
+
+// fill reads the next chunk once the one at hand is read; false at the end.
+func (c *cursor) fill() (bool, error) {
+	if len(c.raw) > 0 || len(c.chunks) == 0 {
+		return len(c.raw) > 0, nil
+	}
+	at := c.chunks[0]
+	c.chunks = c.chunks[1:]
+	c.buffer = slices.Grow(c.buffer[:0], int(at.Count)*eventSize)
+	c.raw = c.buffer[:at.Count*eventSize]
+	if _, err := at.in.ReadAt(c.raw, at.at); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // it was there a moment ago
+		}
+		return false, fmt.Errorf("%s: byte %d: %w", at.in.Name(), at.at, err)
+	}
+	if c.order == binary.BigEndian {
+		toLittle(c.raw)
+	}
+	return true, nil
+}
+
+// take cuts off the events at the start that ended before the bound.
+func (c *cursor) take(bound uint64) []byte {
+	n := eventSize
+	for n < len(c.raw) && endOf(c.raw[n:]) < bound {
+		n += eventSize
+	}
+	run := c.raw[:n]
+	c.raw = c.raw[n:]
+	return run
+}
+
+// eachRun gives all events of the process as they are in its files, in runs of
+// one thread, those of several threads in the order in which they ended. They
+// hold until f returns; first is the number of the first of them.
+func (r *reading) eachRun(f func(first int, thread uint32, run []byte) error) error {
+	open := make([]cursor, len(r.streams))
+	for t, s := range r.streams {
+		open[t] = cursor{chunks: s, order: r.order}
+		if _, err := open[t].fill(); err != nil {
+			return err
+		}
+	}
+	threads := make([]uint32, len(open))
+	for t, s := range r.streams {
+		threads[t] = s[0].Thread
+	}
+	for first := 0; len(open) > 0; {
+		t, bound := earliest(open)
+		run := open[t].take(bound)
+		if err := f(first, threads[t], run); err != nil {
+			return err
+		}
+		first += len(run) / eventSize
+		more, err := open[t].fill()
+		if err != nil {
+			return err
+		}
+		if !more {
+			open, threads = slices.Delete(open, t, t+1), slices.Delete(threads, t, t+1)
+		}
+	}
+	return nil
+}
+
+// earliest is the thread whose next event ended first, and before when its
+// later ones must have ended to be next as well.
+func earliest(open []cursor) (first int, bound uint64) {
+	bound = math.MaxUint64
+	if len(open) == 1 {
+		return 0, bound
+	}
+	least := endOf(open[0].raw)
+	for t := 1; t < len(open); t++ {
+		switch end := endOf(open[t].raw); {
+		case end < least:
+			first, least, bound = t, end, least
+		case end < bound:
+			bound = end
+		}
+	}
+	return first, bound
+}

@@ -1,0 +1,253 @@
+package recording
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// What MPI_T said of the MPI, and what mpitrace was told to do: records of
+// version 6.
+
+// tools is what these records hold.
+type tools struct {
+	settings  map[string]string
+	variables []profile.Variable
+	pvars     map[uint32]profile.Pvar
+	handles   map[uint32]layout.Handle
+	readings  []readingRecord
+}
+
+type readingRecord struct {
+	layout.Reading
+	values []uint64
+}
+
+// texts cuts texts of these lengths off the rest of a record.
+func texts(rest []byte, lengths ...uint32) ([]string, error) {
+	out := make([]string, len(lengths))
+	for i, n := range lengths {
+		raw, left, err := take(rest, n, 1)
+		if err != nil {
+			return nil, err
+		}
+		out[i], rest = valid(string(raw)), left
+	}
+	return out, nil
+}
+
+func (f *file) readSetting(buf []byte) error {
+	var s layout.Setting
+	rest, err := f.head(buf, &s)
+	if err != nil {
+		return err
+	}
+	t, err := texts(rest, s.NameLength, s.ValueLength)
+	if err != nil {
+		return err
+	}
+	if f.tools.settings == nil {
+		f.tools.settings = map[string]string{}
+	}
+	f.tools.settings[t[0]] = t[1]
+	return nil
+}
+
+func (f *file) readVariable(buf []byte) error {
+	var v layout.Variable
+	rest, err := f.head(buf, &v)
+	if err != nil {
+		return err
+	}
+	t, err := texts(rest, v.NameLength, v.ValueLength, v.WhyLength)
+	if err != nil {
+		return err
+	}
+	if v.Scope >= uint32(profile.NumScopes) {
+		return fmt.Errorf("control variable %q of scope %d", t[0], v.Scope)
+	}
+	f.tools.variables = append(f.tools.variables, profile.Variable{Name: t[0], Value: t[1], Refused: t[2],
+		Asked: v.Origin == layout.VariableAsked, Scope: profile.Scope(v.Scope)})
+	return nil
+}
+
+func (f *file) readPvar(buf []byte) error {
+	var v layout.Pvar
+	rest, err := f.head(buf, &v)
+	if err != nil {
+		return err
+	}
+	t, err := texts(rest, v.NameLength, v.DescriptionLength)
+	if err != nil {
+		return err
+	}
+	if v.Class == 0 || v.Class >= uint32(profile.NumPvarClasses) || v.Type == 0 || v.Type >= uint32(profile.NumPvarTypes) ||
+		v.Binding >= uint32(profile.NumPvarBindings) {
+		return fmt.Errorf("performance variable %q of class %d, type %d and binding %d", t[0], v.Class, v.Type, v.Binding)
+	}
+	if f.tools.pvars == nil {
+		f.tools.pvars = map[uint32]profile.Pvar{}
+	}
+	f.tools.pvars[v.Index] = profile.Pvar{Name: t[0], Description: t[1], Class: profile.PvarClass(v.Class),
+		Type: profile.PvarType(v.Type), Bound: profile.PvarBinding(v.Binding), ReadOnly: v.Flags&layout.PvarReadOnly != 0,
+		Continuous: v.Flags&layout.PvarContinuous != 0, Atomic: v.Flags&layout.PvarAtomic != 0}
+	return nil
+}
+
+func (f *file) readHandle(buf []byte) error {
+	var h layout.Handle
+	if _, err := f.head(buf, &h); err != nil {
+		return err
+	}
+	if f.tools.handles == nil {
+		f.tools.handles = map[uint32]layout.Handle{}
+	}
+	f.tools.handles[h.Index] = h
+	return nil
+}
+
+func (f *file) readReading(buf []byte) error {
+	r := readingRecord{}
+	rest, err := f.head(buf, &r.Reading)
+	if err != nil {
+		return err
+	}
+	raw, _, err := take(rest, r.Count, 8)
+	if err != nil {
+		return err
+	}
+	if r.Moment == 0 || r.Moment >= uint32(profile.NumMoments) {
+		return fmt.Errorf("reading at a moment %d", r.Moment)
+	}
+	r.values = make([]uint64, r.Count)
+	for i := range r.values {
+		r.values[i] = f.order.Uint64(raw[8*i:])
+	}
+	f.tools.readings = append(f.tools.readings, r)
+	return nil
+}
+
+// addTools enters these records into the profile. What refers to nothing is
+// damage.
+func (f *file) addTools(p *profile.Profile, comms map[uint32]int32, scale float64) {
+	p.Settings, p.Variables = f.tools.settings, f.tools.variables
+	pvars, handles := map[uint32]int{}, map[uint32]int{}
+	for _, k := range slices.Sorted(maps.Keys(f.tools.pvars)) {
+		pvars[k] = len(p.Pvars)
+		p.Pvars = append(p.Pvars, f.tools.pvars[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.tools.handles)) {
+		h := f.tools.handles[k]
+		pvar, ok := pvars[h.Pvar]
+		if !ok {
+			f.problem(0, "handle %d of performance variable %d, which is not described", h.Index, h.Pvar)
+			continue
+		}
+		handles[k] = len(p.PvarHandles)
+		p.PvarHandles = append(p.PvarHandles, profile.PvarHandle{Pvar: pvar, Comm: commIn(comms, h.Comm), Count: int(h.Count)})
+	}
+	for _, r := range f.tools.readings {
+		handle, ok := handles[r.Handle]
+		if !ok {
+			f.problem(0, "reading of handle %d, which is not described", r.Handle)
+			continue
+		}
+		p.Readings = append(p.Readings, profile.Reading{Handle: handle, Slice: r.Slice, At: f.unixTime(r.Ticks, scale),
+			Moment: profile.Moment(r.Moment), Values: r.values})
+	}
+}
+
+// addTools is the inverse.
+func (l *log) addTools(p *profile.Profile) error {
+	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
+		value := p.Settings[name]
+		l.add(layout.RecordSetting, layout.Setting{NameLength: uint32(len(name)), ValueLength: uint32(len(value))},
+			[]byte(name), []byte(value))
+	}
+	for _, v := range p.Variables {
+		origin := uint32(layout.VariableEnvironment)
+		if v.Asked {
+			origin = layout.VariableAsked
+		}
+		l.add(layout.RecordVariable, layout.Variable{Origin: origin, Scope: uint32(v.Scope), NameLength: uint32(len(v.Name)),
+			ValueLength: uint32(len(v.Value)), WhyLength: uint32(len(v.Refused))}, []byte(v.Name), []byte(v.Value), []byte(v.Refused))
+	}
+	for i, v := range p.Pvars {
+		l.add(layout.RecordPvar, layout.Pvar{Index: uint32(i), Class: uint32(v.Class), Type: uint32(v.Type),
+			Binding: uint32(v.Bound), Flags: pvarFlags(v), NameLength: uint32(len(v.Name)),
+			DescriptionLength: uint32(len(v.Description))}, []byte(v.Name), []byte(v.Description))
+	}
+	for i, h := range p.PvarHandles {
+		comm, err := commOf(p, h.Comm)
+		if err != nil {
+			return fmt.Errorf("handle %d: %w", i, err)
+		}
+		l.add(layout.RecordHandle, layout.Handle{Index: uint32(i), Pvar: uint32(h.Pvar), Comm: comm, Count: uint32(h.Count)})
+	}
+	for _, r := range p.Readings {
+		l.add(layout.RecordReading, layout.Reading{Handle: uint32(r.Handle), Slice: r.Slice, Ticks: uint64(r.At),
+			Count: uint32(len(r.Values)), Moment: uint32(r.Moment)}, appended(nil, r.Values))
+	}
+	return nil
+}
+
+func pvarFlags(v profile.Pvar) (flags uint32) {
+	for _, f := range []struct {
+		set bool
+		bit uint32
+	}{{v.ReadOnly, layout.PvarReadOnly}, {v.Continuous, layout.PvarContinuous}, {v.Atomic, layout.PvarAtomic}} {
+		if f.set {
+			flags |= f.bit
+		}
+	}
+	return flags
+}
+
+// addLate enters a row of receives that were posted late, and reports whether it
+// is one.
+func (f *file) addLate(p *profile.Profile, call string, raw layout.Row, comms map[uint32]int32) bool {
+	if raw.Direction != layout.DirLate {
+		return false
+	}
+	p.Late = append(p.Late, profile.Late{Call: call, Comm: commIn(comms, raw.Comm), Peer: raw.Peer, Callsite: raw.Callsite,
+		Slice: raw.Slice, Count: raw.Count, Queued: raw.Bytes})
+	return true
+}
+
+// rawLate is the inverse of addLate.
+func rawLate(p *profile.Profile, l *profile.Late) (layout.Row, error) {
+	call, ok := callNamed(l.Call)
+	if !ok || l.Count == 0 {
+		return layout.Row{}, fmt.Errorf("late receives of MPI_%s, %d times: no recording holds it", l.Call, l.Count)
+	}
+	comm, err := commOf(p, l.Comm)
+	return layout.Row{Callsite: l.Callsite, Comm: comm, Peer: l.Peer, Slice: l.Slice, Call: call.ID,
+		Direction: layout.DirLate, Count: l.Count, Bytes: l.Queued}, err
+}
+
+// dumpTools writes what these records hold.
+func dumpTools(w io.Writer, p *profile.Profile) {
+	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
+		fmt.Fprintf(w, "setting\t%s\t%q\n", name, p.Settings[name])
+	}
+	for _, v := range p.Variables {
+		fmt.Fprintf(w, "variable\t%q\t%q\tasked %t\tscope %v\trefused %q\n", v.Name, v.Value, v.Asked, v.Scope, v.Refused)
+	}
+	for i, v := range p.Pvars {
+		fmt.Fprintf(w, "pvar\t%d\t%q\t%v\ttype %d\tbound %d\tcontinuous %t\n", i, v.Name, v.Class, v.Type, v.Bound, v.Continuous)
+	}
+	for i, h := range p.PvarHandles {
+		fmt.Fprintf(w, "handle\t%d\tpvar %d\tcomm %d\telements %d\n", i, h.Pvar, h.Comm, h.Count)
+	}
+	for _, r := range p.Readings {
+		fmt.Fprintf(w, "reading\thandle %d\tslice %d\tat_ns %d\tmoment %d\tvalues %d\n", r.Handle, r.Slice, r.At, r.Moment, r.Values)
+	}
+	for _, l := range p.Late {
+		fmt.Fprintf(w, "late\tMPI_%s\tcomm %d\tpeer %d\tsite %#x\tslice %d\tcount %d\tqueued %d\n",
+			l.Call, l.Comm, l.Peer, l.Callsite, l.Slice, l.Count, l.Queued)
+	}
+}

@@ -1,0 +1,95 @@
+package recording
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// abort is the call whose count is its error code.
+const abort = "Abort"
+
+// openRecord is the call that a thread was in.
+type openRecord struct {
+	layout.Open
+	thread uint32
+}
+
+// addOpen enters the calls that had not returned. A process that ended in good
+// order has none: what it says is of its last moment.
+func (f *file) addOpen(p *profile.Profile, index map[uint32]int32, scale float64) {
+	if p.State == profile.Finalized {
+		return
+	}
+	for _, o := range f.opens {
+		p.Open = append(p.Open, f.openCall(o, index, scale))
+	}
+}
+
+func (f *file) openCall(o openRecord, index map[uint32]int32, scale float64) profile.OpenCall {
+	call := callOf(o.Call)
+	class, _ := profile.ParseClass(call.Class)
+	out := profile.OpenCall{Thread: int32(o.thread), Call: call.Name, Class: class, Direction: directions[o.Direction].way,
+		Comm: -1, Peer: o.Peer, Source: profile.PeerNone, Callsite: o.Callsite, Slice: o.Slice}
+	if c, ok := index[o.Comm]; ok && o.Comm != layout.CommNone {
+		out.Comm = c
+	}
+	if out.Direction != profile.None && o.Bytes != layout.OpenBytesUnknown {
+		out.Bytes, out.Sized = o.Bytes, true
+	}
+	if sendsAndReceives(call) {
+		out.Source = o.Source
+	}
+	switch {
+	case ofRequests(call):
+		out.Requests = int(o.Count)
+	case call.Name == abort:
+		out.Code = int32(o.Count)
+	}
+	if o.Start != 0 {
+		out.Start = f.unixTime(o.Start+o.Spent, scale)
+	}
+	return out
+}
+
+// rawOpen is the inverse of openCall, on the clock that is the time of day.
+func rawOpen(o *profile.OpenCall) (layout.Open, error) {
+	call, ok := callNamed(o.Call)
+	if !ok {
+		return layout.Open{}, fmt.Errorf("a call of MPI_%s, which is no call", o.Call)
+	}
+	raw := layout.Open{Callsite: o.Callsite, Comm: layout.CommNone, Peer: o.Peer, Slice: o.Slice, Call: call.ID,
+		Start: uint64(o.Start), Bytes: layout.OpenBytesUnknown, Source: o.Source, Count: uint32(o.Requests)}
+	for code, d := range directions {
+		if d.way == o.Direction && d.calls {
+			raw.Direction = code
+		}
+	}
+	if o.Comm >= 0 {
+		raw.Comm = uint32(o.Comm)
+	}
+	if o.Sized {
+		raw.Bytes = o.Bytes
+	}
+	if o.Call == abort {
+		raw.Count = uint32(o.Code)
+	}
+	return raw, nil
+}
+
+func sendsAndReceives(c calls.Call) bool {
+	return strings.Contains(strings.ToLower(c.Name), "sendrecv")
+}
+
+// ofRequests tells the calls that are given requests to wait for, to test or to
+// start.
+func ofRequests(c calls.Call) bool {
+	switch c.Name {
+	case "Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Start", "Startall":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+package recording
+
+// requests are those that have not completed, and the latest event of each. They
+// are numbered as they are made, so that those that are open at a time lie close
+// together: these are found by their low bits. The others, which are few, are
+// kept apart.
+type requests struct {
+	near [nearRequests]request
+	far  map[uint32]int32
+}
+
+const nearRequests = 1 << 14
+
+type request struct {
+	number uint32 // 0: none
+	latest int32
+}
+
+func newRequests() *requests { return &requests{far: map[uint32]int32{}} }
+
+func (r *requests) get(number uint32) (latest int32, open bool) {
+	if at := &r.near[number%nearRequests]; at.number == number {
+		return at.latest, number != 0
+	}
+	if len(r.far) == 0 {
+		return 0, false
+	}
+	latest, open = r.far[number]
+	return latest, open
+}
+
+func (r *requests) put(number uint32, latest int32) {
+	at := &r.near[number%nearRequests]
+	if at.number != number {
+		if at.number != 0 {
+			r.far[at.number] = at.latest
+		}
+		if len(r.far) > 0 {
+			delete(r.far, number)
+		}
+	}
+	*at = request{number, latest}
+}
+
+func (r *requests) delete(number uint32) {
+	if at := &r.near[number%nearRequests]; at.number == number {
+		at.number = 0
+	} else if len(r.far) > 0 {
+		delete(r.far, number)
+	}
+}

@@ -1,0 +1,423 @@
+package recording
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Clock turns a process's ticks into Unix ns. Processes of one node count the
+// same ticks, and so share one: two of them would differ by what the clocks were
+// read apart.
+type Clock struct {
+	ticks uint64  // when
+	unix  int64   // it was this, ns
+	scale float64 // ns per tick
+	span  uint64  // ns over which the scale was measured
+}
+
+// Better is the clock of which the scale is known best.
+func (c Clock) Better(o Clock) Clock {
+	if o.span > c.span {
+		return o
+	}
+	return c
+}
+
+func (c Clock) time(ticks uint64) int64 {
+	return c.unix + int64(math.RoundToEven(float64(int64(ticks-c.ticks))*c.scale))
+}
+
+// ReadClock reads the clock of the process that left the recording at path, and
+// the name of its node.
+func ReadClock(path string) (host string, c Clock, err error) {
+	err = withFile(path, func(f *file) error {
+		h := &f.header
+		host = f.text(layout.StringHost)
+		c = Clock{h.Start.Ticks, int64(h.Start.Realtime), f.nsPerTick(), 0}
+		for _, later := range []layout.Clock{h.InitEnd, f.lastClock(), h.FinalizeStart, h.FinalizeEnd} {
+			if later.Monotonic > h.Start.Monotonic {
+				c.span = max(c.span, later.Monotonic-h.Start.Monotonic)
+			}
+		}
+		return nil
+	})
+	return host, c, err
+}
+
+// withFile reads a recording's head and log, and gives it to use.
+func withFile(path string, use func(*file) error) error {
+	in, size, err := openFile(path)
+	if err != nil {
+		return fmt.Errorf("read recording: %w", err)
+	}
+	defer in.Close()
+	f, err := sniffFile(in, size)
+	if err == nil {
+		f.headOnly = true
+		err = f.open()
+	}
+	if err == nil {
+		err = use(f)
+	}
+	if err != nil {
+		return fmt.Errorf("read recording %s: %w", path, err)
+	}
+	return nil
+}
+
+// Events are the events of one process: a profile.EventSource. Nothing is open
+// but while they are read.
+type Events struct {
+	trace profile.Trace
+	of    *profile.Profile
+	clock Clock
+	names []string // of the files
+	// Problems are what was found wrong with the files, each with its place.
+	Problems []string
+}
+
+// reading is the events of a process while they are read.
+type reading struct {
+	*Events
+	order   binary.ByteOrder
+	files   []*eventFile
+	streams [][]chunk
+	rows    rows
+	links   links
+}
+
+// OpenEvents finds the events of a process by its profile, read from a recording
+// beside which they are. The names of communicators and call sites are the
+// profile's.
+func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
+	e := &Events{of: p, clock: c, names: EventFiles(p.Source)}
+	if len(e.names) == 0 {
+		return nil, fmt.Errorf("%s: its process was not traced", p.Source)
+	}
+	r := reading{Events: e}
+	defer r.close()
+	err := withFile(p.Source, func(f *file) error {
+		r.order = f.order
+		e.describe(p, f)
+		return nil
+	})
+	if err == nil {
+		err = r.openFiles()
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.trace.Gaps = len(e.Problems) > 0 || p.Pauses > 0
+	for _, f := range r.files {
+		e.trace.Dropped += f.header.Dropped
+		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
+		e.trace.Gaps = e.trace.Gaps || gaps(f.header.Cut, max(len(r.streams), p.Threads))
+	}
+	for _, s := range r.streams {
+		for _, c := range s {
+			e.trace.Events += c.Count
+		}
+	}
+	e.trace.Cut = e.trace.Cut || len(e.Problems) > 0
+	if e.trace.Events > math.MaxInt32 {
+		return nil, fmt.Errorf("%s: %d events, more than are read of one process: %d", p.Source, e.trace.Events, math.MaxInt32)
+	}
+	return e, nil
+}
+
+// gaps tells whether events may be missing before others. Of one thread the first
+// ones are there where the last have no room; of several each ends elsewhere.
+func gaps(cut uint32, threads int) bool {
+	return cut&(layout.CutRing|layout.CutSlices) != 0 || threads > 1 && cut&(layout.CutLimit|layout.CutNoRoom) != 0
+}
+
+func (r *reading) close() {
+	for _, f := range r.files {
+		f.in.Close()
+	}
+}
+
+// openFiles finds the chunks of each thread.
+func (r *reading) openFiles() error {
+	r.Problems = nil
+	for _, name := range r.names {
+		f, err := openEventFile(name, r.order)
+		if err != nil {
+			return fmt.Errorf("read events: %w", err)
+		}
+		r.files = append(r.files, f)
+	}
+	missing(r.files, func(f *eventFile, at int64, why string) { r.problem(f.in, at, why) })
+	var all []chunk
+	for _, f := range r.files {
+		all = append(all, f.chunks(func(at int64, why string) { r.problem(f.in, at, why) })...)
+	}
+	r.streams = streams(all, func(c *chunk) {
+		r.problem(c.in, c.at-chunkHead, fmt.Sprintf("chunk %d of thread %d comes again, skipped", c.Sequence, c.Thread))
+	})
+	return nil
+}
+
+func (e *Events) problem(in *os.File, at int64, why string) {
+	if len(e.Problems) < maxProblems {
+		e.Problems = append(e.Problems, fmt.Sprintf("%s: byte %d: %s", in.Name(), at, why))
+	}
+}
+
+// open gets ready to read all events. A process that still runs may have more of
+// them by now.
+func (r *reading) open() error {
+	err := withFile(r.of.Source, func(f *file) error {
+		r.order = f.order
+		return r.rows.load(r.of, f)
+	})
+	if err == nil {
+		err = r.openFiles()
+	}
+	if err == nil {
+		err = r.link()
+	}
+	return err
+}
+
+// describe takes over what is known of the process, its times by the common clock.
+func (e *Events) describe(p *profile.Profile, f *file) {
+	at := func(c layout.Clock) int64 {
+		if c.Ticks == 0 {
+			return 0
+		}
+		return e.clock.time(c.Ticks)
+	}
+	h := &f.header
+	e.trace = profile.Trace{Run: p.Run, Rank: p.Rank, Size: p.Size, Host: p.Host, Pid: p.Pid, State: p.State,
+		Start: at(h.Start), InitEnd: at(h.InitEnd), FinalizeStart: at(h.FinalizeStart), End: at(h.FinalizeEnd), Threads: p.Threads}
+	if e.trace.End == 0 {
+		e.trace.End = p.End
+	}
+	for i := range p.Comms {
+		c := &p.Comms[i]
+		e.trace.Comms = append(e.trace.Comms, profile.TraceComm{Label: c.Label(), ID: c.ID, Size: c.Members.Len(),
+			Rank: c.Rank, Inter: c.Inter, Remote: c.Remote.Len()})
+	}
+}
+
+// rows tells what the rows are that events name.
+type rows struct {
+	table  []byte   // the recording, up to the end of its tables
+	kinds  []uint32 // by row: the kind's index + 1; 0 not met yet
+	order  binary.ByteOrder
+	tables []layout.Segment // in the order of their offsets
+	comms  map[uint32]int32
+	same   []int32 // by communicator: the first that is the same
+	of     *profile.Profile
+	sites  map[uint64]string
+	slices map[uint32]string
+	all    []profile.EventKind
+	roles  []role // of the same
+	unlike map[profile.EventKind]uint32
+}
+
+// load copies the tables of rows: what is left of the recording is not needed
+// any more.
+func (r *rows) load(p *profile.Profile, f *file) error {
+	r.of, r.order = p, f.order
+	r.sites, r.slices, r.unlike = map[uint64]string{}, map[uint32]string{}, map[profile.EventKind]uint32{}
+	r.comms = map[uint32]int32{}
+	for i, k := range slices.Sorted(maps.Keys(f.comms)) {
+		if i < len(p.Comms) { // there may be more by now
+			r.comms[k] = int32(i)
+		}
+	}
+	first := map[string]int32{}
+	for i := range p.Comms {
+		if _, met := first[p.Comms[i].ID]; !met {
+			first[p.Comms[i].ID] = int32(i)
+		}
+		r.same = append(r.same, first[p.Comms[i].ID])
+	}
+	for _, s := range p.Slices {
+		r.slices[s.Index] = s.Name
+	}
+	end := uint64(0)
+	for at, s := range f.tables {
+		end = max(end, at+s.Size)
+	}
+	var err error
+	if r.table, err = f.bytes(0, end); err != nil {
+		return err
+	}
+	r.kinds = make([]uint32, end/rowSize)
+	for at, s := range f.tables {
+		s.Offset = at
+		r.tables = append(r.tables, s)
+	}
+	slices.SortFunc(r.tables, func(a, b layout.Segment) int { return cmp.Compare(a.Offset, b.Offset) })
+	return nil
+}
+
+const rowSize = 64
+
+// errNoRow is of an event whose row is not in the recording.
+var errNoRow = errors.New("an event of a row that is not there")
+
+// kind is the index of the kind of a row's events.
+func (r *rows) kind(row, thread uint32) (uint32, error) {
+	if uint64(row) < uint64(len(r.kinds)) && r.kinds[row] != 0 {
+		return r.kinds[row] - 1, nil
+	}
+	if !r.holds(uint64(row) * rowSize) {
+		return 0, errNoRow
+	}
+	f := file{order: r.order}
+	raw := f.row(r.table[uint64(row)*rowSize:][:rowSize])
+	if raw.Call == 0 {
+		return 0, errNoRow
+	}
+	k, err := r.kindOf(raw, thread)
+	if err != nil {
+		return 0, err
+	}
+	r.kinds[row] = r.index(k) + 1
+	return r.kinds[row] - 1, nil
+}
+
+func (r *rows) holds(at uint64) bool {
+	i, found := slices.BinarySearchFunc(r.tables, at, func(s layout.Segment, at uint64) int { return cmp.Compare(s.Offset, at) })
+	if found || i == 0 {
+		return false
+	}
+	table := r.tables[i-1]
+	return (at-table.Offset)%rowSize == 0 && at+rowSize <= table.Offset+table.Size
+}
+
+func (r *rows) index(k profile.EventKind) uint32 {
+	i, met := r.unlike[k]
+	if !met {
+		i = uint32(len(r.all))
+		r.unlike[k] = i
+		r.all = append(r.all, k)
+		r.roles = append(r.roles, roleOf(&k, r.same))
+	}
+	return i
+}
+
+func (r *rows) kindOf(raw layout.Row, thread uint32) (profile.EventKind, error) {
+	call := callOf(raw.Call)
+	class, _ := profile.ParseClass(call.Class)
+	k := profile.EventKind{Call: call.Name, Class: class, Thread: int32(thread), Comm: -1, Peer: raw.Peer,
+		Callsite: r.site(raw.Callsite), Slice: r.slice(raw.Slice)}
+	if c, ok := r.comms[raw.Comm]; ok && raw.Comm != layout.CommNone {
+		k.Comm = c
+		if raw.Peer >= 0 {
+			k.Peer = int32(r.of.Comms[c].WorldRank(raw.Peer))
+		}
+	} else if raw.Peer >= 0 {
+		k.Peer = profile.PeerLost
+	}
+	if d, ok := directions[raw.Direction]; ok {
+		k.Direction = d.way
+		if !d.calls {
+			k.Action = profile.Moved
+		}
+		return k, nil
+	}
+	if raw.Direction == layout.DirPosted {
+		k.Action = profile.Posted
+		return k, nil
+	}
+	aside, ok := asides[raw.Direction]
+	if !ok {
+		return k, fmt.Errorf("an event of a row with direction %d", raw.Direction)
+	}
+	k.Action, k.Aside = profile.Dropped, aside
+	return k, nil
+}
+
+func (r *rows) site(address uint64) string {
+	label, met := r.sites[address]
+	if !met {
+		label = profile.SiteLabel(r.of.Frames(address))
+		r.sites[address] = label
+	}
+	return label
+}
+
+func (r *rows) slice(index uint32) string {
+	if name, ok := r.slices[index]; ok {
+		return name
+	}
+	return fmt.Sprintf("slice %d", index)
+}
+
+// Trace is the circumstances of the process.
+func (e *Events) Trace() *profile.Trace { return &e.trace }
+
+// batch is how many events are given at once, at most.
+const batch = 1 << 16
+
+// Each gives the events. It takes some 20 bytes of memory for each event.
+func (e *Events) Each(f func(*profile.Events, []profile.EventKind) error) error {
+	r := reading{Events: e}
+	defer r.close()
+	if err := r.open(); err != nil {
+		return err
+	}
+	return r.each(f)
+}
+
+func (r *reading) each(f func(*profile.Events, []profile.EventKind) error) error {
+	from, l := 0, &r.links
+	room := min(batch, len(l.kind))
+	out := profile.Events{Start: make([]int64, 0, room), Duration: make([]int64, 0, room), Bytes: make([]uint64, 0, room)}
+	give := func() error {
+		to := from + out.Len()
+		out.Kind, out.Tag, out.Link, out.Seq = l.kind[from:to], l.tag[from:to], l.link[from:to], l.seq[from:to]
+		from = to
+		err := f(&out, r.rows.all)
+		out.Start, out.Duration, out.Bytes = out.Start[:0], out.Duration[:0], out.Bytes[:0]
+		return err
+	}
+	err := r.eachRun(func(_ int, _ uint32, run []byte) error {
+		if out.Len()+len(run)/eventSize > batch {
+			if err := give(); err != nil {
+				return err
+			}
+		}
+		r.clock.times(&out, run)
+		return nil
+	})
+	if err == nil && out.Len() > 0 {
+		err = give()
+	}
+	return err
+}
+
+// times appends when events were, and what they moved.
+func (c Clock) times(to *profile.Events, run []byte) {
+	for ; len(run) > 0; run = run[eventSize:] {
+		e := decodeEvent(run, 0)
+		start := c.time(e.start)
+		to.Start = append(to.Start, start)
+		to.Duration = append(to.Duration, max(c.time(e.end())-start, 0))
+		to.Bytes = append(to.Bytes, e.bytes)
+	}
+}
+
+// RemoveEvents removes the files of events beside a recording, once they were
+// written in another form.
+func RemoveEvents(path string) error {
+	var all []error
+	for _, name := range EventFiles(path) {
+		all = append(all, os.Remove(name))
+	}
+	return errors.Join(all...)
+}
