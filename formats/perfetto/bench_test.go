@@ -1,0 +1,37 @@
+package perfetto
+
+import (
+	"testing"
+)
+
+// counted counts the bytes that it is given.
+type counted int64
+
+func (c *counted) Write(p []byte) (int, error) {
+	*c += counted(len(p))
+	return len(p), nil
+}
+
+// BenchmarkWrite writes a job of 16 ranks: two thirds of the events are slices, and
+// each third slice has an arrow and changes four counters.
+func BenchmarkWrite(b *testing.B) {
+	const ranks, steps = 16, 2000
+	ps := sources(ring(ranks, steps))
+	for _, test := range []struct {
+		name string
+		o    Options
+	}{{"all", Options{}}, {"10000", Options{MaxEvents: 10000}}} {
+		b.Run(test.name, func(b *testing.B) {
+			var size counted
+			for b.Loop() {
+				size = 0
+				if err := Write(&size, ps, test.o); err != nil {
+					b.Fatal(err)
+				}
+			}
+			events := float64(ranks * steps * 5)
+			b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+			b.ReportMetric(float64(size)/events, "B/event")
+		})
+	}
+}

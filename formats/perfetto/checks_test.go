@@ -1,0 +1,110 @@
+package perfetto
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// ns is a time in the file, as an importer reads it.
+func ns(t *testing.T, text string) int64 {
+	t.Helper()
+	whole, rest, _ := strings.Cut(text, ".")
+	v, err := strconv.ParseInt(whole+(rest + "000")[:3], 10, 64)
+	if err != nil || len(rest) > 3 {
+		t.Fatalf("time %q", text)
+	}
+	return v
+}
+
+// inOrder are the events as Perfetto's importer sorts them: by time, long slices
+// first and before all else of that time.
+func (f file) inOrder(t *testing.T) file {
+	t.Helper()
+	all := slices.Clone(f.TraceEvents)
+	all = slices.DeleteFunc(all, func(e event) bool { return e.Ph == "M" })
+	length := func(e event) int64 {
+		if e.Ph == "X" {
+			return ns(t, e.Dur.String())
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b event) int {
+		return cmp.Or(cmp.Compare(ns(t, a.Ts.String()), ns(t, b.Ts.String())), cmp.Compare(length(b), length(a)))
+	})
+	return file{all, f.OtherData}
+}
+
+// arrows are the slices that each message begins and ends in, as Perfetto's
+// importer finds them; and what it would complain about fails the test.
+func arrows(t *testing.T, f file) (out [][2]event) {
+	t.Helper()
+	open, from := map[int][]event{}, map[int]event{}
+	end := func(e event) int64 { return ns(t, e.Ts.String()) + ns(t, e.Dur.String()) }
+	for _, e := range f.inOrder(t).TraceEvents {
+		stack := open[e.Tid]
+		switch e.Ph {
+		case "X":
+			at := ns(t, e.Ts.String())
+			for n := len(stack); n > 0 && (end(stack[n-1]) < at || end(stack[n-1]) == at && (stack[n-1].Dur != "0" || e.Dur != "0")); n-- {
+				stack = stack[:n-1]
+			}
+			if n := len(stack); n > 0 && end(e) > end(stack[n-1]) {
+				t.Errorf("%+v overlaps %+v: it would be dropped", e, stack[n-1])
+			}
+			open[e.Tid] = append(stack, e)
+		case "s", "f":
+			if len(stack) == 0 {
+				t.Fatalf("%+v is in no slice", e)
+			}
+			if e.Ph == "s" {
+				from[e.ID] = stack[len(stack)-1]
+				continue
+			}
+			if _, ok := from[e.ID]; !ok || e.Bp != "e" {
+				t.Fatalf("%+v ends before it starts", e)
+			}
+			out = append(out, [2]event{from[e.ID], stack[len(stack)-1]})
+		}
+	}
+	return out
+}
+
+// checkFile requires what all files have: slices nest, arrows have two ends, a
+// track's number is its own, and counters are never below 0, end there, and have
+// one value at a time.
+func checkFile(t *testing.T, f file) {
+	t.Helper()
+	if got := uint64(len(arrows(t, f))); got != f.OtherData.Arrows || got != uint64(len(f.of("s"))) {
+		t.Errorf("%d arrows, said %d, begun %d", got, f.OtherData.Arrows, len(f.of("s")))
+	}
+	pids, last := map[int]int{}, map[string]string{}
+	for _, e := range f.inOrder(t).TraceEvents {
+		if pid, known := pids[e.Tid]; known && pid != e.Pid || e.Tid <= 0 || e.Pid <= 0 {
+			t.Fatalf("thread %d is of processes %d and %d", e.Tid, pid, e.Pid)
+		}
+		pids[e.Tid] = e.Pid
+		if e.Ph == "C" {
+			v := e.Args["bytes"].(interface{ String() string }).String()
+			if strings.HasPrefix(v, "-") {
+				t.Errorf("%+v", e)
+			}
+			last[e.Name+strconv.Itoa(e.Pid)] = v
+		}
+	}
+	at := map[string]int64{}
+	for _, e := range f.of("C") {
+		name, ts := e.Name+strconv.Itoa(e.Pid), ns(t, e.Ts.String())
+		if earlier, known := at[name]; known && ts <= earlier {
+			t.Errorf("%+v is behind a sample at %d ns", e, earlier)
+		}
+		at[name] = ts
+	}
+	for name, v := range last {
+		if v != "0" {
+			t.Errorf("counter %s ends at %s", name, v)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package perfetto
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strconv"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sink writes the lines of the array of events. The first error stays.
+type sink struct {
+	w    io.Writer
+	line []byte // of the event under way, and those before it that were not written
+	n    int    // events
+	err  error
+}
+
+// room is how many bytes of events are written at once.
+const room = 64 << 10
+
+// begin starts an event of a phase, on a track.
+func (s *sink) begin(phase byte, pid, tid int) []byte {
+	if len(s.line) > room {
+		s.flush()
+	}
+	b := s.line
+	if s.n++; s.n > 1 {
+		b = append(b, ',')
+	}
+	b = append(b, "\n{\"ph\":\""...)
+	b = append(b, phase)
+	b = append(b, `","pid":`...)
+	b = strconv.AppendInt(b, int64(pid), 10)
+	b = append(b, `,"tid":`...)
+	b = strconv.AppendInt(b, int64(tid), 10)
+	return append(b, ',')
+}
+
+// end ends the event that begin started.
+func (s *sink) end(b []byte) { s.line = append(b, '}') }
+
+func (s *sink) flush() {
+	if s.err == nil {
+		_, s.err = s.w.Write(s.line)
+	}
+	s.line = s.line[:0]
+}
+
+// appendMicroseconds writes ns in the format's unit, exactly: importers round to ns.
+func appendMicroseconds(b []byte, ns int64) []byte {
+	b = strconv.AppendInt(b, ns/1000, 10)
+	rest := ns % 1000
+	if rest == 0 {
+		return b
+	}
+	return append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+}
+
+// appendText writes a string. What a terminal would obey is escaped; < and > of
+// C++ names are not, as encoding/json would for web pages.
+func appendText(b []byte, s string) []byte {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.Encode(s) // a string can be encoded, and a buffer written into
+	return append(b, printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n")))...)
+}
+
+// kind is the texts of an event kind, made once.
+type kind struct {
+	profile.EventKind
+	head []byte // name, category and what of the arguments is the same for all
+}
+
+func newKind(k profile.EventKind, t *profile.Trace) kind {
+	b := append([]byte(nil), `"name":`...)
+	b = appendText(b, k.Call)
+	b = append(b, `,"cat":`...)
+	b = appendText(b, k.Class.String())
+	b = append(b, `,"args":{"callsite":`...)
+	b = appendText(b, k.Callsite)
+	b = append(b, `,"slice":`...)
+	b = appendText(b, k.Slice)
+	if k.Comm >= 0 && int(k.Comm) < len(t.Comms) {
+		b = append(b, `,"comm":`...)
+		b = appendText(b, t.Comms[k.Comm].Label)
+	}
+	if k.Peer != profile.PeerNone {
+		b = append(b, peerName(k)...)
+		b = appendPeer(b, k.Peer)
+	}
+	return kind{k, b}
+}
+
+func peerName(k profile.EventKind) string {
+	if k.Class.Collective() {
+		return `,"root":`
+	}
+	return `,"peer":`
+}
+
+func appendPeer(b []byte, peer int32) []byte {
+	if peer >= 0 {
+		return strconv.AppendInt(b, int64(peer), 10)
+	}
+	names := map[int32]string{profile.PeerProcNull: "MPI_PROC_NULL", profile.PeerAnySource: "MPI_ANY_SOURCE",
+		profile.PeerRoot: "MPI_ROOT", profile.PeerElsewhere: "in another world"}
+	if name, ok := names[peer]; ok {
+		return appendText(b, name)
+	}
+	return append(b, `"unknown"`...)
+}
+
+// appendCall writes what a call is, from its name on.
+func (k *kind) appendCall(b []byte, bytes uint64, tag int32) []byte {
+	b = append(b, k.head...)
+	if k.Direction != profile.None {
+		b = append(b, `,"bytes":`...)
+		b = strconv.AppendUint(b, bytes, 10)
+	}
+	switch tag {
+	case profile.NoTag:
+	case profile.AnyTag:
+		b = append(b, `,"tag":"MPI_ANY_TAG"`...)
+	default:
+		b = append(b, `,"tag":`...)
+		b = strconv.AppendInt(b, int64(tag), 10)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,81 @@
+package perfetto
+
+import (
+	"strconv"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// key is what a message's send and its receive have in common. The communicator's
+// number is one of this export, the ranks are of the world.
+type key struct {
+	comm     int
+	from, to int32
+	tag      int32
+	seq      uint32
+}
+
+// end is where a message was sent or received.
+type end struct {
+	at    *process
+	tid   int
+	call  host
+	bytes uint64
+}
+
+// message meets one end. Either comes first, as a receive may start before the
+// send, and waits for the other.
+func (t *timeline) message(p *process, k *kind, e *profile.Events, i int, call host) {
+	if e.Seq[i] == 0 || !hasPeer(&k.EventKind) || k.Comm < 0 || int(k.Comm) >= len(p.comms) || p.job.ranks[k.Peer] == nil {
+		return
+	}
+	m := end{p, p.tid(threadOf(&k.EventKind)), call, e.Bytes[i]}
+	id := key{comm: p.comms[k.Comm], from: p.rank, to: k.Peer, tag: e.Tag[i], seq: e.Seq[i]}
+	switch k.Direction {
+	case profile.Send:
+		t.count(call.start, p.job.ranks[k.Peer], int64(m.bytes))
+		if received, ok := t.received[id]; ok {
+			delete(t.received, id)
+			t.matched(m, received)
+			return
+		}
+		t.sent[id] = m
+	case profile.Recv:
+		id.from, id.to = id.to, id.from
+		if sent, ok := t.sent[id]; ok {
+			delete(t.sent, id)
+			t.matched(sent, m)
+			return
+		}
+		t.received[id] = m
+	}
+}
+
+// matched draws the arrow. It begins with the call that sent and ends as late as
+// the call allows that received, which is never before: but where clocks are off.
+func (t *timeline) matched(sent, received end) {
+	t.messages++
+	t.count(max(sent.call.start, received.call.end), received.at, -int64(sent.bytes))
+	at := max(received.call.start, received.call.end-1)
+	switch {
+	case at < sent.call.start:
+		t.backward++
+		return
+	case !sent.call.shown || !received.call.shown:
+		return
+	case received.call.end-received.call.start < t.arrows:
+		return
+	}
+	t.flows++
+	t.arrow('s', sent, sent.call.start, ``)
+	t.arrow('f', received, at, `,"bp":"e"`) // it ends in the slice around it, not the next one
+}
+
+func (t *timeline) arrow(phase byte, m end, at int64, more string) {
+	b := t.out.begin(phase, m.at.pid, m.tid)
+	b = append(b, `"ts":`...)
+	b = appendMicroseconds(b, at-t.trace.start)
+	b = append(b, `,"name":"message","cat":"p2p","id":`...)
+	b = strconv.AppendUint(b, t.flows, 10)
+	t.out.end(append(b, more...))
+}

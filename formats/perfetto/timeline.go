@@ -1,0 +1,222 @@
+package perfetto
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// timeline is a file under way.
+type timeline struct {
+	*plan
+	out       sink
+	srcs      []profile.EventSource
+	jobs      []*job
+	processes []*process
+
+	sent, received map[key]end // that wait for their other end
+	changes        deltas
+
+	slices, samples           uint64
+	calls                     uint64 // that are in the slices
+	flows, messages, backward uint64
+}
+
+// job is processes with a world of their own.
+type job struct {
+	run      string
+	ranks    map[int32]*process
+	inFlight counter
+}
+
+// process is a rank as it is shown.
+type process struct {
+	trace      *profile.Trace
+	job        *job
+	rank       int32
+	pid        int
+	perThread  int // what tids of a process's threads are apart
+	tracks     []*track
+	comms      []int // by index, their numbers
+	kinds      []kind
+	unreceived counter
+}
+
+func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
+	t := &timeline{plan: p, out: sink{w: w}, srcs: srcs, sent: map[key]end{}, received: map[key]end{}}
+	comms, byRun := map[[2]string]int{}, map[string]*job{}
+	for _, src := range srcs {
+		trace := src.Trace()
+		j := byRun[trace.Run]
+		if j == nil {
+			j = &job{run: trace.Run, ranks: map[int32]*process{}}
+			byRun[trace.Run] = j
+			t.jobs = append(t.jobs, j)
+		}
+		p := &process{trace: trace, job: j, rank: int32(trace.Rank)}
+		j.ranks[p.rank] = p
+		for _, c := range trace.Comms {
+			id := [2]string{trace.Run, c.ID}
+			if _, known := comms[id]; !known {
+				comms[id] = len(comms)
+			}
+			p.comms = append(p.comms, comms[id])
+		}
+		t.processes = append(t.processes, p)
+	}
+	t.number()
+	return t
+}
+
+// number gives processes their numbers: rank + 1 in the first job, behind it those
+// of the next one. A job's counters have a process of their own, which comes last.
+func (t *timeline) number() {
+	used := 0
+	for _, j := range t.jobs {
+		size := 0
+		for _, p := range j.ranks {
+			size = max(size, p.trace.Size, p.trace.Rank+1)
+			p.pid = used + p.trace.Rank + 1
+			p.unreceived = counter{pid: p.pid, name: "unreceived", interval: t.rankEvery}
+		}
+		used += max(size, 0) + 1
+		j.inFlight = counter{pid: used, name: "in flight", interval: t.jobEvery}
+	}
+	for _, p := range t.processes {
+		p.perThread = used
+	}
+}
+
+// tid is a thread's number, unlike that of any other of any process; the first
+// one's is the process's.
+func (p *process) tid(thread int) int { return p.pid + thread*p.perThread }
+
+func (p *process) track(thread int) *track {
+	for len(p.tracks) <= thread {
+		p.tracks = append(p.tracks, &track{pid: p.pid, tid: p.tid(len(p.tracks)), call: host{span: never}})
+	}
+	return p.tracks[thread]
+}
+
+func (p *process) kind(i uint32, kinds []profile.EventKind) *kind {
+	for len(p.kinds) <= int(i) {
+		p.kinds = append(p.kinds, newKind(kinds[len(p.kinds)], p.trace))
+	}
+	return &p.kinds[i]
+}
+
+func (t *timeline) write() error {
+	t.out.line = append(t.out.line, `{"traceEvents":[`...)
+	t.names()
+	err := merge(t.srcs, t.threads, func(s *stream) {
+		t.countUntil(s.floor)
+		t.event(t.processes[s.index], s.e, s.i, s.kinds)
+	})
+	if err != nil {
+		return err
+	}
+	t.finish()
+	t.out.flush()
+	return t.out.err
+}
+
+func (t *timeline) event(p *process, e *profile.Events, i int, kinds []profile.EventKind) {
+	k := p.kind(e.Kind[i], kinds)
+	tr := p.track(threadOf(&k.EventKind))
+	switch k.Action {
+	case profile.Called:
+		tr.call = t.called(tr, k, e, i)
+		t.message(p, k, e, i, tr.call)
+	case profile.Moved:
+		t.message(p, k, e, i, t.hostOf(tr, e, i))
+	}
+}
+
+// called shows a call.
+func (t *timeline) called(tr *track, k *kind, e *profile.Events, i int) host {
+	call := host{span: span{e.Start[i], e.Start[i] + e.Duration[i]}}
+	call.shown = call.touches(span{t.from, t.to})
+	rest := func(b []byte) []byte { return k.appendCall(b, e.Bytes[i], e.Tag[i]) }
+	switch {
+	case !call.shown:
+	case e.Duration[i] >= t.shortest:
+		t.endRun(tr)
+		call.span = tr.fit(call.span)
+		t.slice(tr, call.span, rest)
+		t.calls++
+	default:
+		if window := call.start / t.runEvery; window != tr.run.window {
+			t.endRun(tr)
+			tr.run.window = window
+		}
+		tr.run.add(call.span, k.Call, rest)
+	}
+	return call
+}
+
+// hostOf is the call that a message came with that is no call. What is said of it
+// before the call itself is not known to be shown otherwise.
+func (t *timeline) hostOf(tr *track, e *profile.Events, i int) host {
+	at := hostSpan(e, i, tr.call.span)
+	if at == tr.call.span {
+		return tr.call
+	}
+	return host{span: at, shown: at.touches(span{t.from, t.to})}
+}
+
+func (t *timeline) endRun(tr *track) {
+	if len(tr.run.names) == 0 {
+		return
+	}
+	t.calls += uint64(tr.run.calls())
+	t.slice(tr, tr.fit(tr.run.span), tr.run.appendTo)
+	tr.run.reset()
+}
+
+func (t *timeline) slice(tr *track, at span, rest func([]byte) []byte) {
+	t.slices++
+	b := t.out.begin('X', tr.pid, tr.tid)
+	b = append(b, `"ts":`...)
+	b = appendMicroseconds(b, at.start-t.trace.start)
+	b = append(b, `,"dur":`...)
+	b = appendMicroseconds(b, at.end-at.start)
+	t.out.end(rest(append(b, ',')))
+}
+
+// names says what processes and threads are called, and puts ranks in order.
+func (t *timeline) names() {
+	for i, p := range t.processes {
+		t.name("process_name", p.pid, p.pid, fmt.Sprintf("rank %d (%s)", p.rank, printable.Line(p.trace.Host))+t.ofRun(p.job))
+		t.order(p.pid, len(t.jobs)+i)
+		for thread := range t.threads[i] {
+			t.name("thread_name", p.pid, p.tid(thread), fmt.Sprintf("thread %d", thread))
+		}
+	}
+	for i, j := range t.jobs {
+		t.name("process_name", j.inFlight.pid, j.inFlight.pid, "all ranks"+t.ofRun(j))
+		t.order(j.inFlight.pid, i)
+	}
+}
+
+// ofRun tells jobs apart where there are several.
+func (t *timeline) ofRun(j *job) string {
+	if len(t.jobs) == 1 {
+		return ""
+	}
+	return " of job " + printable.Line(j.run)
+}
+
+func (t *timeline) name(what string, pid, tid int, name string) {
+	b := t.out.begin('M', pid, tid)
+	b = append(b, `"name":"`+what+`","args":{"name":`...)
+	t.out.end(append(appendText(b, name), '}'))
+}
+
+func (t *timeline) order(pid, at int) {
+	b := t.out.begin('M', pid, pid)
+	b = append(b, `"name":"process_sort_index","args":{"sort_index":`...)
+	t.out.end(append(strconv.AppendInt(b, int64(at), 10), '}'))
+}

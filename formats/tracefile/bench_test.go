@@ -1,0 +1,247 @@
+package tracefile
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// clock makes times as programs have them: gaps of 0.2 to 20 us between calls, more
+// of the short ones, and times in calls that are spread as a lognormal.
+type clock struct {
+	r   *rand.Rand
+	now int64
+}
+
+func newClock(seed uint64) clock {
+	return clock{rand.New(rand.NewPCG(seed, 1)), 1_764_000_000_000_000_000}
+}
+
+func (c *clock) call(median float64) (start, duration int64) {
+	c.now += 200 + int64(19_800*math.Pow(c.r.Float64(), 3))
+	start, duration = c.now, int64(median*math.Exp(0.7*c.r.NormFloat64()))
+	c.now += duration
+	return start, duration
+}
+
+const neighbours = 6
+
+// halo is what a process leaves that exchanges with six neighbours, messages of
+// three sizes, and adds up something every five iterations.
+func halo(seed uint64, n int) *list {
+	l := &list{trace: testTrace, batch: 1 << 13}
+	kind := func(action profile.Action, call string, d profile.Direction, peer int, site string) uint32 {
+		l.kinds = append(l.kinds, profile.EventKind{Action: action, Call: call, Direction: d, Peer: int32(peer), Callsite: site, Slice: "run"})
+		return uint32(len(l.kinds) - 1)
+	}
+	var irecv, isend, moved, completed [neighbours]uint32
+	for i := range neighbours {
+		peer := 3*i + 1
+		irecv[i] = kind(profile.Called, "Irecv", profile.None, peer, "exchange halo.c:120")
+		isend[i] = kind(profile.Called, "Isend", profile.Send, peer, "exchange halo.c:131")
+		moved[i] = kind(profile.Moved, "Irecv", profile.Recv, peer, "exchange halo.c:120")
+		completed[i] = kind(profile.Completed, "Isend", profile.None, peer, "exchange halo.c:131")
+	}
+	waitall := kind(profile.Called, "Waitall", profile.None, profile.PeerNone, "exchange halo.c:140")
+	allreduce := kind(profile.Called, "Allreduce", profile.Send, profile.PeerNone, "main halo.c:77")
+	c := newClock(seed)
+	called := func(kind uint32, median float64, size uint64, tag, link int32, seq uint32) {
+		start, duration := c.call(median)
+		l.add(kind, start, duration, size, tag, link, seq)
+	}
+	for seq := uint32(1); l.events.Len() < n; seq++ {
+		for i := range neighbours {
+			called(irecv[i], 300, 0, int32(i), 2*neighbours+1, 0)
+		}
+		for i := range neighbours {
+			called(isend[i], 700, 8000<<(i/2), int32(i), 2*neighbours+1, seq)
+		}
+		called(waitall, 9000, 0, profile.NoTag, 0, 0)
+		for i := range neighbours {
+			l.add(moved[i], c.now, 0, 8000<<(i/2), int32(i), -2*neighbours-1, seq)
+		}
+		for i := range neighbours {
+			l.add(completed[i], c.now, 0, 0, int32(i), -2*neighbours-1, 0)
+		}
+		if seq%5 == 0 {
+			called(allreduce, 5000, 8, profile.NoTag, 0, 0)
+		}
+	}
+	return l
+}
+
+// swaps is what molecular dynamics leaves: atoms at the border go to six neighbours
+// one after the other, by Irecv, Send and Wait, as many each time until the lists of
+// neighbours are made anew every twenty steps; every ten steps there are sums.
+func swaps(seed uint64, n int) *list {
+	l := &list{trace: testTrace, batch: 1 << 13}
+	kind := func(action profile.Action, call string, d profile.Direction, peer int, site string) uint32 {
+		l.kinds = append(l.kinds, profile.EventKind{Action: action, Call: call, Direction: d, Peer: int32(peer), Callsite: site, Slice: "run"})
+		return uint32(len(l.kinds) - 1)
+	}
+	var irecv, send, moved [neighbours]uint32
+	for i := range neighbours {
+		irecv[i] = kind(profile.Called, "Irecv", profile.None, i+1, "forward comm.cpp:466")
+		send[i] = kind(profile.Called, "Send", profile.Send, i+1, "forward comm.cpp:468")
+		moved[i] = kind(profile.Moved, "Irecv", profile.Recv, i+1, "forward comm.cpp:466")
+	}
+	wait := kind(profile.Called, "Wait", profile.None, profile.PeerNone, "forward comm.cpp:470")
+	allreduce := kind(profile.Called, "Allreduce", profile.Send, profile.PeerNone, "thermo.cpp:310")
+	c := newClock(seed)
+	called := func(kind uint32, median float64, size uint64, tag, link int32, seq uint32) {
+		start, duration := c.call(median)
+		l.add(kind, start, duration, size, tag, link, seq)
+	}
+	var out, in [neighbours]uint64
+	for step := uint32(0); l.events.Len() < n; step++ {
+		for i := range neighbours {
+			if step%20 == 0 {
+				out[i], in[i] = 24*(1000+c.r.Uint64N(100)), 24*(1000+c.r.Uint64N(100))
+			}
+			called(irecv[i], 300, 0, 0, 3, 0)
+			called(send[i], 2000, out[i], 0, 0, step+1)
+			called(wait, 4000, 0, profile.NoTag, 0, 0)
+			l.add(moved[i], c.now, 0, in[i], 0, -3, step+1)
+		}
+		if step%10 == 0 {
+			for range 4 {
+				called(allreduce, 5000, 8, profile.NoTag, 0, 0)
+			}
+		}
+	}
+	return l
+}
+
+// irregular is what a process leaves that sends and receives, blocking, messages
+// of any size to any of 64 others: what is worst for compression.
+func irregular(seed uint64, n int) *list {
+	l := &list{trace: testTrace, batch: 1 << 13}
+	const peers = 64
+	for peer := range int32(peers) {
+		l.kinds = append(l.kinds, profile.EventKind{Call: "Send", Direction: profile.Send, Peer: peer, Callsite: "out a.c:1", Slice: "run"},
+			profile.EventKind{Call: "Recv", Direction: profile.Recv, Peer: peer, Callsite: "in a.c:2", Slice: "run"})
+	}
+	var seq [2 * peers]uint32
+	c := newClock(seed)
+	for l.events.Len() < n {
+		kind := c.r.Uint32N(2 * peers)
+		seq[kind]++
+		start, duration := c.call(2000)
+		l.add(kind, start, duration, c.r.Uint64N(100_000), c.r.Int32N(4), 0, seq[kind])
+	}
+	return l
+}
+
+var streams = []struct {
+	name string
+	make func(seed uint64, n int) *list
+}{{"halo", halo}, {"swaps", swaps}, {"irregular", irregular}}
+
+const benchEvents = 1 << 20
+
+func BenchmarkWrite(b *testing.B) {
+	for _, stream := range streams {
+		b.Run(stream.name, func(b *testing.B) {
+			l := stream.make(1, benchEvents)
+			for b.Loop() {
+				if err := Write(io.Discard, l); err != nil {
+					b.Fatal(err)
+				}
+			}
+			n := float64(l.events.Len())
+			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+			b.ReportMetric(float64(len(write(b, l, maxBatch, maxHeld)))/n, "B/event")
+		})
+	}
+}
+
+// BenchmarkWriteTwo writes two files at a time.
+func BenchmarkWriteTwo(b *testing.B) {
+	for _, stream := range streams {
+		b.Run(stream.name, func(b *testing.B) {
+			ls := []*list{stream.make(1, benchEvents), stream.make(2, benchEvents)}
+			for b.Loop() {
+				var two errgroup.Group
+				for _, l := range ls {
+					two.Go(func() error { return Write(io.Discard, l) })
+				}
+				if err := two.Wait(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			n := ls[0].events.Len() + ls[1].events.Len()
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		})
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, stream := range streams {
+		b.Run(stream.name, func(b *testing.B) {
+			l := stream.make(1, benchEvents)
+			f := opened(b, write(b, l, maxBatch, maxHeld))
+			for b.Loop() {
+				n := 0
+				err := f.Each(func(e *profile.Events, _ []profile.EventKind) error {
+					n += e.Len()
+					return nil
+				})
+				if err != nil || n != l.events.Len() {
+					b.Fatal(n, err)
+				}
+			}
+			b.ReportMetric(float64(l.events.Len())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		})
+	}
+}
+
+// BenchmarkColumns tells what the columns take.
+func BenchmarkColumns(b *testing.B) {
+	for _, stream := range streams {
+		b.Run(stream.name, func(b *testing.B) {
+			l := stream.make(1, benchEvents)
+			for i, c := range Columns() {
+				b.Run(c.Name, func(b *testing.B) {
+					size := 0
+					for b.Loop() {
+						size = columnSize(b, l, i)
+					}
+					b.ReportMetric(float64(size)/float64(l.events.Len()), "B/event")
+				})
+			}
+		})
+	}
+}
+
+// columnSize is how many bytes the batches have of one column.
+func columnSize(b *testing.B, l *list, column int) (size int) {
+	b.Helper()
+	w, err := newWriter(new(bytes.Buffer), &l.trace, maxBatch, maxHeld)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.cols = w.cols[column : column+1]
+	err = l.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+		if err := w.learn(uint32(len(kinds)-1), kinds); err != nil {
+			return err
+		}
+		w.append(e)
+		if w.rows < maxBatch {
+			return nil
+		}
+		valid, values, _ := w.cols[0].take()
+		w.rows = 0
+		size += len(packer().EncodeAll(valid, nil)) + len(packer().EncodeAll(values, nil))
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return size
+}

@@ -1,0 +1,243 @@
+package tracefile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// index is what a file carries for readers of ours, before the footer, where
+// readers who go by the footer do not look:
+//
+//	JSON compressed with zstd
+//	8 bytes  its length
+//	4 bytes  sealMark, 4 bytes CRC-32C of the index, the length and the footer
+//
+// It has a checksum of each batch, as readers skip batches, and one of all that is
+// no batch. All lengths in it are compared with the file's and with limits of ours
+// before they are believed; nothing of the rest is read.
+type index struct {
+	Format  string         `json:"format"`
+	Trace   *profile.Trace `json:"trace"`
+	Rest    uint32         `json:"rest"` // CRC-32C of the bytes before the first batch and between the last and the index
+	Batches []batch        `json:"batches"`
+	kindTable
+}
+
+// batch is where a record batch is and what is in it.
+type batch struct {
+	Offset int64  `json:"offset"` // in the file
+	Meta   int    `json:"meta"`   // bytes before the body
+	Body   int    `json:"body"`   // bytes
+	Sum    uint32 `json:"sum"`    // CRC-32C of both
+	Rows   int    `json:"rows"`
+	From   int64  `json:"from_ns"` // first start
+	To     int64  `json:"to_ns"`   // last end
+	// Parts are where the values of the columns are that are read back: offset in
+	// the body, and length.
+	Parts [numRead][2]int `json:"parts"`
+}
+
+func (b *batch) end() int64 { return b.Offset + int64(b.Meta) + int64(b.Body) }
+
+const (
+	sealMark = "MPTE"
+	sealLen  = 8 + len(sealMark) + 4
+)
+
+// Limits of what a reader believes: of the compressed index, of what it unfolds
+// to, of a batch's rows, and of the bytes that a row takes where nothing can be
+// compressed.
+const (
+	maxIndex   = 1 << 30
+	maxRows    = 1 << 20
+	maxRowSize = 128
+)
+
+var (
+	errNotSealed = errors.New("not as mpitrace writes it: it has no index; only a file that no other program has written can be read back")
+	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// packer is at the fastest level: see the package's comment.
+var packer = sync.OnceValue(func() *zstd.Encoder {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return enc
+})
+
+var unpacker = sync.OnceValue(func() *zstd.Decoder {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxIndex), zstd.WithDecoderConcurrency(0))
+	if err != nil {
+		panic(err)
+	}
+	return dec
+})
+
+// valueUnpacker unpacks into memory that is there, and no more.
+var valueUnpacker = sync.OnceValue(func() *zstd.Decoder {
+	dec, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
+	if err != nil {
+		panic(err)
+	}
+	return dec
+})
+
+// seal is the index as it is in the file, for the footer that comes after it.
+func (x *index) seal(footer []byte) ([]byte, error) {
+	text, err := x.text()
+	if err != nil {
+		return nil, err
+	}
+	return sealText(text, footer), nil
+}
+
+func (x *index) text() ([]byte, error) {
+	text, err := json.Marshal(x)
+	if err != nil {
+		return nil, fmt.Errorf("make index: %w", err)
+	}
+	return text, nil
+}
+
+func sealText(text, footer []byte) []byte {
+	raw := packer().EncodeAll(text, nil)
+	raw = little.AppendUint64(raw, uint64(len(raw)))
+	sum := crc32.Update(crc32.Checksum(raw, castagnoli), castagnoli, footer)
+	return little.AppendUint32(append(raw, sealMark...), sum)
+}
+
+// readIndex reads the index of a file of size bytes, and checks it and all that
+// is no batch.
+func readIndex(r io.ReaderAt, size int64) (*index, error) {
+	raw, at, err := readSealed(r, size)
+	if err != nil {
+		return nil, err
+	}
+	text, err := unpacker().DecodeAll(raw, nil)
+	if err != nil {
+		return nil, fmt.Errorf("damaged: index: %w", err)
+	}
+	x := new(index)
+	if err := json.Unmarshal(text, x); err != nil {
+		return nil, fmt.Errorf("damaged: index: %w", err)
+	}
+	switch {
+	case x.Format != FormatVersion:
+		return nil, fmt.Errorf("written in format version %q, this reads version %q: make it anew from the recordings", x.Format, FormatVersion)
+	case x.Trace == nil:
+		return nil, errors.New("damaged: the index has no trace")
+	}
+	return x, x.check(r, at)
+}
+
+// readSealed reads the compressed index, and tells where it begins.
+func readSealed(r io.ReaderAt, size int64) (raw []byte, at int64, err error) {
+	end, err := findFooter(r, size)
+	if err != nil {
+		return nil, 0, err
+	}
+	after, err := readPart(r, end-int64(sealLen), size)
+	if err != nil {
+		return nil, 0, err
+	}
+	if string(after[8:][:len(sealMark)]) != sealMark {
+		return nil, 0, errNotSealed
+	}
+	length := little.Uint64(after)
+	if length > maxIndex || int64(length) > end-int64(sealLen) {
+		return nil, 0, fmt.Errorf("damaged: an index of %d bytes", length)
+	}
+	at = end - int64(sealLen) - int64(length)
+	if raw, err = readPart(r, at, end-int64(sealLen)); err != nil {
+		return nil, 0, err
+	}
+	sum := crc32.Update(crc32.Checksum(raw, castagnoli), castagnoli, after[:8])
+	sum = crc32.Update(sum, castagnoli, after[sealLen:])
+	if said := little.Uint32(after[sealLen-4:]); sum != said {
+		return nil, 0, fmt.Errorf("damaged: the checksum of its index is %08x, %08x when it was written", sum, said)
+	}
+	return raw, at, nil
+}
+
+// findFooter tells a file that is no Arrow file from one that was cut off and from
+// another program's.
+func findFooter(r io.ReaderAt, size int64) (at int64, err error) {
+	const tailLen = 4 + len(magic)
+	head := make([]byte, len(magic))
+	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if !Is(head) {
+		return 0, fmt.Errorf("no Arrow file: it does not begin with %s", magic)
+	}
+	if size < int64(headLen+tailLen) {
+		return 0, fmt.Errorf("truncated after %d bytes", size)
+	}
+	tail, err := readPart(r, size-int64(tailLen), size)
+	if err != nil {
+		return 0, err
+	}
+	if string(tail[4:]) != magic {
+		return 0, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
+	}
+	length := int64(little.Uint32(tail))
+	at = size - int64(tailLen) - length
+	if length > maxIndex || at < int64(headLen+sealLen) {
+		return 0, errNotSealed
+	}
+	return at, nil
+}
+
+func readPart(r io.ReaderAt, from, to int64) ([]byte, error) {
+	part := make([]byte, to-from)
+	_, err := r.ReadAt(part, from)
+	if errors.Is(err, io.EOF) {
+		err = nil // it is what is told of a part that ends where the file ends
+	}
+	return part, err
+}
+
+// check compares what the index says of batches with limits and with each other,
+// and the checksum of what is before the first and after the last; end is where
+// the index begins.
+func (x *index) check(r io.ReaderAt, end int64) error {
+	at := int64(0)
+	sum := crc32.New(castagnoli)
+	for i := range x.Batches {
+		b := &x.Batches[i]
+		switch {
+		case b.Rows < 1 || b.Rows > maxRows || b.Meta < 0 || b.Body < 0 || b.Meta > maxIndex || b.Body > b.Rows*maxRowSize+maxRows:
+			return fmt.Errorf("damaged: batch %d has %d rows in %d and %d bytes", i, b.Rows, b.Meta, b.Body)
+		case b.Offset < at || b.Offset > end || b.end() > end || i > 0 && b.Offset != at:
+			return fmt.Errorf("damaged: batch %d is from byte %d to %d", i, b.Offset, b.end())
+		}
+		if i == 0 {
+			if _, err := io.Copy(sum, io.NewSectionReader(r, 0, b.Offset)); err != nil {
+				return err
+			}
+		}
+		for column, part := range b.Parts {
+			if part[0] < 0 || part[1] < 0 || part[0] > b.Body || part[1] > b.Body-part[0] {
+				return fmt.Errorf("damaged: batch %d: column %d is %d bytes at %d of %d", i, column, part[1], part[0], b.Body)
+			}
+		}
+		at = b.end()
+	}
+	if _, err := io.Copy(sum, io.NewSectionReader(r, at, end-at)); err != nil {
+		return err
+	}
+	if sum.Sum32() != x.Rest {
+		return fmt.Errorf("damaged: the checksum of schema and dictionaries is %08x, %08x when they were written", sum.Sum32(), x.Rest)
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package tracefile
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Write writes the events of a process, which it asks for once. It keeps a batch
+// of events, and up to 128 MiB of what becomes of them.
+func Write(w io.Writer, src profile.EventSource) error {
+	out, err := newWriter(w, src.Trace(), batchOf(src.Trace().Size), maxHeld)
+	if err != nil {
+		return err
+	}
+	if err := src.Each(out.add); err != nil {
+		return err
+	}
+	return out.close()
+}
+
+type writer struct {
+	file     io.Writer
+	at       int64
+	trace    profile.Trace
+	maxBatch int
+	maxHeld  int
+
+	cols     []column
+	model    skeleton
+	index    index
+	rows     int   // of the batch that is being filled
+	from, to int64 // of these
+	total    uint64
+
+	begun        bool // the head is written
+	dictionaries []block
+	held         []packed // batches that wait for it
+	heldBytes    int
+	buf          []byte // for a batch that need not wait
+}
+
+// packed is a batch that is ready to be written.
+type packed struct {
+	batch
+	raw []byte // metadata and body
+}
+
+func newWriter(file io.Writer, trace *profile.Trace, maxBatch, maxHeld int) (w *writer, err error) {
+	w = &writer{file: file, trace: *trace, maxBatch: maxBatch, maxHeld: maxHeld, cols: columnsOf(trace.Comms)}
+	w.index.Format, w.index.Trace = FormatVersion, &w.trace
+	w.model, err = w.skeleton()
+	return w, err
+}
+
+// skeleton is of the dictionaries as they are now.
+func (w *writer) skeleton() (skeleton, error) {
+	text, err := json.Marshal(&w.trace)
+	if err != nil {
+		return skeleton{}, fmt.Errorf("make schema: %w", err)
+	}
+	fields := make([]arrow.Field, len(w.cols))
+	for i, c := range w.cols {
+		fields[i] = c.field()
+	}
+	md := arrow.NewMetadata([]string{keyFormat, keyTool, keyTable, keyTrace},
+		[]string{FormatVersion, arrowfile.Tool, tableEvents, string(text)})
+	return newSkeleton(arrow.NewSchema(fields, &md), w.cols)
+}
+
+// add is called with the batches of the source, of any size.
+func (w *writer) add(e *profile.Events, kinds []profile.EventKind) error {
+	if e.Len() == 0 {
+		return nil
+	}
+	if err := w.learn(slices.Max(e.Kind), kinds); err != nil {
+		return err
+	}
+	for at := 0; at < e.Len(); {
+		n := min(w.maxBatch-w.rows, e.Len()-at)
+		w.append(part(e, at, at+n))
+		at += n
+		if w.rows == w.maxBatch {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// learn meets the kinds up to the last.
+func (w *writer) learn(last uint32, kinds []profile.EventKind) error {
+	if uint64(last) >= uint64(len(kinds)) {
+		return fmt.Errorf("write trace: an event of kind %d, and there are %d kinds", last, len(kinds))
+	}
+	for i := len(w.index.Kinds); i <= int(last); i++ {
+		w.index.add(&kinds[i])
+		for _, c := range w.cols {
+			if err := c.learn(&kinds[i]); err != nil {
+				return fmt.Errorf("write trace: column %s: %w", c.field().Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func part(e *profile.Events, from, to int) *profile.Events {
+	return &profile.Events{Start: e.Start[from:to], Duration: e.Duration[from:to], Bytes: e.Bytes[from:to],
+		Kind: e.Kind[from:to], Tag: e.Tag[from:to], Link: e.Link[from:to], Seq: e.Seq[from:to]}
+}
+
+func (w *writer) append(e *profile.Events) {
+	if w.rows == 0 {
+		w.from, w.to = math.MaxInt64, math.MinInt64
+	}
+	for i, start := range e.Start {
+		w.from, w.to = min(w.from, start), max(w.to, endOf(start, e.Duration[i]))
+	}
+	for _, c := range w.cols {
+		c.add(e)
+	}
+	w.rows += e.Len()
+}
+
+// endOf is when an event ended, or the last moment that there is.
+func endOf(start, duration int64) int64 {
+	if end := start + duration; end >= start || duration < 0 {
+		return end
+	}
+	return math.MaxInt64
+}
+
+// flush packs the batch, and writes it or has it wait.
+func (w *writer) flush() error {
+	p, err := w.pack()
+	if err != nil {
+		return err
+	}
+	w.total, w.rows = w.total+uint64(p.Rows), 0
+	if w.begun {
+		return w.emit(p)
+	}
+	p.raw = slices.Clone(p.raw)
+	w.held, w.heldBytes = append(w.held, p), w.heldBytes+len(p.raw)
+	if w.heldBytes > w.maxHeld {
+		return w.begin(&w.model, false)
+	}
+	return nil
+}
+
+// pack makes the batch's message. It is valid until the next.
+func (w *writer) pack() (packed, error) {
+	p := packed{batch: batch{Rows: w.rows, From: w.from, To: w.to, Meta: len(w.model.batch.meta)}}
+	nulls, parts := make([]int, len(w.cols)), make([]span, 0, 2*len(w.cols))
+	raw := append(w.buf[:0], w.model.batch.meta...) // the room for it
+	for i, c := range w.cols {
+		var valid, values []byte
+		valid, values, nulls[i] = c.take()
+		for _, of := range [][]byte{valid, values} {
+			var s span
+			raw, s = appendBuffer(raw, of, p.Meta)
+			parts = append(parts, s)
+		}
+		if i < numRead {
+			p.Parts[i] = [2]int{parts[2*i+1].offset, parts[2*i+1].length}
+		}
+	}
+	w.buf = raw
+	p.raw, p.Body = raw, len(raw)-p.Meta
+	meta, err := w.model.batchMeta(p.Rows, nulls, parts, p.Body)
+	if err != nil {
+		return p, err
+	}
+	copy(raw, meta)
+	p.Sum = crc32.Checksum(raw, castagnoli)
+	return p, nil
+}
+
+// appendBuffer packs a buffer: its length, and the zstd frame, filled up to a
+// multiple of eight bytes. The body begins at start.
+func appendBuffer(raw, of []byte, start int) ([]byte, span) {
+	at := len(raw)
+	if len(of) == 0 {
+		return raw, span{at - start, 0}
+	}
+	raw = little.AppendUint64(raw, uint64(len(of)))
+	raw = packer().EncodeAll(of, raw)
+	s := span{at - start, len(raw) - at}
+	for len(raw)%alignment != 0 {
+		raw = append(raw, 0)
+	}
+	return raw, s
+}
+
+// begin writes what comes before the batches, and those that wait.
+func (w *writer) begin(s *skeleton, dictionaries bool) error {
+	w.begun = true
+	head := append([]byte(magic), make([]byte, headLen-len(magic))...)
+	if err := w.writeRest(append(head, s.schema.meta...)); err != nil {
+		return err
+	}
+	if dictionaries {
+		if err := w.writeDictionaries(s); err != nil {
+			return err
+		}
+	}
+	for _, p := range w.held {
+		if err := w.emit(p); err != nil {
+			return err
+		}
+	}
+	w.held = nil
+	return nil
+}
+
+func (w *writer) emit(p packed) error {
+	p.Offset = w.at
+	w.index.Batches = append(w.index.Batches, p.batch)
+	return w.write(p.raw)
+}
+
+func (w *writer) write(raw []byte) error {
+	n, err := w.file.Write(raw)
+	w.at += int64(n)
+	return err
+}
+
+// writeRest writes what is of no batch.
+func (w *writer) writeRest(raw []byte) error {
+	w.index.Rest = crc32.Update(w.index.Rest, castagnoli, raw)
+	return w.write(raw)
+}
+
+func (w *writer) writeDictionaries(s *skeleton) error {
+	for _, m := range s.dictionaries {
+		w.dictionaries = append(w.dictionaries, block{w.at, len(m.meta), len(m.body)})
+		if err := w.writeRest(m.meta); err != nil {
+			return err
+		}
+		if err := w.writeRest(m.body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close writes what is left, now that the dictionaries are complete.
+func (w *writer) close() error {
+	if w.rows > 0 {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.trace.Events = w.total
+	whole, err := w.skeleton()
+	if err != nil {
+		return err
+	}
+	if w.begun {
+		err = w.writeDictionaries(&whole)
+	} else {
+		err = w.begin(&whole, true)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.writeRest(endOfStream); err != nil {
+		return err
+	}
+	return w.finish(&whole)
+}
+
+// finish writes the index and the footer.
+func (w *writer) finish(s *skeleton) error {
+	blocks := make([]block, len(w.index.Batches))
+	for i, b := range w.index.Batches {
+		blocks[i] = block{b.Offset, b.Meta, b.Body}
+	}
+	footer := s.footerOf(w.dictionaries, blocks)
+	index, err := w.index.seal(footer)
+	if err != nil {
+		return err
+	}
+	if err := w.write(index); err != nil {
+		return err
+	}
+	return w.write(footer)
+}
