@@ -2,12 +2,15 @@
 // (Feather version 2) with zstd-compressed record batches: what pandas, polars,
 // R, DuckDB and the Arrow libraries of other languages open directly.
 //
-// There are three tables. profile.arrow holds the facts, one row a key, in the
-// columns that SEMANTICS lists; comms.arrow the communicators, ranks.arrow the
-// processes. Strings are dictionary<int32, utf8>; each field's metadata says
+// There are three tables, a fourth where the MPI's variables were read, and one of
+// the waits in a trace.
+// profile.arrow holds the facts, one row a key, in the columns that SEMANTICS
+// lists; comms.arrow the communicators, ranks.arrow the processes, pvars.arrow
+// the readings. Strings are dictionary<int32, utf8>; each field's metadata says
 // its unit ("unit") and its meaning ("doc").
 //
-// Of profile.arrow the profiles can be read back, see package facts.
+// Of profile.arrow the profiles can be read back, see package facts, and of
+// pvars.arrow their readings.
 package arrowfile
 
 import "github.com/mpitrace/mpitrace/formats/facts"
@@ -17,6 +20,7 @@ const (
 	keyFormat = "mpitrace.format" // facts.FormatVersion
 	keyTool   = "mpitrace.tool"   // who wrote the file
 	keyTable  = "mpitrace.table"  // which of the tables it is
+	keyPvar   = "mpitrace.pvar."  // and the name of a performance variable: what the MPI says of it
 )
 
 // Values of keyTable.
@@ -24,6 +28,8 @@ const (
 	tableProfile = facts.Table
 	tableComms   = "communicators"
 	tableRanks   = "ranks"
+	tablePvars   = "pvars"
+	tableWaits   = "waits"
 )
 
 // Tool is what wrote the files, as their metadata says it.

@@ -59,6 +59,8 @@ func TestRoundTrip(t *testing.T) {
 		"one rank":    factstest.Job("run")[2:3],
 		"two jobs":    jobs,
 		"settings":    factstest.Settings("run"),
+		"killed":      factstest.Killed("run"),
+		"physical":    factstest.Physical("run"),
 		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
 		"no profiles": {},
 	} {
@@ -238,7 +240,7 @@ func (c *counted) Each(f func(*profile.Profile) error) error {
 func TestTablesTogether(t *testing.T) {
 	src := &counted{List: append(factstest.Job("one"), factstest.Job("two")...)}
 	var together [3]bytes.Buffer
-	if err := WriteTables(&together[0], &together[1], &together[2], src); err != nil {
+	if err := WriteTables(&together[0], &together[1], &together[2], nil, src); err != nil {
 		t.Fatal(err)
 	}
 	if src.walks != 2 {
@@ -463,6 +465,39 @@ func TestRanks(t *testing.T) {
 		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
 			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
 		}
+	}
+}
+
+// Rank 0's peer is rank 1 of a communicator with the ranks reversed.
+func TestRanksEnded(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteRanks(&out, profile.List(factstest.Killed("run"))); err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{
+		"state":         "running|running|running|running",
+		"ended":         "2023-11-14 22:13:25Z|2023-11-14 22:13:26Z|(null)|(null)",
+		"exit_status":   "(null)|3|(null)|(null)",
+		"exit_signal":   "9|(null)|(null)|(null)",
+		"open_call":     "Recv|(null)|Abort|Probe",
+		"open_comm":     "back to front#c0ffee00|(null)|MPI_COMM_WORLD|MPI_COMM_WORLD",
+		"open_peer":     "2|(null)|(null)|(null)",
+		"open_callsite": "exchange solve.c:118|(null)|0x1000|0x1000",
+		"open_since":    "2023-11-14 22:13:24Z|(null)|(null)|2023-11-14 22:13:26Z",
+	} {
+		if got := strings.Join(table(t, out.Bytes(), column), "|"); got != want {
+			t.Errorf("column %s:\n got %s\nwant %s", column, got, want)
+		}
+	}
+}
+
+func TestRanksPhysical(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteRanks(&out, profile.List(factstest.Physical("run"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(table(t, out.Bytes(), "physical"), "|"); got != "known|known|no file was written|(null)" {
+		t.Errorf("got %s", got)
 	}
 }
 

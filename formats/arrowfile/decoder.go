@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/mpitrace/mpitrace/formats/facts"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -35,10 +36,9 @@ func (d *decoder) rows(batch arrow.Record, rows []profile.Row) ([]profile.Row, e
 		return nil, b.err
 	}
 	for i := range int(batch.NumRows()) {
-		c, ok := profile.ParseClass(class(i))
-		d, ok2 := profile.ParseDirection(direction(i))
-		if !ok || !ok2 {
-			return nil, fmt.Errorf("row %d: class %q or direction %q is not known", i, class(i), direction(i))
+		c, d, err := facts.ParseKey(class(i), direction(i))
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
 		}
 		if sizeClass(i) >= profile.NumSizeClasses {
 			return nil, fmt.Errorf("row %d: there is no size class %d", i, sizeClass(i))

@@ -17,10 +17,15 @@ import (
 // twice.
 func WriteProfile(w io.Writer, src profile.Source) error { return writeTables(src, newFactTable(w)) }
 
-// WriteTables writes all three tables, and goes over the source no more often
-// than for one: that of a large job is thousands of files.
-func WriteTables(profiles, comms, ranks io.Writer, src profile.Source) error {
-	return writeTables(src, newFactTable(profiles), newCommTable(comms), newRankTable(ranks))
+// WriteTables writes all tables, and goes over the source no more often than for
+// one: that of a large job is thousands of files. That of performance variables is
+// left out if pvars is nil.
+func WriteTables(profiles, comms, ranks, pvars io.Writer, src profile.Source) error {
+	tables := []output{newFactTable(profiles), newCommTable(comms), newRankTable(ranks)}
+	if pvars != nil {
+		tables = append(tables, newPvarTable(pvars))
+	}
+	return writeTables(src, tables...)
 }
 
 // output is a table that is made of profiles.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
@@ -17,14 +18,6 @@ import (
 // TestPython has pandas, pyarrow and polars open the fixture's tables. The
 // sums that they must come to are added up by hand from testRows.
 func TestPython(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(root, "build", "venv", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		testenv.Skip(t, "needs build/venv, which make setup makes")
-	}
 	dir := t.TempDir()
 	ps := append(factstest.Job("one"), factstest.Job("two")...)
 	ps[5].Rank = -1 // ended early: it has no file of its own
@@ -37,8 +30,30 @@ func TestPython(t *testing.T) {
 	if err := os.WriteFile(report, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", filepath.Join(root, "tests", "python", "test_arrow.py"))
-	cmd.Env = append(os.Environ(), "MPITRACE_RUN="+dir, "MPITRACE_REPORT="+report, "PYTHONDONTWRITEBYTECODE=1")
+	pytest(t, dir, "MPITRACE_REPORT="+report, "test_arrow.py")
+}
+
+// TestPythonReadings has them open the table of readings, too.
+func TestPythonReadings(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, dir, append(factstest.Readings("one"), factstest.Readings("two")...))
+	pytest(t, dir, "MPITRACE_REPORT=none", "test_pvars.py", "test_arrow.py", "-k", "not report")
+}
+
+// pytest runs tests of tests/python on a run directory.
+func pytest(t *testing.T, run, environment string, args ...string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	if _, err := os.Stat(python); err != nil {
+		testenv.Skip(t, "needs build/venv, which make setup makes")
+	}
+	cmd := exec.Command(python, append([]string{"-m", "pytest", "-q", "-p", "no:cacheprovider"}, args...)...)
+	cmd.Dir = filepath.Join(root, "tests", "python")
+	cmd.Env = append(os.Environ(), "MPITRACE_RUN="+run, environment, "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("pytest: %v\n%s", err, out)
 	}
@@ -59,6 +74,9 @@ func writeRun(t *testing.T, dir string, ps []*profile.Profile) {
 	write("profile.arrow", func(w io.Writer) error { return WriteProfile(w, profile.List(ps)) })
 	write("comms.arrow", func(w io.Writer) error { return WriteComms(w, profile.List(ps)) })
 	write("ranks.arrow", func(w io.Writer) error { return WriteRanks(w, profile.List(ps)) })
+	if slices.ContainsFunc(ps, func(p *profile.Profile) bool { return len(p.Readings) > 0 }) {
+		write("pvars.arrow", func(w io.Writer) error { return WritePvars(w, profile.List(ps)) })
+	}
 	if err := os.Mkdir(filepath.Join(dir, "arrow"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -155,7 +156,7 @@ func (t *text[T]) note(rec T) {
 	if !known {
 		code = int32(len(t.codes))
 		t.codes[s] = code
-		t.values.Append(s)
+		t.values.Append(strings.ToValidUTF8(s, "\uFFFD")) // paths need not be, and readers would refuse the table
 	}
 	t.last, t.code = s, code
 }
@@ -219,6 +220,11 @@ func always[T, V any](get func(T) V) func(T) (V, bool) {
 func int32Column[T any](name, unit, doc string, get func(T) int32) column[T] {
 	return values(array.NewInt32Builder(memory.DefaultAllocator),
 		about(name, arrow.PrimitiveTypes.Int32, false, unit, doc), always(get))
+}
+
+func optionalInt32[T any](name, unit, doc string, get func(T) (int32, bool)) column[T] {
+	return values(array.NewInt32Builder(memory.DefaultAllocator),
+		about(name, arrow.PrimitiveTypes.Int32, true, unit, doc), get)
 }
 
 func uint64Column[T any](name, unit, doc string, get func(T) uint64) column[T] {

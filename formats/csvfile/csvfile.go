@@ -1,6 +1,7 @@
 // Package csvfile writes the table of facts as CSV (RFC 4180, with the lines of
 // Unix): the columns of profile.arrow under a line of their names, numbers
-// plain, what is not known empty.
+// plain, what is not known empty. Texts are printable.Cell: spreadsheets open
+// such files, and would run a phase called =cmd().
 package csvfile
 
 import (
@@ -10,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/mpitrace/mpitrace/formats/facts"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -51,13 +53,18 @@ func write(w io.Writer, src profile.Source) error {
 func cell(c *facts.Column, f facts.Fact) string {
 	if c.Kind == facts.Text {
 		s, _ := c.Text(f)
-		return s
+		return printable.Cell(s)
 	}
 	v, ok := c.Number(f)
+	return numberCell(v, ok, c.Kind == facts.Int32)
+}
+
+// numberCell is a number, two's complement if it is signed; empty if there is none.
+func numberCell(v uint64, ok, signed bool) string {
 	switch {
 	case !ok:
 		return ""
-	case c.Kind == facts.Int32:
+	case signed:
 		return strconv.FormatInt(int64(v), 10)
 	}
 	return strconv.FormatUint(v, 10)

@@ -135,7 +135,8 @@ func (b *Header) process(p *profile.Profile) processInfo {
 		Rank: p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State, Timing: p.Timing.String(), Unfollowed: p.Unfollowed,
 		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
 		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Problems: p.Problems,
-		Stacks: packStacks(p.Stacks), Rows: len(p.Rows),
+		Exit: exit(p.Exit), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical), Rows: len(p.Rows),
+		Settings: p.Settings, Variables: p.Variables,
 	}
 	for _, s := range p.Slices {
 		info.Slices = append(info.Slices, slice(s))
@@ -152,6 +153,12 @@ func (b *Header) process(p *profile.Profile) processInfo {
 	}
 	for _, a := range p.Asides {
 		info.Asides = append(info.Asides, aside{a.Kind.String(), a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes})
+	}
+	for _, o := range p.Open {
+		info.Open = append(info.Open, openCall(o))
+	}
+	for _, l := range p.Late {
+		info.Late = append(info.Late, late(l))
 	}
 	return info
 }

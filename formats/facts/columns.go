@@ -11,16 +11,24 @@ import (
 // Fact is one row of the table.
 type Fact struct {
 	*profile.Row
-	of   *process
-	site *site
+	of       *process
+	site     *site
+	internal bool // one of internalRows
 }
 
-// Of gives the rows of a profile.
+// Of gives the rows of a profile, and behind them what the MPI library sent on
+// its own behalf.
 func Of(p *profile.Profile) iter.Seq[Fact] {
 	of := newProcess(p)
 	return func(yield func(Fact) bool) {
 		for i := range p.Rows {
-			if !yield(Fact{&p.Rows[i], of, of.sites[p.Rows[i].Callsite]}) {
+			if !yield(Fact{&p.Rows[i], of, of.sites[p.Rows[i].Callsite], false}) {
+				return
+			}
+		}
+		nowhere, own := newSite(nil), internalRows(p)
+		for i := range own {
+			if !yield(Fact{&own[i], of, nowhere, true}) {
 				return
 			}
 		}
@@ -64,15 +72,12 @@ func newSite(frames []profile.Frame) *site {
 	if len(frames) == 0 {
 		return &site{label: "unknown", address: "unknown"}
 	}
-	labels, addresses := make([]string, len(frames)), make([]string, len(frames))
+	addresses := make([]string, len(frames))
 	for i, f := range frames {
-		labels[i], addresses[i] = f.String(), f.Address()
+		addresses[i] = f.Address()
 	}
-	return &site{strings.Join(labels, callers), strings.Join(addresses, callers), frames[0]}
+	return &site{profile.SiteLabel(frames), strings.Join(addresses, profile.Callers), frames[0]}
 }
-
-// callers stands between a place and the one that it was called from.
-const callers = " < "
 
 // comm is the row's communicator, nil if it has none.
 func (f Fact) comm() *profile.Comm {
@@ -91,6 +96,9 @@ func (f Fact) commLabel() (string, bool) {
 
 // worldPeer is the peer's world rank, if it has one.
 func (f Fact) worldPeer() (int32, bool) {
+	if f.internal {
+		return f.Peer, true
+	}
 	c := f.comm()
 	if c == nil {
 		return 0, false
@@ -106,8 +114,22 @@ func (f Fact) sliceName() string {
 	return fmt.Sprintf("slice %d", f.Slice)
 }
 
-// clocked tells whether any call of the process was timed.
-func (f Fact) clocked() bool { return f.of.Timing != profile.TimingOff }
+func (f Fact) className() string {
+	if f.internal {
+		return Internal
+	}
+	return f.Class.String()
+}
+
+func (f Fact) directionName() string {
+	if f.internal {
+		return Internal
+	}
+	return f.Direction.String()
+}
+
+// clocked tells whether the row is of calls, and any of the process was timed.
+func (f Fact) clocked() bool { return f.of.Timing != profile.TimingOff && !f.internal }
 
 // timed tells whether the shortest and longest call are known.
 func (f Fact) timed() bool { return f.MaxNs > 0 }
@@ -138,16 +160,16 @@ var Columns = []Column{
 	text("run", "the MPI job, as its launcher names it", func(f Fact) string { return f.of.Run }),
 	int32Of("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the calls; -1 where it ended before that was known",
 		func(f Fact) int32 { return int32(f.of.Rank) }),
-	int32Of("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended",
+	int32Of("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended; -1 in rows of class internal",
 		func(f Fact) int32 { return f.Thread }),
-	text("call", "the MPI function, without MPI_", func(f Fact) string { return f.Call }),
-	text("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other", func(f Fact) string { return f.Class.String() }),
-	text("direction", "which way the bytes went, seen from rank: none (a call that moved nothing itself), send, recv, read, write",
-		func(f Fact) string { return f.Direction.String() }),
+	text("call", "the MPI function, without MPI_; internal in rows of that class", func(f Fact) string { return f.Call }),
+	text("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other; internal is what the MPI library sent on its own behalf (--physical), which is no call", Fact.className),
+	text("direction", "which way the bytes went, seen from rank: none (a call that moved nothing itself), send, recv, read, write; internal: the MPI library sent them to peer",
+		Fact.directionName),
 	maybeText("comm", "communicator, by its name and the start of its id; null where the call has none", Fact.commLabel),
 	maybeInt32("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null where there is none: no peer, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, a process of another world",
 		Fact.worldPeer),
-	uint8Of("size_class", "log2 class", "of one message: 0 if it is empty, k+1 for 2^k <= bytes < 2^(k+1)", func(f Fact) uint8 { return f.SizeClass }),
+	uint8Of("size_class", "log2 class", "of one message: 0 if it is empty, k+1 for 2^k <= bytes < 2^(k+1); of the mean message in rows of class internal", func(f Fact) uint8 { return f.SizeClass }),
 	text("callsite", "function and line that the call is in, the same on all ranks; as address where these are not known; the callers after it where stacks were recorded",
 		func(f Fact) string { return f.site.label }),
 	maybeText("function", "that the call is in; null where it is not known",
@@ -162,7 +184,7 @@ var Columns = []Column{
 	uint64Of("calls", "calls", "how often the function was called under this key", func(f Fact) uint64 { return f.Calls }),
 	uint64Of("messages", "messages", "messages that moved under this key; a collective's are those to all others together", func(f Fact) uint64 { return f.Messages }),
 	uint64Of("bytes", "bytes", "data in these messages, without gaps of datatypes", func(f Fact) uint64 { return f.Bytes }),
-	maybeUint64("time_ns", "ns", "time in the calls, sum, or an estimate of it; null where calls were not timed (--timing off)",
+	maybeUint64("time_ns", "ns", "time in the calls, sum, or an estimate of it; null where calls were not timed (--timing off), and in rows that are of no call",
 		func(f Fact) (uint64, bool) { return f.TimeNs, f.clocked() }),
 	maybeUint64("time_error_ns", "ns", "standard error of time_ns where it is an estimate (--timing sampled), 0 where all calls were timed; errors of sums are added by their squares",
 		func(f Fact) (uint64, bool) { return f.TimeErrorNs, f.clocked() }),

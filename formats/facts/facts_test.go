@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ func listOf(ps []*profile.Profile) Container {
 	var rows list
 	for _, p := range ps {
 		rows = append(rows, p.Rows...)
+		rows = append(rows, internalRows(p)...)
 	}
 	return Container{Name: "List", Magic: "LIST", Open: func(io.ReaderAt, int64) (Batches, error) {
 		left := rows
@@ -75,7 +77,8 @@ func read(c Container, data []byte) (ps []*profile.Profile, err error) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	ps := append(factstest.Job("one"), factstest.Settings("two")...)
+	ps := slices.Concat(factstest.Job("one"), factstest.Settings("two"), factstest.Killed("three"),
+		factstest.Physical("four"))
 	got, err := read(listOf(ps), encode(t, ps))
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +154,7 @@ func TestHeaderChecked(t *testing.T) {
 		"negative rows":   {`{"programs":[{}]}`, `{"rows":-1}`},
 		"no communicator": {`{"programs":[{}]}`, `{"communicators":[{"communicator":3}]}`},
 		"no such timing":  {`{"programs":[{}]}`, `{"timing":"sometimes"}`},
+		"late in nothing": {`{"programs":[{}]}`, `{"late":[{"communicator":0}]}`},
 		"no parent":       {`{"programs":[{}],"communicators":[{}]}`, `{"communicators":[{"parent":5}]}`},
 		"endless group":   {`{"programs":[{}],"communicators":[{"members":{"n":1000000000000}}]}`, `{}`},
 		"endless own":     {`{"programs":[{}]}`, `{"communicators":[{"parent":-1,"own":{"members":{"n":1000000000000}}}]}`},

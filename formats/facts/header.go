@@ -85,7 +85,15 @@ type processInfo struct {
 	Stacks        *packed        `json:"stacks,omitempty"` // see packStacks
 	Vectors       []vector       `json:"vectors,omitempty"`
 	Asides        []aside        `json:"asides,omitempty"`
-	Rows          int            `json:"rows"`
+	Open          []openCall     `json:"open,omitempty"`
+	Exit          exit           `json:"exit,omitzero"`
+
+	Settings  map[string]string  `json:"settings,omitempty"`
+	Variables []profile.Variable `json:"variables,omitempty"`
+	Late      []late             `json:"late,omitempty"`
+
+	Rows     int       `json:"rows"`
+	Physical *physical `json:"physical,omitempty"`
 }
 
 type slice struct {
@@ -145,6 +153,47 @@ type aside struct {
 	Slice    uint32 `json:"slice,omitempty"`
 	Count    uint64 `json:"count"`
 	Bytes    uint64 `json:"bytes,omitempty"`
+}
+
+// late is receives that were posted late.
+type late struct {
+	Call     string `json:"call"`
+	Comm     int32  `json:"communicator"` // as of an aside
+	Peer     int32  `json:"peer"`
+	Callsite uint64 `json:"callsite"`
+	Slice    uint32 `json:"slice,omitempty"`
+	Count    uint64 `json:"count"`
+	Queued   uint64 `json:"queued"`
+}
+
+// openCall is a call that had not returned.
+type openCall struct {
+	Thread    int32             `json:"thread,omitempty"`
+	Call      string            `json:"call"`
+	Class     profile.Class     `json:"class"`
+	Direction profile.Direction `json:"direction"`
+	Comm      int32             `json:"communicator"` // as of an aside
+	Peer      int32             `json:"peer"`
+	Source    int32             `json:"from"`
+	Requests  int               `json:"requests,omitempty"`
+	Code      int32             `json:"code,omitempty"`
+	Bytes     uint64            `json:"bytes,omitempty"`
+	Sized     bool              `json:"sized,omitempty"`
+	Callsite  uint64            `json:"callsite"`
+	Slice     uint32            `json:"slice,omitempty"`
+	Start     int64             `json:"start,omitempty"`
+}
+
+// exit is how the process was seen to end.
+type exit struct {
+	At     int64 `json:"at,omitempty"`
+	Known  bool  `json:"known,omitempty"`
+	Status int   `json:"status,omitempty"`
+	Signal int   `json:"signal,omitempty"`
+	Alive  int64 `json:"alive,omitempty"`
+	Gone   bool  `json:"gone,omitempty"`
+
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // symbols are the names of the places; nil if there are none.
@@ -210,6 +259,16 @@ func (h *shared) check(info *processInfo) error {
 			return fmt.Errorf("set aside: %q of communicator %d", a.Kind, a.Comm)
 		}
 	}
+	for _, o := range info.Open {
+		if int(o.Comm) >= len(info.Comms) || o.Direction >= profile.NumDirections || o.Class >= profile.NumClasses {
+			return fmt.Errorf("open call %q of communicator %d", o.Call, o.Comm)
+		}
+	}
+	for _, l := range info.Late {
+		if int(l.Comm) >= len(info.Comms) {
+			return fmt.Errorf("late %q of communicator %d", l.Call, l.Comm)
+		}
+	}
 	for _, m := range info.Comms {
 		if err := h.checkMembership(m); err != nil {
 			return err
@@ -246,7 +305,8 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		Program: prog.Program, Command: prog.Command, Library: prog.Library, Source: info.Source,
 		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
 		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
-		Pauses: info.Pauses, Problems: info.Problems,
+		Pauses: info.Pauses, Problems: info.Problems, Exit: profile.Exit(info.Exit),
+		Settings: info.Settings, Variables: info.Variables,
 	}
 	for _, s := range info.Slices {
 		p.Slices = append(p.Slices, profile.Slice(s))
@@ -262,6 +322,9 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 	if p.Stacks, err = unpackStacks(info.Stacks); err != nil {
 		return nil, fmt.Errorf("stacks: %w", err)
 	}
+	if p.Physical, err = unpackPhysical(info.Physical, info.Rank); err != nil {
+		return nil, fmt.Errorf("what the MPI library sent: %w", err)
+	}
 	for _, v := range info.Vectors {
 		bytes, err := unpackVector(v.Bytes, v.N)
 		if err != nil {
@@ -274,6 +337,12 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		kind, _ := profile.ParseAsideKind(a.Kind) // checked
 		p.Asides = append(p.Asides, profile.Aside{Kind: kind, Call: a.Call, Comm: a.Comm, Peer: a.Peer,
 			Callsite: a.Callsite, Slice: a.Slice, Count: a.Count, Bytes: a.Bytes})
+	}
+	for _, o := range info.Open {
+		p.Open = append(p.Open, profile.OpenCall(o))
+	}
+	for _, l := range info.Late {
+		p.Late = append(p.Late, profile.Late(l))
 	}
 	return p, nil
 }

@@ -46,7 +46,7 @@ type File struct {
 func (c *Container) OpenFile(path string) (*File, error) {
 	f := &File{container: c, path: path}
 	err := f.with(func(r io.ReaderAt, size int64) (err error) {
-		_, f.shared, err = c.openHeader(r, size)
+		_, f.shared, err = c.openHeader(r, size, Table)
 		return err
 	})
 	if err != nil {
@@ -92,9 +92,21 @@ func (f *File) with(do func(io.ReaderAt, int64) error) error {
 	return nil
 }
 
-// openHeader finds the parts of a file of size bytes and reads what its
-// processes share.
-func (c *Container) openHeader(r io.ReaderAt, size int64) (s sealed, common *shared, err error) {
+// Check reads a file of another table, and tells whether it is whole.
+func (c *Container) Check(path, table string) error {
+	f := &File{container: c, path: path}
+	return f.with(func(r io.ReaderAt, size int64) error {
+		s, _, err := c.openHeader(r, size, table)
+		if err != nil {
+			return err
+		}
+		return s.check(r)
+	})
+}
+
+// openHeader finds the parts of a file of size bytes, which holds this table, and
+// reads what its processes share.
+func (c *Container) openHeader(r io.ReaderAt, size int64, table string) (s sealed, common *shared, err error) {
 	if s, err = c.findSeal(r, size); err != nil {
 		return s, nil, err
 	}
@@ -112,15 +124,17 @@ func (c *Container) openHeader(r io.ReaderAt, size int64) (s sealed, common *sha
 	switch {
 	case common.Format != FormatVersion && common.Format != oldFormatVersion:
 		return s, nil, fmt.Errorf("written in format version %q, this reads versions %q and %q", common.Format, oldFormatVersion, FormatVersion)
-	case common.Table != Table:
+	case common.Table != table && table == Table:
 		return s, nil, fmt.Errorf("it is the table of %s, not of what was communicated", common.Table)
+	case common.Table != table:
+		return s, nil, fmt.Errorf("it is the table of %s, not of %s", common.Table, table)
 	}
 	return s, common, nil
 }
 
 // Read gives each profile of a file of size bytes.
 func (c *Container) Read(r io.ReaderAt, size int64, each func(*profile.Profile) error) error {
-	s, common, err := c.openHeader(r, size)
+	s, common, err := c.openHeader(r, size, Table)
 	if err != nil {
 		return err
 	}
@@ -259,7 +273,23 @@ func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*p
 		p.Rows = append(p.Rows, rr.rest[:n]...)
 		rr.rest = rr.rest[n:]
 	}
+	if err := rr.skip(len(internalRows(p))); err != nil {
+		return nil, fmt.Errorf("its rows of class %s: %w", Internal, err)
+	}
 	return p, unpackKeys(keys, p.Rows)
+}
+
+// skip goes over rows that the header has as well.
+func (rr *rowReader) skip(n int) error {
+	for n > 0 {
+		if err := rr.fill(); err != nil {
+			return err
+		}
+		k := min(n, len(rr.rest))
+		rr.rest = rr.rest[k:]
+		n -= k
+	}
+	return nil
 }
 
 // fill reads on if there is no row left; io.ErrUnexpectedEOF is after the last.

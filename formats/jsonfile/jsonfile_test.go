@@ -48,6 +48,19 @@ func TestTiming(t *testing.T) {
 	}
 }
 
+// What the MPI library sent has no thread, communicator, place or time.
+func TestPhysical(t *testing.T) {
+	p := factstest.Physical("run")[0]
+	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[3:4]
+	want := `{"run":"run","rank":0,"thread":-1,"call":"internal","class":"internal","direction":"internal","comm":null,"peer":2,` +
+		`"size_class":4,"callsite":"unknown","function":null,"file":null,"line":null,"address":"unknown",` +
+		`"slice":"run","calls":0,"messages":6,"bytes":60,"time_ns":null,"time_error_ns":null,"min_ns":null,"max_ns":null}` + "\n"
+	var out strings.Builder
+	if err := Write(&out, profile.List{p}); err != nil || out.String() != want {
+		t.Errorf("got\n%s%v\nwant\n%s", &out, err, want)
+	}
+}
+
 // More texts than are kept quoted.
 func TestManyTexts(t *testing.T) {
 	p := factstest.Profile("run", 0)

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/position"
 )
 
 // arrowBatch is how many rows a record batch has.
@@ -92,7 +92,7 @@ func (s *Sheet) metadata() map[string]string {
 // messages or bytes, in record batches compressed by zstd.
 func writeArrow(w io.Writer, s *Sheet, _ Quantity) error {
 	schema := s.schema()
-	out, err := ipc.NewFileWriter(&position{w: w}, ipc.WithSchema(schema), ipc.WithZstd())
+	out, err := ipc.NewFileWriter(position.New(w), ipc.WithSchema(schema), ipc.WithZstd())
 	if err != nil {
 		return err
 	}
@@ -130,26 +130,6 @@ func (s *Sheet) volumes(sums []uint64) arrow.Array {
 	b := array.NewUint64Builder(memory.DefaultAllocator)
 	b.AppendValues(sums, nil)
 	return b.NewArray()
-}
-
-// position is a writer that can tell where it is: all the seeking that the
-// Arrow writer does.
-type position struct {
-	w  io.Writer
-	at int64
-}
-
-func (p *position) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	p.at += int64(n)
-	return n, err
-}
-
-func (p *position) Seek(offset int64, whence int) (int64, error) {
-	if offset != 0 || whence != io.SeekCurrent {
-		return 0, errors.ErrUnsupported
-	}
-	return p.at, nil
 }
 
 // entries goes through what sparse files hold: the pairs that have messages or

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
 // writeCSV writes a line for each pair that has messages or bytes, below the
@@ -12,7 +14,7 @@ import (
 func writeCSV(w io.Writer, s *Sheet, _ Quantity) error {
 	names := make([]string, len(s.Labels))
 	for i, label := range s.Labels {
-		names[i] = csvField(label)
+		names[i] = csvField(printable.Cell(label))
 	}
 	b := newBuffer(w)
 	b.text = append(b.text, "sender,receiver,messages,bytes\n"...)

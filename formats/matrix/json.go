@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
 // writeJSON writes one object:
@@ -71,5 +72,5 @@ func (b *buffer) appendLabels(labels []string) {
 
 func appendQuoted(text []byte, s string) []byte {
 	quoted, _ := json.Marshal(s) // of a string does not fail
-	return append(text, quoted...)
+	return append(text, printable.JSON(quoted)...)
 }

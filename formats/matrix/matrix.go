@@ -13,7 +13,6 @@ import (
 	"iter"
 	"math/bits"
 	"strconv"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 )
@@ -48,6 +47,7 @@ type Sheet struct {
 
 	Program, Run string
 	Class        aggregate.MatrixClass
+	Physical     bool     // messages that the MPI library sent, in place of what was asked for
 	Selection    string   // what the matrix is made of, in words; empty if it is all
 	Line         string   // what a line is: "rank", "node", "block of 64 ranks"
 	Labels       []string // names of lines; nil where they go by number
@@ -65,6 +65,16 @@ var classTexts = [aggregate.NumMatrixClasses]string{
 	aggregate.Internal:   "sent by the MPI library on its own behalf",
 	aggregate.OneSided:   "one-sided",
 	aggregate.Collective: "collectives, their logical volume",
+}
+
+func (s *Sheet) classText() string {
+	switch {
+	case s.Physical && s.Class == aggregate.All:
+		return "what the MPI library sent"
+	case s.Physical && s.Class == aggregate.External:
+		return "point-to-point, as the MPI library sent it"
+	}
+	return classTexts[s.Class]
 }
 
 // cells goes through the entries that are written.
@@ -93,7 +103,7 @@ func (s *Sheet) title(q Quantity) string {
 	if s.Symmetric {
 		ways = fmt.Sprintf("between %ss, mean of both directions", s.Line)
 	}
-	return fmt.Sprintf("%s %s: %s", q.Text(), ways, classTexts[s.Class])
+	return fmt.Sprintf("%s %s: %s", q.Text(), ways, s.classText())
 }
 
 // about is what else is known of the matrix, by name, in the order of names.
@@ -203,16 +213,6 @@ func divide(a, b uint64) uint64 {
 		q++
 	}
 	return q
-}
-
-// plain makes one line of a text that is not ours.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // buffer collects text for a writer. The first error of the writer ends the

@@ -119,7 +119,7 @@ func TestTitleOfSelection(t *testing.T) {
 func TestMtx(t *testing.T) {
 	s := directed()
 	s.Run, s.Selection = "run\n7", "call Isend"
-	const about = "%% line: from, column: to; rank 0 is line 1\n%% class: external\n%% line: rank\n%% program: app\n%% run: run 7\n%% selection: call Isend\n"
+	const about = "%% line: from, column: to; rank 0 is line 1\n%% class: external\n%% line: rank\n%% program: app\n%% run: run\\n7\n%% selection: call Isend\n"
 	head := func(field, what string, n int) string {
 		return fmt.Sprintf("%%%%MatrixMarket matrix coordinate %s general\n%% %s from rank to rank: point-to-point\n"+about+"4 4 %d\n", field, what, n)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
 // writeMtx writes Matrix Market's coordinate format: the entries that are not 0,
@@ -20,15 +22,15 @@ func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
 		field = "real"
 	}
 	b := newBuffer(w)
-	b.text = fmt.Appendf(b.text, "%%%%MatrixMarket matrix coordinate %s %s\n%% %s\n", field, symmetry, plain(s.title(q)))
+	b.text = fmt.Appendf(b.text, "%%%%MatrixMarket matrix coordinate %s %s\n%% %s\n", field, symmetry, printable.Line(s.title(q)))
 	if !s.Symmetric {
 		b.text = fmt.Appendf(b.text, "%% line: from, column: to; %s 0 is line 1\n", s.Line)
 	}
 	for _, is := range s.about() {
-		b.text = fmt.Appendf(b.text, "%% %s: %s\n", is[0], plain(is[1]))
+		b.text = fmt.Appendf(b.text, "%% %s: %s\n", is[0], printable.Line(is[1]))
 	}
 	for i, name := range s.Labels {
-		b.text = fmt.Appendf(b.text, "%% line %d: %s\n", i+1, plain(name))
+		b.text = fmt.Appendf(b.text, "%% line %d: %s\n", i+1, printable.Line(name))
 		if !b.full() {
 			return b.err
 		}

@@ -2,6 +2,7 @@ package parquetfile
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
@@ -9,10 +10,15 @@ import (
 	"github.com/mpitrace/mpitrace/formats/facts"
 )
 
-// column holds a column's values until they are written.
-type column interface {
-	add(facts.Fact)
+// held is a column's values until they are written.
+type held interface {
 	writeTo(file.ColumnChunkWriter) error // and forgets them
+}
+
+// column is one of the table of facts.
+type column interface {
+	held
+	add(facts.Fact)
 }
 
 func newColumns() []column {
@@ -92,7 +98,7 @@ func (c *textColumn) add(f facts.Fact) {
 	}
 	text, known := c.known[s]
 	if !known {
-		text = parquet.ByteArray(s)
+		text = parquet.ByteArray(strings.ToValidUTF8(s, "\uFFFD")) // paths need not be, and readers would refuse the table
 		c.known[s] = text
 	}
 	c.cells.add(text, true, c.of.Null)

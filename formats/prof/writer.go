@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -66,8 +67,7 @@ func appendVolume(line []byte, bytes, count uint64) []byte {
 
 // writeComm writes a D block. A block of no known process is its D line alone.
 func writeComm(b *bufio.Writer, c *profile.CommTraffic) {
-	// A line end inside a name would end the line.
-	line := append([]byte("D\t"), strings.ReplaceAll(c.Name, "\n", " ")...)
+	line := append([]byte("D\t"), printable.Field(c.Name)...) // a line end in it would end the line
 	line = append(line, "\tprocs: "...)
 	separator := ""
 	for _, r := range c.Members {

@@ -54,6 +54,53 @@ func Settings(run string) []*profile.Profile {
 	return ps
 }
 
+// Killed is a job that ended before MPI_Finalize: rank 0 was killed in a call of
+// each of its two threads, rank 1 exited outside MPI, rank 2 was gone when somebody
+// looked, in MPI_Abort, and rank 3 was
+// stopped.
+func Killed(run string) []*profile.Profile {
+	const second = 1_000_000_000
+	ps := Job(run)
+	for _, p := range ps {
+		p.State, p.FinalizeStart, p.End = profile.Running, 0, p.Start+3*second
+	}
+	start := ps[0].Start
+	ps[0].Open = []profile.OpenCall{
+		{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Comm: Reversed, Peer: 1, Source: profile.PeerNone,
+			Bytes: 8, Sized: true, Callsite: Exchange, Start: start + 4*second},
+		{Thread: 1, Call: "Waitall", Class: profile.P2P, Comm: -1, Peer: profile.PeerNone, Source: profile.PeerNone,
+			Requests: 6, Callsite: Stack, Slice: 1},
+	}
+	ps[0].Exit = profile.Exit{At: start + 5*second, Known: true, Signal: 9}
+	ps[1].Exit = profile.Exit{At: start + 6*second, Known: true, Status: 3}
+	ps[2].Exit = profile.Exit{Gone: true}
+	ps[2].Open = []profile.OpenCall{{Call: "Abort", Class: profile.Other, Comm: World, Peer: profile.PeerNone, Source: profile.PeerNone,
+		Code: -3, Callsite: Mystery}}
+	ps[3].Exit = profile.Exit{Alive: start + 7*second, Stopped: true}
+	ps[3].Open = []profile.OpenCall{{Call: "Probe", Class: profile.P2P, Comm: World, Peer: profile.PeerAnySource,
+		Source: profile.PeerNone, Callsite: Mystery, Start: start + 6*second}}
+	return ps
+}
+
+// Physical is a job whose MPI library was asked what it sent: it tells of ranks 0
+// and 1, of which 1 sent nothing, and not of rank 2; rank 3 nobody asked.
+func Physical(run string) []*profile.Profile {
+	ps := Job(run)
+	few, many := new(profile.Histogram), new(profile.Histogram)
+	few[0], few[4] = 1, 5
+	many[len(many)-1] = 1<<64 - 1
+	ps[0].Physical = &profile.Physical{Flows: []profile.Flow{
+		{Kind: profile.External, From: 0, To: 1, Bytes: 300, Messages: 3},
+		{Kind: profile.External, From: 0, To: 2, Bytes: 9, Messages: 1},
+		{Kind: profile.Internal, From: 0, To: 1, Bytes: 80, Messages: 10},
+		{Kind: profile.Internal, From: 0, To: 2, Bytes: 60, Messages: 6, Histogram: few},
+		{Kind: profile.Internal, From: 0, To: 3, Bytes: 1<<64 - 1, Messages: 1<<64 - 1, Histogram: many},
+	}}
+	ps[1].Physical = &profile.Physical{}
+	ps[2].Physical = &profile.Physical{Unknown: "no file was written"}
+	return ps
+}
+
 // Profile is one of them.
 func Profile(run string, rank int) *profile.Profile {
 	const second = 1_000_000_000
@@ -73,6 +120,16 @@ func Profile(run string, rank int) *profile.Profile {
 		Asides: []profile.Aside{
 			{Kind: profile.TruncatedReceive, Call: "Recv", Comm: Reversed, Peer: 2, Callsite: Base + uint64(rank)<<24 + 0x1234, Slice: 1, Count: 3},
 			{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Count: uint64(rank) + 1, Bytes: 40},
+		},
+		Settings: map[string]string{"timing": "exact", "watch-unexpected": "3"},
+		Variables: []profile.Variable{
+			{Name: "OMPI_MCA_pml", Value: "ob1"},
+			{Name: "btl_eager_limit", Value: fmt.Sprint(4096 + rank), Asked: true, Scope: profile.ScopeAllEq},
+			{Name: "no_such", Value: "\x1b", Asked: true, Refused: "there is none"},
+		},
+		Late: []profile.Late{
+			{Call: "Irecv", Comm: World, Peer: profile.PeerAnySource, Callsite: Exchange + uint64(rank)<<24, Slice: 1, Count: 2, Queued: 1 << 40},
+			{Call: "Recv", Comm: -1, Peer: 1, Callsite: Stack, Count: uint64(rank) + 1, Queued: 9},
 		},
 		Pauses:   2,
 		Losses:   profile.Losses{Calls: uint64(rank), Requests: 7},

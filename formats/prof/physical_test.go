@@ -1,0 +1,44 @@
+package prof
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// A rank's file has the library's own messages beside the program's, with a
+// histogram where no E line has one: rank 0 sends point to point to 1 and 3.
+func TestInternalLines(t *testing.T) {
+	p := factstest.Physical("run")[0]
+	var text bytes.Buffer
+	if err := Write(&text, p.Traffic()); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(&text, "x.prof")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own, rest []profile.Flow
+	for _, f := range back.Flows {
+		if f.Kind == profile.Internal {
+			own = append(own, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	want := append([]profile.Flow{}, p.Physical.Flows[2:]...)
+	want[2].Histogram = nil
+	if diff := cmp.Diff(want, own); diff != "" {
+		t.Errorf("I lines (-want +got):\n%s", diff)
+	}
+	if p.Physical.Flows[4].Histogram == nil {
+		t.Error("the profile lost a histogram")
+	}
+	if diff := cmp.Diff(factstest.Job("run")[0].Traffic().Flows, rest); diff != "" {
+		t.Errorf("the other lines (-without +with):\n%s", diff)
+	}
+}
