@@ -88,6 +88,28 @@ func (s *watched) Each(f func(*profile.Profile) error) error {
 	return err
 }
 
+// WatchEvents shows on a bar how many events were read of sources, which end as
+// they did. Sources may be read at the same time.
+func (b *Bar) WatchEvents(srcs []profile.EventSource) []profile.EventSource {
+	out := make([]profile.EventSource, len(srcs))
+	for i, src := range srcs {
+		out[i] = &watchedEvents{src, b}
+	}
+	return out
+}
+
+type watchedEvents struct {
+	profile.EventSource
+	bar *Bar
+}
+
+func (s *watchedEvents) Each(f func(*profile.Events, []profile.EventKind) error) error {
+	return s.EventSource.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+		s.bar.Add(e.Len())
+		return f(e, kinds)
+	})
+}
+
 // late drops what is written before its time: the bar is there from the start,
 // so that its rate is true.
 type late struct {

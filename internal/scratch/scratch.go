@@ -12,18 +12,17 @@ import (
 
 var under struct {
 	sync.Mutex
-	paths map[string]bool
-	watch sync.Once
+	paths  map[string]bool
+	caught chan os.Signal
 }
 
 // Track has a file, or a directory with all that is in it, removed if the
 // program is interrupted before Done.
 func Track(path string) {
-	under.watch.Do(watch)
 	under.Lock()
 	defer under.Unlock()
-	if under.paths == nil {
-		under.paths = map[string]bool{}
+	if len(under.paths) == 0 {
+		watch()
 	}
 	under.paths[path] = true
 }
@@ -34,6 +33,9 @@ func Done(path string) {
 	defer under.Unlock()
 	os.RemoveAll(path)
 	delete(under.paths, path)
+	if len(under.paths) == 0 && under.caught != nil {
+		signal.Stop(under.caught) // what the program does about signals is its own matter again
+	}
 }
 
 // Whole does what is not to be interrupted: the renaming of several files.
@@ -46,28 +48,42 @@ func Whole(do func() error) error {
 // watch waits for the signals that end programs, but for those that this one
 // was started to ignore (nohup, a shell's background), and then ends by them.
 func watch() {
-	caught := make(chan os.Signal, 1)
+	if under.caught == nil {
+		under.paths = map[string]bool{}
+		under.caught = make(chan os.Signal, 1)
+		go func() { End(<-under.caught) }()
+	}
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
-			signal.Notify(caught, s)
+			signal.Notify(under.caught, s)
 		}
 	}
-	go func() {
-		s := <-caught
-		under.Lock() // for good
-		for path := range under.paths {
-			remove(path)
-		}
-		signal.Reset(s)
-		syscall.Kill(os.Getpid(), s.(syscall.Signal))
-	}()
 }
 
-// remove tries again where others write into the directory meanwhile.
+// End removes what is under way and ends the program by a signal that it has
+// caught. It does not return.
+func End(s os.Signal) {
+	under.Lock() // for good
+	for path := range under.paths {
+		remove(path)
+	}
+	signal.Reset(s)
+	syscall.Kill(os.Getpid(), s.(syscall.Signal))
+	select {} // until it arrives
+}
+
+// remove gives a directory another name first: others still write into it, as
+// fast as it is emptied, until they do not find it any more. What they had found
+// before is worth another try.
 func remove(path string) {
+	gone := path + ".gone"
+	os.RemoveAll(gone)
+	if os.Rename(path, gone) != nil {
+		gone = path
+	}
 	const tries = 100
 	for range tries {
-		if os.RemoveAll(path) == nil {
+		if os.RemoveAll(gone) == nil {
 			return
 		}
 	}

@@ -1,0 +1,163 @@
+package mpit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/scratch"
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+// Defaults is the list of an MPI where nobody has set anything: no variables of
+// the environment, and with Open MPI no parameter files but the one that is
+// above all others (openmpi-mca-params-override.conf). It is made once and kept
+// beside the program that asks.
+//
+// Some variables have no default that can be told: they name the working or the
+// home directory, or the library never gives them a value, so that they hold
+// whatever was in memory. They are Unsteady and have no Values: the library is
+// asked in several surroundings, and these are what differs.
+func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
+	lister, err := interpose.BuildLister(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	kept := lister + ".defaults"
+	if text, err := os.ReadFile(kept); err == nil {
+		if l, err := Parse(text); err == nil { // else make it again
+			return l, nil
+		}
+	}
+	text, err := askDefaults(ctx, lister)
+	if err != nil {
+		return nil, err
+	}
+	l, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := store(kept, text); err != nil {
+		return nil, fmt.Errorf("keep the defaults of the MPI's variables: %w", err)
+	}
+	return l, nil
+}
+
+func store(path string, text []byte) error {
+	part := fmt.Sprintf("%s.%d", path, os.Getpid())
+	scratch.Track(part)
+	defer scratch.Done(part)
+	if err := os.WriteFile(part, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
+
+// settings are how the environment sets cvars: what begins so is left out.
+var settings = []string{"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPIR_CVAR_", "MPIR_PARAM_", "MPICH_", "I_MPI_", "MV2_", "MVP_", "HOME="}
+
+// keptSettings tell where the MPI is.
+var keptSettings = []string{"I_MPI_ROOT="}
+
+// noFiles keeps Open MPI from reading parameter files. An empty list of files
+// would be the usual ones, and "none" removes variables.
+const noFiles = "OMPI_MCA_mca_base_param_files="
+
+func cleaned(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		begins := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
+		return slices.ContainsFunc(settings, begins) && !slices.ContainsFunc(keptSettings, begins)
+	})
+}
+
+// askDefaults asks in three surroundings: uninitialized memory may be the same
+// in two.
+func askDefaults(ctx context.Context, lister string) ([]byte, error) {
+	cache := filepath.Dir(lister)
+	var first []byte
+	unsteady := map[string]bool{}
+	for _, s := range []struct{ dir, home, files string }{
+		{"/", "/", "/dev/null"},
+		{cache, cache, "/dev/null,/dev/null"},
+		{"/", cache, "/dev/null"},
+	} {
+		text, err := run(ctx, lister, s.dir, append(cleaned(os.Environ()), "HOME="+s.home, noFiles+s.files))
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = text
+		}
+		if err := compare(unsteady, first, text); err != nil {
+			return nil, err
+		}
+	}
+	return mark(first, unsteady), nil
+}
+
+// compare adds the cvars whose values differ, or that one list alone has; and
+// truth values that are neither 0 nor 1, so that nobody has set them: of such few
+// bits may differ.
+func compare(differ map[string]bool, a, b []byte) error {
+	one, err := Parse(a)
+	if err != nil {
+		return err
+	}
+	other, err := Parse(b)
+	if err != nil {
+		return err
+	}
+	values := map[string][]string{}
+	for i := range other.CVars {
+		values[other.CVars[i].Name] = other.CVars[i].Values
+	}
+	for i := range one.CVars {
+		v := &one.CVars[i]
+		wild := v.Type == "bool" && slices.ContainsFunc(v.Values, func(value string) bool { return value != "0" && value != "1" })
+		if wild || !slices.Equal(values[v.Name], v.Values) {
+			differ[v.Name] = true
+		}
+	}
+	return nil
+}
+
+// mark takes the values of unsteady variables out of a list.
+func mark(text []byte, unsteady map[string]bool) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(text) {
+		e, err := parseEntry(string(line))
+		if err != nil || e.kind != "cvar" || !unsteady[e.text("name")] {
+			out.Write(line)
+			continue
+		}
+		words := slices.DeleteFunc(strings.Fields(string(line)), func(word string) bool { return strings.HasPrefix(word, "value=") })
+		fmt.Fprintln(&out, strings.Join(append(words, "unsteady=1"), " "))
+	}
+	return out.Bytes()
+}
+
+// Changed are the cvars of a list that differ from the defaults, with their
+// Default, in order of the list. Those whose value or default is not known are
+// not among them.
+func Changed(l, defaults *List) []CVar {
+	known := map[string]*CVar{}
+	for i := range defaults.CVars {
+		known[defaults.CVars[i].Name] = &defaults.CVars[i]
+	}
+	changed := []CVar{}
+	for _, v := range l.CVars {
+		was := known[v.Name]
+		if v.Values == nil || was != nil && (was.Values == nil || slices.Equal(v.Values, was.Values)) {
+			continue
+		}
+		if was != nil {
+			v.Default = was.Values
+		}
+		changed = append(changed, v)
+	}
+	return changed
+}
