@@ -6,6 +6,11 @@
 // With -format recording (the default) DIR is a run directory; with prof or
 // arrow it holds one file for each block of ranks, <shape>.<first rank>.<format>,
 // of one rank each unless -block says otherwise; -block 0 makes one file of all.
+//
+// With -format trace DIR is a run directory with the events of each rank, of
+// other shapes:
+//
+//	go run ./internal/synth/gen -format trace -shape halo -ranks 64 -events 100000000 -o DIR
 package main
 
 import (
@@ -42,24 +47,32 @@ func run(args []string, log io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	flags.SetOutput(log)
-	shape := flags.String("shape", "stencil", fmt.Sprintf("of the job: one of %v", synth.Shapes))
+	shape := flags.String("shape", "stencil", fmt.Sprintf("of the job: one of %v; of a trace: one of %v", synth.Shapes, synth.TraceShapes))
 	ranks := flags.Int("ranks", 64, "number of ranks")
 	perNode := flags.Int("per-node", 64, "ranks of a node")
 	collectives := flags.Bool("collectives", true, "with the shape's collectives")
 	phases := flags.Int("phases", 0, "how many phases do all again, each in a slice of its own")
 	timing := flags.String("timing", "exact", "how calls are timed: exact, sampled or off")
-	flags.StringVar(&o.format, "format", "recording", "recording, prof or arrow")
+	events := flags.Uint64("events", 1_000_000, "at least how many a trace has, of all ranks")
+	flags.StringVar(&o.format, "format", "recording", "recording, prof, arrow or trace")
 	flags.StringVar(&o.dir, "o", "", "directory to write to")
 	flags.IntVar(&o.block, "block", 1, "ranks of a .prof or Arrow file, 0 for all in one")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if o.dir == "" || *perNode < 1 || o.block < 0 {
+		return fmt.Errorf("write job: -o names a directory, -per-node is at least 1 and -block at least 0")
+	}
+	if o.format == "trace" {
+		job, err := synth.NamedTrace(*shape, *ranks, *perNode, *events)
+		if err != nil {
+			return err
+		}
+		return o.traces(job)
+	}
 	j, err := synth.Named(*shape, *ranks)
 	if err != nil {
 		return err
-	}
-	if o.dir == "" || *perNode < 1 || o.block < 0 {
-		return fmt.Errorf("write job: -o names a directory, -per-node is at least 1 and -block at least 0")
 	}
 	known := false
 	if j.Timing, known = profile.ParseTiming(*timing); !known {

@@ -90,10 +90,40 @@ func TestOneProf(t *testing.T) {
 	}
 }
 
+// A run directory of events is read as one trace a rank.
+func TestTraces(t *testing.T) {
+	dir := gen(t, "-format", "trace", "-shape", "halo", "-ranks", "6", "-per-node", "3", "-events", "10000")
+	sources, err := rundir.Dir(dir).Traces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events, sent uint64
+	for _, src := range sources {
+		err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+			events += uint64(e.Len())
+			for _, kind := range e.Kind {
+				if kinds[kind].Class == profile.P2P && kinds[kind].Direction == profile.Send {
+					sent++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Of 2 x 3 ranks each has 4 neighbours: 6 x 18 events a step, 93 of which make
+	// 10,000 with Init and Finalize.
+	if len(sources) != 6 || events != 93*108+12 || sent != 93*24 || sources[3].Trace().Host != "node0001" {
+		t.Errorf("%d ranks, %d events, %d sent", len(sources), events, sent)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"-shape", "cube", "-o", dir}, {"-ranks", "0", "-o", dir}, {"-format", "xml", "-o", dir}, {"-block", "-1", "-o", dir}, {"-ranks", "4"},
+		{"-format", "trace", "-o", dir},
 	} {
 		if err := run(args, io.Discard); err == nil {
 			t.Errorf("%v: no error", args)
