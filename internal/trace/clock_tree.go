@@ -1,0 +1,206 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// hostPair is two hosts, the one of the lower rank first.
+type hostPair struct{ first, second int32 }
+
+// corridors is, for each pair of hosts that exchanged messages, the limits of
+// what makes the second one's clock the first one's. A message to the second,
+// sent at s and received at r, says that at r it is at least s - r; one from the
+// second that at s it is at most r - s.
+type corridors struct {
+	of    map[hostPair]*corridor
+	pairs []hostPair // in order, once all is added
+}
+
+func newCorridors() *corridors { return &corridors{of: make(map[hostPair]*corridor)} }
+
+func sortHosts(hosts []HostClock) {
+	slices.SortFunc(hosts, func(a, b HostClock) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Host, b.Host)) })
+}
+
+func (c *corridors) add(f flight) {
+	pair := hostPair{min(f.from, f.to), max(f.from, f.to)}
+	between := c.of[pair]
+	if between == nil {
+		between = &corridor{}
+		c.of[pair] = between
+	}
+	apart := float64(f.sent - f.received)
+	if f.to == pair.second {
+		between.floor.add(clockPoint{float64(f.received), apart})
+	} else {
+		between.ceiling.add(clockPoint{float64(f.sent), apart})
+	}
+}
+
+// clockEdge is a pair of hosts and how one is corrected to the other.
+type clockEdge struct {
+	hostPair
+	line   clockLine
+	margin float64
+	ways   int    // in which there were messages, 1 or 2
+	n      uint64 // messages
+}
+
+// edges are those of all pairs, the ones with the least error first. Those with
+// messages one way only come last.
+func (c *corridors) edges() []clockEdge {
+	var edges []clockEdge
+	for pair, between := range c.of {
+		line, margin := between.line()
+		e := clockEdge{pair, line, math.Abs(margin), 2, between.floor.n + between.ceiling.n}
+		if between.floor.n == 0 || between.ceiling.n == 0 {
+			e.ways = 1
+		}
+		edges = append(edges, e)
+		c.pairs = append(c.pairs, pair)
+	}
+	slices.SortFunc(edges, func(a, b clockEdge) int {
+		return cmp.Or(cmp.Compare(b.ways, a.ways), cmp.Compare(a.margin, b.margin), comparePairs(a.hostPair, b.hostPair))
+	})
+	slices.SortFunc(c.pairs, comparePairs)
+	return edges
+}
+
+func comparePairs(a, b hostPair) int {
+	return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second))
+}
+
+// solve corrects all hosts to the lowest one that messages lead to, over the
+// pairs with the least error (Kruskal's spanning tree), and fills in on what
+// that rests. Errors on the way add up, so that a message between two hosts that
+// are not next to each other in the tree may still go backwards; then hosts are
+// moved until none does.
+func (c *corridors) solve(hosts []HostClock) []clockLine {
+	next := make([][]clockEdge, len(hosts)) // of the tree, from each host
+	group := make([]int32, len(hosts))
+	for i := range group {
+		group[i] = int32(i)
+	}
+	for _, e := range c.edges() {
+		first, second := groupOf(group, e.first), groupOf(group, e.second)
+		if first != second {
+			group[max(first, second)] = min(first, second)
+			next[e.first] = append(next[e.first], e)
+			next[e.second] = append(next[e.second], e)
+		}
+	}
+	lines := make([]clockLine, len(hosts))
+	for i := range hosts {
+		if groupOf(group, int32(i)) == int32(i) {
+			correctFrom(int32(i), hosts, next, lines)
+		}
+	}
+	c.settle(hosts, lines)
+	return lines
+}
+
+// groupOf is the lowest host of those that a host is joined with so far.
+func groupOf(group []int32, host int32) int32 {
+	for group[host] != host {
+		group[host] = group[group[host]]
+		host = group[host]
+	}
+	return host
+}
+
+// correctFrom goes through the tree from a reference.
+func correctFrom(reference int32, hosts []HostClock, next [][]clockEdge, lines []clockLine) {
+	reached := []int32{reference}
+	for i := 0; i < len(reached); i++ {
+		via := reached[i]
+		for _, e := range next[via] {
+			host, line := e.second, e.line
+			if host == via {
+				host, line = e.first, e.line.back()
+			}
+			h := &hosts[host]
+			if host == reference || h.Via != "" {
+				continue
+			}
+			lines[host] = line.then(lines[via])
+			h.Via, h.Messages, h.Reference = hosts[via].Host, e.n, hosts[reference].Host
+			h.Evidence, h.ErrorNs = BothWays, hosts[via].ErrorNs+e.margin
+			if e.ways == 1 || hosts[via].Evidence == OneWay {
+				h.Evidence, h.ErrorNs = OneWay, 0
+			}
+			reached = append(reached, host)
+		}
+	}
+}
+
+// settle moves hosts, one after the other, to the middle of what the others
+// leave to it, until no message goes backwards. That may fail where clocks run
+// unevenly; then it is given up after some rounds, and what is best so far is
+// kept.
+func (c *corridors) settle(hosts []HostClock, lines []clockLine) {
+	const most = 100
+	best, worst := slices.Clone(lines), c.worst(lines)
+	for range most {
+		if worst >= 0 {
+			break
+		}
+		for i := range hosts {
+			if hosts[i].Evidence != Reference {
+				lines[i] = c.between(int32(i), lines)
+			}
+		}
+		if now := c.worst(lines); now > worst {
+			best, worst = slices.Clone(lines), now
+		}
+	}
+	copy(lines, best)
+}
+
+// between is the best line of a host if all others stay as they are. Limits of a
+// pair are turned into limits of the host, in time that is corrected but for its
+// own: that keeps straight lines, so corners stay corners.
+func (c *corridors) between(host int32, lines []clockLine) clockLine {
+	var all corridor
+	for _, pair := range c.pairs {
+		toSecond, toFirst := c.of[pair].floor.points, c.of[pair].ceiling.points
+		switch host {
+		case pair.second: // receives the first ones at x, that were sent at x + y
+			l := lines[pair.first]
+			for _, p := range toSecond {
+				all.floor.add(clockPoint{p.x, p.y + l.at(p.x+p.y)})
+			}
+			for _, p := range toFirst { // sends them at x, and they are there at x - y
+				all.ceiling.add(clockPoint{p.x, p.y - l.at(p.x-p.y)})
+			}
+		case pair.first: // the same, seen from the other side
+			l := lines[pair.second]
+			for _, p := range toSecond {
+				all.ceiling.add(clockPoint{p.x + p.y, p.y - l.at(p.x)})
+			}
+			for _, p := range toFirst {
+				all.floor.add(clockPoint{p.x - p.y, p.y + l.at(p.x)})
+			}
+		}
+	}
+	line, _ := all.line()
+	return line
+}
+
+// worst is the shortest time that a message takes by the corrected clocks, ns:
+// negative if it goes backwards. It is that of a corner, as the time is linear in
+// x and y.
+func (c *corridors) worst(lines []clockLine) float64 {
+	worst := math.Inf(1)
+	for pair, between := range c.of {
+		first, second := lines[pair.first], lines[pair.second]
+		for _, p := range between.floor.points { // sent at x + y, received at x
+			worst = min(worst, second.at(p.x)-p.y-first.at(p.x+p.y))
+		}
+		for _, p := range between.ceiling.points { // sent at x, received at x - y
+			worst = min(worst, -p.y+first.at(p.x-p.y)-second.at(p.x))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,95 @@
+package trace
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// pipeline is three ranks that compute one after the other: 30, 28 and 38 ms.
+// Each but the last ends 10 ms before it.
+func pipeline() []*program {
+	j := job(3, 90)
+	j[2].trace.FinalizeStart = at(100)
+	j[0].send("Send", 1, 30, 31)
+	j[0].wait("Win_fence", 31, 90)
+	j[1].recv(0, 0, 32)
+	j[1].send("Send", 2, 60, 61)
+	j[1].wait("Win_fence", 61, 90)
+	j[2].recv(1, 0, 62)
+	return j
+}
+
+func TestCriticalPath(t *testing.T) {
+	got := analyze(t, pipeline(), Options{}).CriticalPath
+	want := &CriticalPath{Length: 0.100, Jumps: 2, Computation: 0.096, MPI: 0.004,
+		Ranks: []PathRank{ // the last 2 ms of each receive are not for the sender
+			{2, 0.040, 0.40, 0.038, 0.002},
+			{0, 0.030, 0.30, 0.030, 0},
+			{1, 0.030, 0.30, 0.028, 0.002},
+		},
+		Callsites: []PathPlace{{"Recv", "Recv", 0.004, 0.04}},
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The path goes through the last to come to a barrier, and to who posts a receive
+// late.
+func TestCriticalPathOfLateOnes(t *testing.T) {
+	j := job(2, 100)
+	came(j, "Barrier", -1, 41, 0, 40)
+	j[1].send("Ssend", 0, 45, 81)
+	j[0].recv(1, 80, 82)
+	j[1].trace.FinalizeStart = at(101)
+	got := analyze(t, j, Options{}).CriticalPath
+	// Rank 1 from 101 to 80, rank 0 back to 40, rank 1 to the start.
+	want := []PathRank{{1, 0.061, 61. / 101, 0.060, 0.001}, {0, 0.040, 40. / 101, 0.039, 0.001}}
+	if diff := cmp.Diff(want, got.Ranks, cmp.Comparer(near)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPOP(t *testing.T) {
+	got := *analyze(t, pipeline(), Options{}).POP
+	// Useful are 30, 28 and 38 ms, 32 in the mean. On a network that takes no time
+	// the three are done one after the other, in 96 ms.
+	want := POP{Runtime: 0.100, IdealRuntime: 0.096, UsefulMean: 0.032, UsefulMax: 0.038, UsefulMaxRank: 2, ParallelEfficiency: 0.32,
+		LoadBalance: 32. / 38, CommunicationEfficiency: 0.38, Serialisation: 38. / 96, Transfer: 0.96}
+	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Of ranks that compute as long and then meet, only the network takes time.
+func TestPOPOfTransfer(t *testing.T) {
+	j := job(2, 100)
+	came(j, "Allreduce", -1, 60, 40, 40)
+	got := *analyze(t, j, Options{}).POP
+	want := POP{Runtime: 0.100, IdealRuntime: 0.080, UsefulMean: 0.080, UsefulMax: 0.080, ParallelEfficiency: 0.80,
+		LoadBalance: 1, CommunicationEfficiency: 0.80, Serialisation: 1, Transfer: 0.80}
+	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Each rank needs something of the other in turn: computing in turn, half of the
+// time is lost to that.
+func TestPOPOfSerialisation(t *testing.T) {
+	j := job(2, 40)
+	j[0].send("Send", 1, 10, 10)
+	j[1].recv(0, 0, 10)
+	j[1].send("Send", 0, 20, 20)
+	j[0].recv(1, 10, 20)
+	j[0].send("Send", 1, 30, 30)
+	j[1].recv(0, 20, 30)
+	j[0].wait("Win_fence", 30, 40)
+	got := *analyze(t, j, Options{}).POP
+	want := POP{Runtime: 0.040, IdealRuntime: 0.040, UsefulMean: 0.020, UsefulMax: 0.020, ParallelEfficiency: 0.50,
+		LoadBalance: 1, CommunicationEfficiency: 0.50, Serialisation: 0.50, Transfer: 1}
+	if diff := cmp.Diff(want, got, cmp.Comparer(near), cmpopts.IgnoreFields(POP{}, "UsefulMaxRank")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,95 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// volume is what was sent.
+type volume struct{ messages, bytes uint64 }
+
+type cell struct {
+	frame    int64
+	from, to int32
+}
+
+// frames are the matrices of what was sent point-to-point in each window.
+type frames struct {
+	window, start int64 // ns, Unix ns
+	cells         map[cell]volume
+}
+
+// count books a message by when its send started. A route keeps what it sends in
+// one window, so that cells are looked up once in each.
+func (f *frames) count(rt *route, start int64, bytes uint64) {
+	if f.window == 0 {
+		return
+	}
+	at := max(start-f.start, 0) / f.window
+	if at != rt.frame {
+		f.leave(rt)
+		rt.frame = at
+	}
+	rt.volume.messages++
+	rt.volume.bytes += bytes
+}
+
+// leave adds what a route keeps to its cell.
+func (f *frames) leave(rt *route) {
+	if rt.volume.messages == 0 {
+		return
+	}
+	at := cell{rt.frame, rt.from, rt.to}
+	v := f.cells[at]
+	f.cells[at] = volume{v.messages + rt.volume.messages, v.bytes + rt.volume.bytes}
+	rt.volume = volume{}
+}
+
+// Frames is the matrix of point-to-point messages, resolved in time.
+type Frames struct {
+	Window float64 `json:"window_s"`
+	Start  int64   `json:"start_ns"` // Unix ns when frame 0 begins
+	Frames []Frame `json:"frames"`   // those with messages, in order
+}
+
+// Frame is what was sent in one window, by when the sends started.
+type Frame struct {
+	Index int64       `json:"frame"`
+	Start float64     `json:"start_s"` // since Frames.Start
+	Pairs []FramePair `json:"pairs"`   // that sent something, by sender and receiver
+}
+
+// FramePair is what one rank sent to another in one window.
+type FramePair struct {
+	From     int    `json:"from"`
+	To       int    `json:"to"`
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// result gives the frames in order; nil if none were asked for.
+func (f *frames) result() *Frames {
+	if f.window == 0 {
+		return nil
+	}
+	keys := make([]cell, 0, len(f.cells))
+	for key := range f.cells {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b cell) int {
+		return cmp.Or(cmp.Compare(a.frame, b.frame), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	out := &Frames{Window: time.Duration(f.window).Seconds(), Start: f.start, Frames: []Frame{}}
+	for _, key := range keys {
+		n := len(out.Frames)
+		if n == 0 || out.Frames[n-1].Index != key.frame {
+			out.Frames = append(out.Frames, Frame{Index: key.frame, Start: seconds(key.frame * f.window)})
+			n++
+		}
+		v := f.cells[key]
+		last := &out.Frames[n-1]
+		last.Pairs = append(last.Pairs, FramePair{int(key.from), int(key.to), v.messages, v.bytes})
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package trace
+
+import "github.com/mpitrace/mpitrace/profile"
+
+// instance is one collective operation of all members of a communicator.
+type instance struct {
+	in      *communicator
+	number  uint32
+	call    int32 // name
+	differ  bool  // members call it by other names
+	arrived int
+	all     arrivals
+	root    arrivals
+	others  arrivals // all but the root
+	scan    *scan
+	waiting []participant // for what is not there yet
+}
+
+// arrivals are what several members have in common that came to a collective.
+type arrivals struct {
+	time  int64 // of the last, Unix ns
+	lane  *lane // of the last, nil if there is none
+	ideal int64
+}
+
+func (a *arrivals) add(b arrivals) {
+	a.ideal = max(a.ideal, b.ideal)
+	if a.lane == nil || b.time > a.time || b.time == a.time && b.lane.process.rank < a.lane.process.rank {
+		a.time, a.lane = b.time, b.lane
+	}
+}
+
+// scan is what scans need: who came of the ranks below each.
+type scan struct {
+	came  []arrivals // by rank
+	below []arrivals // by rank, of all that are below it
+	first int        // the lowest rank that has not come
+}
+
+func (s *scan) add(rank int32, a arrivals) {
+	if int(rank) >= len(s.came) {
+		return
+	}
+	s.came[rank] = a
+	for s.first < len(s.came) && s.came[s.first].lane != nil {
+		all := s.below[s.first]
+		all.add(s.came[s.first])
+		s.first++
+		s.below[s.first] = all
+	}
+}
+
+// participant is a member of an instance that waits in a call.
+type participant struct {
+	call    *call
+	pattern Pattern
+	rank    int32
+	root    bool
+	needed  bool
+}
+
+// waitsFor is what the participant cannot end before, and whether it is known by
+// now.
+func (i *instance) waitsFor(p *participant) (arrivals, bool) {
+	full := i.arrived == i.in.size
+	switch p.pattern {
+	case WaitAtBarrier, WaitAtNxN:
+		return i.all, full
+	case EarlyReduce:
+		return i.others, full
+	case LateBroadcast:
+		return i.root, i.root.lane != nil
+	case EarlyScan:
+		if int(p.rank) > i.scan.first {
+			return arrivals{}, false
+		}
+		return i.scan.below[p.rank], true
+	}
+	return arrivals{}, true
+}
+
+// collective books that a member came to a collective at that time.
+func (r *replay) collective(e *event, c *call, time int64) {
+	k := e.kind
+	k.member.called++
+	n := k.member.called
+	if e.seq > 0 {
+		n = e.seq
+	} else if k.member.in.gaps { // which is which is not known
+		k.member.in.beyond = max(k.member.in.beyond, n)
+		return
+	}
+	p := participant{call: c, rank: k.member.rank, root: k.peer == k.lane.process.rank || k.peer == profile.PeerRoot}
+	if k.peer != profile.PeerProcNull {
+		p.pattern = k.pattern.of(p.root)
+	}
+	i := r.instance(k, n)
+	r.arrive(i, k, &p, arrivals{time, k.lane, k.lane.ideal})
+	switch {
+	case k.blocks:
+		r.await(i, p)
+	case e.link > 0:
+		k.lane.process.links.put(e.index, e.completion(), request{joined: i, as: p})
+	}
+}
+
+// instance finds the nth collective of a communicator, or makes it.
+func (r *replay) instance(k *kind, n uint32) *instance {
+	in := k.member.in
+	i := in.open[n]
+	if i == nil {
+		i = &instance{in: in, number: n, call: k.call}
+		if k.pattern == EarlyScan {
+			i.scan = &scan{came: make([]arrivals, in.size), below: make([]arrivals, in.size+1)}
+		}
+		in.open[n] = i
+	}
+	i.differ = i.differ || i.call != k.call
+	return i
+}
+
+// arrive counts a member, and tells those that waited for it.
+func (r *replay) arrive(i *instance, k *kind, p *participant, a arrivals) {
+	i.arrived++
+	if k.peer != profile.PeerProcNull {
+		i.all.add(a)
+		if p.root {
+			i.root.add(a)
+		} else {
+			i.others.add(a)
+		}
+	}
+	full := i.arrived == i.in.size
+	if i.scan != nil {
+		i.scan.add(p.rank, a)
+	}
+	if full || p.root || i.scan != nil {
+		i.tell(r)
+	}
+	if full {
+		delete(i.in.open, i.number)
+		r.whole(i)
+	}
+}
+
+// tell ends the wait of those that now have what they waited for.
+func (i *instance) tell(r *replay) {
+	kept := i.waiting[:0]
+	for _, p := range i.waiting {
+		if a, ok := i.waitsFor(&p); ok {
+			r.got(p.call, i.cause(&p, a), a.ideal, p.needed)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	i.waiting = kept
+}
+
+func (i *instance) cause(p *participant, a arrivals) cause {
+	return cause{a.time, p.pattern, a.lane, i.in}
+}
+
+// await lets the participant's call wait for what it needs of the others.
+func (r *replay) await(i *instance, p participant) {
+	if p.pattern == NoPattern || i.differ || p.call == nil {
+		return
+	}
+	p.call.open++
+	if a, ok := i.waitsFor(&p); ok {
+		r.got(p.call, i.cause(&p, a), a.ideal, false)
+		return
+	}
+	if p.needed = i.in.known == i.in.size; p.needed {
+		p.call.needs++
+	}
+	i.waiting = append(i.waiting, p)
+}
+
+// whole counts an instance that all members came to.
+func (r *replay) whole(i *instance) {
+	r.matching.Collectives.Instances++
+	if i.differ {
+		r.matching.Collectives.add(Mismatch, 1)
+		return
+	}
+	r.matching.Collectives.Complete++
+}
+
+// leftCollectives books those that not all members came to.
+func (r *replay) leftCollectives() {
+	for _, in := range r.comms {
+		for _, i := range in.open {
+			r.matching.Collectives.Instances++
+			r.matching.Collectives.add(in.missing(), 1)
+			for _, p := range i.waiting {
+				r.got(p.call, cause{}, 0, p.needed)
+			}
+		}
+		if n := uint64(in.beyond); n > 0 {
+			r.matching.Collectives.Instances += n
+			r.matching.Collectives.add(Gaps, n)
+		}
+		clear(in.open)
+	}
+}
+
+// missing is why a collective is not complete.
+func (c *communicator) missing() Reason {
+	switch {
+	case c.known < c.size:
+		return NotTraced
+	case c.unfinished:
+		return Cut
+	}
+	return NeverCalled
+}

@@ -1,0 +1,134 @@
+package trace
+
+import (
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// operation is what an event means to the replay.
+type operation uint8
+
+const (
+	plainCall operation = iota // neither a message nor a collective: Wait, Irecv, one-sided, IO
+	sendCall
+	receiveCall
+	collectiveCall
+	movedSend
+	movedReceive
+	movedCollective
+	posted
+	completed
+	dropped
+)
+
+// kind is what the replay knows of the events of one profile.EventKind.
+type kind struct {
+	operation operation
+	blocks    bool // the call may wait for others
+	probe     bool // it waits for a message and leaves it there
+	buffered  bool // a send that waits for no receiver
+	exchange  bool // half of a Sendrecv
+	aside     profile.AsideKind
+	pattern   Pattern // of a collective
+	call      int32   // index of the name, the same for all processes
+	site      int32   // of the call site
+	peer      int32
+	lane      *lane
+	member    *membership // nil if there is no communicator
+
+	// The route of the last message, since programs often send on the same again.
+	route *route
+	tag   int32
+	epoch int
+}
+
+// newKind prepares for the events of a kind.
+func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
+	out := &kind{
+		operation: operationOf(k),
+		blocks:    mayBlock(k),
+		probe:     k.Call == "Probe" || k.Call == "Mprobe",
+		buffered:  strings.Contains(strings.ToLower(k.Call), "bsend"),
+		exchange:  strings.HasPrefix(k.Call, "Sendrecv"),
+		aside:     k.Aside,
+		pattern:   collectivePattern(k.Call),
+		call:      r.names.index(k.Call),
+		site:      r.names.index(k.Callsite),
+		peer:      k.Peer,
+		lane:      r.lane(p, k.Thread),
+	}
+	if k.Comm >= 0 && int(k.Comm) < len(p.members) {
+		out.member = &p.members[k.Comm]
+	}
+	return out
+}
+
+// operationOf reads an event's kind. What only sets a persistent collective up
+// is none: it is started later, and moves something then.
+func operationOf(k *profile.EventKind) operation {
+	switch k.Action {
+	case profile.Called:
+		return calledOperation(k)
+	case profile.Moved:
+		switch {
+		case k.Class.Collective():
+			return movedCollective
+		case k.Direction == profile.Send:
+			return movedSend
+		}
+		return movedReceive
+	case profile.Posted:
+		if k.Class.Collective() { // a persistent one, at a rank that sends nothing
+			return movedCollective
+		}
+		return posted
+	case profile.Completed:
+		return completed
+	}
+	return dropped
+}
+
+func calledOperation(k *profile.EventKind) operation {
+	switch {
+	case k.Class.Collective() && k.Comm >= 0 && !strings.HasSuffix(k.Call, "_init"):
+		return collectiveCall
+	case k.Class != profile.P2P:
+		return plainCall
+	case k.Direction == profile.Send:
+		return sendCall
+	case k.Direction == profile.Recv:
+		return receiveCall
+	}
+	return plainCall
+}
+
+func mayBlock(k *profile.EventKind) bool {
+	if k.Action != profile.Called {
+		return false
+	}
+	if k.Class.Collective() {
+		return !strings.HasPrefix(k.Call, "I") && !strings.HasSuffix(k.Call, "_init")
+	}
+	switch k.Call {
+	case "Send", "Ssend", "Rsend", "Recv", "Mrecv", "Sendrecv", "Sendrecv_replace", "Wait", "Waitall", "Waitany", "Waitsome":
+		return true
+	}
+	return false
+}
+
+// names gives texts small numbers.
+type names struct {
+	at   map[string]int32
+	list []string
+}
+
+func (n *names) index(s string) int32 {
+	i, ok := n.at[s]
+	if !ok {
+		i = int32(len(n.list))
+		n.at[s] = i
+		n.list = append(n.list, s)
+	}
+	return i
+}

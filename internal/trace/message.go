@@ -1,0 +1,217 @@
+package trace
+
+import "github.com/mpitrace/mpitrace/profile"
+
+// send books a message that the call sent.
+func (r *replay) send(e *event, c *call) {
+	k, own := e.kind, e.kind.lane.process
+	if k.peer == profile.PeerProcNull {
+		return
+	}
+	r.matching.Sent++
+	if !numbered(e) {
+		r.unmatchedSend(own.noNumber(k))
+		return
+	}
+	rt := r.route(k, own.rank, k.peer, e.tag)
+	r.frames.count(rt, c.start, e.bytes)
+	if rt.receiver == nil {
+		r.unmatchedSend(NotTraced)
+		return
+	}
+	m := r.freeMessages.get()
+	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, buffered: k.buffered}
+	switch {
+	case k.blocks:
+		m.call = c
+		c.open++
+	case e.link > 0:
+		m.linked = true
+		own.links.put(e.index, e.completion(), request{sent: m})
+	}
+	rt.newest = max(rt.newest, e.seq)
+	w := rt.receives.take(e.seq)
+	switch {
+	case w == nil:
+		rt.sends.put(e.seq, m)
+		return
+	case w.gone:
+		m.gone = true
+		r.neverReceived(m, SetAside)
+	default:
+		r.join(rt, m, w)
+	}
+	r.freeReceives.put(w)
+}
+
+// numbered tells that the other end of a message can be looked for.
+func numbered(e *event) bool { return e.kind.peer >= 0 && e.seq > 0 && e.kind.member != nil }
+
+// noNumber is why a message of the process has none.
+func (p *process) noNumber(k *kind) Reason {
+	if k.peer >= 0 && p.trace.Gaps {
+		return Gaps
+	}
+	return OtherWorld
+}
+
+// receive books a message that a receive posted at that time has got, in the call.
+func (r *replay) receive(e *event, c *call, posted int64) {
+	k, own := e.kind, e.kind.lane.process
+	if k.peer == profile.PeerProcNull {
+		return
+	}
+	r.matching.Received++
+	if !numbered(e) {
+		r.unmatchedReceive(own.noNumber(k))
+		return
+	}
+	rt := r.route(k, k.peer, own.rank, e.tag)
+	if rt.sender == nil {
+		r.unmatchedReceive(NotTraced)
+		return
+	}
+	w := receive{call: c, posted: posted, bytes: e.bytes}
+	c.open++
+	if m := rt.sends.take(e.seq); m != nil {
+		r.join(rt, m, &w)
+		return
+	}
+	if w.needed = rt.hopeful(e.seq); w.needed {
+		c.needs++
+	}
+	late := r.freeReceives.get()
+	*late = w
+	rt.receives.put(e.seq, late)
+}
+
+// hopeful tells whether the send with the number is to come. That it does not may
+// turn out later as well.
+func (rt *route) hopeful(n uint32) bool {
+	return n > rt.newest && !rt.sender.partial && rt.sender.progress != ended
+}
+
+// join matches a send with its receive: each may have waited for the other.
+func (r *replay) join(rt *route, m *message, w *receive) {
+	r.matching.Matched++
+	if m.bytes != w.bytes {
+		r.matching.SizesDiffer++
+	}
+	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
+	r.got(w.call, cause{m.start, LateSender, m.lane, rt.in}, m.ideal, w.needed)
+	switch {
+	case m.call != nil:
+		m.call.received(m)
+		r.close(m.call)
+		r.freeMessages.put(m)
+	case !m.linked:
+		r.freeMessages.put(m)
+	}
+}
+
+// sent tells the last call of the thread that it has seen a send complete.
+func (r *replay) sent(m *message, c *call) {
+	m.linked = false
+	waits := c != nil && c.kind.blocks && !m.buffered
+	switch {
+	case m.matched:
+		if waits {
+			c.received(m)
+		}
+		r.freeMessages.put(m)
+	case m.gone:
+		r.freeMessages.put(m)
+	case waits:
+		m.call = c
+		c.open++
+	}
+}
+
+// drop books a send or a receive that ended otherwise.
+func (r *replay) drop(e *event) {
+	k, own := e.kind, e.kind.lane.process
+	q, _ := own.links.take(e.index)
+	if m := q.sent; m != nil {
+		m.linked, m.gone = false, true
+		if m.matched {
+			r.freeMessages.put(m)
+		}
+		return
+	}
+	if k.aside.OfSend() || k.aside == profile.CancelledReceive {
+		return
+	}
+	if !numbered(e) {
+		if !own.trace.Gaps { // else none has a number
+			own.unknown++
+		}
+		return
+	}
+	rt := r.route(k, k.peer, own.rank, e.tag)
+	if m := rt.sends.take(e.seq); m != nil {
+		m.gone = true
+		r.neverReceived(m, SetAside)
+		return
+	}
+	w := r.freeReceives.get()
+	*w = receive{gone: true}
+	rt.receives.put(e.seq, w)
+}
+
+// neverReceived lets go of a message that has no receive.
+func (r *replay) neverReceived(m *message, why Reason) {
+	if m.gone {
+		why = SetAside
+	}
+	r.unmatchedSend(why)
+	if m.call != nil {
+		r.close(m.call)
+		m.call = nil
+	}
+}
+
+// leftOver books what has found no other end when all has been replayed.
+func (r *replay) leftOver() {
+	for _, rt := range r.routes {
+		r.frames.leave(rt)
+		rt.sends.drain(func(m *message) { r.neverReceived(m, rt.noReceive()) })
+		rt.receives.drain(func(w *receive) {
+			if w.gone {
+				return
+			}
+			r.unmatchedReceive(rt.noSend())
+			r.got(w.call, cause{}, 0, w.needed)
+		})
+	}
+}
+
+func (rt *route) noReceive() Reason {
+	p := rt.receiver
+	switch {
+	case p.unknown > 0:
+		p.unknown--
+		return SetAside
+	case p.unfinished():
+		return Cut
+	}
+	return NeverReceived
+}
+
+func (rt *route) noSend() Reason {
+	if rt.sender.unfinished() {
+		return Cut
+	}
+	return NoSend
+}
+
+// letGo gives up on messages to a process whose trace has gaps, so that they do
+// not pile up: the oldest half of those of a route that has very many.
+func (r *replay) letGo() {
+	const many = 1 << 13
+	for _, rt := range r.lossy {
+		if rt.sends.held < many {
+			continue
+		}
+		rt.sends.halve(func(m *message) { r.neverReceived(m, Cut) })
+	}
+}

@@ -1,0 +1,263 @@
+package trace
+
+import (
+	"cmp"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// pathWait is how long a wait is, in ns, that the critical path leaves a rank at.
+const pathWait = 1000
+
+// jump is where a lane waited for another: the critical path goes from one to the
+// other at that time.
+type jump struct {
+	time int64 // Unix ns, when the wait ended
+	lane int32 // that was waited for
+}
+
+// CriticalPath is what the end of the run had to wait for: from the rank that
+// ended last back to the last time when it waited for another, on with that one,
+// and so on to the start. To shorten the run something on it has to be shortened.
+type CriticalPath struct {
+	Length float64 `json:"length_s"`
+	Jumps  int     `json:"jumps"` // how often it goes from one rank to another
+	// Computation and MPI are its two parts.
+	Computation float64     `json:"computation_s"`
+	MPI         float64     `json:"mpi_s"`
+	Ranks       []PathRank  `json:"ranks"`     // that are on it, most time first
+	Callsites   []PathPlace `json:"callsites"` // calls of MPI on it, most time first
+}
+
+// PathRank is the part of the critical path that is on a rank.
+type PathRank struct {
+	Rank        int     `json:"rank"`
+	Time        float64 `json:"time_s"`
+	Share       float64 `json:"share"` // of the path
+	Computation float64 `json:"computation_s"`
+	MPI         float64 `json:"mpi_s"`
+}
+
+// PathPlace is the part of the critical path that is in one call at one place, on
+// all ranks.
+type PathPlace struct {
+	Call     string  `json:"call"`
+	Callsite string  `json:"callsite"`
+	Time     float64 `json:"time_s"`
+	Share    float64 `json:"share"` // of the path
+}
+
+// segment is a part of the path on one lane, in Unix ns.
+type segment struct{ from, to int64 }
+
+// criticalPath finds the path by the waits, and reads the traces again for what
+// happened on it.
+func (r *replay) criticalPath() (*CriticalPath, error) {
+	segments, jumps := r.walk()
+	on := map[*process]*pathPart{}
+	var parts []*pathPart
+	for _, l := range r.lanes {
+		if len(segments[l.id]) == 0 {
+			continue
+		}
+		part := on[l.process]
+		if part == nil {
+			part = &pathPart{process: l.process, threads: map[int32]*track{}, calls: map[place]int64{}}
+			on[l.process] = part
+			parts = append(parts, part)
+		}
+		slices.Reverse(segments[l.id])
+		part.threads[l.thread] = &track{segments: segments[l.id]}
+	}
+	if err := readParts(parts); err != nil {
+		return nil, err
+	}
+	return r.joinPath(parts, jumps), nil
+}
+
+// walk goes back from the end, and gives the segments of each lane, the last first.
+func (r *replay) walk() ([][]segment, int) {
+	segments := make([][]segment, len(r.lanes))
+	l := r.lastLane()
+	if l == nil {
+		return segments, 0
+	}
+	for _, l := range r.lanes {
+		slices.SortFunc(l.jumps, func(a, b jump) int { return cmp.Compare(a.time, b.time) })
+	}
+	jumps := 0
+	for t := l.process.to(); ; jumps++ {
+		n, _ := slices.BinarySearchFunc(l.jumps, t, func(j jump, t int64) int { return cmp.Compare(j.time, t) })
+		if n == 0 {
+			if from := l.process.from(); from < t {
+				segments[l.id] = append(segments[l.id], segment{from, t})
+			}
+			return segments, jumps
+		}
+		j := l.jumps[n-1]
+		segments[l.id] = append(segments[l.id], segment{j.time, t})
+		l, t = r.lanes[j.lane], j.time
+	}
+}
+
+// lastLane is thread 0 of the rank that ended last.
+func (r *replay) lastLane() *lane {
+	var last *lane
+	for _, p := range r.processes {
+		if l := p.main(); l != nil && (last == nil || p.to() > last.process.to()) {
+			last = l
+		}
+	}
+	return last
+}
+
+// main is the first of the threads that did anything.
+func (p *process) main() *lane {
+	for _, l := range p.lanes {
+		if l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// pathPart is what is on the path of a process.
+type pathPart struct {
+	process *process
+	threads map[int32]*track
+	calls   map[place]int64 // ns in calls
+}
+
+type place struct{ call, site string }
+
+// track goes along the segments of a thread as its calls come.
+type track struct {
+	segments []segment
+	at       int
+	covered  int64 // up to when calls have been counted
+}
+
+// take is how many ns of a call are on the path.
+func (t *track) take(from, to int64) int64 {
+	from = max(from, t.covered)
+	t.covered = max(t.covered, to)
+	for t.at < len(t.segments) && t.segments[t.at].to <= from {
+		t.at++
+	}
+	sum := int64(0)
+	for i := t.at; i < len(t.segments) && t.segments[i].from < to; i++ {
+		sum += overlap(from, to, t.segments[i].from, t.segments[i].to)
+	}
+	return sum
+}
+
+// readParts reads the traces, as many at a time as there are processors.
+func readParts(parts []*pathPart) error {
+	errs := make([]error, len(parts))
+	var group sync.WaitGroup
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, part := range parts {
+		room <- struct{}{}
+		group.Go(func() {
+			errs[i] = part.read()
+			<-room
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// ranged is a source that can leave out what it has outside of some time.
+type ranged interface {
+	EachBetween(from, to int64, f func(*profile.Events, []profile.EventKind) error) error
+}
+
+func (p *pathPart) read() error {
+	from, to := int64(unknownTime), int64(0)
+	for _, t := range p.threads {
+		from, to = min(from, t.segments[0].from), max(to, t.segments[len(t.segments)-1].to)
+	}
+	each := p.process.src.Each
+	if src, ok := p.process.src.(ranged); ok {
+		each = func(f func(*profile.Events, []profile.EventKind) error) error { return src.EachBetween(from, to, f) }
+	}
+	var sums []int64 // by kind
+	var places []place
+	var tracks []*track
+	err := each(func(e *profile.Events, kinds []profile.EventKind) error {
+		for _, k := range kinds[len(sums):] {
+			sums, places = append(sums, 0), append(places, place{k.Call, k.Callsite})
+			tracks = append(tracks, p.trackOf(&k))
+		}
+		for i, start := range e.Start {
+			if k := e.Kind[i]; tracks[k] != nil && e.Duration[i] > 0 {
+				sums[k] += tracks[k].take(start, start+e.Duration[i])
+			}
+		}
+		return nil
+	})
+	for i, ns := range sums {
+		p.calls[places[i]] += ns
+	}
+	return err
+}
+
+// trackOf is the path on the thread of calls of a kind; nil if there is none, or
+// if it is no calls that are of the kind.
+func (p *pathPart) trackOf(k *profile.EventKind) *track {
+	if k.Action != profile.Called {
+		return nil
+	}
+	return p.threads[max(k.Thread, 0)]
+}
+
+// joinPath adds up over the ranks.
+func (r *replay) joinPath(parts []*pathPart, jumps int) *CriticalPath {
+	out := &CriticalPath{Jumps: jumps, Ranks: []PathRank{}, Callsites: []PathPlace{}}
+	calls := map[place]int64{}
+	var length, mpi int64
+	for _, p := range parts {
+		all, inside := p.length(), int64(0)
+		for at, ns := range p.calls {
+			inside += ns
+			calls[at] += ns
+		}
+		length += all
+		mpi += inside
+		out.Ranks = append(out.Ranks, PathRank{int(p.process.rank), seconds(all), 0, seconds(all - inside), seconds(inside)})
+	}
+	out.Length, out.MPI, out.Computation = seconds(length), seconds(mpi), seconds(length-mpi)
+	for i := range out.Ranks {
+		out.Ranks[i].Share = ratio(out.Ranks[i].Time, out.Length)
+	}
+	for at, ns := range calls {
+		if ns > 0 {
+			out.Callsites = append(out.Callsites, PathPlace{at.call, at.site, seconds(ns), ratio(seconds(ns), out.Length)})
+		}
+	}
+	out.sort()
+	return out
+}
+
+// length is how much of the path is on the process, in ns.
+func (p *pathPart) length() int64 {
+	var sum int64
+	for _, t := range p.threads {
+		for _, s := range t.segments {
+			sum += s.to - s.from
+		}
+	}
+	return sum
+}
+
+func (out *CriticalPath) sort() {
+	slices.SortFunc(out.Ranks, func(a, b PathRank) int { return cmp.Or(cmp.Compare(b.Time, a.Time), a.Rank-b.Rank) })
+	slices.SortFunc(out.Callsites, func(a, b PathPlace) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Call, b.Call), strings.Compare(a.Callsite, b.Callsite))
+	})
+}

@@ -1,0 +1,182 @@
+package trace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// ms is a time of these programs, in ns.
+const ms = 1_000_000
+
+// program is what one rank of a made-up job did: each call with when it began and
+// ended, in ms since its Init.
+type program struct {
+	trace  profile.Trace
+	events profile.Events
+	kinds  []profile.EventKind
+	index  map[profile.EventKind]uint32
+	next   map[string]uint32 // number of the next message, by where it goes or comes from
+	step   int               // events a batch
+}
+
+// job makes ranks that have not done anything, and end after so many ms.
+func job(ranks int, end float64) []*program {
+	list := make([]*program, ranks)
+	for i := range list {
+		list[i] = &program{index: map[profile.EventKind]uint32{}, next: map[string]uint32{}, step: 3, trace: profile.Trace{
+			Rank: i, Size: ranks, State: profile.Finalized, Start: at(-1), InitEnd: at(0), FinalizeStart: at(end), End: at(end + 1),
+			Threads: 1, Comms: []profile.TraceComm{{Label: "world", ID: "77", Size: ranks, Rank: i}}}}
+	}
+	return list
+}
+
+func at(t float64) int64 { return 1_700_000_000_000_000_000 + int64(t*ms) }
+
+func sources(job []*program) []profile.EventSource {
+	list := make([]profile.EventSource, len(job))
+	for i, p := range job {
+		list[i] = p
+	}
+	return list
+}
+
+func (p *program) Trace() *profile.Trace {
+	p.trace.Events = uint64(p.events.Len())
+	return &p.trace
+}
+
+// Each gives batches in memory that is used again.
+func (p *program) Each(f func(*profile.Events, []profile.EventKind) error) error {
+	var b profile.Events
+	for from := 0; from < p.events.Len(); from += p.step {
+		to := min(from+p.step, p.events.Len())
+		b.Reset()
+		b.Start, b.Duration = append(b.Start, p.events.Start[from:to]...), append(b.Duration, p.events.Duration[from:to]...)
+		b.Bytes, b.Kind = append(b.Bytes, p.events.Bytes[from:to]...), append(b.Kind, p.events.Kind[from:to]...)
+		b.Tag, b.Link = append(b.Tag, p.events.Tag[from:to]...), append(b.Link, p.events.Link[from:to]...)
+		b.Seq = append(b.Seq, p.events.Seq[from:to]...)
+		if err := f(&b, p.kinds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messageBytes is the size of all messages.
+const messageBytes = 1000
+
+// add appends an event; its call site is called as the call is.
+func (p *program) add(k profile.EventKind, from, to float64, tag int32, seq uint32) int {
+	k.Callsite = k.Call
+	i, ok := p.index[k]
+	if !ok {
+		i = uint32(len(p.kinds))
+		p.index[k] = i
+		p.kinds = append(p.kinds, k)
+	}
+	e := &p.events
+	e.Start, e.Duration = append(e.Start, at(from)), append(e.Duration, at(to)-at(from))
+	e.Kind, e.Tag, e.Seq = append(e.Kind, i), append(e.Tag, tag), append(e.Seq, seq)
+	e.Bytes, e.Link = append(e.Bytes, messageBytes), append(e.Link, 0)
+	return e.Len() - 1
+}
+
+func (p *program) link(i, j int) {
+	p.events.Link[i], p.events.Link[j] = int32(j-i), int32(i-j)
+}
+
+// number counts messages to or from a rank.
+func (p *program) number(way profile.Direction, peer int, tag int32) uint32 {
+	key := fmt.Sprint(way, peer, tag)
+	p.next[key]++
+	return p.next[key]
+}
+
+func (p *program) send(call string, to int, from, until float64) int {
+	return p.sendTagged(call, to, 0, from, until)
+}
+
+func (p *program) sendTagged(call string, to int, tag int32, from, until float64) int {
+	k := profile.EventKind{Call: call, Direction: profile.Send, Peer: int32(to)}
+	return p.add(k, from, until, tag, p.number(profile.Send, to, tag))
+}
+
+func (p *program) recv(source int, from, until float64) int {
+	k := profile.EventKind{Call: "Recv", Direction: profile.Recv, Peer: int32(source)}
+	return p.add(k, from, until, 0, p.number(profile.Recv, source, 0))
+}
+
+func (p *program) irecv(source int, from, until float64) int {
+	return p.add(profile.EventKind{Call: "Irecv", Peer: int32(source)}, from, until, 0, 0)
+}
+
+// wait adds a call that waits; got and sent complete in it.
+func (p *program) wait(call string, from, until float64) {
+	p.add(profile.EventKind{Call: call, Comm: -1, Peer: profile.PeerNone}, from, until, profile.NoTag, 0)
+}
+
+// got is the message of an Irecv, behind the call that ended at that time.
+func (p *program) got(irecv, source int, when float64) {
+	k := profile.EventKind{Action: profile.Moved, Call: "Irecv", Direction: profile.Recv, Peer: int32(source)}
+	p.link(irecv, p.add(k, when, when, 0, p.number(profile.Recv, source, 0)))
+}
+
+// dropped is the end of an Irecv that got nothing which is known.
+func (p *program) dropped(irecv int, why profile.AsideKind, source int, when float64) {
+	k := profile.EventKind{Action: profile.Dropped, Aside: why, Call: "Irecv", Peer: int32(source)}
+	seq := uint32(0)
+	if source >= 0 {
+		seq = p.number(profile.Recv, source, 0)
+	}
+	p.link(irecv, p.add(k, when, when, 0, seq))
+}
+
+// done is the end of what was begun by the event.
+func (p *program) done(begun int, when float64) {
+	k := p.kinds[p.events.Kind[begun]]
+	k.Action, k.Direction = profile.Completed, profile.None
+	p.link(begun, p.add(k, when, when, profile.NoTag, 0))
+}
+
+var classes = map[string]profile.Class{"Bcast": profile.OneToAll, "Scatter": profile.OneToAll, "Reduce": profile.AllToOne, "Gather": profile.AllToOne}
+
+// collective adds a collective call; the root is -1 where there is none.
+func (p *program) collective(call string, root int, from, until float64) int {
+	class, ok := classes[call]
+	if !ok {
+		class = profile.AllToAll
+	}
+	k := profile.EventKind{Call: call, Class: class, Direction: profile.Send, Peer: int32(root)}
+	return p.add(k, from, until, profile.NoTag, 0)
+}
+
+// analyze analyses the job with its ranks in several orders and its events in
+// batches of several sizes, none of which may make a difference.
+func analyze(t *testing.T, job []*program, o Options) *Result {
+	t.Helper()
+	want, err := Analyze(sources(job), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := sources(job)
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		for _, p := range job {
+			p.step = 1 + r.IntN(9)
+		}
+		got, err := Analyze(list, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("in another order (-want +got):\n%s", diff)
+		}
+	}
+	return want
+}

@@ -1,0 +1,218 @@
+package trace
+
+import "github.com/mpitrace/mpitrace/profile"
+
+// replay is the state of an analysis.
+type replay struct {
+	o         Options
+	start     int64 // Unix ns when the first process was initialized
+	processes []*process
+	byRank    map[int32]*process
+	lanes     []*lane
+	names     names
+	comms     []*communicator
+	commOf    map[string]*communicator
+
+	// Rounds: all processes go on to the same time, and then to the next.
+	round    int
+	until    int64  // Unix ns
+	window   int64  // ns
+	perRound uint64 // about how many events
+	queue    []*process
+	loaded   chan *process
+	loading  int
+	steps    uint64 // events so far
+	before   uint64 // at the start of the round
+
+	routes     map[routeKey]*route
+	routesKept int
+	epoch      int
+	lossy      []*route
+
+	freeCalls    pool[call]
+	freeMessages pool[message]
+	freeReceives pool[receive]
+
+	matching Matching
+	waits    waits
+	frames   frames
+}
+
+// Limits of a round. What is in flight should stay in the processor's caches:
+// with ten times as many events a round, each costs twice as much.
+const (
+	roundEvents = 16_000
+	rankEvents  = 8           // at least, of each rank
+	patience    = 4           // rounds, and
+	patienceNs  = 100_000_000 // this long, until a parked process goes on without
+)
+
+func newReplay(sources []profile.EventSource, o Options) *replay {
+	r := &replay{
+		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{},
+		names:  names{at: map[string]int32{}},
+		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
+		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
+			Collectives: Collectives{Incomplete: map[Reason]uint64{}}},
+	}
+	for _, src := range sources {
+		t := src.Trace()
+		p := &process{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, resume: make(chan struct{}, 1)}
+		r.processes = append(r.processes, p)
+		r.byRank[p.rank] = p
+		r.enter(p)
+	}
+	r.setClock()
+	return r
+}
+
+// setClock finds when the job began, and a first guess of how long a round is.
+func (r *replay) setClock() {
+	first, last, events := r.processes[0].from(), r.processes[0].to(), uint64(0)
+	for _, p := range r.processes {
+		first, last = min(first, p.from()), max(last, p.to())
+		events += p.trace.Events
+	}
+	r.start, r.until = first, first
+	r.window = max(int64(float64(last-first)*min(float64(r.perRound)/float64(events+1), 1)), 1)
+	r.frames = frames{window: r.o.Window.Nanoseconds(), start: first, cells: map[cell]volume{}}
+}
+
+// all replays all events.
+func (r *replay) all() error {
+	stop := make(chan struct{})
+	defer close(stop)
+	for _, p := range r.processes {
+		go p.feed(r.loaded, stop)
+	}
+	r.loading = len(r.processes)
+	for more := true; more; more = r.next() {
+		if err := r.drain(); err != nil {
+			return err
+		}
+	}
+	r.leftOver()
+	r.leftCollectives()
+	for _, l := range r.lanes {
+		r.finish(l)
+	}
+	return nil
+}
+
+// finish ends the last call of a lane; then it computes to its end.
+func (r *replay) finish(l *lane) {
+	if l.call != nil {
+		l.ideal = max(l.ideal, l.call.ideal)
+		r.close(l.call)
+	}
+	l.ideal += max(l.process.to()-l.last, 0)
+}
+
+// drain lets each process that can go on do so to the end of the round.
+func (r *replay) drain() error {
+	for len(r.queue) > 0 || r.loading > 0 {
+		if len(r.queue) == 0 {
+			if err := r.accept(<-r.loaded); err != nil {
+				return err
+			}
+		}
+		p := r.queue[0]
+		r.queue = r.queue[1:]
+		r.run(p)
+	}
+	r.queue = r.queue[:0]
+	return nil
+}
+
+// accept takes the events that a process has read.
+func (r *replay) accept(p *process) error {
+	r.loading--
+	if p.batch.err != nil {
+		return p.batch.err
+	}
+	for i := len(p.kinds); i < len(p.batch.kinds); i++ {
+		p.kinds = append(p.kinds, r.newKind(p, &p.batch.kinds[i]))
+	}
+	p.at = 0
+	r.proceed(p)
+	return nil
+}
+
+func (r *replay) proceed(p *process) {
+	p.progress, p.parkedOn = going, nil
+	r.queue = append(r.queue, p)
+}
+
+// park stops a process until a call of its has what it needs.
+func (r *replay) park(p *process, c *call) {
+	p.progress, p.parkedOn, p.parkedSince = parked, c, r.round
+}
+
+// next begins a round; there is none if all processes have ended.
+func (r *replay) next() bool {
+	r.round++
+	r.adapt()
+	r.letGo()
+	r.forget()
+	if !r.release() {
+		return false
+	}
+	first := int64(unknownTime)
+	for _, p := range r.processes {
+		if p.progress == going {
+			first = min(first, p.next())
+			r.queue = append(r.queue, p)
+		}
+	}
+	if r.until += r.window; first != unknownTime {
+		r.until = max(r.until, first)
+	}
+	if r.o.Progress != nil {
+		r.o.Progress(r.steps)
+	}
+	return true
+}
+
+// adapt makes rounds longer or shorter, by how many events the last one had.
+func (r *replay) adapt() {
+	switch n := r.steps - r.before; {
+	case n < r.perRound/2:
+		r.window *= 2
+	case n > 2*r.perRound:
+		r.window = max(r.window/2, 1)
+	}
+	r.before = r.steps
+}
+
+// next is when the next event of the process ended; it has one, or has come to
+// the end of its trace.
+func (p *process) next() int64 {
+	if p.batch.last {
+		return 0
+	}
+	return p.batch.events.Start[p.at] + p.batch.events.Duration[p.at]
+}
+
+// release lets the process go on that has been parked for longest, if all others
+// are so too or it has been for very long: what it needs is lost, or comes later
+// in the trace of another thread. It is false if no process is left.
+func (r *replay) release() bool {
+	var oldest *process
+	some, left := false, false
+	for _, p := range r.processes {
+		some = some || p.progress == going
+		left = left || p.progress != ended
+		if p.progress == parked && (oldest == nil || p.parkedOn.end < oldest.parkedOn.end) {
+			oldest = p
+		}
+	}
+	if oldest == nil {
+		return left
+	}
+	if some && (r.round-oldest.parkedSince < patience || r.until-oldest.parkedOn.end < patienceNs) {
+		return true
+	}
+	oldest.parkedOn.released = true
+	oldest.progress, oldest.parkedOn = going, nil
+	return true
+}

@@ -1,0 +1,50 @@
+package trace
+
+import "slices"
+
+// Result is what a trace tells.
+type Result struct {
+	Run     string `json:"run"`
+	Ranks   int    `json:"ranks"`   // that have a trace
+	Size    int    `json:"size"`    // of the job
+	Events  uint64 `json:"events"`  // that were read
+	Dropped uint64 `json:"dropped"` // that the traces had no room for
+	// Partial is how many of the ranks have a trace that does not tell all that
+	// they did: what is known of waits and of the path is then too little.
+	Partial int `json:"partial_ranks"`
+
+	Matching Matching       `json:"matching"`
+	Patterns []PatternTotal `json:"patterns"`
+	// WaitStates are all waits by who waited for whom and where, the longest first.
+	WaitStates   []WaitState   `json:"wait_states"`
+	Runtime      float64       `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
+	POP          *POP          `json:"pop"`              // nil if traces are cut: what is not in them would seem to be computing
+	CriticalPath *CriticalPath `json:"critical_path"`    // nil likewise
+	Frames       *Frames       `json:"frames,omitempty"` // nil if none were asked for
+	Clocks       *Clocks       `json:"clocks,omitempty"` // how hosts' were corrected; nil if there is one
+}
+
+func (r *replay) result(path *CriticalPath) *Result {
+	out := &Result{Run: r.processes[0].trace.Run, Ranks: len(r.processes), Events: r.steps, Matching: r.matching,
+		WaitStates: r.waitStates(), CriticalPath: path, Frames: r.frames.result()}
+	pop := r.pop()
+	if out.Runtime = pop.Runtime; !r.cut() {
+		out.POP = &pop
+	}
+	all := int64(0)
+	for _, p := range r.processes {
+		out.Size = max(out.Size, p.trace.Size)
+		out.Dropped += p.trace.Dropped
+		all += max(p.to()-p.from(), 0)
+		if p.unfinished() {
+			out.Partial++
+		}
+	}
+	out.Patterns = r.patternTotals(seconds(all))
+	return out
+}
+
+// cut tells whether there are calls that no trace has.
+func (r *replay) cut() bool {
+	return slices.ContainsFunc(r.processes, func(p *process) bool { return p.partial })
+}

@@ -1,0 +1,148 @@
+package trace
+
+// event is one of a process.
+type event struct {
+	kind       *kind
+	start, end int64 // Unix ns
+	bytes      uint64
+	index      int64 // in the trace, from 0 on
+	tag, link  int32
+	seq        uint32
+}
+
+// completion is the event that completes what this one posted.
+func (e *event) completion() int64 { return e.index + int64(e.link) }
+
+// run replays the events of a process until the end of the round, or until it has
+// to wait for another process or for its own next events.
+func (r *replay) run(p *process) {
+	if p.batch.last {
+		r.end(p)
+		return
+	}
+	b := p.batch.events
+	n := b.Len()
+	for ; p.at < n; p.at++ {
+		i := p.at
+		k := p.kinds[b.Kind[i]]
+		e := event{kind: k, start: b.Start[i], end: b.Start[i] + b.Duration[i], bytes: b.Bytes[i],
+			index: p.before + int64(i), tag: b.Tag[i], link: b.Link[i], seq: b.Seq[i]}
+		if e.end > r.until {
+			return
+		}
+		if c := k.lane.call; k.operation.begins() && c != nil && c.needs > 0 && !c.released {
+			r.park(p, c)
+			return
+		}
+		r.steps++
+		r.step(&e)
+	}
+	p.before += int64(n)
+	p.progress = loading
+	r.loading++
+	p.resume <- struct{}{}
+}
+
+// end ends a process if none of its threads needs anything more.
+func (r *replay) end(p *process) {
+	for _, l := range p.lanes {
+		if l != nil && l.call != nil && l.call.needs > 0 && !l.call.released {
+			r.park(p, l.call)
+			return
+		}
+	}
+	p.progress = ended
+}
+
+// begins tells the events that are calls: the last call of the thread gets no
+// completions behind them.
+func (o operation) begins() bool { return o <= collectiveCall }
+
+// step replays one event.
+func (r *replay) step(e *event) {
+	k := e.kind
+	if k.operation.begins() {
+		r.stepCall(e)
+		return
+	}
+	c := k.lane.call
+	if c == nil { // the trace begins behind the call
+		c = r.begin(e)
+	}
+	links := &k.lane.process.links
+	switch k.operation {
+	case movedSend:
+		r.send(e, c)
+	case movedReceive:
+		r.stepReceive(e, c)
+	case movedCollective:
+		r.collective(e, c, c.start)
+	case posted:
+		if e.link > 0 {
+			links.put(e.index, e.completion(), request{posted: c.start})
+		}
+	case completed:
+		if q, ok := links.take(e.index); ok && q.sent != nil {
+			r.sent(q.sent, c)
+		} else if ok && q.joined != nil {
+			q.as.call = c
+			r.await(q.joined, q.as)
+		}
+	case dropped:
+		r.drop(e)
+	}
+}
+
+// stepCall replays a call.
+func (r *replay) stepCall(e *event) {
+	k := e.kind
+	l := k.lane
+	c := r.begin(e)
+	switch k.operation {
+	case sendCall:
+		r.send(e, c)
+	case receiveCall:
+		r.receive(e, c, l.process.posted(e))
+	case collectiveCall:
+		r.collective(e, c, e.start)
+	case plainCall:
+		if e.link > 0 {
+			l.process.links.put(e.index, e.completion(), request{posted: l.process.posted(e)})
+		}
+	}
+	if k.exchange {
+		for i := range l.ahead {
+			r.receive(&l.ahead[i], c, c.start)
+		}
+		l.ahead = l.ahead[:0]
+	}
+}
+
+// posted is when the call posted its receive: by the probe that matched it, if
+// there was one.
+func (p *process) posted(e *event) int64 {
+	if q, ok := p.links.take(e.index); ok {
+		return q.posted
+	}
+	return e.start
+}
+
+// stepReceive replays a message that a call got which had been posted before. Of
+// a Sendrecv it may stand in front of the call: it is kept for it, since the
+// other half has to be sent before it can be waited for.
+func (r *replay) stepReceive(e *event, c *call) {
+	l := e.kind.lane
+	switch {
+	case e.kind.exchange && e.link > 0:
+		l.ahead = append(l.ahead, *e)
+		return
+	case e.kind.exchange:
+		r.receive(e, c, c.start)
+		return
+	}
+	posted := int64(unknownTime)
+	if q, ok := l.process.links.take(e.index); ok {
+		posted = q.posted
+	}
+	r.receive(e, c, posted)
+}

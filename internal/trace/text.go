@@ -1,0 +1,320 @@
+package trace
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/printable"
+)
+
+// textWidth is how wide lines are, if no name is too long for that.
+const textWidth = 100
+
+// TextOptions says how text may look.
+type TextOptions struct {
+	ASCII bool // no other characters
+	Top   int  // lines of each list of places and ranks; all if it is below 0
+}
+
+// Text writes the result for people to read on a terminal.
+func (r *Result) Text(w io.Writer, o TextOptions) error {
+	b := bufio.NewWriter(w)
+	ranks := fmt.Sprintf("%d ranks", r.Size)
+	if r.Ranks < r.Size {
+		ranks = fmt.Sprintf("%d of %d ranks", r.Ranks, r.Size)
+	}
+	fmt.Fprintf(b, "trace of %s: %s in %s\n", ranks, aggregate.CountOf(r.Events, "event"), o.duration(r.Runtime))
+	if r.POP != nil {
+		r.popText(b, o)
+	} else {
+		fmt.Fprintf(b, "\nefficiencies and the critical path are not known: the traces do not have all calls\n")
+	}
+	r.patternsText(b, o)
+	r.placesText(b, o)
+	if r.CriticalPath != nil {
+		r.CriticalPath.text(b, o)
+	}
+	r.Matching.text(b)
+	if r.Clocks != nil {
+		r.Clocks.text(b, o)
+	}
+	r.partialText(b)
+	return b.Flush()
+}
+
+// popText is the tree of POP's metrics, each with what it is made of.
+func (r *Result) popText(w io.Writer, o TextOptions) {
+	p := r.POP
+	fork, end, past := o.pick("├", "|"), o.pick("└", "`"), "  "
+	fmt.Fprintln(w)
+	for _, line := range []struct {
+		tree, name string
+		value      float64
+		why        string
+	}{
+		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s in the mean", o.duration(p.UsefulMean), o.duration(p.Runtime))},
+		{fork + " ", "load balance", p.LoadBalance, fmt.Sprintf("rank %d computes most, %s", p.UsefulMaxRank, o.duration(p.UsefulMax))},
+		{end + " ", "communication", p.CommunicationEfficiency, "what MPI leaves to the rank that computes most"},
+		{past + fork + " ", "serialisation", p.Serialisation, fmt.Sprintf("if messages took no time: %s, by waiting in turn", o.duration(p.IdealRuntime))},
+		{past + end + " ", "transfer", p.Transfer, "what messages and calls take themselves"},
+	} {
+		name := line.tree + line.name
+		fmt.Fprintf(w, "%s%s %7s  %s\n", name, pad(name, 22), percent(line.value), line.why)
+	}
+}
+
+func (r *Result) patternsText(w io.Writer, o TextOptions) {
+	if len(r.Patterns) == 0 {
+		fmt.Fprintf(w, "\nno rank waited for another\n")
+		return
+	}
+	g := grid{{"waits", "number", "time", "% of all ranks' time"}}
+	for _, p := range r.Patterns {
+		g = append(g, []string{p.Pattern.String(), number(p.Count), o.duration(p.Time), percent(p.Share)})
+	}
+	fmt.Fprintln(w)
+	g.write(w, 1)
+}
+
+// waitPlace is all waits of one pattern at one place.
+type waitPlace struct {
+	WaitState     // of the pair with most time
+	all           float64
+	count, others uint64 // others are other pairs
+}
+
+// places adds wait states up over ranks, the longest first.
+func (r *Result) places() []*waitPlace {
+	type key struct {
+		pattern            Pattern
+		site, communicator string
+	}
+	at := map[key]*waitPlace{}
+	var list []*waitPlace
+	for _, s := range r.WaitStates { // the longest first
+		k := key{s.Pattern, s.Callsite, s.Communicator}
+		p := at[k]
+		if p == nil {
+			p = &waitPlace{WaitState: s}
+			at[k] = p
+			list = append(list, p)
+		} else {
+			p.others++
+		}
+		p.all += s.Time
+		p.count += s.Count
+	}
+	slices.SortStableFunc(list, func(a, b *waitPlace) int { return cmp.Compare(b.all, a.all) })
+	return list
+}
+
+func (r *Result) placesText(w io.Writer, o TextOptions) {
+	list, more := top(r.places(), o.Top)
+	if len(list) == 0 {
+		return
+	}
+	g := grid{{"where", "waits", "communicator", "number", "time", "most: rank for rank"}}
+	for _, p := range list {
+		most := fmt.Sprintf("%d for %d", p.Rank, p.Peer)
+		if p.others > 0 {
+			most += fmt.Sprintf(", %s", o.duration(p.Time))
+		}
+		g = append(g, []string{o.clean(p.Callsite), p.Pattern.String(), o.shorten(o.clean(p.Communicator), 24), number(p.count), o.duration(p.all), most})
+	}
+	fmt.Fprintln(w)
+	g.fit(o)
+	g.write(w, 3)
+	moreText(w, more, "place")
+}
+
+func (p *CriticalPath) text(w io.Writer, o TextOptions) {
+	fmt.Fprintf(w, "\ncritical path: %s over %s; %s computing, %s in MPI\n", o.duration(p.Length),
+		aggregate.CountOf(uint64(len(p.Ranks)), "rank"), percent(ratio(p.Computation, p.Length)), percent(ratio(p.MPI, p.Length)))
+	ranks, more := top(p.Ranks, o.Top)
+	g := grid{{"rank", "time", "% of path", "computing", "in MPI"}}
+	for _, r := range ranks {
+		g = append(g, []string{fmt.Sprint(r.Rank), o.duration(r.Time), percent(r.Share), o.duration(r.Computation), o.duration(r.MPI)})
+	}
+	g.write(w, 1)
+	moreText(w, more, "rank")
+	if len(p.Callsites) == 0 {
+		return
+	}
+	places, more := top(p.Callsites, o.Top)
+	g = grid{{"where", "call", "time", "% of path"}}
+	for _, c := range places {
+		g = append(g, []string{o.clean(c.Callsite), o.clean(c.Call), o.duration(c.Time), percent(c.Share)})
+	}
+	g.fit(o)
+	g.write(w, 2)
+	moreText(w, more, "place")
+}
+
+// text tells of what was matched, and why the rest was not.
+func (m *Matching) text(w io.Writer) {
+	c := &m.Collectives
+	fmt.Fprintf(w, "\nmatched: %s of %s, %s of %s\n", number(m.Matched), aggregate.CountOf(max(m.Sent, m.Received), "message"),
+		number(c.Complete), aggregate.CountOf(c.Instances, "collective"))
+	reasonsText(w, m.UnmatchedSends, "send")
+	reasonsText(w, m.UnmatchedReceives, "receive")
+	reasonsText(w, c.Incomplete, "collective")
+	if m.SizesDiffer > 0 {
+		fmt.Fprintf(w, "of another size than was sent: %s\n", aggregate.CountOf(m.SizesDiffer, "message"))
+	}
+}
+
+// text says how far the clocks were from each other, and may still be.
+func (c *Clocks) text(w io.Writer, o TextOptions) {
+	offset, wrong := 0.0, 0.0
+	for i := range c.Hosts {
+		offset = max(offset, math.Abs(c.Hosts[i].Correction.Offset))
+		wrong = max(wrong, c.Hosts[i].ErrorNs)
+	}
+	fmt.Fprintf(w, "clocks of %s: up to %s apart, corrected to within %s\n", aggregate.CountOf(uint64(len(c.Hosts)), "host"),
+		o.duration(offset/1e9), o.duration(wrong/1e9))
+	if c.Backwards > 0 {
+		fmt.Fprintf(w, "%s still arrive before they were sent, by up to %s\n", aggregate.CountOf(c.Backwards, "message"), o.duration(float64(c.WorstNs)/1e9))
+	}
+}
+
+func reasonsText(w io.Writer, reasons map[Reason]uint64, noun string) {
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(w, "not matched: %s: %s\n", aggregate.CountOf(reasons[why], noun), why)
+	}
+}
+
+func (r *Result) partialText(w io.Writer) {
+	if r.Dropped > 0 {
+		fmt.Fprintf(w, "the traces had no room for %s\n", aggregate.CountOf(r.Dropped, "event"))
+	}
+	if n := r.Partial + r.Size - r.Ranks; n > 0 {
+		fmt.Fprintf(w, "not all is traced of %s: waits for them are not known\n", aggregate.CountOf(uint64(n), "rank"))
+	}
+}
+
+// top is the first n of a list, and how many more there are; all if n is below 0.
+func top[T any](list []T, n int) ([]T, int) {
+	if n < 0 || n >= len(list) {
+		return list, 0
+	}
+	return list[:n], len(list) - n
+}
+
+func moreText(w io.Writer, more int, noun string) {
+	if more > 0 {
+		fmt.Fprintf(w, "and %s (mpitrace analyze --top all)\n", aggregate.CountOf(uint64(more), "more "+noun))
+	}
+}
+
+// grid is a table: a line of heads, then one a row.
+type grid [][]string
+
+func (g grid) widths() []int {
+	widths := make([]int, len(g[0]))
+	for _, row := range g {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// fit shortens the first column to what the others leave of a line, at least to
+// what a place can be recognized by.
+func (g grid) fit(o TextOptions) {
+	const least = 24
+	left := textWidth
+	for _, n := range g.widths()[1:] {
+		left -= n + 2
+	}
+	for _, row := range g[1:] {
+		row[0] = o.shorten(row[0], max(left, least))
+	}
+}
+
+// write sets the first columns, which are texts, to the left, the others to the
+// right.
+func (g grid) write(w io.Writer, texts int) {
+	widths := g.widths()
+	for _, row := range g {
+		var line strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if space := pad(cell, widths[i]); i < texts {
+				line.WriteString(cell + space)
+			} else {
+				line.WriteString(space + cell)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+func pad(s string, width int) string {
+	return strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
+}
+
+func (o TextOptions) pick(unicode, ascii string) string {
+	if o.ASCII {
+		return ascii
+	}
+	return unicode
+}
+
+func (o TextOptions) clean(s string) string {
+	if o.ASCII {
+		return printable.ASCII(s)
+	}
+	return printable.Line(s)
+}
+
+// shorten keeps the end of a text, which tells the file and the line.
+func (o TextOptions) shorten(s string, width int) string {
+	r := []rune(s)
+	if len(r) <= width {
+		return s
+	}
+	dots := []rune(o.pick("…", "..."))
+	return string(dots) + string(r[len(r)-width+len(dots):])
+}
+
+// duration prints seconds to three digits.
+func (o TextOptions) duration(s float64) string {
+	for _, unit := range []struct {
+		name string
+		of   float64
+	}{{"ns", 1e9}, {o.pick("µs", "us"), 1e6}, {"ms", 1e3}} {
+		if v := s * unit.of; v < 999.5 {
+			return digits(v, unit.name == "ns") + " " + unit.name
+		}
+	}
+	return digits(s, false) + " s"
+}
+
+func digits(v float64, whole bool) string {
+	switch {
+	case whole || v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// number prints n in groups of three.
+func number(n uint64) string {
+	text, _, _ := strings.Cut(aggregate.CountOf(n, "thing"), " ")
+	return text
+}

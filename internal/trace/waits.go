@@ -1,0 +1,166 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Pattern is a way to wait for others, as Scalasca defines them.
+//
+// https://apps.fz-juelich.de/scalasca/releases/scalasca/2.6/help/scalasca_patterns.html
+type Pattern uint8
+
+const (
+	NoPattern Pattern = iota
+	// LateSender: a receive waits for a send that starts later.
+	LateSender
+	// LateReceiver: a send waits for its receive to be posted.
+	LateReceiver
+	// WaitAtBarrier: for the last to come to a barrier.
+	WaitAtBarrier
+	// WaitAtNxN: for the last to come to an operation of all with all.
+	WaitAtNxN
+	// EarlyReduce: the root waits for the last to come to a reduction or gather.
+	EarlyReduce
+	// LateBroadcast: the others wait for the root of a broadcast or scatter.
+	LateBroadcast
+	// EarlyScan: a rank waits for those below it in a scan.
+	EarlyScan
+	numPatterns
+)
+
+var patternNames = [numPatterns]string{"none", "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "early-reduce", "late-broadcast", "early-scan"}
+
+func (p Pattern) String() string {
+	if p < numPatterns {
+		return patternNames[p]
+	}
+	return "unknown"
+}
+
+// MarshalText gives the pattern's name.
+func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is the inverse; a name that is not known is no pattern.
+func (p *Pattern) UnmarshalText(text []byte) error {
+	*p = Pattern(max(slices.Index(patternNames[:], string(text)), 0))
+	return nil
+}
+
+// collectivePattern is how ranks may wait in a collective. In those of neighbours
+// each waits for its own, which a trace does not name.
+func collectivePattern(call string) Pattern {
+	name := strings.ToLower(strings.TrimSuffix(call, "_init"))
+	if call != "" && call[0] == 'I' {
+		name = name[1:]
+	}
+	switch name {
+	case "barrier":
+		return WaitAtBarrier
+	case "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block":
+		return WaitAtNxN
+	case "reduce", "gather", "gatherv":
+		return EarlyReduce
+	case "bcast", "scatter", "scatterv":
+		return LateBroadcast
+	case "scan", "exscan":
+		return EarlyScan
+	}
+	return NoPattern
+}
+
+// of is how the root waits, or another member.
+func (p Pattern) of(root bool) Pattern {
+	if p == EarlyReduce && !root || p == LateBroadcast && root {
+		return NoPattern
+	}
+	return p
+}
+
+// waits adds waits up by where they were, and for whom.
+type waits map[waitKey]*waitSum
+
+type waitKey struct {
+	pattern    Pattern
+	rank, peer int32
+	site, comm int32
+}
+
+type waitSum struct {
+	count    uint64
+	sum, max int64 // ns
+}
+
+func (w waits) add(key waitKey, ns int64) {
+	s := w[key]
+	if s == nil {
+		s = new(waitSum)
+		w[key] = s
+	}
+	s.count++
+	s.sum += ns
+	s.max = max(s.max, ns)
+}
+
+// WaitState is all waits of a rank for another in one way at one place.
+type WaitState struct {
+	Pattern Pattern `json:"pattern"`
+	Rank    int     `json:"rank"` // that waited
+	Peer    int     `json:"peer"` // that it waited for; of collectives, the last to come
+	// Callsite is that of the call that waited: "function file:line".
+	Callsite     string  `json:"callsite"`
+	Communicator string  `json:"communicator"`
+	Count        uint64  `json:"count"` // of waits
+	Time         float64 `json:"time_s"`
+	Max          float64 `json:"max_s"` // the longest
+}
+
+// PatternTotal is all waits of one pattern.
+type PatternTotal struct {
+	Pattern Pattern `json:"pattern"`
+	Count   uint64  `json:"count"`
+	Time    float64 `json:"time_s"` // summed over ranks
+	Share   float64 `json:"share"`  // of the time of all ranks
+}
+
+// waitStates lists the waits, the longest first.
+func (r *replay) waitStates() []WaitState {
+	list := make([]WaitState, 0, len(r.waits))
+	for key, s := range r.waits {
+		list = append(list, WaitState{key.pattern, int(key.rank), int(key.peer), r.names.list[key.site], r.comms[key.comm].label,
+			s.count, seconds(s.sum), seconds(s.max)})
+	}
+	slices.SortFunc(list, func(a, b WaitState) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Pattern, b.Pattern), a.Rank-b.Rank, a.Peer-b.Peer,
+			strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.Communicator, b.Communicator))
+	})
+	return list
+}
+
+// patternTotals are those of the patterns that there are, the longest first.
+func (r *replay) patternTotals(all float64) []PatternTotal {
+	var sums [numPatterns]waitSum
+	for key, s := range r.waits {
+		sums[key.pattern].count += s.count
+		sums[key.pattern].sum += s.sum
+	}
+	list := []PatternTotal{}
+	for p, s := range sums {
+		if s.count > 0 {
+			list = append(list, PatternTotal{Pattern(p), s.count, seconds(s.sum), ratio(seconds(s.sum), all)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b PatternTotal) int { return cmp.Compare(b.Time, a.Time) })
+	return list
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// ratio is 0 where there is nothing to have a share of.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
