@@ -8,8 +8,13 @@ import (
 // pen draws in pixels from the top left corner.
 type pen interface {
 	line(c color.RGBA, x0, y0, x1, y1 float64)
+	links(all []segment)
+	rect(c color.RGBA, left, top, width, height int)
 	text(t text)
 }
+
+// segment is a straight line that a crowd of others may lie on.
+type segment struct{ x0, y0, x1, y1 float64 }
 
 // text is one line of it, on a base line through x, y.
 type text struct {
@@ -32,13 +37,16 @@ const (
 // frame draws all but the cells, the same way into PNG and SVG.
 type frame struct {
 	*layout
-	pen
+	drawing
 }
 
+// drawing is what all pictures draw with.
+type drawing struct{ pen }
+
 func (h *Heatmap) drawFrame(l *layout, p pen) {
-	d := &frame{l, p}
+	d := &frame{l, drawing{p}}
 	side, left, top := float64(l.side()), float64(l.left), float64(l.top)
-	d.text(text{string: l.title, x: margin, y: margin + 0.8*titleSize, size: titleSize, color: ink})
+	d.headline(l.title)
 	d.write("receiving "+h.axis(), left+side/2, margin+titleSize+3*gap+0.8*textSize, atMiddle)
 	d.writeUpright("sending "+h.axis(), margin+0.8*textSize, top+side/2, atMiddle)
 	d.grid()
@@ -48,8 +56,16 @@ func (h *Heatmap) drawFrame(l *layout, p pen) {
 	if l.bar != nil {
 		d.colorBar(h.barName())
 	}
-	for i, line := range l.caption {
-		y := top + side + 2*gap + lineHeight(textSize)*(float64(i)+0.8)
+	d.captionBelow(l.caption, top+side+2*gap)
+}
+
+func (d *drawing) headline(title string) {
+	d.text(text{string: title, x: margin, y: margin + 0.8*titleSize, size: titleSize, color: ink})
+}
+
+func (d *drawing) captionBelow(lines []string, top float64) {
+	for i, line := range lines {
+		y := top + lineHeight(textSize)*(float64(i)+0.8)
 		d.text(text{string: line, x: margin, y: y, size: textSize, color: faint})
 	}
 }
@@ -70,7 +86,7 @@ func (d *frame) grid() {
 }
 
 // box frames an area from the outside.
-func (d *frame) box(left, top, width, height int) {
+func (d *drawing) box(left, top, width, height int) {
 	l, t := float64(left)-0.5, float64(top)-0.5
 	r, b := float64(left+width)+0.5, float64(top+height)+0.5
 	d.line(ink, l-0.5, t, r+0.5, t)
@@ -119,10 +135,10 @@ func (d *frame) colorBar(name string) {
 // crisp moves a line of one pixel onto a pixel.
 func crisp(v float64) float64 { return math.Floor(v) + 0.5 }
 
-func (d *frame) write(s string, x, y float64, held hold) {
+func (d *drawing) write(s string, x, y float64, held hold) {
 	d.text(text{string: s, x: x, y: y, size: textSize, held: held, color: ink})
 }
 
-func (d *frame) writeUpright(s string, x, y float64, held hold) {
+func (d *drawing) writeUpright(s string, x, y float64, held hold) {
 	d.text(text{string: s, x: x, y: y, size: textSize, held: held, upright: true, color: ink})
 }

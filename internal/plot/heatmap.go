@@ -1,5 +1,5 @@
-// Package plot draws communication matrices: heatmaps on a logarithmic scale,
-// as PNG and as SVG.
+// Package plot draws communication matrices, as heatmaps on a logarithmic scale,
+// and timelines, as PNG and as SVG.
 //
 // PNG is drawn with gonum's vg and not with gonum's plot, which parses twelve
 // fonts when a program starts, whether it draws or not (4.6 MB of memory where

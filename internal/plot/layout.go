@@ -80,7 +80,7 @@ func ceil(v float64) int { return int(v + 0.999) }
 func (h *Heatmap) axes(l *layout, f *typeface) {
 	perLine := float64(l.cell) / float64(h.PerBin)
 	if h.Labels == nil {
-		widest := f.width(group(max(h.N-1, 0)), textSize)
+		widest := f.width(Grouped(max(h.N-1, 0)), textSize)
 		step := lineStep(h.N, perLine, widest+12)
 		l.rows = h.numbered(step, perLine)
 		l.columns = l.rows
@@ -99,7 +99,7 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 func (h *Heatmap) numbered(step int, perLine float64) []tick {
 	var ticks []tick
 	for i := 0; i < h.N; i += step {
-		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, group(i)})
+		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, Grouped(i)})
 	}
 	return ticks
 }
@@ -146,7 +146,7 @@ func (h *Heatmap) lines(n int) string {
 	if more {
 		noun += " " + rest
 	}
-	return group(n) + " " + noun
+	return Grouped(n) + " " + noun
 }
 
 // facts is the caption, in parts that stay on a line.
@@ -158,13 +158,13 @@ func (h *Heatmap) facts() []string {
 		if h.Mean {
 			does = "averages"
 		}
-		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, group(h.PerBin), h.lines(h.PerBin)))
+		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, Grouped(h.PerBin), h.lines(h.PerBin)))
 	}
 	least, greatest := h.extremes()
 	if greatest == 0 {
 		return append(facts, "nothing was sent")
 	}
-	facts = append(facts, fmt.Sprintf("%s of %s cells in use", group(h.used()), group(cells)))
+	facts = append(facts, fmt.Sprintf("%s of %s cells in use", Grouped(h.used()), Grouped(cells)))
 	if least == greatest {
 		return append(facts, "each "+h.value(least))
 	}

@@ -24,6 +24,8 @@ type boxPen struct {
 }
 
 func (p *boxPen) line(color.RGBA, float64, float64, float64, float64) {}
+func (p *boxPen) links([]segment)                                     {}
+func (p *boxPen) rect(color.RGBA, int, int, int, int)                 {}
 
 func (p *boxPen) text(t text) {
 	w := p.font.width(t.string, t.size)

@@ -48,7 +48,7 @@ func (u Unit) format(v float64) string { return u.formatDigits(v, 3) }
 
 func (u Unit) formatDigits(v float64, digits int) string {
 	if u == Count && v < 1e4 && v == math.Trunc(v) {
-		return group(int(v))
+		return Grouped(int(v))
 	}
 	number, power := u.prefixed(v, max(digits, 4)) // 1000 KiB, and not 1e+03
 	return strings.TrimSpace(plain(number, digits) + " " + u.prefixes()[power])
@@ -61,7 +61,7 @@ func plain(v float64, digits int) string {
 	}
 	r := rounded(v, digits)
 	if r < 1e4 && r == math.Trunc(r) {
-		return group(int(r))
+		return Grouped(int(r))
 	}
 	return strconv.FormatFloat(r, 'g', -1, 64)
 }
@@ -80,8 +80,8 @@ func (u Unit) formatAll(values []float64) []string {
 	return texts
 }
 
-// group writes an integer with commas between thousands.
-func group(n int) string {
+// Grouped writes an integer with commas between thousands.
+func Grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -14,14 +14,19 @@ import (
 func (h *Heatmap) raster() image.Image {
 	f := sans()
 	l := h.layout(f)
-	// A point of vg's is a pixel at 72 dots per inch.
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(l.width), vg.Length(l.height)), vgimg.UseDPI(72))
+	c := newCanvas(l.width, l.height)
 	paste(c.Image(), h.cellImage(l.cell), l.left, l.top)
 	if l.bar != nil {
 		paste(c.Image(), barImage(h.Scale(), l.barHeight), l.barLeft, l.top)
 	}
 	h.drawFrame(l, &pixelPen{c, f, l.height})
 	return c.Image()
+}
+
+// newCanvas is so many pixels of paper.
+func newCanvas(width, height int) *vgimg.Canvas {
+	// A point of vg's is a pixel at 72 dots per inch.
+	return vgimg.NewWith(vgimg.UseWH(vg.Length(width), vg.Length(height)), vgimg.UseDPI(72))
 }
 
 func paste(to draw.Image, from image.Image, left, top int) {
@@ -79,6 +84,23 @@ func (p *pixelPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
 	path.Move(p.point(x0, y0))
 	path.Line(p.point(x1, y1))
 	p.canvas.Stroke(path)
+}
+
+// links have a stroke each: of a thousand in one, each pixel is worked out anew
+// with all that is left of it.
+func (p *pixelPen) links(all []segment) {
+	p.canvas.SetColor(linkInk)
+	p.canvas.SetLineWidth(linkWidth)
+	for _, s := range all {
+		var path vg.Path
+		path.Move(p.point(s.x0, s.y0))
+		path.Line(p.point(s.x1, s.y1))
+		p.canvas.Stroke(path)
+	}
+}
+
+func (p *pixelPen) rect(c color.RGBA, left, top, width, height int) {
+	draw.Draw(p.canvas.Image(), image.Rect(left, top, left+width, top+height), image.NewUniform(c), image.Point{}, draw.Src)
 }
 
 func (p *pixelPen) text(t text) {

@@ -5,9 +5,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"image"
 	"image/color"
 	"image/png"
 	"io"
+	"math"
+	"strconv"
 )
 
 // maxElements is the side of the largest matrix whose cells are SVG elements:
@@ -21,12 +24,7 @@ func (h *Heatmap) vector() ([]byte, error) {
 	f := sans()
 	l := h.layout(f)
 	var out bytes.Buffer
-	// Liberation is at home on Linux; Arial and Helvetica are as wide.
-	fmt.Fprintf(&out, `<?xml version="1.0" encoding="UTF-8"?>
-<svg width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="Liberation Sans,Arial,Helvetica,sans-serif" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
-<title>%s</title>
-<rect width="100%%" height="100%%" fill="%s"/>
-`, l.width, l.height, html.EscapeString(h.title()), hex(nothing))
+	vectorHead(&out, l.width, l.height, h.title())
 	if err := h.vectorCells(&out, l); err != nil {
 		return nil, err
 	}
@@ -38,6 +36,16 @@ func (h *Heatmap) vector() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// vectorHead begins a document: so many pixels of paper.
+func vectorHead(w io.Writer, width, height int, title string) {
+	// Liberation is at home on Linux; Arial and Helvetica are as wide.
+	fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>
+<svg width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="Liberation Sans,Arial,Helvetica,sans-serif" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
+<title>%s</title>
+<rect width="100%%" height="100%%" fill="%s"/>
+`, width, height, html.EscapeString(title), hex(nothing))
+}
+
 // vectorPen writes elements of SVG.
 type vectorPen struct {
 	w    io.Writer
@@ -46,6 +54,24 @@ type vectorPen struct {
 
 func (p *vectorPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
 	fmt.Fprintf(p.w, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="%s"/>`+"\n", x0, y0, x1, y1, hex(c))
+}
+
+// links are one element, as thousands would be megabytes.
+func (p *vectorPen) links(all []segment) {
+	fmt.Fprint(p.w, `<path fill="none" d="`)
+	for _, s := range all {
+		fmt.Fprintf(p.w, "M%s %sL%s %s", tenths(s.x0), tenths(s.y0), tenths(s.x1), tenths(s.y1))
+	}
+	opaque := color.NRGBAModel.Convert(linkInk).(color.NRGBA)
+	fmt.Fprintf(p.w, `" stroke="#%02x%02x%02x" stroke-opacity="%.2f" stroke-width="%g"/>`+"\n",
+		opaque.R, opaque.G, opaque.B, float64(opaque.A)/255, linkWidth)
+}
+
+// tenths of a pixel are as fine as anybody sees.
+func tenths(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+
+func (p *vectorPen) rect(c color.RGBA, left, top, width, height int) {
+	fmt.Fprintf(p.w, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", left, top, width, height, hex(c))
 }
 
 // text gives its length, too: where another font must do, it fits all the same.
@@ -82,13 +108,18 @@ func (h *Heatmap) vectorCells(w io.Writer, l *layout) error {
 	return nil
 }
 
-// embeddedCells is the cells as an image, of as many pixels as on the screen:
-// viewers that blur what they enlarge do not then.
 func (h *Heatmap) embeddedCells(w io.Writer, l *layout) error {
-	fmt.Fprintf(w, `<image x="%d" y="%d" width="%d" height="%[3]d" image-rendering="optimizeSpeed" style="image-rendering:pixelated" xlink:href="data:image/png;base64,`,
-		l.left, l.top, l.side())
+	return embed(w, h.cellImage(l.cell), l.left, l.top)
+}
+
+// embed puts cells in as an image, of as many pixels as on the screen: viewers
+// that blur what they enlarge do not then.
+func embed(w io.Writer, cells image.Image, left, top int) error {
+	size := cells.Bounds().Size()
+	fmt.Fprintf(w, `<image x="%d" y="%d" width="%d" height="%d" image-rendering="optimizeSpeed" style="image-rendering:pixelated" xlink:href="data:image/png;base64,`,
+		left, top, size.X, size.Y)
 	enc := base64.NewEncoder(base64.StdEncoding, w)
-	if err := png.Encode(enc, h.cellImage(l.cell)); err != nil {
+	if err := png.Encode(enc, cells); err != nil {
 		return err
 	}
 	if err := enc.Close(); err != nil {
@@ -137,9 +168,9 @@ func (h *Heatmap) bin(i int) string {
 	case h.Labels != nil:
 		return printable(h.Labels[first]) + " … " + printable(h.Labels[last])
 	case first == last:
-		return fmt.Sprintf("%s %s", h.noun(), group(first))
+		return fmt.Sprintf("%s %s", h.noun(), Grouped(first))
 	}
-	return fmt.Sprintf("%ss %s–%s", h.noun(), group(first), group(last))
+	return fmt.Sprintf("%ss %s–%s", h.noun(), Grouped(first), Grouped(last))
 }
 
 func hex(c color.RGBA) string {

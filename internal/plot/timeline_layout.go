@@ -1,0 +1,290 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Sizes of a timeline, in pixels.
+const (
+	maxPitch   = 64 // of one lane to the next
+	roomForGap = 5  // a pitch of so many leaves something between lanes
+	lanesRight = 40 // half a label of the time axis has room there
+	swatch     = 13
+	legendGap  = 18.0
+	linkSample = 22.0 // length of the line in the legend
+
+	// roomForTexts is what title, two lines of legend, the time axis and four
+	// lines of caption take. With more the picture is higher than was asked for.
+	roomForTexts = 240
+)
+
+// timelineLayout is where everything is, in pixels from the top left corner.
+type timelineLayout struct {
+	width, height int
+	left, top     int // of the lanes
+	columns       int
+	lanes         int
+	pitch, bar    int // from lane to lane, and what is drawn of it
+	title         string
+	legend        []legendItem
+	rows, times   []tick // at is from the lanes' upper and left edge
+	links         []segment
+	caption       []string
+}
+
+// lanesHeight is that of all bars and what is between them.
+func (l *timelineLayout) lanesHeight() int { return (l.lanes-1)*l.pitch + l.bar }
+
+// bottom is where the lanes end.
+func (l *timelineLayout) bottom() int { return l.top + l.lanesHeight() }
+
+// legendItem explains one colour, the ground or the links.
+type legendItem struct {
+	Class
+	link bool
+	x, y float64 // of the left end and the base line
+}
+
+// lanesLeft is where the lanes begin.
+func (t *Timeline) lanesLeft(f *typeface) int {
+	widest := f.widest(t.sampleLabels(), textSize)
+	return ceil(margin + textSize + 2*gap + widest + gap + tickLen)
+}
+
+// sampleLabels are some that are as wide as any, where they are numbers: a
+// hundred thousand need not be measured.
+func (t *Timeline) sampleLabels() []string {
+	if len(t.Labels) <= 1000 {
+		return t.printableLabels(t.Labels)
+	}
+	longest := ""
+	for _, label := range t.Labels {
+		if len(label) > len(longest) {
+			longest = label
+		}
+	}
+	return t.printableLabels([]string{longest})
+}
+
+func (t *Timeline) printableLabels(labels []string) []string {
+	out := make([]string, len(labels))
+	for i, label := range labels {
+		out[i] = t.label(label)
+	}
+	return out
+}
+
+func (t *Timeline) label(label string) string { return elided(printable(label), 24) }
+
+// elided keeps so many letters.
+func elided(s string, most int) string {
+	if letters := []rune(s); len(letters) > most {
+		return elide(letters, most)
+	}
+	return s
+}
+
+func (t *Timeline) layout(f *typeface) *timelineLayout {
+	l := &timelineLayout{width: t.Width, columns: t.Columns(), lanes: len(t.Lanes), left: t.lanesLeft(f)}
+	room := float64(t.Width) - 2*margin
+	l.title = f.fit(printable(t.Title), titleSize, room)
+	low := t.placeLegend(l, f, margin+titleSize+2*gap)
+	l.top = ceil(low + 2*gap)
+	l.caption = wrapped(f, t.facts(l), room) // as long as it will be, or a line less
+	l.setPitch((t.Height - l.top - l.belowLanes()) / l.lanes)
+	if l.links = t.segments(l); len(l.links) == 0 {
+		l.legend = slices.DeleteFunc(l.legend, func(item legendItem) bool { return item.link })
+	}
+	l.caption = wrapped(f, t.facts(l), room)
+	l.height = l.bottom() + l.belowLanes()
+	l.rows = t.rowTicks(l)
+	l.times = timeTicks(t.From, t.To, l.columns, func(s string) float64 { return f.width(s, textSize) })
+	return l
+}
+
+func (l *timelineLayout) setPitch(room int) {
+	l.pitch = min(max(room, 1), maxPitch)
+	l.bar = l.pitch
+	if l.pitch >= roomForGap {
+		l.bar -= max(l.pitch/6, 1)
+	}
+}
+
+// facts is the caption: what is known of the lines, which links are drawn, and
+// how a column with several calls looks.
+func (t *Timeline) facts(l *timelineLayout) []string {
+	facts := slices.Clone(t.Caption)
+	if t.AllLinks > 0 {
+		facts = append(facts, t.linksFact(len(l.links)))
+	}
+	column := duration((t.To - t.From) / float64(l.columns))
+	how := "its height shows the share of each colour"
+	if l.bar < stackFrom {
+		how = "its colour is what took most, paler the more there is of " + printable(t.Ground.Name)
+	}
+	return append(facts, fmt.Sprintf("a column of pixels is %s, %s", column, how))
+}
+
+func (t *Timeline) linksFact(drawn int) string {
+	text := Grouped(t.AllLinks) + " " + printable(t.LinkName)
+	if t.AllLinks != 1 {
+		text += "s"
+	}
+	switch drawn {
+	case t.AllLinks:
+		return text
+	case 0:
+		return text + ", too many and too short to be drawn"
+	}
+	return fmt.Sprintf("%s of %s drawn, %s", Grouped(drawn), text, printable(t.LinkChoice))
+}
+
+// wrapped is wrap for parts that may be none, or longer than a line.
+func wrapped(f *typeface, parts []string, room float64) []string {
+	if len(parts) == 0 {
+		return nil
+	}
+	shown := make([]string, len(parts))
+	for i, part := range parts {
+		shown[i] = f.fit(printable(part), textSize, room)
+	}
+	return wrap(f, shown, room)
+}
+
+// belowLanes is the height of the time axis and the caption.
+func (l *timelineLayout) belowLanes() int {
+	return ceil(axisHeight + lineHeight(textSize)*float64(len(l.caption)) + margin)
+}
+
+// axisHeight is that of the time axis: ticks, their labels, its name.
+const axisHeight = tickLen + gap + 1.4*textSize*2 + gap
+
+// placeLegend sets the items out in lines, and returns where the last ends.
+func (t *Timeline) placeLegend(l *timelineLayout, f *typeface, top float64) float64 {
+	x, y := margin, top
+	for _, item := range t.legendItems() {
+		width := swatch + gap + f.width(item.Name, textSize)
+		if item.link {
+			width += linkSample - swatch
+		}
+		if x > margin && x+width > float64(t.Width)-margin {
+			x, y = margin, y+1.5*textSize
+		}
+		item.x, item.y = x, y+0.85*textSize
+		l.legend = append(l.legend, item)
+		x += width + legendGap
+	}
+	return y + textSize
+}
+
+// legendItems are those of what is in the picture.
+func (t *Timeline) legendItems() []legendItem {
+	var items []legendItem
+	used := t.usedClasses()
+	for i, c := range t.Classes {
+		if used[i] {
+			items = append(items, legendItem{Class: Class{printable(c.Name), c.Color}})
+		}
+	}
+	items = append(items, legendItem{Class: Class{printable(t.Ground.Name), t.Ground.Color}})
+	if len(t.Links) > 0 {
+		items = append(items, legendItem{Class: Class{Name: printable(t.LinkName)}, link: true})
+	}
+	return items
+}
+
+func (t *Timeline) usedClasses() []bool {
+	used := make([]bool, len(t.Classes))
+	for _, lane := range t.Lanes {
+		for i, share := range lane.Shares {
+			if share > 0 {
+				used[i%len(used)] = true
+			}
+		}
+	}
+	return used
+}
+
+// rowTicks names as many lines as have room.
+func (t *Timeline) rowTicks(l *timelineLayout) []tick {
+	perLine := float64(l.pitch) / float64(t.PerLane)
+	step := lineStep(len(t.Labels), perLine, lineHeight(textSize))
+	shift := 0.5 * float64(l.bar) / float64(l.pitch)
+	var ticks []tick
+	for i := 0; i < len(t.Labels); i += step {
+		ticks = append(ticks, tick{(float64(i) + shift) * perLine, t.label(t.Labels[i])})
+	}
+	return ticks
+}
+
+// x is where a time lies.
+func (t *Timeline) x(l *timelineLayout, seconds float64) float64 {
+	return float64(l.left) + (seconds-t.From)/(t.To-t.From)*float64(l.columns)
+}
+
+const (
+	linkCover  = 0.1 // of the lanes' area that links may take
+	linkExtent = 3.0 // pixels of time that links have where not all are drawn: those of less look alike
+)
+
+// segments are the links that are drawn, cut off where the lanes end.
+func (t *Timeline) segments(l *timelineLayout) []segment {
+	var out []segment
+	left, right := float64(l.left), float64(l.left+l.columns)
+	for _, link := range t.Links {
+		s := segment{t.x(l, link.Start), l.middle(link.From), t.x(l, link.End), l.middle(link.To)}
+		if s, is := s.cut(left, right); is {
+			out = append(out, s)
+		}
+	}
+	room := linkCover * float64(l.columns) * float64(l.lanesHeight())
+	if len(t.Links) == t.AllLinks && cover(out) <= room {
+		return out
+	}
+	for i, s := range out {
+		if room -= s.length(); room < 0 || math.Abs(s.x1-s.x0) < linkExtent {
+			return out[:i]
+		}
+	}
+	return out
+}
+
+func (s segment) length() float64 { return math.Hypot(s.x1-s.x0, s.y1-s.y0) }
+
+// cover is how many pixels segments take that do not cross.
+func cover(all []segment) float64 {
+	sum := 0.0
+	for _, s := range all {
+		sum += s.length()
+	}
+	return sum
+}
+
+// middle is that of a lane's bar.
+func (l *timelineLayout) middle(lane int) float64 {
+	return float64(l.top+lane*l.pitch) + float64(l.bar)/2
+}
+
+// cut leaves the part between left and right, and tells if there is any.
+func (s segment) cut(left, right float64) (segment, bool) {
+	if min(s.x0, s.x1) > right || max(s.x0, s.x1) < left {
+		return s, false
+	}
+	if s.x0 == s.x1 {
+		return s, true
+	}
+	cut := s
+	cut.x0, cut.y0 = s.at(min(max(s.x0, left), right))
+	cut.x1, cut.y1 = s.at(min(max(s.x1, left), right))
+	return cut, true
+}
+
+// at is the segment's point there, and its very end at an end.
+func (s segment) at(x float64) (float64, float64) {
+	if x == s.x1 {
+		return x, s.y1
+	}
+	return x, s.y0 + (x-s.x0)/(s.x1-s.x0)*(s.y1-s.y0)
+}

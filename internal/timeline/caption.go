@@ -1,0 +1,81 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/internal/plot"
+)
+
+// finish adds what is known when all events have been read.
+func (p *picture) finish() {
+	p.Caption = append(p.Caption, p.linesText())
+	if p.messages != nil {
+		p.link()
+	}
+	p.Caption = append(p.Caption, p.missing()...)
+}
+
+// linesText says what a lane is.
+func (p *picture) linesText() string {
+	ranks := len(ranksOnly(p.lines))
+	text := plural(ranks, "rank")
+	if n := len(p.lines); n > ranks {
+		text += ", " + plural(n, "thread")
+	}
+	if p.PerLane > 1 {
+		text += fmt.Sprintf(", %d in a lane", p.PerLane)
+	}
+	return text
+}
+
+// link draws the messages.
+func (p *picture) link() {
+	found, of := p.messages.joined()
+	for _, m := range found {
+		p.Links = append(p.Links, m.link(p.zero))
+	}
+	if of == 0 {
+		p.Caption = append(p.Caption, "no messages")
+	}
+	p.AllLinks, p.LinkName, p.LinkChoice = of, "message", "those that took longest"
+	if p.messages.sends.cut || p.messages.receives.cut {
+		p.LinkChoice = "of the largest those that took longest"
+	}
+}
+
+// missing says what the traces do not have.
+func (p *picture) missing() []string {
+	var dropped uint64
+	cut := 0
+	for _, source := range p.drawn() {
+		t := p.sources[source].Trace()
+		dropped += t.Dropped
+		if t.Cut {
+			cut++
+		}
+	}
+	var out []string
+	if cut > 0 {
+		out = append(out, "of "+plural(cut, "rank")+" not all calls were traced: what looks like time outside MPI may be in it")
+	}
+	if dropped > 0 {
+		out = append(out, plural(int(dropped), "event")+" had no room in the traces")
+	}
+	return out
+}
+
+// drawn are the processes that are in the picture.
+func (p *picture) drawn() []int {
+	var sources []int
+	for _, l := range ranksOnly(p.lines) {
+		sources = append(sources, l.source)
+	}
+	return sources
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return plot.Grouped(n) + " " + noun
+}

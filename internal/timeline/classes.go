@@ -1,0 +1,65 @@
+package timeline
+
+import (
+	"image/color"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// The classes of a picture, in the order in which they are stacked.
+const (
+	waiting = iota
+	messaging
+	collective
+	oneSided
+	fileIO
+	settingUp
+	otherCalls
+	numClasses
+)
+
+// classes have the colours of Okabe and Ito, whom the colour-blind can tell
+// apart, but for greys. Sky blue is left out, as pale blue looks like it; so is
+// yellow, which is too near to the ground.
+var classes = [numClasses]plot.Class{
+	waiting:    {Name: "wait, test, probe", Color: color.RGBA{0xd5, 0x5e, 0x00, 255}},
+	messaging:  {Name: "send, receive", Color: color.RGBA{0x00, 0x72, 0xb2, 255}},
+	collective: {Name: "collective", Color: color.RGBA{0x00, 0x9e, 0x73, 255}},
+	oneSided:   {Name: "one-sided", Color: color.RGBA{0xcc, 0x79, 0xa7, 255}},
+	fileIO:     {Name: "file I/O", Color: color.RGBA{0xe6, 0x9f, 0x00, 255}},
+	settingUp:  {Name: "init, finalize", Color: color.RGBA{0x8c, 0x8c, 0x8c, 255}},
+	otherCalls: {Name: "other calls", Color: color.RGBA{0x40, 0x40, 0x40, 255}},
+}
+
+var outside = plot.Class{Name: "outside MPI", Color: color.RGBA{0xe9, 0xec, 0xf0, 255}}
+
+// classOf is the class of a picture that a call's time goes to.
+func classOf(kind *profile.EventKind) int {
+	switch {
+	case profile.SetsUp(kind.Call):
+		return settingUp
+	case kind.Class == profile.P2P && waits(kind.Call):
+		return waiting
+	case kind.Class == profile.P2P:
+		return messaging
+	case kind.Class.Collective():
+		return collective
+	case kind.Class == profile.OneSided || kind.Class == profile.Sync:
+		return oneSided
+	case kind.Class == profile.IO:
+		return fileIO
+	}
+	return otherCalls
+}
+
+// waits tells calls that look for what others have done, and move nothing.
+func waits(call string) bool {
+	for _, prefix := range []string{"Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Parrived", "Request_get_status"} {
+		if strings.HasPrefix(call, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,47 @@
+package timeline
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/internal/scratch"
+)
+
+// formats are how pictures are written, by the extension of their file.
+var formats = map[string]func(*plot.Timeline, io.Writer) error{
+	".png": (*plot.Timeline).WritePNG,
+	".svg": (*plot.Timeline).WriteSVG,
+}
+
+// CheckName refuses files that no picture can be written to.
+func CheckName(path string) error {
+	if formats[extension(path)] == nil {
+		return fmt.Errorf("%s: a picture's name ends in .png or .svg", path)
+	}
+	return nil
+}
+
+func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
+
+// Write writes a picture to a file, in the format that its extension names. The
+// file is whole or not there.
+func Write(path string, picture *plot.Timeline) error {
+	if err := CheckName(path); err != nil {
+		return err
+	}
+	part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
+	scratch.Track(part)
+	defer scratch.Done(part)
+	err := scratch.Write(part, func(w io.Writer) error { return formats[extension(path)](picture, w) })
+	if err == nil {
+		err = scratch.Whole(func() error { return os.Rename(part, path) })
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package timeline
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+const (
+	// maxLinks is how many messages a picture is given: it draws no more.
+	maxLinks = 4000
+	// maxEnds is how many sends, and receives, are kept to be joined. It is well
+	// above maxLinks, as an end may have no other in the picture.
+	maxEnds = 1 << 15
+)
+
+// messages finds the messages of a picture: both ends of those that are in it,
+// if these are not too many, else of the largest, of which it prefers those that
+// took longest. Which are the largest does not
+// depend on the end that is looked at, so both are chosen as they come by,
+// without the other: messages of one size are taken by a hash of what names them.
+type messages struct {
+	from, to int64  // Unix ns: the axis
+	wanted   []bool // by rank
+
+	mutex           sync.Mutex
+	sends, receives largest
+	received        uint64  // within the axis
+	spare           [][]end // memory for the ends of the next processes
+}
+
+func newMessages(p *picture) *messages {
+	m := &messages{from: p.from, to: p.to}
+	for _, l := range p.lines {
+		if l.rank >= len(m.wanted) {
+			m.wanted = append(m.wanted, make([]bool, l.rank+1-len(m.wanted))...)
+		}
+		if l.rank >= 0 {
+			m.wanted[l.rank] = true
+		}
+	}
+	return m
+}
+
+// key names a message: of those that have all else in common, Seq is the number.
+type key struct {
+	comm          uint64 // hash of the communicator's label
+	from, to, tag int32
+	seq           uint32
+}
+
+// hash has no pattern that messages of one size, or of one pair, could have.
+func (k key) hash() uint64 {
+	h := k.comm
+	for _, v := range [...]uint64{uint64(uint32(k.from))<<32 | uint64(uint32(k.to)), uint64(uint32(k.tag))<<32 | uint64(k.seq)} {
+		h = (h ^ v) * 0x9e3779b97f4a7c15 // the finalizer of splitmix64, twice
+		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>27) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return h
+}
+
+// end is one of a message.
+type end struct {
+	key
+	bytes uint64
+	order uint64 // hash of the key, among ends of as many bytes
+	at    int64  // Unix ns: when the send began, or the receive was over
+	lane  int
+}
+
+// larger orders ends, the largest first.
+func larger(a, b end) int {
+	if a.bytes != b.bytes {
+		return cmp.Compare(b.bytes, a.bytes)
+	}
+	return cmp.Compare(b.order, a.order)
+}
+
+// largest keeps at least the maxEnds largest of what is added, and at most twice
+// as many.
+type largest struct {
+	ends []end
+	cut  bool // some were left out, which are smaller than least
+	// least is the smallest of the maxEnds that were there at the last cut.
+	least end
+}
+
+func (l *largest) add(e end) {
+	if l.cut && e.bytes < l.least.bytes {
+		return
+	}
+	e.order = e.hash()
+	if l.cut && larger(e, l.least) > 0 {
+		return
+	}
+	l.ends = append(l.ends, e)
+	if len(l.ends) >= 2*maxEnds {
+		l.shrink()
+	}
+}
+
+func (l *largest) shrink() {
+	if len(l.ends) <= maxEnds {
+		return
+	}
+	slices.SortFunc(l.ends, larger)
+	l.ends = l.ends[:maxEnds]
+	l.cut, l.least = true, l.ends[maxEnds-1]
+}
+
+// processEnds are those of one process's messages.
+type processEnds struct {
+	picture         *messages
+	rank            int32
+	comms           []uint64 // hashes of labels
+	sends, receives largest
+	received        uint64
+}
+
+// of begins with a process; without messages nil.
+func (m *messages) of(t *profile.Trace) *processEnds {
+	if m == nil {
+		return nil
+	}
+	p := &processEnds{picture: m, rank: int32(t.Rank)}
+	for _, c := range t.Comms {
+		h := fnv.New64a()
+		h.Write([]byte(c.Label))
+		p.comms = append(p.comms, h.Sum64())
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	p.sends, p.receives = m.sends.next(m.memory()), m.receives.next(m.memory())
+	return p
+}
+
+// next begins with what is known to be too small.
+func (l *largest) next(memory []end) largest {
+	return largest{ends: memory, cut: l.cut, least: l.least}
+}
+
+func (m *messages) memory() []end {
+	n := len(m.spare)
+	if n == 0 {
+		return nil
+	}
+	memory := m.spare[n-1]
+	m.spare = m.spare[:n-1]
+	return memory
+}
+
+// join takes what a process had.
+func (m *messages) join(p *processEnds) {
+	if m == nil {
+		return
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	for _, e := range p.sends.ends {
+		m.sends.add(e)
+	}
+	for _, e := range p.receives.ends {
+		m.receives.add(e)
+	}
+	m.received += p.received
+	m.spare = append(m.spare, p.sends.ends[:0], p.receives.ends[:0])
+}
+
+func (p *processEnds) add(e *profile.Events, kinds []profile.EventKind, s *strip) {
+	if p == nil {
+		return
+	}
+	for i, seq := range e.Seq {
+		if seq == 0 {
+			continue
+		}
+		kind := &kinds[e.Kind[i]]
+		if kind.Class != profile.P2P || kind.Action > profile.Moved || !p.picture.wants(kind.Peer) {
+			continue
+		}
+		end := end{key: key{p.comm(kind.Comm), p.rank, kind.Peer, e.Tag[i], seq}, bytes: e.Bytes[i], at: e.Start[i], lane: s.lane[s.thread(kind)]}
+		switch kind.Direction {
+		case profile.Send:
+			p.sent(end)
+		case profile.Recv:
+			end.from, end.to = end.to, end.from
+			end.at += e.Duration[i]
+			p.got(end)
+		}
+	}
+}
+
+func (m *messages) wants(rank int32) bool {
+	return rank >= 0 && int(rank) < len(m.wanted) && m.wanted[rank]
+}
+
+func (p *processEnds) comm(index int32) uint64 {
+	if index < 0 || int(index) >= len(p.comms) {
+		return 0
+	}
+	return p.comms[index]
+}
+
+// sent takes what begins in the picture, or not long before it.
+func (p *processEnds) sent(e end) {
+	if m := p.picture; m.from-m.margin() <= e.at && e.at <= m.to {
+		p.sends.add(e)
+	}
+}
+
+// got takes what ends in the picture, or not long after it.
+func (p *processEnds) got(e end) {
+	m := p.picture
+	if e.at < m.from || e.at > m.to+m.margin() {
+		return
+	}
+	if e.at <= m.to {
+		p.received++
+	}
+	p.receives.add(e)
+}
+
+// margin is how far out of the picture a message may have its other end.
+func (m *messages) margin() int64 { return m.to - m.from }
+
+// joined is the messages whose ends are both known, the slowest first. Of is how
+// many there are in the picture or, where these are not all known, how many were
+// received in it.
+func (m *messages) joined() (found []message, of int) {
+	m.sends.shrink()
+	m.receives.shrink()
+	sends := make(map[key]end, len(m.sends.ends))
+	for _, e := range m.sends.ends {
+		sends[e.key] = e
+	}
+	for _, r := range m.receives.ends {
+		if s, ok := sends[r.key]; ok && s.at <= m.to && r.at >= m.from {
+			found = append(found, message{s, r})
+		}
+	}
+	slices.SortFunc(found, func(a, b message) int {
+		return cmp.Or(cmp.Compare(b.took(), a.took()), larger(a.received, b.received))
+	})
+	of = len(found)
+	if m.sends.cut || m.receives.cut {
+		of = max(of, int(m.received))
+	}
+	return found[:min(len(found), maxLinks)], of
+}
+
+// message is one with both its ends.
+type message struct{ sent, received end }
+
+func (m message) took() int64 { return m.received.at - m.sent.at }
+
+// link is how it is drawn; zero is what the axis counts from.
+func (m message) link(zero int64) plot.Link {
+	return plot.Link{From: m.sent.lane, To: m.received.lane,
+		Start: time.Duration(m.sent.at - zero).Seconds(), End: time.Duration(m.received.at - zero).Seconds()}
+}

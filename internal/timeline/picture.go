@@ -1,0 +1,283 @@
+package timeline
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// line is a rank, or a thread of it: what may have a lane of its own.
+type line struct {
+	source, rank int
+	thread       int // -1 for all of them
+}
+
+func (l line) label() string {
+	if l.thread < 0 {
+		return strconv.Itoa(l.rank)
+	}
+	return fmt.Sprintf("%d.%d", l.rank, l.thread)
+}
+
+// picture is a timeline that is being filled.
+type picture struct {
+	*plot.Timeline
+	sources  []profile.EventSource
+	seen     []seen
+	lines    []line
+	zero     int64 // Unix ns: the first event of all
+	from, to int64 // Unix ns: the axis
+	messages *messages
+	bar      *progress.Bar
+	free     sync.Pool // of *bins
+}
+
+func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture, error) {
+	p := &picture{sources: sources, seen: all}
+	zero, end := span(all)
+	if end < zero {
+		return nil, fmt.Errorf("no event in the traces of %s", plural(len(sources), "rank"))
+	}
+	if p.lines = linesOf(sources, all, o); len(p.lines) == 0 {
+		return nil, fmt.Errorf("no trace of %v: there are those of %v", o.Ranks, ranksOf(sources))
+	}
+	p.zero = zero
+	if err := p.axis(end, o); err != nil {
+		return nil, err
+	}
+	p.Timeline = &plot.Timeline{
+		Title: o.Title, Width: o.Width, Height: o.Height,
+		From: time.Duration(p.from - zero).Seconds(), To: time.Duration(p.to - zero).Seconds(),
+		TimeName: "since the first event",
+		AxisName: "rank", PerLane: 1,
+		Ground: outside, Classes: classes[:],
+	}
+	p.fold(plot.LanesIn(o.Height))
+	if o.Messages {
+		p.messages = newMessages(p)
+	}
+	return p, nil
+}
+
+// span is from the first event to the end of the last.
+func span(all []seen) (first, last int64) {
+	first, last = 1, 0
+	for _, s := range all {
+		switch {
+		case s.last < s.first:
+		case last < first:
+			first, last = s.first, s.last
+		default:
+			first, last = min(first, s.first), max(last, s.last)
+		}
+	}
+	return first, last
+}
+
+// axis is the time that is drawn.
+func (p *picture) axis(end int64, o *Options) error {
+	p.from, p.to = p.zero+int64(o.From), end
+	if o.To > 0 {
+		p.to = min(p.zero+int64(o.To), end)
+	}
+	if length := time.Duration(end - p.zero); o.From > 0 && o.From >= length {
+		return fmt.Errorf("nothing after %v: the last event ends %v after the first began", o.From, length)
+	}
+	p.to = max(p.to, p.from+1) // of a lonely event without duration
+	return nil
+}
+
+func ranksOf(sources []profile.EventSource) aggregate.Spans {
+	ranks := make([]int, len(sources))
+	for i, src := range sources {
+		ranks[i] = src.Trace().Rank
+	}
+	return aggregate.SpansOf(ranks)
+}
+
+// linesOf has a line for each thread of the ranks that made a call.
+func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
+	var lines []line
+	for i, src := range sources {
+		rank := src.Trace().Rank
+		if o.Ranks != nil && !o.Ranks.Has(rank) {
+			continue
+		}
+		var used []line
+		for thread, is := range all[i].threads {
+			if is {
+				used = append(used, line{i, rank, thread})
+			}
+		}
+		if len(used) < 2 {
+			used = []line{{i, rank, -1}}
+		}
+		lines = append(lines, used...)
+	}
+	return lines
+}
+
+// fold makes at most so many lanes of the lines: threads of a rank go together
+// first, then ranks.
+func (p *picture) fold(most int) {
+	if len(p.lines) > most {
+		p.lines = ranksOnly(p.lines)
+	}
+	p.PerLane = (len(p.lines) + most - 1) / most
+	for _, l := range p.lines {
+		p.Labels = append(p.Labels, l.label())
+		if l.thread >= 0 {
+			p.AxisName = "rank.thread"
+		}
+	}
+	p.Lanes = make([]plot.Lane, (len(p.lines)+p.PerLane-1)/p.PerLane)
+}
+
+func ranksOnly(lines []line) []line {
+	var ranks []line
+	for _, l := range lines {
+		if n := len(ranks); n == 0 || ranks[n-1].source != l.source {
+			ranks = append(ranks, line{l.source, l.rank, -1})
+		}
+	}
+	return ranks
+}
+
+// strip is what one process draws into.
+type strip struct {
+	*seen
+	class []uint8 // by kind
+	bins  []*bins // by thread
+	lane  []int   // by thread
+}
+
+// fill reads all events. Whoever reads does all the lanes that a process is in,
+// and so all processes of these lanes: nobody has to wait for others.
+func (p *picture) fill(log io.Writer) error {
+	total := uint64(0)
+	for _, source := range p.drawn() {
+		total += p.sources[source].Trace().Events
+	}
+	p.bar = progress.Start(log, "drawing", int(total))
+	defer p.bar.Done()
+	columns := p.Columns()
+	p.free.New = func() any { return newBins(p.from, p.to, columns) }
+	groups := p.groups()
+	return eachOf(len(groups), func(i int) error { return p.fillGroup(groups[i]) })
+}
+
+// group is lines, from and up to: of whole lanes and of whole processes.
+type group struct{ from, to int }
+
+func (p *picture) groups() []group {
+	var out []group
+	from := 0
+	for i := 1; i <= len(p.lines); i++ {
+		if i == len(p.lines) || i%p.PerLane == 0 && p.lines[i].source != p.lines[i-1].source {
+			out = append(out, group{from, i})
+			from = i
+		}
+	}
+	return out
+}
+
+func (p *picture) fillGroup(g group) error {
+	lanes := map[int]*bins{}
+	for i := g.from; i < g.to; {
+		end := i + 1
+		for end < g.to && p.lines[end].source == p.lines[i].source {
+			end++
+		}
+		if err := p.fillProcess(i, end, lanes); err != nil {
+			return err
+		}
+		i = end
+	}
+	for lane, b := range lanes {
+		p.Lanes[lane].Shares = b.shares()
+		p.free.Put(b)
+	}
+	return nil
+}
+
+// fillProcess draws the lines from and up to, which are one process's.
+func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
+	source := p.lines[from].source
+	s := &strip{seen: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), lane: make([]int, len(p.seen[source].threads))}
+	for i := from; i < to; i++ {
+		lane := i / p.PerLane
+		b := lanes[lane]
+		if b == nil {
+			b = p.free.Get().(*bins)
+			b.reset(min(p.PerLane, len(p.lines)-lane*p.PerLane))
+			lanes[lane] = b
+		}
+		p.present(lane, source)
+		for thread := range s.bins {
+			if p.lines[i].thread < 0 || p.lines[i].thread == thread {
+				s.bins[thread], s.lane[thread] = b, lane
+			}
+		}
+	}
+	ends := p.messages.of(p.sources[source].Trace())
+	read := 0
+	err := p.each(source, func(e *profile.Events, kinds []profile.EventKind) error {
+		s.add(e, kinds)
+		ends.add(e, kinds, s)
+		p.bar.Add(e.Len())
+		read += e.Len()
+		return nil
+	})
+	p.bar.Add(int(p.sources[source].Trace().Events) - read) // what need not be read
+	p.messages.join(ends)
+	return ofRank(p.sources[source], err)
+}
+
+// each gives a process's events, at least those that may be in the picture.
+func (p *picture) each(source int, f func(*profile.Events, []profile.EventKind) error) error {
+	in, is := p.sources[source].(indexed)
+	if !is {
+		return p.sources[source].Each(f)
+	}
+	margin := int64(0)
+	if p.messages != nil {
+		margin = p.messages.margin()
+	}
+	return in.EachBetween(p.from-margin, p.to+margin, f)
+}
+
+// present notes that a process was there, from when to when.
+func (p *picture) present(lane, source int) {
+	t, s := p.sources[source].Trace(), p.seen[source]
+	begin, end := s.first, s.last
+	if t.Start > 0 {
+		begin = min(begin, t.Start)
+	}
+	end = max(end, t.End)
+	seconds := func(at int64) float64 { return p.From + time.Duration(at-p.from).Seconds() }
+	l := &p.Lanes[lane]
+	if l.Begin == l.End {
+		l.Begin, l.End = seconds(begin), seconds(end)
+	}
+	l.Begin, l.End = min(l.Begin, seconds(begin)), max(l.End, seconds(end))
+}
+
+func (s *strip) add(e *profile.Events, kinds []profile.EventKind) {
+	for i := len(s.class); i < len(kinds); i++ {
+		s.class = append(s.class, uint8(classOf(&kinds[i])))
+	}
+	for i, duration := range e.Duration {
+		if duration == 0 {
+			continue
+		}
+		kind := e.Kind[i]
+		s.bins[s.thread(&kinds[kind])].add(int(s.class[kind]), e.Start[i], e.Start[i]+duration)
+	}
+}
