@@ -26,7 +26,7 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 		mpi, err = named(override)
 	case p != nil && p.Kind == UsesMPI:
 		mpi, err = FindCompiler(p.Library, p.Flavour)
-	case p != nil && (p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI):
+	case p != nil && p.unreachable():
 		err = p.Err()
 	default:
 		mpi, err = guess(c)
@@ -75,7 +75,7 @@ func tell(p *Program, mpi *MPI) string {
 		return fmt.Sprintf("%s is linked to %s (%s), not to %s: nothing will be recorded", p.Path, p.Flavour.Title(), p.Library, mpi)
 	case p.Kind == NoMPI:
 		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, mpi)
-	case p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI:
+	case p.unreachable():
 		return p.Err().Error()
 	}
 	return ""

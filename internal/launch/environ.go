@@ -1,22 +1,16 @@
 package launch
 
 import (
-	"fmt"
 	"os"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// Names of the environment that the library reads.
+// Names of the environment that the library reads beside those of settings.
 const (
-	EnvDir   = "MPITRACE_DIR"   // run directory
-	EnvStack = "MPITRACE_STACK" // how many callers a call site is
-	EnvSpool = "MPITRACE_SPOOL" // private directory on this node that is collected afterwards
-
-	EnvInterval = "MPITRACE_INTERVAL" // a new slice each 100ms, 2s: whole ms or s
-	EnvTiming   = "MPITRACE_TIMING"   // exact, sampled or off
-	EnvReceives = "MPITRACE_RECEIVES" // on or off
+	EnvDir   = "MPITRACE_DIR"       // run directory
+	EnvSpool = "MPITRACE_SPOOL_DIR" // private directory on this node that is collected afterwards
 )
 
 // Recorder is what a process needs in order to be recorded.
@@ -25,33 +19,31 @@ type Recorder struct {
 	Flavour Flavour
 	Dir     string // run directory, absolute
 	Spool   string // empty for none
+	// Settings that nobody has made leave the environment as it is.
+	Settings settings.Values
+}
 
-	Interval time.Duration // whole ms; 0 leaves the environment as it is
-	Stack    int           // return addresses of a call site; 0 leaves what the environment says
-	Timing   string        // as EnvTiming has it; empty leaves what the environment says
-	Receives string        // as EnvReceives has it; empty likewise
+// Words are flags for `mpitrace rank`, by which it is the same recorder.
+func (r *Recorder) Words() []string {
+	words := []string{"--lib", r.Library, "--mpi", string(r.Flavour), "--dir", r.Dir}
+	if r.Spool != "" {
+		words = append(words, "--spool", r.Spool)
+	}
+	return append(words, r.Settings.Words()...)
 }
 
 // Environ is the environment env (as os.Environ has it) with the recorder in
 // it: the library is loaded first, then what the user preloads.
 func (r *Recorder) Environ(env []string) []string {
 	env = setenv(env, EnvDir, r.Dir)
-	if r.Stack > 0 {
-		env = setenv(env, EnvStack, strconv.Itoa(r.Stack))
-	}
 	env = unsetenv(env, EnvSpool)
 	if r.Spool != "" && ownDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)
 	}
-	if r.Interval != 0 {
-		env = setenv(env, EnvInterval, fmt.Sprintf("%dms", r.Interval.Milliseconds()))
+	for _, v := range r.Settings.Told() {
+		env = setenv(env, v.Env(), v.Text)
 	}
-	if r.Timing != "" {
-		env = setenv(env, EnvTiming, r.Timing)
-	}
-	if r.Receives != "" {
-		env = setenv(env, EnvReceives, r.Receives)
-	}
+	env = r.physical(env)
 	return setenv(env, "LD_PRELOAD", preload(r.Library, getenv(env, "LD_PRELOAD")))
 }
 

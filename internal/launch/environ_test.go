@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
 func TestPreload(t *testing.T) {
@@ -47,7 +49,7 @@ func TestRecorderEnviron(t *testing.T) {
 	if err := os.Symlink(private, link); err != nil {
 		t.Fatal(err)
 	}
-	old := []string{"MPITRACE_SPOOL=/old", "MPITRACE_DIR=/old", "LD_PRELOAD=/user.so", "A=b"}
+	old := []string{"MPITRACE_SPOOL_DIR=/old", "MPITRACE_DIR=/old", "LD_PRELOAD=/user.so", "A=b"}
 	for _, test := range []struct{ name, spool, want string }{
 		{"private directory", private, private},
 		{"readable by others", open, ""},
@@ -59,7 +61,7 @@ func TestRecorderEnviron(t *testing.T) {
 			r := &Recorder{Library: "/l.so", Dir: "/run", Spool: test.spool}
 			want := []string{"A=b", "MPITRACE_DIR=/run"}
 			if test.want != "" {
-				want = append(want, "MPITRACE_SPOOL="+test.want)
+				want = append(want, "MPITRACE_SPOOL_DIR="+test.want)
 			}
 			want = append(want, "LD_PRELOAD=/l.so:/user.so")
 			if got := r.Environ(old); !slices.Equal(got, want) {
@@ -73,16 +75,21 @@ func TestRecorderEnviron(t *testing.T) {
 func TestRecorderSettings(t *testing.T) {
 	old := []string{"MPITRACE_TIMING=exact", "MPITRACE_RECEIVES=on", "MPITRACE_STACK=3"}
 	for _, test := range []struct {
-		r                       Recorder
+		words                   []string
 		timing, receives, stack string
 	}{
-		{Recorder{}, "exact", "on", "3"},
-		{Recorder{Timing: "sampled"}, "sampled", "on", "3"},
-		{Recorder{Receives: "off", Stack: 5}, "exact", "off", "5"},
+		{nil, "exact", "on", "3"},
+		{[]string{"timing=sampled"}, "sampled", "on", "3"},
+		{[]string{"receives=off", "stack=5"}, "exact", "off", "5"},
 	} {
-		env := test.r.Environ(old)
-		if got := [3]string{getenv(env, EnvTiming), getenv(env, EnvReceives), getenv(env, EnvStack)}; got != [3]string{test.timing, test.receives, test.stack} {
-			t.Errorf("%+v: got %q", test.r, got)
+		values, err := settings.ParseWords(test.words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := (&Recorder{Settings: values}).Environ(old)
+		got := [3]string{getenv(env, "MPITRACE_TIMING"), getenv(env, "MPITRACE_RECEIVES"), getenv(env, "MPITRACE_STACK")}
+		if got != [3]string{test.timing, test.receives, test.stack} {
+			t.Errorf("%q: got %q", test.words, got)
 		}
 	}
 }

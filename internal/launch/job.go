@@ -7,14 +7,21 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mpitrace/mpitrace/internal/scratch"
 )
 
 // Status is how a command ended.
 type Status struct {
 	Code   int            // exit status, 128+n for signal n
 	Signal syscall.Signal // that killed it, 0 if none
+	// Interrupted is when a signal came that was to end the job, zero if none
+	// did: whoever sent it will not wait for long.
+	Interrupted time.Time
 }
 
 func (s Status) String() string {
@@ -30,14 +37,23 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
+// Grace is how long a job has to end after a signal before what there is of its
+// record is brought home and shown: batch systems kill everything some seconds
+// after their first signal.
+const Grace = 3 * time.Second
+
 // Run runs a command to its end. An error means that it could not be started.
 //
-// The terminal sends SIGINT, SIGQUIT and SIGHUP to the launcher as well, which
-// is in the same process group: they are not sent again, and this process
-// stays to collect. What is sent to this process alone, by a batch system or
-// a user, is passed on; SIGTERM once, as a launcher takes a second one for
-// impatience and leaves without cleaning up.
-func Run(argv, env []string, s Streams) (Status, error) {
+// A signal is no reason to leave the job alone, which may take its time to end,
+// as it would without us: Run goes on waiting. If the job has not ended Grace
+// after the signal, late is called, once, beside the job; from then on another
+// signal ends this process at once.
+//
+// What the terminal sends, it sends to the launcher as well, which is in the
+// same process group: that is not sent again. What came to this process alone,
+// from a batch system or a user, is passed on, and but once, as a launcher takes
+// a second signal for impatience and leaves its ranks no time.
+func Run(argv, env []string, s Streams, late func()) (Status, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
@@ -46,11 +62,12 @@ func Run(argv, env []string, s Streams) (Status, error) {
 	if err := cmd.Start(); err != nil {
 		return Status{}, fmt.Errorf("start %s: %w", argv[0], err)
 	}
-	done := make(chan struct{})
-	go forward(caught, done, cmd.Process)
-	err := cmd.Wait()
-	close(done)
-	return status(cmd, err)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	w := waiter{process: cmd.Process, late: late}
+	st, err := status(cmd, w.wait(ended, caught))
+	st.Interrupted = w.interrupted
+	return st, err
 }
 
 // catch takes over signals, but those that this process was started to ignore
@@ -66,22 +83,88 @@ func catch(signals ...os.Signal) chan os.Signal {
 	return c
 }
 
-func forward(caught <-chan os.Signal, done <-chan struct{}, p *os.Process) {
-	terminated := false
-	for {
+// OutlivePipe makes it an error to write to a terminal or a pipe that is gone,
+// instead of the end of the program: the record is to come home all the same.
+// Commands that are started do not inherit it.
+func OutlivePipe() { catch(syscall.SIGPIPE) }
+
+// waiter waits for a command and minds the signals that come meanwhile.
+type waiter struct {
+	process     *os.Process
+	late        func()
+	interrupted time.Time
+	passed      bool // on, one to end the job
+	isLate      bool
+}
+
+// wait returns what ended gives, after late if that was called.
+func (w *waiter) wait(ended <-chan error, caught <-chan os.Signal) (result error) {
+	var grace <-chan time.Time
+	var told chan struct{} // closed when late has returned
+	for over := false; !over || told != nil; {
 		select {
-		case <-done:
-			return
+		case result = <-ended:
+			over, ended, grace = true, nil, nil
 		case s := <-caught:
-			switch {
-			case s == syscall.SIGTERM && !terminated:
-				terminated = true
-				p.Signal(s)
-			case s == syscall.SIGUSR1 || s == syscall.SIGUSR2:
-				p.Signal(s)
+			if w.mind(s) && grace == nil && !over && !w.isLate {
+				grace = time.After(Grace)
 			}
+		case <-grace:
+			grace, w.isLate, told = nil, true, make(chan struct{})
+			go func() {
+				defer close(told)
+				w.late()
+			}()
+		case <-told:
+			told = nil
 		}
 	}
+	return result
+}
+
+// mind does what a signal asks for, and tells whether it is one to end the job.
+func (w *waiter) mind(s os.Signal) bool {
+	if s == syscall.SIGUSR1 || s == syscall.SIGUSR2 {
+		w.process.Signal(s)
+		return false
+	}
+	if !sentToGroup(s) && (!w.passed || w.isLate) {
+		w.passed = true
+		w.process.Signal(s)
+	}
+	if w.isLate && s != syscall.SIGQUIT { // by which a Go program would end with its stacks
+		scratch.End(s)
+	}
+	if w.interrupted.IsZero() {
+		w.interrupted = time.Now()
+	}
+	return true
+}
+
+// sentToGroup tells whether a signal is one that came to the launcher, too: from
+// the terminal, in whose foreground this process is; or, when a terminal is
+// closed, from the shell, which is told of that and tells its jobs. Where there
+// is no shell (ssh -t) only the process that leads the session is told.
+func sentToGroup(s os.Signal) bool {
+	switch s {
+	case syscall.SIGINT, syscall.SIGQUIT:
+		return inForeground()
+	case syscall.SIGHUP:
+		session, err := unix.Getsid(0)
+		return err != nil || session != os.Getpid()
+	}
+	return false
+}
+
+// inForeground tells whether a terminal sends its signals to this process.
+func inForeground() bool {
+	terminal, err := os.Open("/dev/tty")
+	if err != nil {
+		return false // there is none
+	}
+	defer terminal.Close()
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }
 
 func status(cmd *exec.Cmd, err error) (Status, error) {
@@ -90,16 +173,7 @@ func status(cmd *exec.Cmd, err error) (Status, error) {
 		return Status{}, fmt.Errorf("run %s: %w", cmd.Path, err)
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return Status{128 + int(ws.Signal()), ws.Signal()}, nil
+		return Status{Code: 128 + int(ws.Signal()), Signal: ws.Signal()}, nil
 	}
 	return Status{Code: cmd.ProcessState.ExitCode()}, nil
-}
-
-// CheckLibraryPath refuses a path that cannot be preloaded: the loader takes
-// blanks and colons for separators and has no way to quote them.
-func CheckLibraryPath(path string) error {
-	if i := strings.IndexAny(path, " \t\n:"); i >= 0 {
-		return fmt.Errorf("the library's path %q has a %q in it, which LD_PRELOAD takes for a separator: set XDG_CACHE_HOME to a directory without, or move the installation", path, path[i])
-	}
-	return nil
 }

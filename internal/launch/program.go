@@ -30,6 +30,7 @@ const (
 	MissingMPI             // linked to an MPI library that the loader does not find
 	StaticMPI              // dynamic, but with the MPI library linked into it
 	Static                 // no loader: nothing can be preloaded
+	Privileged             // runs with other rights than the user's: nothing is preloaded
 )
 
 // Program is an executable file and the MPI it uses.
@@ -57,6 +58,9 @@ func (e *ProgramError) Error() string {
 	case StaticMPI:
 		return e.Path + " has the MPI library linked into it (libmpi.a), so that its calls cannot be intercepted. " +
 			"Link it with the MPI's shared library"
+	case Privileged:
+		return e.Path + " runs with other rights than those of who starts it (set-user-ID, set-group-ID or capabilities): " +
+			"the loader preloads no library into such programs. To record it, take these rights from a copy of it"
 	case MissingMPI:
 		return fmt.Sprintf("%s needs %s, which the loader does not find: load the MPI's module or set LD_LIBRARY_PATH, "+
 			"so that the program itself starts", e.Path, e.Soname)
@@ -72,6 +76,11 @@ func (p *Program) Err() error {
 		return nil
 	}
 	return &ProgramError{p.Path, p.Kind, p.Soname}
+}
+
+// unreachable tells that nothing which the program does can be recorded.
+func (p *Program) unreachable() bool {
+	return p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI || p.Kind == Privileged
 }
 
 // Inspect looks at an executable file without running it: the loader that the
@@ -91,6 +100,10 @@ func Inspect(path string) (*Program, error) {
 	bin, err := elf.NewFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if changesRights(f) {
+		p.Kind = Privileged
+		return p, nil
 	}
 	loader := interpreter(bin)
 	if loader == "" {

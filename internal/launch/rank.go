@@ -1,15 +1,20 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // Exec becomes the program argv, recorded: it returns only if that fails. path
 // is the search path to find the program on, empty for $PATH. What the user
-// should know goes to log, one line at most.
+// should know goes to log.
 //
 // The program is looked at here and not where the job was launched, since this
 // node's environment decides what it loads.
@@ -18,9 +23,16 @@ func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if mark, _ := UnderLauncher(); os.Getenv(mark) == "0" { // once is enough
+		for _, said := range []string{r.Overridden(os.Environ()), r.PhysicalRisk(file)} {
+			if said != "" {
+				fmt.Fprintf(log, "mpitrace: %s\n", printable.Line(said))
+			}
+		}
+	}
 	env, why := r.environFor(file, os.Environ())
 	if why != "" {
-		fmt.Fprintf(log, "mpitrace: not recorded: %s\n", why)
+		fmt.Fprintf(log, "mpitrace: not recorded: %s\n", printable.Lines(why))
 	}
 	if err := syscall.Exec(file, argv, env); err != nil {
 		return fmt.Errorf("execute %s: %w", file, err)
@@ -31,15 +43,17 @@ func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
 // environFor is the environment to run a program in, and why it cannot be
 // recorded; then the environment is the process's own.
 func (r *Recorder) environFor(file string, env []string) (out []string, why string) {
-	if _, err := os.Stat(r.Library); err != nil {
+	if err := interpose.CheckLibrary(r.Library); errors.Is(err, fs.ErrNotExist) {
 		return env, fmt.Sprintf("the library is not on this node: %v", err)
+	} else if err != nil {
+		return env, err.Error()
 	}
 	p, err := Inspect(file)
 	if err != nil {
 		return env, err.Error()
 	}
 	switch {
-	case p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI:
+	case p.unreachable():
 		return env, p.Err().Error()
 	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",

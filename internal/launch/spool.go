@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/live"
+	"github.com/mpitrace/mpitrace/internal/scratch"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
@@ -64,11 +66,21 @@ func makeSpool(parent string) (*Spool, error) {
 	}
 	var random [8]byte
 	rand.Read(random[:]) // never fails
-	dir := filepath.Join(parent, fmt.Sprintf("mpitrace-%d-%s", os.Getuid(), hex.EncodeToString(random[:])))
+	dir := filepath.Join(parent, spoolPrefix()+hex.EncodeToString(random[:]))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make spool: %w", err)
 	}
 	return &Spool{dir}, nil
+}
+
+func spoolPrefix() string { return fmt.Sprintf("mpitrace-%d-", os.Getuid()) }
+
+// OpenSpool is the spool that an earlier process made.
+func OpenSpool(dir string) (*Spool, error) {
+	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), spoolPrefix()) {
+		return nil, fmt.Errorf("%s is no spool of this user", dir)
+	}
+	return &Spool{dir}, ownDirectory(dir)
 }
 
 // room is the free space of a file system, in bytes.
@@ -94,54 +106,130 @@ func ownDirectory(dir string) error {
 	return nil
 }
 
-// orphanWait is how long Collect waits for processes that a launcher leaves
-// behind, as when it is killed.
-const orphanWait = 3 * time.Second
+// OrphanWait is how long Collect waits, if it may, for processes that a
+// launcher leaves behind, as when it is killed.
+const OrphanWait = 3 * time.Second
 
-// Collect moves the recordings into dst and removes the spool. It goes on
-// after an error; what could not be moved stays in the spool, and the error
-// says where that is. n is the number of recordings moved.
-func (s *Spool) Collect(dst string) (n int, err error) {
-	entries, err := os.ReadDir(s.Dir)
-	if err != nil {
-		return 0, fmt.Errorf("collect recordings: %w", err)
+// Collect moves the recordings into dst and removes the spool. Those of
+// processes that still run after a wait are copied as they are at that moment,
+// and stay. It goes on after an error. left are the paths of what is still in
+// the spool: what is still written to, and what could not be moved, for which
+// there is an error; or the spool's own path if its recordings are not known.
+func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err error) {
+	if err := ownDirectory(s.Dir); err != nil {
+		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
-	s.awaitWriters(entries)
-	var errs []error
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), recordingSuffix) {
-			continue
-		}
-		if err := s.move(e.Name(), dst); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		n++
+	s.awaitWriters(time.Now().Add(wait))
+	writers := live.Writers()
+	if left, err = s.each(func(path string) (bool, error) { return Fetch(path, dst, writers) }); err != nil || len(left) > 0 {
+		return left, err
 	}
-	if len(errs) == 0 {
-		return n, os.RemoveAll(s.Dir)
-	}
-	return n, fmt.Errorf("collect recordings: %w\nwhat is missing is still in %s", errors.Join(errs...), s.Dir)
+	return s.remove()
 }
 
-// move copies a recording, packed, and deletes it here. One that is still
-// written to stays.
-func (s *Spool) move(name, dst string) error {
-	src := filepath.Join(s.Dir, name)
-	if pid := writer(name); mapped(pid, src) {
-		return fmt.Errorf("%s: process %d still runs", name, pid)
+// remove deletes the spool, with all but recordings: a process may have begun
+// to record after the others were brought home.
+func (s *Spool) remove() (left []string, err error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return []string{s.Dir}, fmt.Errorf("remove spool: %w", err)
 	}
-	if err := packFile(src, filepath.Join(dst, name)); err != nil {
-		return err
+	for _, e := range entries {
+		path := filepath.Join(s.Dir, e.Name())
+		if isRecording(e) {
+			left = append(left, path)
+		} else if err := os.RemoveAll(path); err != nil {
+			return []string{s.Dir}, fmt.Errorf("remove spool: %w", err)
+		}
 	}
-	return os.Remove(src)
+	if len(left) > 0 {
+		return left, nil
+	}
+	if err := os.Remove(s.Dir); err != nil {
+		return []string{s.Dir}, fmt.Errorf("remove spool: %w", err)
+	}
+	return nil, nil
+}
+
+// Copy copies the recordings into dst as they are at this moment, while the job
+// goes on. left and err are as in Collect.
+func (s *Spool) Copy(dst string) (left []string, err error) {
+	return s.each(func(path string) (bool, error) {
+		return true, bring(path, dst)
+	})
+}
+
+// each brings the recordings home, and gives the paths of those that stay here.
+func (s *Spool) each(bring func(path string) (stays bool, err error)) (left []string, err error) {
+	names, err := s.recordings()
+	if err != nil {
+		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
+	}
+	var errs []error
+	for _, name := range names {
+		path := filepath.Join(s.Dir, name)
+		stays, err := bring(path)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if err != nil || stays {
+			left = append(left, path)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return left, fmt.Errorf("collect recordings: %w\nwhat is missing is still in %s", err, s.Dir)
+	}
+	return left, nil
+}
+
+// recordings are the names of the recordings in the spool.
+func (s *Spool) recordings() (names []string, err error) {
+	entries, err := os.ReadDir(s.Dir)
+	for _, e := range entries {
+		if isRecording(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+func isRecording(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix)
+}
+
+// Fetch moves a recording of this node into dst, packed. One that has a writer
+// (live.Writers) is copied, and stays. What is no recording of this user is left
+// alone.
+func Fetch(path, dst string, writers map[string]int) (stays bool, err error) {
+	name := filepath.Base(path)
+	if info, err := os.Lstat(path); err != nil {
+		return false, err
+	} else if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() || writer(name) == 0 {
+		return false, fmt.Errorf("%s is no recording of this user", path)
+	}
+	_, stays = writers[name]
+	if err := bring(path, dst); err != nil || stays {
+		return stays, err
+	}
+	return false, errors.Join(recording.RemoveEvents(path), os.Remove(path))
+}
+
+// bring copies a recording, and before it the events beside it: what these speak
+// of is in a recording that is later.
+func bring(path, dst string) error {
+	for _, file := range append(recording.EventFiles(path), path) {
+		if err := packFile(file, filepath.Join(dst, filepath.Base(file))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // awaitWriters gives processes that still run a moment to end.
-func (s *Spool) awaitWriters(entries []fs.DirEntry) {
-	deadline := time.Now().Add(orphanWait)
-	for _, e := range entries {
-		for pid := writer(e.Name()); mapped(pid, filepath.Join(s.Dir, e.Name())) && time.Now().Before(deadline); {
+func (s *Spool) awaitWriters(deadline time.Time) {
+	names, _ := s.recordings() // what cannot be read is said when they are brought home
+	for _, name := range names {
+		for pid := writer(name); mapped(pid, name) && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
@@ -161,13 +249,10 @@ func writer(name string) int {
 	return pid
 }
 
-// mapped tells whether a process has a file mapped.
-func mapped(pid int, path string) bool {
-	if pid <= 0 {
-		return false
-	}
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	return err == nil && strings.Contains(string(maps), path+"\n")
+// mapped tells whether a process is seen to have a recording mapped.
+func mapped(pid int, name string) bool {
+	is, _ := live.Maps(pid, name)
+	return is
 }
 
 // packFile packs a recording so that dst exists whole or not at all. The new
@@ -182,16 +267,21 @@ func packFile(src, dst string) error {
 	if err != nil {
 		return err
 	}
-	part := dst + ".part"
-	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
+	part := fmt.Sprintf("%s.%d.part", dst, os.Getpid())
+	os.Remove(part) // of a process that had this number before
+	scratch.Track(part)
+	defer scratch.Done(part)
+	err = scratch.Write(part, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) })
+	if err == nil {
+		err = scratch.Whole(func() error {
+			// Else whoever moved it meanwhile has brought a newer one.
+			if _, err := os.Lstat(src); err != nil {
+				return err
+			}
+			return os.Rename(part, dst)
+		})
 	}
-	if err = errors.Join(recording.Pack(out, in, info.Size()), out.Close()); err == nil {
-		err = os.Rename(part, dst)
-	}
 	if err != nil {
-		os.Remove(part)
 		return fmt.Errorf("copy %s: %w", src, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,8 +29,11 @@ func TestSpoolCollect(t *testing.T) {
 		}
 	}
 	dst := t.TempDir()
-	if n, err := s.Collect(dst); n != 2 || err != nil {
-		t.Fatalf("collected %d, %v; want 2", n, err)
+	if left, err := s.Collect(dst, 0); len(left) > 0 || err != nil {
+		t.Fatalf("left %q, %v", left, err)
+	}
+	if files, _ := filepath.Glob(filepath.Join(dst, "*")); len(files) != 2 {
+		t.Errorf("collected %q, want two recordings", files)
 	}
 	if got, _ := os.ReadFile(filepath.Join(dst, "n1-2-6.rec")); string(got) != "two" {
 		t.Errorf("recording holds %q", got)
@@ -53,9 +57,9 @@ func TestSpoolCollectKeepsWhatItCannotCopy(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dst, "a-1-1.rec"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	n, err := s.Collect(dst)
-	if n != 1 || err == nil || !strings.Contains(err.Error(), s.Dir) {
-		t.Fatalf("collected %d, %v; want 1 and an error that names the spool", n, err)
+	left, err := s.Collect(dst, 0)
+	if want := filepath.Join(s.Dir, "a-1-1.rec"); err == nil || !strings.Contains(err.Error(), s.Dir) || !slices.Equal(left, []string{want}) {
+		t.Fatalf("left %q, %v; want %s and an error that names the spool", left, err, want)
 	}
 	if _, err := os.Stat(filepath.Join(s.Dir, "a-1-1.rec")); err != nil {
 		t.Error("the recording that could not be copied is lost")
@@ -71,6 +75,28 @@ func TestSpoolKeepsRecordingInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("host-with-dash-%d-1.rec", os.Getpid())
+	path, unmap := mapFile(t, s, name)
+	const wait = 200 * time.Millisecond
+	start, dst := time.Now(), t.TempDir()
+	left, err := s.Collect(dst, wait)
+	if err != nil || !slices.Equal(left, []string{path}) {
+		t.Errorf("left %q, %v; want what is mapped", left, err)
+	}
+	if waited := time.Since(start); waited < wait {
+		t.Errorf("waited %v only", waited)
+	}
+	if _, err := os.Stat(filepath.Join(dst, name)); err != nil {
+		t.Errorf("no copy: %v", err)
+	}
+	unmap()
+	if left, err := s.Collect(dst, 0); len(left) > 0 || err != nil {
+		t.Errorf("left %q, %v after the process was done", left, err)
+	}
+}
+
+// mapFile makes a file in the spool, and maps it.
+func mapFile(t *testing.T, s *Spool, name string) (path string, unmap func()) {
+	t.Helper()
 	f, err := os.Create(filepath.Join(s.Dir, name))
 	if err != nil {
 		t.Fatal(err)
@@ -83,17 +109,46 @@ func TestSpoolKeepsRecordingInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
-	n, err := s.Collect(t.TempDir())
-	if n != 0 || err == nil || !strings.Contains(err.Error(), "still runs") {
-		t.Errorf("collected %d, %v; want none while it is mapped", n, err)
+	return f.Name(), func() { syscall.Munmap(mem) }
+}
+
+// A process in a container has another number there than here.
+func TestSpoolKeepsRecordingOfContainer(t *testing.T) {
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if waited := time.Since(start); waited < orphanWait {
-		t.Errorf("waited %v only", waited)
+	path, unmap := mapFile(t, s, "host-1-7.rec")
+	defer unmap()
+	for range 2 { // the first takes nothing away
+		if left, err := s.Collect(t.TempDir(), 0); err != nil || !slices.Equal(left, []string{path}) {
+			t.Errorf("left %q, %v; want what is mapped", left, err)
+		}
 	}
-	syscall.Munmap(mem)
-	if n, err := s.Collect(t.TempDir()); n != 1 || err != nil {
-		t.Errorf("collected %d, %v after the process was done", n, err)
+}
+
+// What a process has begun to record since the spool was looked through stays,
+// and so does a spool that cannot be looked through.
+func TestSpoolRemove(t *testing.T) {
+	s, err := NewSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, other := filepath.Join(s.Dir, "host-5-9.rec"), filepath.Join(s.Dir, "other")
+	for _, path := range []string{late, other} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := s.remove(); err != nil || !slices.Equal(left, []string{late}) {
+		t.Errorf("left %q, %v; want %s", left, err, late)
+	}
+	os.Remove(late)
+	if left, err := s.remove(); err != nil || len(left) > 0 {
+		t.Errorf("left %q, %v of nothing", left, err)
+	}
+	if left, err := s.Collect(t.TempDir(), 0); err == nil || !slices.Equal(left, []string{s.Dir}) {
+		t.Errorf("left %q, %v of a spool that is not there; want the spool", left, err)
 	}
 }
 
@@ -111,31 +166,40 @@ func TestNewSpool(t *testing.T) {
 	if !strings.HasPrefix(s.Dir, sharedMemory+"/mpitrace-") {
 		t.Errorf("spool is %s", s.Dir)
 	}
-	if _, err := s.Collect(t.TempDir()); err != nil {
+	if _, err := s.Collect(t.TempDir(), 0); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestRunStatus(t *testing.T) {
 	for script, want := range map[string]Status{
-		"exit 0":                  {},
-		"exit 7":                  {Code: 7},
-		"kill -9 $$":              {Code: 137, Signal: syscall.SIGKILL},
-		"kill -INT $PPID; exit 4": {Code: 4},
+		"exit 0":     {},
+		"exit 7":     {Code: 7},
+		"kill -9 $$": {Code: 137, Signal: syscall.SIGKILL},
+		"trap '' INT; kill -INT $PPID; sleep 0.2; exit 4": {Code: 4},
 	} {
-		got, err := Run([]string{"sh", "-c", script}, os.Environ(), Streams{Err: os.Stderr})
+		got, err := Run([]string{"sh", "-c", script}, os.Environ(), Streams{Err: os.Stderr}, never(t))
+		if interrupted := !got.Interrupted.IsZero(); interrupted != strings.Contains(script, "INT") {
+			t.Errorf("%s: interrupted %v", script, interrupted)
+		}
+		got.Interrupted = time.Time{}
 		if err != nil || got != want {
 			t.Errorf("%s: got %v, %v; want %v", script, got, err, want)
 		}
 	}
-	if _, err := Run([]string{"/no/such"}, nil, Streams{}); err == nil {
+	if _, err := Run([]string{"/no/such"}, nil, Streams{}, never(t)); err == nil {
 		t.Error("a command that does not exist was run")
 	}
 }
 
+// never is for commands that are not late.
+func never(t *testing.T) func() {
+	return func() { t.Error("the command was taken for late") }
+}
+
 func TestRunPassesTerminationOnce(t *testing.T) {
 	script := `n=0; trap 'n=$((n+1)); kill -TERM $PPID' TERM; kill -TERM $PPID; i=0; while [ $i -lt 30 ]; do sleep 0.01; i=$((i+1)); done; exit $n`
-	got, err := Run([]string{"sh", "-c", script}, os.Environ(), Streams{})
+	got, err := Run([]string{"sh", "-c", script}, os.Environ(), Streams{}, never(t))
 	if err != nil || got.Code != 1 {
 		t.Errorf("got %v, %v; want the command to see one SIGTERM", got, err)
 	}
@@ -145,7 +209,7 @@ func TestRunPassesTerminationOnce(t *testing.T) {
 func TestRunLeavesSignalsDefault(t *testing.T) {
 	testenv.Need(t, "grep")
 	var out strings.Builder
-	_, err := Run([]string{"grep", "-E", "^Sig(Ign|Cgt)", "/proc/self/status"}, os.Environ(), Streams{Out: &out})
+	_, err := Run([]string{"grep", "-E", "^Sig(Ign|Cgt)", "/proc/self/status"}, os.Environ(), Streams{Out: &out}, never(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,14 +219,6 @@ func TestRunLeavesSignalsDefault(t *testing.T) {
 		fmt.Sscanf(hex, "%x", &mask)
 		if mask&(1<<(syscall.SIGINT-1)|1<<(syscall.SIGTERM-1)) != 0 {
 			t.Errorf("%s %x has SIGINT or SIGTERM in it", name, mask)
-		}
-	}
-}
-
-func TestCheckLibraryPath(t *testing.T) {
-	for path, ok := range map[string]bool{"/a/b.so": true, "/a b/c.so": false, "/a:b/c.so": false} {
-		if err := CheckLibraryPath(path); (err == nil) != ok {
-			t.Errorf("%q: %v", path, err)
 		}
 	}
 }

@@ -3,8 +3,12 @@
 //
 //	run.json                     what was run, how it ended, the jobs in it
 //	recordings/*.rec             one for each process
+//	physical/*.prof              what the MPI library wrote of what it sent, if asked for
 //	profile.arrow                the facts of all ranks of all jobs
 //	comms.arrow ranks.arrow      the communicators and the processes
+//	trace.<rank>.arrow           the events of a rank, if it was traced
+//	pvars.arrow                  what was read of the MPI's performance variables, if anything was
+//	trace.<rank>.arrow           the events of a rank, if the run was traced
 //	prof/<program>.<rank>.prof   a rank in Open MPI's format, if asked for
 //	arrow/<program>.<rank>.arrow a rank in Arrow, if asked for
 //
@@ -24,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/scratch"
 )
 
@@ -34,18 +39,25 @@ type Dir string
 func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings") }
 
 // RecordingFiles lists the recordings, in the order of their names. With them
-// are those in the spool (Spooled).
+// are those in the spool (Spooled), in place of the copies here, if there are
+// any, of what is still written to.
 func (d Dir) RecordingFiles() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.rec"))
 	if err != nil {
 		return nil, err
 	}
-	return append(files, d.spooled()...), nil
+	spooled := d.spooled()
+	newer := make(map[string]bool, len(spooled))
+	for _, file := range spooled {
+		newer[filepath.Base(file)] = true
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return newer[filepath.Base(file)] })
+	return append(files, spooled...), nil
 }
 
-// Spooled is the spool that run.json names and how many recordings are in it
-// and not here, as far as it is on this node: while the run goes on, or if
-// `mpitrace run` was killed or had no room to bring them home.
+// Spooled is the spool that run.json names and how many recordings are in it,
+// as far as it is on this node: while the run goes on, or if `mpitrace run` was
+// killed or had no room to bring them home.
 func (d Dir) Spooled() (spool string, n int) {
 	files := d.spooled()
 	if len(files) == 0 {
@@ -60,9 +72,7 @@ func (d Dir) spooled() []string {
 		return nil
 	}
 	files, _ := filepath.Glob(filepath.Join(escape(info.Spool), "*.rec")) // the pattern is well formed
-	return slices.DeleteFunc(files, func(file string) bool {
-		return exists(filepath.Join(d.Recordings(), filepath.Base(file)))
-	})
+	return files
 }
 
 // Profile is the merged table of facts.
@@ -73,6 +83,9 @@ func (d Dir) Comms() string { return filepath.Join(string(d), "comms.arrow") }
 
 // Ranks is the table of processes.
 func (d Dir) Ranks() string { return filepath.Join(string(d), "ranks.arrow") }
+
+// Pvars is the table of readings of performance variables.
+func (d Dir) Pvars() string { return filepath.Join(string(d), "pvars.arrow") }
 
 // Info is the description of the run.
 func (d Dir) Info() string { return filepath.Join(string(d), "run.json") }
@@ -96,7 +109,7 @@ func Name(program, job string, now time.Time) string {
 	if job == "" {
 		job = now.Format("20060102-150405")
 	}
-	return "mpitrace-" + program + "-" + job
+	return "mpitrace-" + printable.FileName(program) + "-" + printable.FileName(job)
 }
 
 // maxRuns bounds the search for a name that is free.
@@ -157,8 +170,13 @@ func Share(path string) (Dir, error) {
 }
 
 func (d Dir) prepare() error {
-	if err := os.MkdirAll(d.Recordings(), 0o777); err != nil {
-		return fmt.Errorf("make run directory: %w", err)
+	for _, dir := range []string{string(d), d.Recordings()} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("make run directory: %w", err)
+		}
+		if err := checkPlanted(dir); err != nil {
+			return fmt.Errorf("make run directory: %w", err)
+		}
 	}
 	return nil
 }
@@ -191,7 +209,7 @@ func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
 		scratch.Track(name)
 		defer scratch.Done(name)
-		part, err := os.Create(name)
+		part, err := scratch.Create(name)
 		if err != nil {
 			return scratch.Nameless(err)
 		}

@@ -6,6 +6,10 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Info is what run.json holds.
@@ -18,10 +22,61 @@ type Info struct {
 	MPI        any       `json:"mpi,omitempty"`         // the MPI that was found
 	Library    string    `json:"library,omitempty"`     // that was preloaded
 	Spool      string    `json:"spool,omitempty"`       // where the recordings of this node were mapped
+	Settings   []Setting `json:"settings,omitempty"`    // that were made
+	CVars      []CVar    `json:"cvars,omitempty"`       // of the MPI, that differ from their defaults where the command was started
 	Start      time.Time `json:"start,omitzero"`        //
 	WallNs     int64     `json:"wall_ns,omitempty"`     // from starting the command to its end
 	ExitStatus *int      `json:"exit_status,omitempty"` // of the command; absent if it was not waited for
 	Jobs       []JobInfo `json:"jobs"`                  // by start time
+
+	// Processes are those of this node that were seen to end without a complete
+	// recording, or badly, the first first.
+	Processes []Process `json:"processes,omitempty"`
+	// Uncollected are recordings that are not here yet, or of which more may
+	// come: "host:path" of one, or of the spool with all that is in it.
+	Uncollected []string `json:"uncollected,omitempty"`
+}
+
+// CVar is a control variable of the MPI that differs from its default.
+type CVar struct {
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+}
+
+// Setting is one that was made for the run, and where.
+type Setting struct {
+	Name  string          `json:"name"`
+	Value string          `json:"value"`
+	From  settings.Source `json:"from"`
+	Place string          `json:"place,omitempty"`
+}
+
+// Process is how a process that recorded ended.
+type Process struct {
+	Host      string    `json:"host"`
+	Pid       int       `json:"pid"`
+	Recording string    `json:"recording"`        // name of its file
+	Ended     time.Time `json:"ended"`            //
+	Status    *int      `json:"status,omitempty"` // it exited with, if that is known
+	Signal    int       `json:"signal,omitempty"` // that killed it, if one did
+}
+
+func (p *Process) exit() profile.Exit {
+	e := profile.Exit{At: p.Ended.UnixNano(), Known: p.Status != nil || p.Signal != 0, Signal: p.Signal}
+	if p.Status != nil {
+		e.Status = *p.Status
+	}
+	return e
+}
+
+// exits are the ends of processes by the names of their recordings.
+func (i *Info) exits() map[string]profile.Exit {
+	exits := make(map[string]profile.Exit, len(i.Processes))
+	for _, p := range i.Processes {
+		exits[p.Recording] = p.exit()
+	}
+	return exits
 }
 
 // JobInfo describes an MPI job of the run.
@@ -31,6 +86,10 @@ type JobInfo struct {
 	Size     int    `json:"size"`     // of MPI_COMM_WORLD, as far as it is known
 	Recorded int    `json:"recorded"` // processes
 	StartNs  int64  `json:"start_ns"` // Unix time
+
+	// Variables are the MPI's control variables that mpitrace was asked to set and
+	// those that the environment sets, with the launcher's own, as rank 0 has them.
+	Variables []profile.Variable `json:"variables,omitempty"`
 }
 
 // ReadInfo reads run.json. Without one it is empty: a run that nobody waited
@@ -53,9 +112,5 @@ func (d Dir) ReadInfo() (*Info, error) {
 
 // WriteInfo writes run.json.
 func (d Dir) WriteInfo(info *Info) error {
-	return writeFile(d.Info(), func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(info)
-	})
+	return writeFile(d.Info(), func(w io.Writer) error { return printable.WriteJSON(w, info) })
 }

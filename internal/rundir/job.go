@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -21,8 +22,9 @@ type Job struct {
 	Size      int    // of MPI_COMM_WORLD, as far as it is known, and at least what the largest rank asks for
 	Processes int    // that were recorded
 
-	members []member
-	run     *Run
+	members   []member
+	variables []profile.Variable // as rank 0 has them
+	run       *Run
 }
 
 // member is a process of a job, and where its profile is.
@@ -31,7 +33,8 @@ type member struct {
 	rank, pid, size    int
 	start              int64
 	from               origin
-	index              int // in from
+	index              int                // in from
+	variables          []profile.Variable // of rank 0
 }
 
 // origin is where profiles come from.
@@ -58,8 +61,12 @@ func originOf(path string, p *profile.Profile, depth Depth) origin {
 }
 
 func memberOf(p *profile.Profile, from origin, index int) member {
-	return member{run: p.Run, program: p.Program, host: p.Host, rank: p.Rank, pid: p.Pid, size: p.Size, start: p.Start,
+	m := member{run: p.Run, program: p.Program, host: p.Host, rank: p.Rank, pid: p.Pid, size: p.Size, start: p.Start,
 		from: from, index: index}
+	if p.Rank == 0 {
+		m.variables = p.Variables
+	}
+	return m
 }
 
 func (j *Job) add(m member) {
@@ -68,6 +75,9 @@ func (j *Job) add(m member) {
 	j.Size = max(j.Size, m.size, m.rank+1)
 	if m.start < j.Start {
 		j.Start = m.start
+	}
+	if m.rank == 0 {
+		j.variables = m.variables
 	}
 }
 
@@ -96,7 +106,7 @@ func (j *Job) sort() {
 	j.Stem = "mpi"
 	for _, m := range j.members {
 		if m.program != "" {
-			j.Stem = filepath.Base(m.program)
+			j.Stem = printable.FileName(filepath.Base(m.program))
 			return
 		}
 	}
@@ -109,6 +119,9 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 	give := func(p *profile.Profile) error {
 		bar.Step()
 		p.Run = j.Run
+		if exit, seen := j.run.exits[filepath.Base(p.Source)]; seen {
+			p.Exit = exit
+		}
 		j.run.folds.Unify(p)
 		if j.run.symbols != nil {
 			p.Symbols = j.run.symbols
@@ -135,7 +148,14 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 }
 
 func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
-	return readAhead(len(members), func(i int) (*profile.Profile, error) { return members[i].read(r.home) },
+	read := func(i int) (*profile.Profile, error) {
+		p, err := members[i].read(r.home)
+		if err == nil {
+			p.Physical = r.physical(p)
+		}
+		return p, err
+	}
+	return readAhead(len(members), read,
 		func(_ int, p *profile.Profile, err error) error {
 			if err != nil {
 				return err

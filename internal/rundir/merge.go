@@ -42,6 +42,10 @@ func (d Dir) Stale() bool {
 	if err != nil || len(files) == 0 {
 		return false
 	}
+	if d.untraced() {
+		return true
+	}
+	files = append(files, d.physicalFiles()...)
 	for _, merged := range []string{d.Profile(), d.Comms(), d.Ranks(), d.Info()} {
 		info, err := os.Stat(merged)
 		if err != nil {
@@ -61,19 +65,30 @@ func (d Dir) Stale() bool {
 func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 	info.Jobs = nil
 	for _, j := range run.Jobs {
-		info.Jobs = append(info.Jobs, JobInfo{j.Run, j.Stem, j.Size, j.Processes, j.Start})
+		info.Jobs = append(info.Jobs, JobInfo{j.Run, j.Stem, j.Size, j.Processes, j.Start, j.variables})
 	}
 	for _, f := range formats {
 		if err := d.writeRanks(run, f); err != nil {
 			return err
 		}
 	}
-	return errors.Join(
-		writeFiles([]string{d.Profile(), d.Comms(), d.Ranks()}, func(w []io.Writer) error {
-			return arrowfile.WriteTables(w[0], w[1], w[2], run)
-		}),
-		d.WriteInfo(info),
-	)
+	return errors.Join(d.writeTables(run), d.writeTraces(run), d.WriteInfo(info))
+}
+
+// writeTables writes the readings of variables only if there are any. Where the
+// recordings are gone, a damaged file of them stays as it is.
+func (d Dir) writeTables(run *Run) error {
+	paths := []string{d.Profile(), d.Comms(), d.Ranks()}
+	if run.readings {
+		paths = append(paths, d.Pvars())
+	}
+	return writeFiles(paths, func(w []io.Writer) error {
+		var pvars io.Writer
+		if run.readings {
+			pvars = w[3]
+		}
+		return arrowfile.WriteTables(w[0], w[1], w[2], pvars, run)
+	})
 }
 
 // writeRanks writes a file for each rank.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/profile"
@@ -25,12 +26,17 @@ type Run struct {
 	// and is used, now or when it was merged; recordings that are opened for
 	// Heads have Damage of their profiles for themselves.
 	Damaged []error
+	Traced  Traced // of the events that Merge wrote
 
 	folds   profile.Folds
 	sites   symbolize.Sites
 	symbols profile.Symbols
 	log     io.Writer
-	home    string // where recordings go that are still in the spool
+	home    string                  // where recordings go that are still in the spool
+	exits   map[string]profile.Exit // by the names of recordings
+
+	physicalDir string // where the MPI library wrote what it sent; empty if nobody asked for it
+	readings    bool   // some process has read performance variables
 }
 
 // Depth is how much of the processes Open looks at.
@@ -60,16 +66,35 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	if len(files) > 0 {
 		r := OpenRecordings(files, depth, log)
 		r.home = d.Recordings()
+		info, _ := d.ReadInfo() // without it nobody saw how processes ended
+		r.exits = info.exits()
+		if exists(d.Physical()) {
+			r.physicalDir = d.Physical()
+		}
 		return r, nil
 	}
 	if !exists(d.Profile()) {
 		return &Run{log: log}, nil
 	}
+	return d.openMerged(log)
+}
+
+// openMerged reads what the recordings were merged into. The facts are used also
+// if the readings of variables are damaged.
+func (d Dir) openMerged(log io.Writer) (*Run, error) {
 	merged, err := arrowfile.Open(d.Profile())
 	if err != nil {
 		return nil, err
 	}
-	return OpenSource(merged, log)
+	src, damage := profile.Source(merged), error(nil)
+	if exists(d.Pvars()) {
+		src, damage = arrowfile.WithReadings(merged, d.Pvars())
+	}
+	run, err := OpenSource(src, log)
+	if err == nil && damage != nil {
+		run.Damaged = append(run.Damaged, damage)
+	}
+	return run, err
 }
 
 // OpenSource tells apart the jobs of profiles from anywhere.
@@ -124,13 +149,14 @@ func Damage(p *profile.Profile) error {
 	if len(p.Problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is damaged: %s", cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank)), strings.Join(p.Problems, "; "))
+	return fmt.Errorf("%s is damaged: %s", printable.Line(cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank))), printable.Line(strings.Join(p.Problems, "; ")))
 }
 
 // note takes from a profile what is to be known of all before any is used.
 func (r *Run) note(p *profile.Profile) {
 	r.folds.Note(p)
 	r.sites.Add(p)
+	r.readings = r.readings || len(p.Readings) > 0
 }
 
 // tellApart makes jobs of the processes. Launchers use names again, and some

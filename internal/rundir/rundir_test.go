@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
@@ -208,7 +210,8 @@ func TestRecordingsInSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 	spool := t.TempDir()
-	for _, file := range []string{filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")} {
+	home := filepath.Join(d.Recordings(), "c-1-1.rec")
+	for _, file := range []string{home, filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -216,10 +219,11 @@ func TestRecordingsInSpool(t *testing.T) {
 	if err := d.WriteInfo(&Info{Spool: spool}); err != nil {
 		t.Fatal(err)
 	}
-	if dir, n := d.Spooled(); dir != spool || n != 1 {
-		t.Errorf("%d recordings in %q, want 1 in %q", n, dir, spool)
+	if dir, n := d.Spooled(); dir != spool || n != 2 {
+		t.Errorf("%d recordings in %q, want 2 in %q", n, dir, spool)
 	}
-	want := []string{filepath.Join(d.Recordings(), "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")}
+	// What is in the spool is newer than a copy of it.
+	want := []string{home, filepath.Join(spool, "a-1-1.rec"), filepath.Join(spool, "b-1-1.rec")}
 	if got, err := d.RecordingFiles(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -355,4 +359,91 @@ func TestRecordingComesHome(t *testing.T) {
 	if ranks := ranksOf(t, run.Jobs[0]); !slices.Equal(ranks, []int{0}) {
 		t.Errorf("ranks %v", ranks)
 	}
+}
+
+// FuzzInfo: what run.json holds is read, or is an error that names it, and is
+// written as it was read.
+func FuzzInfo(f *testing.F) {
+	f.Add([]byte(`{"mpitrace": "0.1", "command": ["mpirun"], "mpi": {"flavour": "mpich"}, "spool": "/dev/shm/x", "exit_status": 3, "jobs": [{"run": "a", "size": 4}]}`))
+	f.Add([]byte(`{"start": "2026-01-02T15:04:05Z", "jobs": null, "spool": "[\\"}`))
+	f.Add([]byte(strings.Repeat("[", 20_000)))
+	d := Dir(f.TempDir())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(d.Info(), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := d.ReadInfo()
+		if info == nil || err != nil && !strings.Contains(err.Error(), d.Info()) {
+			t.Fatalf("got %v, %v", info, err)
+		}
+		if err != nil {
+			return
+		}
+		one := rewritten(t, d, info)
+		again, err := d.ReadInfo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if two := rewritten(t, d, again); one != two {
+			t.Errorf("written as %s, read and written as %s", one, two)
+		}
+	})
+}
+
+func rewritten(t *testing.T, d Dir, info *Info) string {
+	t.Helper()
+	if err := d.WriteInfo(info); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(d.Info())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// What was read of variables is merged where anything was, and is read back when
+// the recordings are gone.
+func TestMergeReadings(t *testing.T) {
+	for name, ps := range map[string][]*profile.Profile{"read": factstest.Readings("a"), "not read": factstest.Job("a")} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Create(filepath.Join(t.TempDir(), "run"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range ps {
+				p.Rows, p.Vectors, p.Asides = nil, nil, nil // not all of the fixture's are what recordings hold
+				if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := merged(t, d)
+			if (first != nil) != (name == "read") {
+				t.Fatalf("%d bytes of readings", len(first))
+			}
+			if err := os.RemoveAll(d.Recordings()); err != nil {
+				t.Fatal(err)
+			}
+			if again := merged(t, d); !bytes.Equal(first, again) {
+				t.Errorf("%d bytes of readings once the recordings are gone, %d before", len(again), len(first))
+			}
+		})
+	}
+}
+
+// merged merges a run, and gives pvars.arrow; nil if there is none.
+func merged(t *testing.T, d Dir) []byte {
+	t.Helper()
+	run, err := d.Open(Whole, nil)
+	if err == nil {
+		err = d.Merge(run, nil, new(Info))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(d.Pvars())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return data
 }

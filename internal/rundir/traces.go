@@ -1,0 +1,74 @@
+package rundir
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// TraceFile is the file of the events of a rank, of the first job.
+func (d Dir) TraceFile(rank int) string { return d.traceFile(0, rank) }
+
+// traceFile is that of a rank of the job of this number.
+func (d Dir) traceFile(job, rank int) string {
+	name := fmt.Sprintf("trace.%d.arrow", rank)
+	if job > 0 {
+		name = fmt.Sprintf("trace.job%d.%d.arrow", job+1, rank)
+	}
+	return filepath.Join(string(d), name)
+}
+
+// TraceFiles lists those that there are, in the order of jobs and ranks.
+func (d Dir) TraceFiles() []string {
+	files, _ := filepath.Glob(filepath.Join(escape(string(d)), "trace.*.arrow")) // the pattern is well formed
+	files = slices.DeleteFunc(files, func(file string) bool {
+		_, _, ok := d.ofTrace(file)
+		return !ok
+	})
+	slices.SortFunc(files, func(a, b string) int {
+		i, m, _ := d.ofTrace(a)
+		j, n, _ := d.ofTrace(b)
+		return cmp.Or(cmp.Compare(i, j), cmp.Compare(m, n))
+	})
+	return files
+}
+
+// ofTrace is the job and the rank that a file is of, if it is traceFile of one.
+func (d Dir) ofTrace(file string) (job, rank int, ok bool) {
+	name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "trace."), ".arrow")
+	if number, rest, later := strings.Cut(name, "."); later {
+		job, _ = strconv.Atoi(strings.TrimPrefix(number, "job"))
+		job, name = job-1, rest
+	}
+	rank, err := strconv.Atoi(name)
+	return job, rank, err == nil && filepath.Base(file) == filepath.Base(d.traceFile(job, rank))
+}
+
+// Traces are the events of the run's processes, in the order of jobs and ranks. It is an
+// error if there are none, or if a file is damaged; damage of the events is found
+// out when they are read.
+func (d Dir) Traces() ([]profile.EventSource, error) {
+	var traces []profile.EventSource
+	for _, file := range d.TraceFiles() {
+		trace, err := tracefile.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		_, rank, _ := d.ofTrace(file)
+		if trace.Trace().Rank != rank {
+			return nil, fmt.Errorf("read trace %s: it is of rank %d", file, trace.Trace().Rank)
+		}
+		traces = append(traces, trace)
+	}
+	if len(traces) == 0 {
+		return nil, fmt.Errorf("%s has no trace, as the run was not traced: mpitrace run --trace does it", printable.Line(string(d)))
+	}
+	return traces, nil
+}
