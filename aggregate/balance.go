@@ -233,7 +233,7 @@ func (b *Balance) standoutText(o TextOptions) string {
 	}
 	text := strings.Join(parts, ", ")
 	if more := b.Outlying - len(parts); more > 0 {
-		text += fmt.Sprintf(" and %s", countOf(uint64(more), "more rank"))
+		text += fmt.Sprintf(" and %s", CountOf(uint64(more), "more rank"))
 	}
 	return text + "; median " + value(b.Median)
 }

@@ -203,7 +203,7 @@ func (c *Conservation) problems() []string {
 	if c.Unequal == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("sent and received differ for %s of ranks", countOf(uint64(c.Unequal), "pair"))}
+	return []string{fmt.Sprintf("sent and received differ for %s of ranks", CountOf(uint64(c.Unequal), "pair"))}
 }
 
 // compareImbalances puts the largest difference first: of bytes, then of

@@ -23,8 +23,8 @@ var asideWords = [profile.NumAsideKinds][2]string{
 
 // text is a line, and one for each thing that the line does not hold for.
 func (c *Conservation) text(w io.Writer, o TextOptions) {
-	compared := fmt.Sprintf("%s with %s (%s) compared", countOf(uint64(c.Pairs), "pair"),
-		countOf(c.Sent.Messages, "point-to-point message"), bytesText(c.Sent.Bytes))
+	compared := fmt.Sprintf("%s with %s (%s) compared", CountOf(uint64(c.Pairs), "pair"),
+		CountOf(c.Sent.Messages, "point-to-point message"), bytesText(c.Sent.Bytes))
 	switch {
 	case c.Verdict == Conserved:
 		fmt.Fprintf(w, "\nconservation: ok, %s\n", compared)
@@ -33,7 +33,7 @@ func (c *Conservation) text(w io.Writer, o TextOptions) {
 	case c.Verdict == PartlyKnown:
 		fmt.Fprintf(w, "\nconservation: partial, no difference in %s\n", compared)
 	case c.Verdict == Differs:
-		fmt.Fprintf(w, "\nconservation: sent and received differ for %s; %s\n", countOf(uint64(c.Unequal), "pair"), compared)
+		fmt.Fprintf(w, "\nconservation: sent and received differ for %s; %s\n", CountOf(uint64(c.Unequal), "pair"), compared)
 		c.differingText(w, o)
 	case c.Verdict == NoMessages:
 		fmt.Fprintln(w, "\nconservation: no point-to-point messages")
@@ -42,10 +42,10 @@ func (c *Conservation) text(w io.Writer, o TextOptions) {
 		fmt.Fprintf(w, "set aside: %s\n", c.asideText())
 	}
 	for _, n := range c.NotCompared {
-		fmt.Fprintf(w, "not compared: %s with %s: %s\n", countOf(uint64(n.Pairs), "pair"), n.Ranks, n.Reason)
+		fmt.Fprintf(w, "not compared: %s with %s: %s\n", CountOf(uint64(n.Pairs), "pair"), n.Ranks, n.Reason)
 	}
 	if x := c.OtherWorlds; x != (Exchange{}) {
-		fmt.Fprintf(w, "not compared: %s (%s) to other worlds, %s (%s) from there\n", countOf(x.Sent.Messages, "message"),
+		fmt.Fprintf(w, "not compared: %s (%s) to other worlds, %s (%s) from there\n", CountOf(x.Sent.Messages, "message"),
 			bytesText(x.Sent.Bytes), count(x.Received.Messages), bytesText(x.Received.Bytes))
 	}
 }
@@ -58,7 +58,7 @@ func (c *Conservation) differingText(w io.Writer, o TextOptions) {
 	}
 	t.write(w)
 	if more := c.Unequal - len(c.Differing); more > 0 {
-		fmt.Fprintf(w, "and %s\n", countOf(uint64(more), "more pair"))
+		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more pair"))
 	}
 }
 
@@ -67,11 +67,11 @@ func (c *Conservation) asideText() string {
 	var parts []string
 	for _, s := range c.SetAside {
 		k, _ := profile.ParseAsideKind(s.Kind)
-		parts = append(parts, fmt.Sprintf("%s %s (%s)", countOf(s.Count, asideWords[k][0]), asideWords[k][1], s.Ranks))
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", CountOf(s.Count, asideWords[k][0]), asideWords[k][1], s.Ranks))
 	}
 	text := strings.Join(parts, ", ")
 	if c.Explained > 0 {
-		text += fmt.Sprintf("; they explain %s", countOf(uint64(c.Explained), "pair"))
+		text += fmt.Sprintf("; they explain %s", CountOf(uint64(c.Explained), "pair"))
 	}
 	return text
 }

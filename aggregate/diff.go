@@ -39,11 +39,17 @@ type Diff struct {
 	ApplicationTime Measure `json:"application_time_ns"`
 	InitFinalize    Measure `json:"init_finalize_time_ns"` // in no other time here
 
+	Settings  []SettingChange `json:"settings"`  // of mpitrace, where they are not the default
+	Variables []SettingChange `json:"variables"` // of the MPI, as the user set them
+
 	Total     Changes      `json:"total"` // each message is in once, where it was sent; time is that in MPI
 	Calls     []CallChange `json:"calls"`
 	CallSites []SiteChange `json:"callsites"`
 	Comms     []CommChange `json:"communicators"`
 	Pairs     PairChanges  `json:"pairs"`
+
+	Late     []LateChange    `json:"late_receives"` // null where they cannot be compared
+	Counters []CounterChange `json:"counters"`      // performance variables of the MPI
 
 	Exceeded []Excess `json:"exceeded"` // see Judge; null if nothing was judged
 }
@@ -60,7 +66,9 @@ type DiffSide struct {
 	Hosts         int       `json:"hosts"`
 	Timing        string    `json:"timing"`
 	Receives      string    `json:"receives"`
-	Problems      []string  `json:"problems"` // why the record may say less than was there
+	LateOver      string    `json:"late_over,omitempty"` // as in a Summary
+	POP           *POP      `json:"pop"`                 // as in a Summary
+	Problems      []string  `json:"problems"`            // why the record may say less than was there
 }
 
 // Measure is one number in A and in B.
@@ -159,10 +167,14 @@ func Compare(a, b *Compared, o DiffOptions) *Diff {
 		WallTime:        nanoseconds(x.WallTimeS, y.WallTimeS),
 		ApplicationTime: nanoseconds(x.ApplicationTimeS, y.ApplicationTimeS),
 		InitFinalize:    nanoseconds(x.InitFinalizeTimeS, y.InitFinalizeTimeS),
+		Settings:        compareSettings(a.settingsOf.others(), b.settingsOf.others()),
+		Variables:       compareSettings(a.variables.inForce(), b.variables.inForce()),
 		Total:           totalChanges(x, y),
 		Calls:           compareCalls(x.Calls, y.Calls, o),
 		CallSites:       compareSites(x.CallSites, y.CallSites, o),
 		Comms:           compareComms(a.comms, b.comms, o),
+		Late:            compareLate(x, y, a.late, b.late, o),
+		Counters:        compareCounters(x.Pvars, y.Pvars, o),
 	}
 	d.Pairs = comparePairsOf(a.Job, b.Job, o)
 	return d
@@ -171,7 +183,7 @@ func Compare(a, b *Compared, o DiffOptions) *Diff {
 func (c *Compared) side(s *Summary) DiffSide {
 	return DiffSide{Run: s.Run, Program: s.Program, Command: s.Command, Library: s.Library, Started: s.Started,
 		RanksExpected: c.Size(), RanksRecorded: len(c.Recorded()), Hosts: len(s.Hosts),
-		Timing: s.Timing, Receives: s.Receives, Problems: c.Problems()}
+		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
 }
 
 // wasTimed tells whether the calls of all processes were.

@@ -38,13 +38,13 @@ func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 	return diffMatrices(directPairs, x.direct(), y.direct(), o)
 }
 
-// direct is what was sent, written and read without collectives.
+// direct is what the program sent, wrote and read without collectives.
 func (ms *Matrices) direct() *Matrix {
-	if ms[Internal].Empty() && ms[OneSided].Empty() {
+	if ms[OneSided].Empty() {
 		return &ms[External] // and no second copy
 	}
 	sum := new(Matrix)
-	for _, c := range []MatrixClass{External, Internal, OneSided} {
+	for _, c := range []MatrixClass{External, OneSided} {
 		sum.Merge(&ms[c])
 	}
 	return sum

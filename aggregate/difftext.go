@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -26,11 +27,13 @@ func (d *Diff) Text(w io.Writer, o DiffText) error {
 	b := bufio.NewWriter(w)
 	if d.A.RanksExpected != d.B.RanksExpected {
 		fmt.Fprintf(b, "different sizes: %s in A, %d in B; sums are over all ranks of each\n",
-			countOf(uint64(d.A.RanksExpected), "rank"), d.B.RanksExpected)
+			CountOf(uint64(d.A.RanksExpected), "rank"), d.B.RanksExpected)
 	}
 	d.A.text(b, o, "A", o.NameA)
 	d.B.text(b, o, "B", o.NameB)
-	d.settingsText(b)
+	d.settingsText(b, o)
+	changesText(b, o, "setting", d.Settings, "default")
+	changesText(b, o, "MPI variable", d.Variables, "not set")
 	d.totalText(b, o)
 	if !d.moved() {
 		fmt.Fprintln(b, "\nnothing changed in bytes and messages")
@@ -39,6 +42,8 @@ func (d *Diff) Text(w io.Writer, o DiffText) error {
 	d.sitesText(b, o)
 	d.commsText(b, o)
 	d.pairsText(b, o)
+	d.lateText(b, o)
+	d.countersText(b, o)
 	d.exceededText(b, o)
 	return b.Flush()
 }
@@ -48,7 +53,7 @@ func (s *DiffSide) text(w io.Writer, o DiffText, letter, name string) {
 	if s.RanksRecorded != s.RanksExpected {
 		fmt.Fprintf(w, "%d of ", s.RanksRecorded)
 	}
-	fmt.Fprintf(w, "%s, %s; %s", countOf(uint64(s.RanksExpected), "rank"), countOf(uint64(s.Hosts), "host"), o.clean(libraryName(s.Library)))
+	fmt.Fprintf(w, "%s, %s; %s", CountOf(uint64(s.RanksExpected), "rank"), CountOf(uint64(s.Hosts), "host"), o.clean(libraryName(s.Library)))
 	if !s.Started.IsZero() {
 		fmt.Fprintf(w, "; %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
@@ -62,7 +67,7 @@ func (s *DiffSide) text(w io.Writer, o DiffText, letter, name string) {
 }
 
 // settingsText says where the two were not recorded alike, and what that means.
-func (d *Diff) settingsText(w io.Writer) {
+func (d *Diff) settingsText(w io.Writer, o DiffText) {
 	both := "A and B"
 	if d.A.Timing != d.B.Timing {
 		both = fmt.Sprintf("--timing %s in A, %s in B", d.A.Timing, d.B.Timing)
@@ -78,6 +83,10 @@ func (d *Diff) settingsText(w io.Writer) {
 	}
 	if d.A.Receives != d.B.Receives {
 		fmt.Fprintf(w, "--receives %s in A, %s in B: what nonblocking receives received is not compared\n", d.A.Receives, d.B.Receives)
+	}
+	if d.A.LateOver != d.B.LateOver {
+		fmt.Fprintf(w, "--watch-unexpected %s in A, %s in B: late receives are not compared\n",
+			cmp.Or(o.clean(d.A.LateOver), "off"), cmp.Or(o.clean(d.B.LateOver), "off"))
 	}
 }
 
@@ -96,7 +105,8 @@ func (d *Diff) totalText(w io.Writer, o DiffText) {
 		t = append(t, o.line("wall time", d.WallTime, o.ns), o.line("application", d.ApplicationTime, o.ns))
 	}
 	if !o.IgnoreTime && d.TimesCompared {
-		t = append(t, o.timeLine("in MPI", &d.Total), o.line("Init and Finalize", d.InitFinalize, o.ns))
+		t = append(t, o.timeLine("in MPI", &d.Total), o.line("Init and Finalize", d.InitFinalize, o.ns),
+			o.efficiencyLine(d.A.POP, d.B.POP))
 	}
 	t = append(t, o.line("calls", d.Total.Calls, count), o.line("bytes sent", d.Total.Bytes, bytesText),
 		o.line("messages sent", d.Total.Messages, count))
@@ -149,6 +159,24 @@ func (o DiffText) timeLine(name string, c *Changes) []string {
 		line[3], line[4] = o.none(), "within its error"
 	case c.TimeNs.Changed() && c.TimeVariance > 0:
 		line[3] = line[3][:1] + o.estimate(float64(c.TimeNs.Size()), c.TimeVariance.StandardError())
+	}
+	return line
+}
+
+// efficiencyLine has the change in percentage points, if it is more than its
+// error and than the last digit.
+func (o DiffText) efficiencyLine(a, b *POP) []string {
+	line := []string{"parallel efficiency", o.efficiency(a), o.efficiency(b), o.none(), ""}
+	if a == nil || b == nil {
+		return line
+	}
+	change := b.ParallelEfficiency - a.ParallelEfficiency
+	switch {
+	case math.Abs(change) < 0.0005:
+	case math.Abs(change) <= certain*math.Hypot(a.ParallelEfficiencyError, b.ParallelEfficiencyError):
+		line[4] = "within its error"
+	default:
+		line[3] = fmt.Sprintf("%+.1f points", 100*change)
 	}
 	return line
 }
@@ -217,7 +245,7 @@ func (d *Diff) listText(w io.Writer, o DiffText, noun string, rows []diffRow) {
 
 func moreText(w io.Writer, more int, noun string) {
 	if more > 0 {
-		fmt.Fprintf(w, "and %s (--top all)\n", countOf(uint64(more), "more "+noun))
+		fmt.Fprintf(w, "and %s (--top all)\n", CountOf(uint64(more), "more "+noun))
 	}
 }
 
@@ -290,11 +318,11 @@ func (d *Diff) sitesText(w io.Writer, o DiffText) {
 			moved++
 		}
 		rows[i] = diffRow{name: o.shorten(o.clean(c.label), siteWidth-utf8.RuneCountInString(call)) + call, Changes: &c.Changes,
-			below: func(w io.Writer) { o.callersText(w, c.Callers) }}
+			below: func(w io.Writer) { o.callersText(w, " ", c.Callers) }}
 	}
 	d.listText(w, o, "call site", rows)
 	if moved > 0 {
-		fmt.Fprintf(w, "(A: n) is the line in A: %s moved\n", countOf(uint64(moved), "call site"))
+		fmt.Fprintf(w, "(A: n) is the line in A: %s moved\n", CountOf(uint64(moved), "call site"))
 	}
 }
 

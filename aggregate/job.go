@@ -19,14 +19,20 @@ import (
 type Job struct {
 	Run string // as the launcher names it; empty if not known
 
-	roster    Roster
-	processes []process
-	tally     *Tally
-	exchange  exchange
-	judge     judge
-	calls     callSums
-	slices    sliceSums
-	sites     siteSums
+	roster     Roster
+	processes  []process
+	tally      *Tally
+	exchange   exchange
+	judge      judge
+	calls      callSums
+	slices     sliceSums
+	sites      siteSums
+	ends       endings
+	variables  variableSums
+	settingsOf settingSums // of mpitrace
+	physical   physicalSums
+	pvars      pvarSums
+	late       lateSums
 
 	keep func(rank int) bool
 	kept []*profile.Profile // of the ranks to be kept, for their own summaries
@@ -70,6 +76,12 @@ func (j *Job) Add(p *profile.Profile) {
 	j.calls.add(p)
 	j.slices.add(p)
 	j.sites.add(p)
+	j.ends.add(p)
+	j.variables.add(p)
+	j.settingsOf.add(p)
+	j.physical.add(p)
+	j.pvars.add(p)
+	j.late.add(p)
 	if j.keep != nil && j.keep(p.Rank) {
 		j.kept = append(j.kept, p)
 	}
@@ -86,6 +98,12 @@ func (j *Job) Merge(o *Job) {
 	j.calls.merge(&o.calls)
 	j.slices.merge(&o.slices)
 	j.sites.merge(&o.sites)
+	j.ends.merge(&o.ends)
+	j.variables.merge(o.variables)
+	j.settingsOf.merge(o.settingsOf)
+	j.physical.merge(&o.physical)
+	j.pvars.merge(&o.pvars)
+	j.late.merge(&o.late)
 	j.kept = append(j.kept, o.kept...)
 }
 

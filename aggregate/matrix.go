@@ -438,7 +438,8 @@ func ClassOf(k profile.Kind) MatrixClass {
 }
 
 // Matrices are a job's, by class. Some may share their entries: they are not to
-// be added to.
+// be added to. All has the entries of the others, but for Internal where the
+// rows of profiles have what the program asked for (Tally.Beside).
 type Matrices [NumMatrixClasses]Matrix
 
 // DropSelf removes the diagonals.

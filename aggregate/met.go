@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/spelling"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -207,22 +208,5 @@ func unlike(value, name string) int {
 // edits is how many letters make one name another (Levenshtein's), small
 // letters and MPI_ apart.
 func edits(a, b string) int {
-	a, b = canonical(a), canonical(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return spelling.Distance(canonical(a), canonical(b))
 }

@@ -27,7 +27,9 @@ func (j *Job) Problems() []string {
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
 	out = append(out, j.settings()...)
+	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
+	out = append(out, j.physical.problems()...)
 	return append(out, j.unplaced()...)
 }
 
@@ -103,6 +105,7 @@ func (j *Job) losses() []string {
 		{func(l *profile.Losses) uint64 { return l.Comms }, "communicators could not be described"},
 		{func(l *profile.Losses) uint64 { return l.NegativeTicks }, "calls have no time, since the clock ran backwards"},
 		{func(l *profile.Losses) uint64 { return l.Stacks }, "calls have their call site, but not the callers that were asked for"},
+		{func(l *profile.Losses) uint64 { return l.Readings }, "readings of performance variables were not kept"},
 		{func(l *profile.Losses) uint64 { return l.Damaged }, "damaged parts of recordings were skipped"},
 	}
 	var out []string
@@ -133,8 +136,8 @@ func (j *Job) unplaced() []string {
 		return nil
 	case rows.Messages < placed.Messages || rows.Bytes < placed.Bytes:
 		return []string{fmt.Sprintf("matrices hold %s (%s), the calls only %s (%s)",
-			countOf(placed.Messages, "message"), countOf(placed.Bytes, "byte"), count(rows.Messages), count(rows.Bytes))}
+			CountOf(placed.Messages, "message"), CountOf(placed.Bytes, "byte"), count(rows.Messages), count(rows.Bytes))}
 	}
 	return []string{fmt.Sprintf("not in any matrix: %s (%s) to other worlds, or to peers that were not kept",
-		countOf(rows.Messages-placed.Messages, "message"), countOf(rows.Bytes-placed.Bytes, "byte"))}
+		CountOf(rows.Messages-placed.Messages, "message"), CountOf(rows.Bytes-placed.Bytes, "byte"))}
 }

@@ -18,6 +18,8 @@ type process struct {
 	command          string          // argument vector, NUL between
 	losses           *profile.Losses // nil if there are none
 	unfollowed       bool            // see profile.Profile
+	watched          string          // --watch-unexpected
+	settings         string          // those that were made: name=value, NUL between
 }
 
 // RankTimes is where a process ran, how it ended, and its times.
@@ -37,7 +39,8 @@ type RankTimes struct {
 func processOf(p *profile.Profile) process {
 	out := process{RankTimes: timesOf(p), start: p.Start, size: p.Size,
 		program: shared(p.Program), library: shared(libraryLine(p.Library)),
-		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed}
+		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed,
+		settings: shared(settingsLine(p)), watched: shared(watchedFor(p))}
 	out.Host = shared(p.Host)
 	if p.Losses.Any() {
 		losses := p.Losses

@@ -53,8 +53,11 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	s.RanksExpected, s.RanksRecorded = j.Size(), len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
 	s.Traffic = matrixTotals(own.Matrices())
+	s.Physical = own.physical.physical(s.Traffic)
 	s.Peers = peersOf(&j.Matrices()[All], rank)
 	s.Pairs = []Cell{}
+	s.Ends = slices.DeleteFunc(j.ends.ends(j.Start()), func(e End) bool { return e.Rank != rank })
+	s.Deadlocks = slices.DeleteFunc(j.deadlocks(), func(ring []int) bool { return !slices.Contains(ring, rank) })
 	s.Comms = commTotals(profiles)
 	s.Conservation = j.Conservation(rank)
 	s.Problems = append(j.rankProblems(own, rank), s.Conservation.problems()...)
@@ -69,7 +72,9 @@ func (j *Job) rankProblems(own *Job, rank int) []string {
 	if running := own.unfinished(); len(running) > 0 {
 		out = append(out, notFinalized(running))
 	}
+	out = append(out, own.variableProblems()...)
 	out = append(out, own.losses()...)
+	out = append(out, own.physical.problems()...)
 	return append(out, own.unplaced()...)
 }
 

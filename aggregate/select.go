@@ -20,6 +20,14 @@ type Selection struct {
 	// point-to-point messages as their receivers saw them, and nothing else.
 	Directions []profile.Direction
 	Received   bool
+	// Physical is the messages that the MPI library sent, its own among them, in
+	// place of what the program asked for; then nothing else can be selected by.
+	Physical bool
+}
+
+// whole tells whether nothing is left out.
+func (s *Selection) whole() bool {
+	return !s.Physical && !s.Received && s.OfRows() == "" && len(s.Classes) == 0 && len(s.Directions) == 0
 }
 
 // OfRows names what is selected by that only profiles know of, and .prof files
@@ -48,6 +56,9 @@ func (s *Selection) OfRows() string {
 
 // flow tells whether a line of a .prof file is selected.
 func (s *Selection) flow(f *profile.Flow) bool {
+	if s.Physical {
+		return f.Kind == profile.External || f.Kind == profile.Internal
+	}
 	class, direction := profile.P2P, profile.Send
 	switch f.Kind {
 	case profile.RemoteRead:

@@ -61,10 +61,10 @@ func (s *Summary) sitesText(w io.Writer, o TextOptions) {
 	fmt.Fprintln(w, lines[0])
 	for i, c := range sites {
 		fmt.Fprintln(w, lines[i+1])
-		o.callersText(w, c.Callers)
+		o.callersText(w, " ", c.Callers)
 	}
 	if more := all - len(sites); more > 0 {
-		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", countOf(uint64(more), "more call site"))
+		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", CountOf(uint64(more), "more call site"))
 	}
 	if !slices.ContainsFunc(s.CallSites, func(c CallSite) bool { return c.Line > 0 }) {
 		fmt.Fprintln(w, "no line numbers: the program has no debug information (compile with -g)")
@@ -76,18 +76,18 @@ func (o TextOptions) ofRank(ns uint64, rank int) string {
 }
 
 // callersText writes who called, as many to a line as fit.
-func (o TextOptions) callersText(w io.Writer, callers []Place) {
+func (o TextOptions) callersText(w io.Writer, indent string, callers []Place) {
 	line := ""
 	for _, c := range callers {
 		part := o.shorten(o.pick(" ← ", " <- ")+o.clean(c.label), textWidth-2)
 		if line != "" && utf8.RuneCountInString(line+part)+2 > textWidth {
-			fmt.Fprintf(w, " %s\n", line)
+			fmt.Fprintf(w, "%s%s\n", indent, line)
 			line = ""
 		}
 		line += part
 	}
 	if line != "" {
-		fmt.Fprintf(w, " %s\n", line)
+		fmt.Fprintf(w, "%s%s\n", indent, line)
 	}
 }
 

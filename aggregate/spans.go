@@ -47,6 +47,37 @@ func ParseSpans(text, name string) (Spans, error) {
 	return disjoint, nil
 }
 
+// MarshalText gives what ParseSpans reads; nothing for no ranks.
+func (s Spans) MarshalText() ([]byte, error) {
+	b := []byte{}
+	for i, span := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(span.First), 10)
+		if span.Last > span.First {
+			b = strconv.AppendInt(append(b, '-'), int64(span.Last), 10)
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalText is the inverse.
+func (s *Spans) UnmarshalText(text []byte) (err error) {
+	*s = nil
+	if len(text) > 0 {
+		*s, err = ParseSpans(string(text), "rank")
+	}
+	return err
+}
+
+// SpansOf takes ranks in any order.
+func SpansOf(ranks []int) Spans {
+	ranks = slices.Clone(ranks)
+	slices.Sort(ranks)
+	return spansOf(slices.Compact(ranks))
+}
+
 // spansOf takes ranks in ascending order.
 func spansOf(ranks []int) Spans {
 	var out Spans

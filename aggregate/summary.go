@@ -30,6 +30,8 @@ type Summary struct {
 	Receives       string    `json:"receives"` // on, off (what nonblocking ones received is not known), or mixed
 	Hosts          []Host    `json:"hosts"`
 
+	Variables []Variable `json:"variables"` // of the MPI's, those that the user set or wanted to
+
 	// Wall time is that of the rank that was there for longest, from entering
 	// MPI_Init to the last moment known. Application time is from the end of
 	// MPI_Init to the start of MPI_Finalize, added up over ranks; MPI time is
@@ -40,6 +42,7 @@ type Summary struct {
 	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error where MPITimeS is an estimate, else 0
 	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
 	MPIShare          Share   `json:"mpi_share"`
+	POP               *POP    `json:"pop"` // nil where the times of no rank are known, and in a RankSummary
 
 	Untimed   uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
 	Totals    Totals         `json:"totals"`        // of all rows
@@ -51,8 +54,17 @@ type Summary struct {
 	Pairs     []Cell         `json:"top_pairs"`
 	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
 
+	LateReceives []LateReceives `json:"late_receives"`         // most first
+	LateOver     string         `json:"late_over,omitempty"`   // --watch-unexpected: how many messages may wait; mixed where ranks differ
+	Pvars        []Pvar         `json:"performance_variables"` // that were read, by name and object
+
 	Localities []Locality `json:"locality,omitempty"` // of the matrices that have entries
 	Balances   []Balance  `json:"balance,omitempty"`  // over the ranks
+
+	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent, if it was asked for it
+
+	Ends      []End   `json:"ends"`      // of the processes that did not finalize, the first first
+	Deadlocks [][]int `json:"deadlocks"` // rings of ranks in which each waits for the next
 
 	Ranks        []RankTimes   `json:"ranks"`
 	Conservation *Conservation `json:"conservation"`
@@ -95,6 +107,9 @@ func (j *Job) Summary() *Summary {
 	s.Heatmap = NewHeatmap(&ms[All], s.RanksExpected)
 	s.Localities = j.localities(ms)
 	s.Balances = j.balances(ms)
+	s.POP = popOf(s.Ranks)
+	s.Physical = j.physical.physical(s.Traffic)
+	s.Deadlocks = j.deadlocks()
 	s.Conservation = j.Conservation(allRanks)
 	s.Problems = append(j.Problems(), s.Conservation.problems()...)
 	return s
@@ -113,6 +128,7 @@ func (j *Job) summarize() *Summary {
 		Classes:   j.calls.classes(),
 		Slices:    j.slices.totals(),
 		CallSites: j.sites.sites(),
+		Variables: j.variables.variables(),
 		Ranks:     make([]RankTimes, 0, len(ps)),
 	}
 	if start := j.Start(); start != 0 {
@@ -129,6 +145,9 @@ func (j *Job) summarize() *Summary {
 		}
 	}
 	s.MPIShare = shareOf(s.Ranks)
+	s.Ends = j.ends.ends(j.Start())
+	s.LateReceives, s.LateOver = j.late.sites(j.sites), j.setting((*process).lateOver)
+	s.Pvars = j.pvars.variables(j.slices)
 	if !s.timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
 		SortSites(s.CallSites, ByCalls)

@@ -139,14 +139,19 @@ func TestSummaryClassesAndTraffic(t *testing.T) {
 
 // TestSummaryIgnoresOrder: however the recordings come, and however they are
 // merged, the summary is the same.
-func TestSummaryIgnoresOrder(t *testing.T) {
-	want, err := json.Marshal(New(fixture()).Summary())
+func TestSummaryIgnoresOrder(t *testing.T) { checkAnyOrder(t, 50, fixture) }
+
+// checkAnyOrder adds up three or more profiles, each time made anew, in random
+// orders and in several groupings.
+func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) {
+	t.Helper()
+	want, err := json.Marshal(New(profiles()).Summary())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 50 {
-		ps := fixture()
+	for range tries {
+		ps := profiles()
 		r.Shuffle(len(ps), func(i, k int) { ps[i], ps[k] = ps[k], ps[i] })
 		merged := func(jobs ...*Job) *Job {
 			for _, j := range jobs[1:] {

@@ -12,6 +12,11 @@ type Tally struct {
 	traffic   Volume                   // of .prof files, in no row
 	met       met
 	crossings
+	// beside is what the MPI library sent on its own behalf, where the rows have
+	// what the program asked for: the sum of both would count the same data twice.
+	beside Matrix
+	// Unknown are the ranks of which nobody knows what the library sent.
+	Unknown []int
 	// Unsplit is how many calls of irregular collectives are in no matrix: some
 	// of them are of a size class that was selected and others not, and which
 	// sent what to whom is not recorded.
@@ -33,6 +38,10 @@ func NewTally(s *Selection) *Tally {
 func (t *Tally) Add(p *profile.Profile) {
 	if p.Rank < 0 {
 		return // it has no line
+	}
+	t.addPhysical(p)
+	if t.selection.Physical {
+		return
 	}
 	chosen := t.selection.of(p)
 	t.met.add(chosen)
@@ -57,6 +66,25 @@ func (t *Tally) Add(p *profile.Profile) {
 			t.crossings.add(p, v)
 		default:
 			p.VectorFlows(v, t.addPart)
+		}
+	}
+}
+
+// addPhysical adds what the MPI library sent: all of it if that is selected, else
+// what it sent on its own behalf.
+func (t *Tally) addPhysical(p *profile.Profile) {
+	if p.Physical == nil || !t.selection.Physical && !t.selection.whole() {
+		return
+	}
+	if p.Physical.Unknown != "" {
+		t.Unknown = append(t.Unknown, p.Rank)
+	}
+	for i := range p.Physical.Flows {
+		switch f := &p.Physical.Flows[i]; {
+		case t.selection.Physical:
+			t.AddFlow(f)
+		case f.Kind == profile.Internal:
+			t.beside.Add(Pair{f.From, f.To}, Volume{f.Bytes, f.Messages})
 		}
 	}
 }
@@ -132,6 +160,8 @@ func (t *Tally) Merge(o *Tally) {
 	for c := range t.kinds {
 		t.kinds[c].Merge(&o.kinds[c])
 	}
+	t.beside.Merge(&o.beside)
+	t.Unknown = append(t.Unknown, o.Unknown...)
 	t.rows.plus(o.rows)
 	t.traffic.plus(o.traffic)
 	t.Unsplit += o.Unsplit
@@ -162,8 +192,14 @@ func (t *Tally) Matrices() *Matrices {
 			ms[All].Merge(&ms[c])
 		}
 	}
+	if t.Beside() {
+		ms[Internal] = t.beside
+	}
 	return ms
 }
+
+// Beside tells whether the Internal matrix is no part of that of All.
+func (t *Tally) Beside() bool { return !t.beside.Empty() }
 
 // unplaced is how much of what the rows say was sent is in none of the
 // matrices: it went to processes that are no rank of this job, or to peers that

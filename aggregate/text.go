@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -18,6 +19,8 @@ const (
 	textPeers = 32
 	textComms = 32
 	textSlice = 12
+
+	textVariables = 12
 )
 
 // pairTraffic is what the numbers between two ranks are made of.
@@ -63,22 +66,32 @@ func (o TextOptions) time(t *Totals) string {
 
 func (o TextOptions) seconds(s float64) string { return o.duration(1e9 * s) }
 
-func (o TextOptions) clean(s string) string { return printable(s, o.ASCII) }
+func (o TextOptions) clean(s string) string {
+	if o.ASCII {
+		return printable.ASCII(s)
+	}
+	return printable.Line(s)
+}
 
 // Text writes the summary for people to read on a terminal.
 func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s on %d of %d ranks, %s\n", o.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText(o))
 	s.head(b, o, "over all ranks: ")
+	s.popText(b, o)
 	s.balanceText(b, o)
 	s.localityText(b)
 	s.tables(b, o)
+	s.lateText(b, o)
 	s.pairsText(b, o)
 	if s.Heatmap != nil {
 		s.Heatmap.text(b, o)
 	}
+	s.physicalText(b, o)
+	s.pvarsText(b, o)
 	s.Conservation.text(b, o)
 	s.untimedText(b)
+	s.endsText(b, o)
 	s.problemsText(b, o)
 	return b.Flush()
 }
@@ -92,10 +105,14 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	}
 	s.head(b, o, "")
 	s.tables(b, o)
+	s.lateText(b, o)
 	s.peersText(b, o)
 	s.commsText(b, o)
+	s.physicalText(b, o)
+	s.pvarsText(b, o)
 	s.Conservation.text(b, o)
 	s.untimedText(b)
+	s.endsText(b, o)
 	s.problemsText(b, o)
 	return b.Flush()
 }
@@ -112,7 +129,7 @@ func stateText(state string) string {
 // short ones, such as MPI_Comm_set_attr.
 func (s *Summary) untimedText(w io.Writer) {
 	if s.Untimed > 0 {
-		fmt.Fprintf(w, "not timed: %s from Fortran, whose bindings do it without MPI's functions in C\n", countOf(s.Untimed, "call"))
+		fmt.Fprintf(w, "not timed: %s from Fortran, whose bindings do it without MPI's functions in C\n", CountOf(s.Untimed, "call"))
 	}
 }
 
@@ -125,7 +142,7 @@ func (s *Summary) hostsText(o TextOptions) string {
 		}
 		names = append(names, o.clean(h.Name))
 	}
-	return countOf(uint64(len(s.Hosts)), "host") + " (" + strings.Join(names, ", ") + ")"
+	return CountOf(uint64(len(s.Hosts)), "host") + " (" + strings.Join(names, ", ") + ")"
 }
 
 // head writes what the times are of before the sums.
@@ -142,6 +159,7 @@ func (s *Summary) head(w io.Writer, o TextOptions, of string) {
 		fmt.Fprintln(w, ", in MPI: not timed")
 	}
 	s.settingsText(w, o)
+	s.variablesText(w, o)
 }
 
 // settingsText says what else than usual was recorded.
@@ -180,7 +198,7 @@ func shareText(ranks []RankTimes, o TextOptions) string {
 	share := shareOf(known)
 	text := "mean " + percent(share.Mean)
 	if len(known) < len(ranks) {
-		text += fmt.Sprintf(" of %s where it is known", countOf(uint64(len(known)), "rank"))
+		text += fmt.Sprintf(" of %s where it is known", CountOf(uint64(len(known)), "rank"))
 	}
 	if len(known) > 1 {
 		text += fmt.Sprintf(", min %s (rank %d), max %s (rank %d)",
@@ -233,7 +251,7 @@ func (s *Summary) callsText(w io.Writer, o TextOptions) {
 	}
 	s.writeTimes(w, t)
 	if rest > 0 {
-		fmt.Fprintf(w, "and %s\n", countOf(uint64(rest), "more call"))
+		fmt.Fprintf(w, "and %s\n", CountOf(uint64(rest), "more call"))
 	}
 }
 
@@ -301,9 +319,9 @@ func (s *Summary) slicesText(w io.Writer, o TextOptions) {
 	}
 	s.writeTimes(w, t)
 	if more := len(s.Slices) - textSlice; more > 0 && s.timed() {
-		fmt.Fprintf(w, "and %s, with less time\n", countOf(uint64(more), "more slice"))
+		fmt.Fprintf(w, "and %s, with less time\n", CountOf(uint64(more), "more slice"))
 	} else if more > 0 {
-		fmt.Fprintf(w, "and %s, which came later\n", countOf(uint64(more), "more slice"))
+		fmt.Fprintf(w, "and %s, which came later\n", CountOf(uint64(more), "more slice"))
 	}
 }
 
@@ -327,7 +345,7 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 	fmt.Fprintf(w, "\ntop pairs: %s\n", pairTraffic)
 	t.write(w)
 	if more := all.Pairs - len(s.Pairs); more > 0 {
-		fmt.Fprintf(w, "and %s\n", countOf(uint64(more), "more pair"))
+		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more pair"))
 	}
 }
 
@@ -344,7 +362,7 @@ func (s *RankSummary) peersText(w io.Writer, o TextOptions) {
 	fmt.Fprintln(w)
 	t.write(w)
 	if more := len(s.Peers) - textPeers; more > 0 {
-		fmt.Fprintf(w, "and %s\n", countOf(uint64(more), "more peer"))
+		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more peer"))
 	}
 }
 
@@ -360,7 +378,7 @@ func (s *RankSummary) commsText(w io.Writer, o TextOptions) {
 	}
 	s.writeTimes(w, t)
 	if more := len(s.Comms) - textComms; more > 0 {
-		fmt.Fprintf(w, "and %s\n", countOf(uint64(more), "more communicator"))
+		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more communicator"))
 	}
 }
 

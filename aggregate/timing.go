@@ -3,10 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -57,31 +54,6 @@ func (p *process) receivesWord() string { return profile.ReceivesText(p.unfollow
 
 // timed tells whether the calls of the process were.
 func (t *RankTimes) timed() bool { return t.Timing != profile.TimingOff.String() }
-
-// settings tells where processes were recorded in different ways: their sums
-// are of neither.
-func (j *Job) settings() []string {
-	var out []string
-	for _, s := range []struct {
-		flag string
-		of   func(*process) string
-	}{{"--timing", (*process).timingWord}, {"--receives", (*process).receivesWord}} {
-		ranks := map[string][]int{}
-		for _, p := range j.ordered() {
-			ranks[s.of(&p)] = append(ranks[s.of(&p)], p.Rank)
-		}
-		if len(ranks) < 2 {
-			continue
-		}
-		var parts []string
-		for word, of := range ranks {
-			parts = append(parts, fmt.Sprintf("%s (%s)", word, spansOf(of)))
-		}
-		slices.Sort(parts)
-		out = append(out, fmt.Sprintf("not all ranks were recorded with the same %s: %s", s.flag, strings.Join(parts, ", ")))
-	}
-	return out
-}
 
 // timed tells whether there are times of calls.
 func (s *Summary) timed() bool { return s.Timing != profile.TimingOff.String() }

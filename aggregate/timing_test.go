@@ -278,7 +278,8 @@ func TestDiffOfEstimates(t *testing.T) {
 	}{
 		"within the error": {comparedOf(t, sampledFixture()), later("Send", 20*ms), []string{
 			"--timing sampled: times are estimates, and no difference within 2 standard errors is one",
-			"in MPI              2.20 s   2.22 s       –  within its error",
+			"in MPI                    2.20 s       2.22 s       –  within its error",
+			"parallel efficiency  72.5 % ±0.2  72.2 % ±0.2       –  within its error",
 			"Send  time     1.00 s  1.02 s  +20.0 ms ±8.5  +2.0 %"}, nil},
 		"sampled and exact": {comparedOf(t, fixture()), later("Send", 50*ms), []string{
 			"--timing exact in A, sampled in B: times are estimates", "+50.0 ms ±10.0", "+50.0 ms ±6.0"}, nil},

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // count prints a number in full, in groups of three: 1,234,567.
@@ -22,10 +20,13 @@ func count(n uint64) string {
 	return b.String()
 }
 
-// countOf prints a number of things: 1 message, 1,234 messages.
-func countOf(n uint64, noun string) string {
-	if n == 1 {
+// CountOf prints a number of things: 1 message, 1,234 messages, 2 processes.
+func CountOf(n uint64, noun string) string {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		noun += "e"
 	}
 	return count(n) + " " + noun + "s"
 }
@@ -93,27 +94,6 @@ func decimalsOf(v float64) int {
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
-
-// printable makes a text that came from the job harmless on a terminal:
-// control and other invisible characters, and broken UTF-8, are escaped; so is
-// all that is not ASCII, if asked.
-func printable(s string, ascii bool) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r) && (r < utf8.RuneSelf || !ascii):
-			b.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		i += n
-	}
-	return b.String()
-}
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")

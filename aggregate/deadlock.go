@@ -1,0 +1,94 @@
+package aggregate
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// settled is how long calls must be open to be taken for those of one moment:
+// recordings are read one after the other, and messages are on their way for some
+// time.
+const settled = int64(time.Second)
+
+// deadlocks are the rings of ranks in which each waits for the next, in a
+// blocking send or receive, and can never go on. Each begins with its lowest
+// rank. Where there is doubt, there is none: a message that was sent and not
+// received may be the one that is waited for.
+func (j *Job) deadlocks() [][]int {
+	waiting := j.waiting()
+	next := map[int]int{}
+	for rank, e := range waiting {
+		peer := e.Calls[0].WorldPeer
+		if on := waiting[peer]; on != nil && j.blocked(e, on) {
+			next[rank] = peer
+		}
+	}
+	out := [][]int{}
+	done := map[int]bool{}
+	for _, first := range slices.Sorted(maps.Keys(next)) {
+		var path []int
+		rank := first
+		for onward := true; onward && !done[rank]; _, onward = next[rank] {
+			done[rank] = true
+			path = append(path, rank)
+			rank = next[rank]
+		}
+		if at := slices.Index(path, rank); at >= 0 {
+			out = append(out, lowestFirst(path[at:]))
+		}
+	}
+	slices.SortFunc(out, slices.Compare)
+	return out
+}
+
+// waiting are the processes that one known peer alone can help, by rank.
+func (j *Job) waiting() map[int]*ending {
+	twice, now := j.Duplicated(), j.ends.now()
+	out := map[int]*ending{}
+	for i := range j.ends.list {
+		e := &j.ends.list[i]
+		if _, unsure := slices.BinarySearch(twice, e.Rank); !unsure && e.Rank >= 0 && e.stuck(now) {
+			out[e.Rank] = e
+		}
+	}
+	return out
+}
+
+// stuck tells whether all that the process does is to wait for one peer, and has
+// done so for a while. One that is stopped may be about to go on. How long is not
+// asked of one that has ended nobody knows when: whoever was in a receive at the
+// end had received nothing.
+func (e *ending) stuck(now int64) bool {
+	if e.threads != 1 || !e.complete || e.State == EndStopped || len(e.Calls) != 1 || e.Calls[0].WorldPeer < 0 {
+		return false
+	}
+	c, start, until := &e.Calls[0], e.starts[0], e.until(now)
+	if start == 0 || until == 0 {
+		return c.awaitsMessage() && e.State != EndRunning && e.State != EndUnknown
+	}
+	return (c.awaitsMessage() || c.awaitsReceiver()) && until-start >= settled
+}
+
+func (c *OpenCall) awaitsMessage() bool {
+	return c.Call == "Recv" || c.Call == "Probe" || c.Call == "Mprobe"
+}
+
+func (c *OpenCall) awaitsReceiver() bool { return c.Call == "Send" || c.Call == "Ssend" }
+
+// blocked tells whether what e waits for cannot come from its peer as long as
+// that is where it is.
+func (j *Job) blocked(e, on *ending) bool {
+	theirs := &on.Calls[0]
+	if e.Calls[0].awaitsMessage() {
+		sent, received := j.Matrices()[External].At(on.Rank, e.Rank), j.exchange.received.At(on.Rank, e.Rank)
+		return sent.Messages == received.Messages && !(theirs.awaitsReceiver() && theirs.WorldPeer == e.Rank)
+	}
+	return !(theirs.awaitsMessage() && theirs.WorldPeer == e.Rank) &&
+		!slices.ContainsFunc(on.OpenReceives, func(r OpenReceive) bool { return r.WorldPeer < 0 || r.WorldPeer == e.Rank })
+}
+
+func lowestFirst(ring []int) []int {
+	at := slices.Index(ring, slices.Min(ring))
+	return slices.Concat(ring[at:], ring[:at])
+}

@@ -1,0 +1,171 @@
+package aggregate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// What differs in what the MPI itself told: late receives, and the variables
+// that count.
+
+// LateChange is how many receives of a call site were late. Its place is that of
+// a SiteChange.
+type LateChange struct {
+	Place
+	Callers []Place `json:"callers,omitempty"`
+	Call    string  `json:"call"`
+	Was     *Place  `json:"moved_from"`
+	Late    Measure `json:"late"`
+}
+
+// CounterChange is the sum over ranks and objects of a performance variable that
+// accumulates.
+type CounterChange struct {
+	Variable string
+	Class    string
+	A, B     float64
+}
+
+// MarshalJSON gives {"variable", "class", "a", "b", "change", "relative"}: the
+// last is null where A is 0.
+func (c CounterChange) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Variable string   `json:"variable"`
+		Class    string   `json:"class"`
+		A        float64  `json:"a"`
+		B        float64  `json:"b"`
+		Change   float64  `json:"change"`
+		Relative *float64 `json:"relative"`
+	}{Variable: c.Variable, Class: c.Class, A: c.A, B: c.B, Change: finite(c.B - c.A)}
+	if share := c.relative(); !math.IsInf(share, 0) && !math.IsNaN(share) {
+		out.Relative = &share
+	}
+	return json.Marshal(out)
+}
+
+// relative is the change as a fraction of A; no finite number where that is 0.
+func (c CounterChange) relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
+
+// compareLate is null where late receives cannot be compared: they were not
+// watched for in both jobs, or not in the same way.
+func compareLate(x, y *Summary, a, b lateSums, o DiffOptions) []LateChange {
+	watched := x.LateOver != "" || len(x.LateReceives) > 0 && len(y.LateReceives) > 0
+	if x.LateOver != y.LateOver || !watched {
+		return nil
+	}
+	o.IgnoreTime = true
+	out := []LateChange{}
+	for _, c := range compareSites(a.callSites(), b.callSites(), o) {
+		out = append(out, LateChange{c.Place, c.Callers, c.Call, c.Was, c.Calls})
+	}
+	return out
+}
+
+// callSites have the late receives for their calls.
+func (s lateSums) callSites() []CallSite {
+	out := make([]CallSite, 0, len(s))
+	for k, site := range s {
+		c := CallSite{Place: site.Place, Callers: site.Callers, Call: k.call}
+		for _, sum := range site.comms.known {
+			c.Calls += sum.late
+		}
+		if rest := site.comms.rest; rest != nil {
+			c.Calls += rest.late
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// compareCounters are those that were read in both jobs, and changed: the largest
+// relative change first.
+func compareCounters(x, y []Pvar, o DiffOptions) []CounterChange {
+	a, b := counters(x), counters(y)
+	out := []CounterChange{}
+	for k, before := range a {
+		after, both := b[k]
+		if !both || before == after || o.IgnoreTime && k.class == profile.PvarTimer.String() {
+			continue
+		}
+		out = append(out, CounterChange{k.name, k.class, before, after})
+	}
+	slices.SortFunc(out, func(a, b CounterChange) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.relative()), math.Abs(a.relative())), cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Class, b.Class))
+	})
+	return out
+}
+
+type counterKey struct{ name, class string }
+
+// counters are the sums over all objects, which are not compared one by one for
+// the reason that communicators are not.
+func counters(vs []Pvar) map[counterKey]float64 {
+	out := map[counterKey]float64{}
+	for _, v := range vs {
+		if v.Sum != nil {
+			k := counterKey{v.Name, v.Class}
+			out[k] = finite(out[k] + *v.Sum)
+		}
+	}
+	return out
+}
+
+func (d *Diff) lateText(w io.Writer, o DiffText) {
+	t := table{{"changed late receives", "A", "B", "change", ""}}
+	list := o.first(len(d.Late))
+	for _, c := range d.Late[:list] {
+		call := " " + o.clean(c.Call)
+		if c.Was != nil {
+			call = fmt.Sprintf(" (A: %d)", c.Was.Line) + call
+		}
+		t = append(t, o.line(o.shorten(o.clean(c.label), siteWidth-utf8.RuneCountInString(call))+call, c.Late, count))
+	}
+	t.changes(w, len(d.Late)-list, "call site")
+}
+
+func (d *Diff) countersText(w io.Writer, o DiffText) {
+	t := table{{"changed counters of the MPI", "A", "B", "change", ""}}
+	list := o.first(len(d.Counters))
+	for _, c := range d.Counters[:list] {
+		t = append(t, c.line(o))
+	}
+	t.changes(w, len(d.Counters)-list, "counter")
+}
+
+func (c CounterChange) line(o DiffText) []string {
+	sign := "+"
+	if c.B < c.A {
+		sign = "-"
+	}
+	relative := "from 0"
+	if c.A != 0 {
+		relative = relativeText(c.relative())
+	}
+	return []string{o.shorten(o.clean(c.Variable), siteWidth), numberText(c.A), numberText(c.B),
+		sign + numberText(math.Abs(c.B-c.A)), relative}
+}
+
+// first is how many of n things a table has.
+func (o DiffText) first(n int) int {
+	if o.Top >= 0 {
+		return min(n, o.Top)
+	}
+	return n
+}
+
+// changes writes a table that has more than a head, behind an empty line, and how
+// many things it leaves out.
+func (t table) changes(w io.Writer, more int, noun string) {
+	if len(t) > 1 {
+		fmt.Fprintln(w)
+		t.writeTrimmed(w)
+		moreText(w, more, noun)
+	}
+}

@@ -1,0 +1,198 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// watchUnexpected is the setting that has late receives counted.
+const watchUnexpected = "watch-unexpected"
+
+// watchedFor is what it was for a process; empty if it was off.
+func watchedFor(p *profile.Profile) string {
+	if value := p.Settings[watchUnexpected]; value != "off" {
+		return value
+	}
+	return ""
+}
+
+func (p *process) lateOver() string { return p.watched }
+
+// LateReceives are the receives of one call site and communicator, over all
+// ranks, that were posted while more messages than were allowed waited in the
+// MPI's queue of unexpected ones: the messages came before the program asked for
+// them, and were copied.
+type LateReceives struct {
+	Site
+	Call         string `json:"call"` // without MPI_
+	Communicator string `json:"communicator,omitempty"`
+	Others       bool   `json:"others,omitempty"` // all communicators that have no entry of their own
+	Late         uint64 `json:"late"`
+	// Receives are all that were posted at the site, on any communicator; of
+	// persistent ones, those that received something. Null where it is not known.
+	Receives *uint64  `json:"receives"`
+	Share    *float64 `json:"share"`             // late ones of these
+	Queue    float64  `json:"mean_queue_length"` // when late ones were posted: messages of any sender
+	Ranks    int      `json:"ranks"`             // that posted late ones
+	Pairs    int      `json:"pairs"`             // of a rank and whom it was to receive from
+	// Most are the pairs with the most late receives, at most 10.
+	Most []LatePair `json:"most"`
+}
+
+// LatePair is late receives of one rank from another.
+type LatePair struct {
+	From  int     `json:"from"` // world rank, or one of profile's constants: -3 for any source, -6 for a process of another world
+	To    int     `json:"to"`
+	Late  uint64  `json:"late"`
+	Queue float64 `json:"mean_queue_length"`
+}
+
+// lateSums are late receives on the way.
+type lateSums map[siteKey]*lateSite
+
+type lateSite struct {
+	Site
+	comms byObject[lateSum, *lateSum]
+}
+
+type lateSum struct {
+	late, queued uint64
+	ranks, pairs int
+	most         []latePair // in order
+}
+
+type latePair struct {
+	from, to     int
+	late, queued uint64
+}
+
+const maxLatePairs = 10
+
+// add adds what one process has.
+func (s *lateSums) add(p *profile.Profile) {
+	type place struct {
+		siteKey
+		communicator string
+	}
+	parts := map[place]map[int]*latePair{} // by the sender
+	for i := range p.Late {
+		l := &p.Late[i]
+		frames := p.Frames(l.Callsite)
+		at := place{siteKey{sourceKey(frames), shared(l.Call)}, labelOf(p, l.Comm)}
+		s.site(at.siteKey, siteOf(frames))
+		if parts[at] == nil {
+			parts[at] = map[int]*latePair{}
+		}
+		from := openPeer(p, l.Comm, l.Peer)
+		pair := parts[at][from]
+		if pair == nil {
+			pair = &latePair{from: from, to: p.Rank}
+			parts[at][from] = pair
+		}
+		pair.late += l.Count
+		pair.queued += l.Queued
+	}
+	for at, pairs := range parts {
+		sum := lateSum{ranks: 1}
+		for _, pair := range pairs {
+			sum.merge(&lateSum{late: pair.late, queued: pair.queued, pairs: 1, most: []latePair{*pair}})
+		}
+		(*s)[at.siteKey].comms.of(at.communicator).merge(&sum)
+	}
+}
+
+// siteOf is a place without a name where it is not known.
+func siteOf(frames []profile.Frame) Site {
+	if len(frames) == 0 {
+		return Site{Place: Place{label: "unknown"}}
+	}
+	s := Site{Place: placeOf(frames[0])}
+	for _, f := range frames[1:] {
+		s.Callers = append(s.Callers, placeOf(f))
+	}
+	return s
+}
+
+func (s *lateSums) site(k siteKey, at Site) *lateSite {
+	if *s == nil {
+		*s = lateSums{}
+	}
+	if (*s)[k] == nil {
+		(*s)[k] = &lateSite{Site: at}
+	}
+	(*s)[k].Offset = min((*s)[k].Offset, at.Offset)
+	return (*s)[k]
+}
+
+func (s *lateSums) merge(o *lateSums) {
+	for k, site := range *o {
+		s.site(k, site.Site).comms.merge(&site.comms)
+	}
+}
+
+// merge keeps the pairs with the most: each comes from one process, so that what
+// is not among the most of some is not among those of all.
+func (s *lateSum) merge(o *lateSum) {
+	s.late += o.late
+	s.queued += o.queued
+	s.ranks += o.ranks
+	s.pairs += o.pairs
+	s.most = append(s.most[:len(s.most):len(s.most)], o.most...)
+	slices.SortFunc(s.most, func(a, b latePair) int {
+		return cmp.Or(cmp.Compare(b.late, a.late), cmp.Compare(b.queued, a.queued), cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from))
+	})
+	s.most = s.most[:min(len(s.most), maxLatePairs)]
+}
+
+// sites are those with the most late receives first.
+func (s *lateSums) sites(all siteSums) []LateReceives {
+	out := []LateReceives{}
+	for k, site := range *s {
+		for label, sum := range site.comms.known {
+			l := site.result(k, sum, all[k])
+			l.Communicator = label
+			out = append(out, l)
+		}
+		if rest := site.comms.rest; rest != nil {
+			l := site.result(k, rest, all[k])
+			l.Others = true
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b LateReceives) int {
+		return cmp.Or(cmp.Compare(b.Late, a.Late), cmp.Compare(b.Queue, a.Queue), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Module, b.Module), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Call, b.Call),
+			slices.CompareFunc(a.Callers, b.Callers, func(x, y Place) int { return cmp.Compare(x.Offset, y.Offset) }),
+			compareBools(a.Others, b.Others), compareObjects(a.Communicator, b.Communicator))
+	})
+	return out
+}
+
+func (s *lateSite) result(k siteKey, sum *lateSum, all *CallSite) LateReceives {
+	l := LateReceives{Site: s.Site, Call: k.call, Late: sum.late, Queue: mean(sum.queued, sum.late),
+		Ranks: sum.ranks, Pairs: sum.pairs, Most: make([]LatePair, len(sum.most))}
+	for i, pair := range sum.most {
+		l.Most[i] = LatePair{pair.from, pair.to, pair.late, mean(pair.queued, pair.late)}
+	}
+	if all == nil {
+		return l
+	}
+	receives := all.Calls
+	if k.call == "Start" || k.call == "Startall" { // which start sends as well, or several receives at once
+		receives = all.Received.Messages
+	}
+	if receives >= sum.late {
+		share := float64(sum.late) / float64(receives)
+		l.Receives, l.Share = &receives, &share
+	}
+	return l
+}
+
+func mean(sum, n uint64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(sum) / float64(n)
+}

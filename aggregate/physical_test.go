@@ -1,0 +1,110 @@
+package aggregate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sent is the fixture with what the library says that it sent: as much point to
+// point as the program but for rank 1, where it saw 1 message of 7 bytes less,
+// and of its own from rank 0 to 1 and 2 and from rank 1 to 3. Of rank 2 it tells
+// nothing, and rank 3 sent nothing.
+func sent() []*profile.Profile {
+	ps := fixture()
+	flow := func(k profile.Kind, from, to int, bytes, messages uint64) profile.Flow {
+		return profile.Flow{Kind: k, From: from, To: to, Bytes: bytes, Messages: messages}
+	}
+	ps[0].Physical = &profile.Physical{Flows: []profile.Flow{flow(profile.External, 0, 1, 30, 3), flow(profile.External, 0, 2, 7, 1),
+		flow(profile.Internal, 0, 1, 116, 3), flow(profile.Internal, 0, 2, 116, 3)}}
+	ps[1].Physical = &profile.Physical{Flows: []profile.Flow{flow(profile.External, 1, 2, 33, 3), flow(profile.Internal, 1, 3, 116, 3)}}
+	ps[2].Physical = &profile.Physical{Unknown: "the disk was full"}
+	ps[3].Physical = &profile.Physical{}
+	return ps
+}
+
+// What the library sent is in no sum but its own.
+func TestPhysicalIsBeside(t *testing.T) {
+	was, is := New(fixture()), New(sent())
+	x, y := was.Matrices(), is.Matrices()
+	want := cells(x)
+	want[Internal] = []Cell{{Pair{0, 1}, Volume{116, 3}}, {Pair{0, 2}, Volume{116, 3}}, {Pair{1, 3}, Volume{116, 3}}}
+	if diff := cmp.Diff(want, cells(y)); diff != "" {
+		t.Errorf("matrices (-want +got):\n%s", diff)
+	}
+	a, b := was.Summary(), is.Summary()
+	unknown := "what the MPI library sent is not known of rank 2: the disk was full"
+	if !slices.Equal(b.Problems, append(slices.Clone(a.Problems), unknown)) {
+		t.Errorf("problems: %q", b.Problems)
+	}
+	b.Physical, b.Problems = nil, a.Problems
+	b.Traffic = slices.DeleteFunc(b.Traffic, func(m MatrixTotals) bool { return m.Class == Internal.String() })
+	b.Localities = slices.DeleteFunc(b.Localities, func(l Locality) bool { return l.Class == Internal.String() })
+	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Place{})); diff != "" {
+		t.Errorf("summary (-without +with):\n%s", diff)
+	}
+}
+
+func TestPhysicalSummary(t *testing.T) {
+	whole := New(sent())
+	parts := [2]*Job{NewJob(nil), NewJob(nil)}
+	for i, p := range sent() {
+		parts[i%2].Add(p)
+	}
+	parts[1].Merge(parts[0])
+	s := whole.Summary()
+	want := &Physical{
+		Logical:  []MatrixTotals{{"all", s.Traffic[0].Volume, 12}, {"external", Volume{152, 14}, 6}, {"osc", Volume{110, 2}, 2}, {"coll", Volume{500, 30}, 12}},
+		External: MatrixTotals{"external", Volume{70, 7}, 3}, Internal: MatrixTotals{"internal", Volume{348, 9}, 3}, Sum: Volume{418, 16},
+		Asked: Volume{30 + 7 + 33 + 7 + 39, 11}, Known: 3,
+		Unknown: []PhysicalUnknown{{Spans{{2, 2}}, "rank 2", "the disk was full"}},
+	}
+	for name, got := range map[string]*Physical{"at once": s.Physical, "merged": parts[1].Summary().Physical} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	var text strings.Builder
+	if err := s.Text(&text, TextOptions{ASCII: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"logical and physical (of 3 of 4 ranks)   pairs", "physical: the library's own                  3     9  348 B", "11 messages (116 B)", "rank 2: the disk was full"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("no %q in\n%s", line, &text)
+		}
+	}
+	if s := New(fixture()).Summary(); s.Physical != nil {
+		t.Errorf("nobody asked, and it says %+v", s.Physical)
+	}
+}
+
+// --class physical is what the library sent and nothing else; of other
+// selections its own messages are no part.
+func TestPhysicalSelected(t *testing.T) {
+	for name, c := range map[string]struct {
+		s    Selection
+		want [NumMatrixClasses]Volume
+	}{
+		"physical": {Selection{Physical: true}, [...]Volume{{418, 16}, {70, 7}, {348, 9}, {}, {}}},
+		"a class":  {Selection{Classes: []profile.Class{profile.P2P}}, [...]Volume{{152, 14}, {152, 14}, {}, {}, {}}},
+		"a call":   {Selection{Calls: []string{"Isend"}}, [...]Volume{{14, 2}, {14, 2}, {}, {}, {}}},
+	} {
+		tally := NewTally(&c.s)
+		for _, p := range sent() {
+			tally.Add(p)
+		}
+		ms := tally.Matrices()
+		for class := range ms {
+			if got := ms[class].Total(); got != c.want[class] {
+				t.Errorf("%s: %s: got %v, want %v", name, MatrixClass(class), got, c.want[class])
+			}
+		}
+		if c.s.Physical != slices.Equal(tally.Unknown, []int{2}) {
+			t.Errorf("%s: unknown are %v", name, tally.Unknown)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Pvar is what the ranks' readings of a performance variable of the MPI come to,
+// on one object if the variable is of some. Readings of later communicators of
+// the same making count to the same object.
+type Pvar struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Class       string `json:"class"`
+	Binding     string `json:"binding"`          // which kind of object it is of: none, communicator, window
+	Object      string `json:"object,omitempty"` // the communicator, or that of the window's group
+	Others      bool   `json:"others,omitempty"` // of all objects that have no entry of their own
+	Elements    int    `json:"elements"`         // the most that a reading had; a text is one
+	Readings    uint64 `json:"readings"`
+	NotFinite   uint64 `json:"not_finite,omitempty"` // values that are no numbers, and left out
+	PvarValues
+	Slices []PvarSlice `json:"slices"` // in the order of their start
+}
+
+// PvarValues are a rank's values over the ranks that have some (of Others, over
+// ranks and objects). What that is depends on the class:
+//
+//	counter, aggregate, timer       the last reading; of a slice, the increase in it
+//	level, size, percentage, state  all readings: the least, the most, and the mean
+//	                                over the time from the first to the last, with
+//	                                straight lines between them; of a slice, those
+//	                                in it and the one before it
+//	high- and low-watermark         the last reading: of several the highest, lowest
+//	generic                         the last reading
+//
+// The elements of an array are added up if they are amounts: in the first kind, and
+// of levels and sizes. Else each is a value.
+//
+// There is a sum of the first kind only, and no mean of states and of what is
+// generic, which need not be quantities. A text has no numbers; it is there if
+// all ranks have the same.
+type PvarValues struct {
+	Ranks   int      `json:"ranks"`
+	Sum     *float64 `json:"sum"`
+	Mean    *float64 `json:"mean"`
+	Min     *float64 `json:"min"`
+	MinRank int      `json:"min_rank"`
+	Max     *float64 `json:"max"`
+	MaxRank int      `json:"max_rank"`
+	Text    *string  `json:"text"`
+}
+
+// PvarSlice is a part of the run.
+type PvarSlice struct {
+	Slice string `json:"slice"`
+	PvarValues
+}
+
+// pvarKey is equal for what processes say of one variable.
+type pvarKey struct {
+	name  string
+	class profile.PvarClass
+	text  bool
+	bound profile.PvarBinding
+}
+
+// pvarSums are variables on the way.
+type pvarSums map[pvarKey]*pvarSum
+
+type pvarSum struct {
+	description string
+	objects     byObject[pvarObject, *pvarObject]
+}
+
+// pvarObject is a variable of one object.
+type pvarObject struct {
+	elements            int
+	readings, notFinite uint64
+	whole               pvarSpread
+	slices              map[string]*pvarSpread
+}
+
+// pvarSpread is values of ranks.
+type pvarSpread struct {
+	ranks             int
+	low, high         float64
+	lowRank, highRank int
+	mean              exactSum // of the ranks' means
+	text              string
+	differ            bool // there are several texts
+}
+
+func (s *pvarSums) of(k pvarKey, description string) *pvarSum {
+	if *s == nil {
+		*s = pvarSums{}
+	}
+	sum := (*s)[k]
+	if sum == nil {
+		sum = &pvarSum{description: description}
+		(*s)[k] = sum
+	}
+	sum.description = min(sum.description, description) // whichever comes first
+	return sum
+}
+
+// add adds what a process has read.
+func (s *pvarSums) add(p *profile.Profile) {
+	for _, part := range gaugesOf(p) {
+		if part.readings == 0 {
+			continue
+		}
+		o := s.of(part.key, shared(part.description)).objects.of(shared(part.object))
+		o.elements = max(o.elements, part.elements)
+		o.readings += part.readings
+		o.notFinite += part.notFinite
+		o.whole.add(p.Rank, part.key, &part.whole)
+		for name, g := range part.slices {
+			o.slice(shared(name)).add(p.Rank, part.key, g)
+		}
+	}
+}
+
+func (s *pvarSums) merge(o *pvarSums) {
+	for k, sum := range *o {
+		s.of(k, sum.description).objects.merge(&sum.objects)
+	}
+}
+
+func (o *pvarObject) slice(name string) *pvarSpread {
+	if o.slices == nil {
+		o.slices = map[string]*pvarSpread{}
+	}
+	if o.slices[name] == nil {
+		o.slices[name] = new(pvarSpread)
+	}
+	return o.slices[name]
+}
+
+func (o *pvarObject) merge(from *pvarObject) {
+	o.elements = max(o.elements, from.elements)
+	o.readings += from.readings
+	o.notFinite += from.notFinite
+	o.whole.merge(&from.whole)
+	for name, spread := range from.slices {
+		o.slice(name).merge(spread)
+	}
+}
+
+// add adds a rank that has a value.
+func (s *pvarSpread) add(rank int, k pvarKey, g *gauge) {
+	if g.n == 0 {
+		return
+	}
+	one := pvarSpread{ranks: 1, lowRank: rank, highRank: rank, text: shared(g.text), differ: g.differ}
+	if !k.text {
+		var mean float64
+		one.low, mean, one.high = g.values(k.class)
+		one.mean.add(mean)
+	}
+	s.merge(&one)
+}
+
+// merge finds the lowest rank of those that are equal.
+func (s *pvarSpread) merge(o *pvarSpread) {
+	if o.ranks == 0 {
+		return
+	}
+	first := s.ranks == 0
+	if first || o.low < s.low || o.low == s.low && o.lowRank < s.lowRank {
+		s.low, s.lowRank = o.low, o.lowRank
+	}
+	if first || o.high > s.high || o.high == s.high && o.highRank < s.highRank {
+		s.high, s.highRank = o.high, o.highRank
+	}
+	if first {
+		s.text = o.text
+	}
+	s.differ = s.differ || o.differ || s.text != o.text
+	s.ranks += o.ranks
+	s.mean.merge(&o.mean)
+}
+
+func (s *pvarSpread) result(k pvarKey) PvarValues {
+	out := PvarValues{Ranks: s.ranks}
+	switch {
+	case s.ranks == 0:
+		return out
+	case k.text && !s.differ:
+		out.Text = &s.text
+		return out
+	case k.text:
+		return out
+	}
+	out.Min, out.MinRank, out.Max, out.MaxRank = &s.low, s.lowRank, &s.high, s.highRank
+	sum := s.mean.value()
+	if k.class.Accumulates() {
+		out.Sum = &sum
+	}
+	if k.class != profile.PvarState && k.class != profile.PvarGeneric {
+		mean := sum / float64(s.ranks)
+		out.Mean = &mean
+	}
+	return out
+}
+
+// variables are all, by name and object; slices in the order in which they first
+// began.
+func (s *pvarSums) variables(began sliceSums) []Pvar {
+	out := []Pvar{}
+	for k, sum := range *s {
+		for label, o := range sum.objects.known {
+			v := o.variable(k, sum.description, began)
+			v.Object = label
+			out = append(out, v)
+		}
+		if rest := sum.objects.rest; rest != nil {
+			v := rest.variable(k, sum.description, began)
+			v.Others = true
+			out = append(out, v)
+		}
+	}
+	slices.SortFunc(out, func(a, b Pvar) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Binding, b.Binding),
+			compareBools(a.Others, b.Others), compareObjects(a.Object, b.Object), compareBools(a.Min == nil, b.Min == nil))
+	})
+	return out
+}
+
+func (o *pvarObject) variable(k pvarKey, description string, began sliceSums) Pvar {
+	v := Pvar{Name: k.name, Description: description, Class: k.class.String(), Binding: k.bound.String(), Elements: o.elements,
+		Readings: o.readings, NotFinite: o.notFinite, PvarValues: o.whole.result(k), Slices: []PvarSlice{}}
+	for name, spread := range o.slices {
+		if spread.ranks > 0 {
+			v.Slices = append(v.Slices, PvarSlice{name, spread.result(k)})
+		}
+	}
+	start := func(s PvarSlice) int64 {
+		if sum := began[s.Slice]; sum != nil {
+			return sum.start
+		}
+		return 0
+	}
+	slices.SortFunc(v.Slices, func(a, b PvarSlice) int {
+		return cmp.Or(cmp.Compare(start(a), start(b)), cmp.Compare(a.Slice, b.Slice))
+	})
+	return v
+}
+
+// sliceLabel is the name of a slice, or its number where it has none.
+func sliceLabel(names map[uint32]string, index uint32) string {
+	if name, ok := names[index]; ok {
+		return name
+	}
+	return fmt.Sprintf("slice %d", index)
+}

@@ -1,0 +1,299 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Where a control variable of the MPI was set.
+const (
+	FromCvar        = "cvar"        // mpitrace run --cvar, through MPI_T
+	FromEnvironment = "environment" // of rank 0: by the user, or by the launcher's --mca and -genv
+)
+
+// Variable is a control variable of the MPI that the user set for a job, or was
+// to be.
+type Variable struct {
+	Name    string        `json:"name"`  // of one from the environment, its name there
+	Value   string        `json:"value"` // as it was read after it was set; else as it was given
+	From    string        `json:"from"`
+	Scope   profile.Scope `json:"scope,omitempty"`   // where it was asked for
+	Refused string        `json:"refused,omitempty"` // why it was not set; from the environment, what is not kept of it
+	Ranks   Spans         `json:"ranks"`
+}
+
+// launchers are the variables that launchers set themselves for each process, or
+// for what was said to them in other ways. A star stands for any end.
+var launchers = []struct {
+	launcher string
+	names    []string
+}{
+	{"Open MPI to 4.1 (orterun), srun and the MPI itself", []string{
+		"OMPI_MCA_ess", "OMPI_MCA_ess_*", "OMPI_MCA_initial_wdir", "OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_mpi_yield_when_idle",
+		"OMPI_MCA_pmix", "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_shmem_RUNTIME_QUERY_hint",
+		"OMPI_MCA_orte_app_num", "OMPI_MCA_orte_bound_at_launch", "OMPI_MCA_orte_cpu_type", "OMPI_MCA_orte_ess_*",
+		"OMPI_MCA_orte_hnp_uri", "OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_launch",
+		"OMPI_MCA_orte_local_daemon_uri", "OMPI_MCA_orte_num_nodes", "OMPI_MCA_orte_num_restarts", "OMPI_MCA_orte_parent_uri",
+		"OMPI_MCA_orte_precondition_transports", "OMPI_MCA_orte_tmpdir_base", "OMPI_MCA_orte_top_session_dir",
+		"PMIX_MCA_mca_base_component_show_load_errors", "PMIX_MCA_psec",
+	}},
+	{"Open MPI from 5.0 (prterun)", []string{
+		"OMPI_MCA_PREFIXES", "OMPI_MCA_cpu_type", "OMPI_MCA_num_procs", "PRTE_MCA_ess_*", "PRTE_MCA_prte_hnp_uri", "PRTE_MCA_prte_parent_uri",
+	}},
+	{"mpitrace run --physical", []string{"OMPI_MCA_pml_monitoring_enable", "OMPI_MCA_pml_monitoring_enable_output", "OMPI_MCA_pml_monitoring_filename"}},
+	{"hydra: MPICH, Intel MPI, MVAPICH", []string{
+		"MPICH_INTERFACE_HOSTNAME", "MPICH_INTERFACE_HOSTNAME_*", "MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "MPIR_PARAM_CH3_INTERFACE_HOSTNAME",
+		"I_MPI_HYDRA_*", "I_MPI_INFO_*", "I_MPI_MPIRUN", "I_MPI_ROOT", "MV2_COMM_WORLD_*",
+	}},
+}
+
+func setByLauncher(name string) bool {
+	for _, l := range launchers {
+		for _, n := range l.names {
+			if begin, open := strings.CutSuffix(n, "*"); n == name || open && strings.HasPrefix(name, begin) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// variableSums are the ranks that a variable was set on, or refused, in the same
+// way. Of the environment that of rank 0 is known.
+type variableSums map[profile.Variable][]int
+
+func (s *variableSums) add(p *profile.Profile) {
+	if *s == nil {
+		*s = variableSums{}
+	}
+	last := map[string]int{} // what is set twice is what it was set to at last
+	for i, v := range p.Variables {
+		if v.Asked && v.Refused == "" {
+			last[v.Name] = i
+		}
+	}
+	for i, v := range p.Variables {
+		if v.Asked && v.Refused == "" && last[v.Name] != i || !v.Asked && (p.Rank != 0 || setByLauncher(v.Name)) {
+			continue
+		}
+		if ranks := (*s)[v]; p.Rank >= 0 {
+			(*s)[v] = append(ranks, p.Rank)
+		} else {
+			(*s)[v] = ranks // it ended before it had one
+		}
+	}
+}
+
+func (s *variableSums) merge(o variableSums) {
+	if *s == nil {
+		*s = variableSums{}
+	}
+	for v, ranks := range o {
+		(*s)[v] = append((*s)[v], ranks...)
+	}
+}
+
+// variables are those of a job by name: those that were asked for come first.
+func (s variableSums) variables() []Variable {
+	out := []Variable{}
+	for v, ranks := range s {
+		slices.Sort(ranks)
+		spans := spansOf(slices.Compact(ranks))
+		from := FromEnvironment
+		if v.Asked {
+			from = FromCvar
+		}
+		out = append(out, Variable{v.Name, v.Value, from, v.Scope, v.Refused, spans})
+	}
+	slices.SortFunc(out, func(a, b Variable) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Name, b.Name), slices.CompareFunc(a.Ranks, b.Ranks, compareSpans),
+			cmp.Compare(a.Value, b.Value), cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Scope, b.Scope))
+	})
+	return out
+}
+
+func compareSpans(a, b Span) int {
+	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+}
+
+// on reads " on ranks 0-3"; nothing where no rank is known.
+func (v *Variable) on() string {
+	if len(v.Ranks) == 0 {
+		return ""
+	}
+	return " on " + v.Ranks.String()
+}
+
+// shortValue is as much of a value as a line of text has room for.
+func shortValue(value string) string {
+	const most = 60
+	if runes := []rune(value); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return value
+}
+
+// variableProblems are the variables that were refused, and those that ranks set
+// differently although they have to agree.
+func (j *Job) variableProblems() []string {
+	var out []string
+	variables := j.variables.variables()
+	for _, v := range variables {
+		if v.From == FromCvar && v.Refused != "" {
+			out = append(out, fmt.Sprintf("the MPI's variable %s was not set to %s%s: %s", v.Name, shortValue(v.Value), v.on(), v.Refused))
+		} else if v.Refused != "" {
+			out = append(out, fmt.Sprintf("the environment of rank 0: %s: %s", cmp.Or(v.Name, "its variables"), v.Refused))
+		}
+	}
+	return append(out, j.disagreeing(variables)...)
+}
+
+// disagreeing takes variables in order of their names.
+func (j *Job) disagreeing(variables []Variable) []string {
+	var out []string
+	for i := 0; i < len(variables); {
+		var parts []string
+		var ranks []int
+		must, first := false, i
+		for ; i < len(variables) && variables[i].Name == variables[first].Name && variables[i].From == variables[first].From; i++ {
+			v := &variables[i]
+			if v.From != FromCvar || v.Refused != "" {
+				continue
+			}
+			must = must || v.Scope.MustAgree()
+			parts = append(parts, fmt.Sprintf("%s%s", shortValue(v.Value), v.on()))
+			for _, span := range v.Ranks {
+				for r := span.First; r <= span.Last; r++ {
+					ranks = append(ranks, r)
+				}
+			}
+		}
+		if !must {
+			continue
+		}
+		slices.Sort(ranks)
+		recorded := slices.DeleteFunc(slices.Clone(j.Recorded()), func(r int) bool { _, set := slices.BinarySearch(ranks, r); return set })
+		if len(recorded) > 0 {
+			parts = append(parts, fmt.Sprintf("not at all on %s", spansOf(recorded)))
+		}
+		if len(parts) > 1 {
+			out = append(out, fmt.Sprintf("the MPI's variable %s was set to %s, although all must agree", variables[first].Name, and(parts)))
+		}
+	}
+	return out
+}
+
+// and reads "a, b and c".
+func and(parts []string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// variablesText names what was set. What was refused is a problem.
+func (s *Summary) variablesText(w io.Writer, o TextOptions) {
+	var parts []string
+	for _, v := range s.Variables {
+		where := v.From
+		if v.From == FromCvar {
+			if v.Refused != "" {
+				continue
+			}
+			where = "--cvar"
+			if v.Ranks.Len() < len(s.Ranks) {
+				where += v.on()
+			}
+		}
+		if v.Name != "" {
+			parts = append(parts, fmt.Sprintf("%s=%s (%s)", o.clean(v.Name), o.clean(shortValue(v.Value)), where))
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	if more := len(parts) - textVariables; more > 0 {
+		parts = append(parts[:textVariables], fmt.Sprintf("and %d more", more))
+	}
+	fmt.Fprintf(w, "MPI variables set: %s\n", strings.Join(parts, ", "))
+}
+
+// settingSums are the ranks on which a setting of mpitrace had a value, by both.
+type settingSums map[string]map[string][]int
+
+func (s *settingSums) note(name, value string, ranks ...int) {
+	if *s == nil {
+		*s = settingSums{}
+	}
+	if (*s)[name] == nil {
+		(*s)[name] = map[string][]int{}
+	}
+	(*s)[name][value] = append((*s)[name][value], ranks...)
+}
+
+func (s *settingSums) add(p *profile.Profile) {
+	for name, value := range p.Settings {
+		s.note(name, value, p.Rank)
+	}
+}
+
+func (s *settingSums) merge(o settingSums) {
+	for name, values := range o {
+		for value, ranks := range values {
+			s.note(name, value, ranks...)
+		}
+	}
+}
+
+// values are one each, or what it was on which ranks.
+func (s settingSums) values() map[string]string {
+	out := make(map[string]string, len(s))
+	for name, values := range s {
+		texts := slices.Sorted(maps.Keys(values))
+		if len(texts) == 1 {
+			out[name] = texts[0]
+			continue
+		}
+		for i, value := range texts {
+			slices.Sort(values[value])
+			texts[i] = fmt.Sprintf("%s on %s", value, spansOf(slices.Compact(values[value])))
+		}
+		out[name] = and(texts)
+	}
+	return out
+}
+
+// others are the values of those that a comparison does not tell in another way:
+// control variables are named one by one, how calls are recorded by what it means.
+func (s settingSums) others() map[string]string {
+	out := s.values()
+	for _, name := range []string{"cvar", "timing", "receives"} {
+		delete(out, name)
+	}
+	return out
+}
+
+// inForce are the values that control variables were set to: what was written
+// through MPI_T is later than what the environment says, where it is called
+// OMPI_MCA_pml what is pml else.
+func (s variableSums) inForce() map[string]string {
+	var environment, written settingSums
+	for v, ranks := range s {
+		switch {
+		case v.Asked && v.Refused == "":
+			written.note(v.Name, v.Value, ranks...)
+		case !v.Asked && v.Name != "":
+			environment.note(strings.TrimPrefix(v.Name, "OMPI_MCA_"), v.Value, ranks...)
+		}
+	}
+	out := environment.values()
+	maps.Copy(out, written.values())
+	return out
+}
