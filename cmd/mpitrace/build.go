@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -38,7 +39,7 @@ For each library it tells how many of the MPI's functions are recorded, and with
 		Args: asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	o.choice.register(cmd.Flags())
+	registerSettings(cmd.Flags(), "mpi", "cc")
 	cmd.Flags().BoolVar(&o.printPath, "print-path", false, "print nothing but the path of each library")
 	cmd.Flags().BoolVar(&o.coverage, "coverage", false, "list each function of the MPI: recorded, or why it is not")
 	cmd.MarkFlagsMutuallyExclusive("print-path", "coverage")
@@ -47,6 +48,11 @@ For each library it tells how many of the MPI's functions are recorded, and with
 }
 
 func (o *buildOptions) run(cmd *cobra.Command) error {
+	found, err := findSettings(cmd.Flags())
+	if err != nil {
+		return usage(err)
+	}
+	o.choice = chosen(found)
 	mpis, err := o.mpis(cmd.ErrOrStderr())
 	if err != nil {
 		return usage(err)
@@ -126,7 +132,7 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 	}
 	mpis, errs := launch.FindAll()
 	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: skipped: %v\n", err)
+		fmt.Fprintf(log, "mpitrace: skipped: %s\n", printable.Lines(err.Error()))
 	}
 	if len(mpis) == 0 {
 		return nil, errors.New("no MPI found: install one (Debian: libopenmpi-dev or libmpich-dev), or name its compiler wrapper with --cc")
@@ -150,9 +156,16 @@ func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, e
 		return "", err
 	}
 	target := filepath.Join(dir, name)
-	part := target + ".part" // programs may have the old one mapped
-	if err := os.WriteFile(part, content, 0o755); err != nil {
+	part, err := os.CreateTemp(dir, "."+name+"-*") // programs may have the old one mapped
+	if err != nil {
 		return "", err
 	}
-	return target, os.Rename(part, target)
+	defer os.Remove(part.Name()) // unless it has its name
+	if _, err = part.Write(content); err == nil {
+		err = part.Chmod(0o755)
+	}
+	if err = errors.Join(err, part.Close()); err != nil {
+		return "", err
+	}
+	return target, os.Rename(part.Name(), target)
 }

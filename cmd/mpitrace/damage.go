@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -30,7 +31,7 @@ func (d *damage) add(errs ...error) {
 // sayDamage warns of what is used all the same.
 func sayDamage(log io.Writer, errs []error) {
 	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: %v\n", err)
+		fmt.Fprintf(log, "mpitrace: %s\n", printable.Lines(err.Error()))
 	}
 }
 
@@ -84,7 +85,7 @@ func (g *intact) judge() error {
 		return refused{fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged exports the rest", errors.Join(g.damage.errs...))}
 	}
 	for _, err := range g.damage.errs {
-		fmt.Fprintf(g.log, "mpitrace: skipped: %v\n", err)
+		fmt.Fprintf(g.log, "mpitrace: skipped: %s\n", printable.Lines(err.Error()))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
@@ -148,7 +148,7 @@ func warnIncomplete(log io.Writer, a, b string, diffs []*aggregate.Diff) {
 			problems []string
 		}{{a, d.A.Problems}, {b, d.B.Problems}} {
 			if len(side.problems) > 0 {
-				fmt.Fprintf(log, "mpitrace: %s is judged as it is recorded, but does not add up: %s\n", side.path, strings.Join(side.problems, "; "))
+				fmt.Fprintf(log, "mpitrace: %s is judged as it is recorded, but does not add up: %s\n", side.path, printable.Line(strings.Join(side.problems, "; ")))
 			}
 		}
 	}
@@ -301,9 +301,7 @@ func compareJobs(pairs [][2]*rundir.Job, how aggregate.DiffOptions, limits aggre
 
 func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate.DiffText) error {
 	if o.json {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
+		return printable.WriteJSON(w, struct {
 			A    string            `json:"a"`
 			B    string            `json:"b"`
 			Jobs []*aggregate.Diff `json:"jobs"`

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -29,7 +30,12 @@ a tiny program with each MPI, run it recorded, and check what was recorded. The
 exit status is 1 if there is no MPI with which that works.`,
 		Example: "  mpitrace doctor",
 		Args:    asUsage(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := findSettings(cmd.Flags()); err != nil { // the cache's place is one
+				return usage(err)
+			}
+			return doctor(cmd.Context(), cmd.OutOrStdout())
+		},
 	}
 }
 
@@ -42,13 +48,13 @@ func doctor(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(w, "/dev/shm\t%s\n", sharedMemory())
 	mpis, errs := launch.FindAll()
 	for _, err := range errs {
-		fmt.Fprintf(w, "skipped\t%v\n", err)
+		fmt.Fprintf(w, "skipped\t%s\n", printable.Lines(err.Error()))
 	}
 	working := 0
 	for _, mpi := range mpis {
 		fmt.Fprintf(w, "%s\t%s\n\tlibrary %s\n", mpi, mpi.CC, mpi.Library)
 		if err := tryPreload(ctx, mpi); err != nil {
-			fmt.Fprintf(w, "\tdoes not work: %v\n", err)
+			fmt.Fprintf(w, "\tdoes not work: %s\n", printable.Lines(err.Error()))
 			continue
 		}
 		working++
@@ -69,7 +75,7 @@ func place(w io.Writer, what string, find func() (string, error)) {
 	if err != nil {
 		path = "missing: " + err.Error()
 	}
-	fmt.Fprintf(w, "%s\t%s\n", what, path)
+	fmt.Fprintf(w, "%s\t%s\n", what, printable.Lines(path))
 }
 
 // sharedMemory tells whether recordings can be mapped in memory.

@@ -26,6 +26,7 @@ type exportOptions struct {
 	force     bool
 
 	skipDamaged bool
+	trace       traceOptions
 }
 
 func newExport() *cobra.Command {
@@ -42,9 +43,12 @@ arrow or parquet.
   parquet  Parquet, compressed with zstd
   csv      text: a line with the names of the columns, a line for each row
   json     JSON lines: an object for each row (.jsonl)
+  perfetto events of a traced run as a timeline for ui.perfetto.dev (.json.gz)
 
-All but prof hold one table of all ranks and jobs, a row for each call, peer,
-call site and so on. The names of the files written go to stdout.
+All but prof and perfetto hold one table of all ranks and jobs, a row for each
+call, peer, call site and so on. The names of the files written go to stdout.
+The tables of communicators, processes and readings of the MPI's variables are in
+the run directory as they are: comms.arrow, ranks.arrow and pvars.arrow.
 
 With --partition N, the table is a directory of files with N ranks each, named
 as Hive names them, so that tools scan them in parallel: DuckDB, Spark, Dask,
@@ -54,26 +58,43 @@ polars and others take rank_block=0/part-0.parquet, rank_block=1/part-0.parquet
 Damaged input is an error that names the file and place, and nothing is written:
 with --skip-damaged the rest is.
 
+Of a run that was traced (mpitrace run --trace), --events writes a row for each
+event instead, as csv or parquet, with the columns of trace.<rank>.arrow in the
+run directory and the rank.
+
+The timeline has a track for each thread of each rank, on it a slice for each
+call, arrows from where messages were sent to where they were received, and
+counters of the bytes under way. A browser opens some million events: --from, --to
+and --ranks show a part; --max-events shows all in less detail, long calls as they
+were and short ones that follow each other as one slice.
+
 Files go to -o: the name of the file or directory, or - for stdout. Otherwise
 they go into the run directory or beside the input, as profile.<extension> or,
-for prof, to a directory prof.`,
+for prof, to a directory prof; of events as trace.<extension>.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format csv -o -
-  mpitrace export app.parquet --format prof -o prof`,
+  mpitrace export app.parquet --format prof -o prof
+  mpitrace export mpitrace-app-20260102-150405 --format perfetto
+  mpitrace export mpitrace-app-20260102-150405 --format perfetto --from 10us --to 1.5s --max-events 1000000 -o app.json.gz
+  mpitrace export mpitrace-app-20260102-150405 --format parquet --events --ranks 0-15,64`,
 		Args: asUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, paths []string) error { return o.run(cmd, paths) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+strings.Join(formats.Writable(), ", "))
+	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+exportFormats())
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
 	f.BoolVar(&o.force, "force", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export what can be read of damaged input, instead of nothing")
+	o.trace.register(f)
 	return cmd
 }
 
 func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
+	if o.ofTrace() {
+		return o.runTrace(cmd, paths)
+	}
 	out, err := o.options(cmd, paths)
 	if err != nil {
 		return usage(err)
@@ -116,10 +137,13 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 // options checks the flags.
 func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out export.Options, err error) {
 	if o.format == "" {
-		return out, fmt.Errorf("no --format given: the formats are %s", strings.Join(formats.Writable(), ", "))
+		return out, fmt.Errorf("no --format given: the formats are %s", exportFormats())
 	}
 	format, err := formats.ToWrite(o.format)
 	if err != nil {
+		return out, fmt.Errorf("unknown format %q: the formats are %s", o.format, exportFormats())
+	}
+	if err := onlyOfTraces(cmd); err != nil {
 		return out, err
 	}
 	out = export.Options{Format: format, Path: o.output, Partition: o.partition, Force: o.force}

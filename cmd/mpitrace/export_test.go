@@ -45,6 +45,7 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 // The examples in the help do what they say, one after the other.
 func TestExportExamples(t *testing.T) {
 	exported(t, "mpitrace-app-20260102-150405")
+	traced(t, "mpitrace-app-20260102-150405")
 	var wrote []string
 	for line := range strings.Lines(newExport().Example) {
 		got := call(strings.Fields(line)[1:]...)
@@ -60,7 +61,8 @@ func TestExportExamples(t *testing.T) {
 		wrote = append(wrote, strings.Fields(got.stdout)...)
 	}
 	want := []string{"mpitrace-app-20260102-150405/profile.parquet", "app.parquet/rank_block=0/part-0.parquet",
-		"prof/solve.0.prof", "prof/solve.1.prof", "prof/solve.2.prof", "prof/solve.3.prof"}
+		"prof/solve.0.prof", "prof/solve.1.prof", "prof/solve.2.prof", "prof/solve.3.prof",
+		"mpitrace-app-20260102-150405/trace.json.gz", "app.json.gz", "mpitrace-app-20260102-150405/trace.parquet"}
 	if !slices.Equal(wrote, want) {
 		t.Errorf("wrote %q, want %q", wrote, want)
 	}
@@ -76,7 +78,7 @@ func TestExportUsage(t *testing.T) {
 	if err := os.Mkdir("empty", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	const formats = "prof, arrow, parquet, csv, json"
+	const formats = "prof, arrow, parquet, csv, json, perfetto"
 	for args, want := range map[string]string{
 		"run":                                 "no --format given: the formats are " + formats,
 		"run --format hdf5":                   `unknown format "hdf5": the formats are ` + formats,

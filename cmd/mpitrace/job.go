@@ -4,57 +4,138 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/live"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
 // job is a recorded command from its start to the summary.
 type job struct {
-	options *runOptions
+	options settings.Values
 	formats []rundir.Format
 	command *launch.Command
 	mpi     *launch.MPI
 	library string
 	dir     rundir.Dir
 	log     io.Writer
+
+	spool *launch.Spool // nil for none
+	watch *launch.Watch
+	info  *rundir.Info
 }
 
 // run launches the command, waits, brings the recordings home, merges them and
 // shows the summary. Its error carries the command's exit status.
-func (j *job) run(s launch.Streams) error {
-	spool, err := launch.NewSpool(j.options.spool)
+func (j *job) run(s launch.Streams) (err error) {
+	if j.spool, err = launch.NewSpool(j.options.Of("spool").Text); err != nil {
+		return usage(err)
+	}
+	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir), Settings: j.options}
+	if j.spool != nil {
+		r.Spool = j.spool.Dir
+	}
+	argv, env, err := j.prepare(r)
+	if err == nil {
+		j.info = j.describe(argv, r.Spool)
+		err = j.dir.WriteInfo(j.info) // so that `report` finds the spool at any time
+	}
+	if err != nil {
+		if j.spool != nil {
+			os.Remove(j.spool.Dir)
+		}
+		return err
+	}
+	j.watch = launch.NewWatch(j.places()...)
+	launch.OutlivePipe()
+	status, err := launch.Run(argv, env, s, j.late)
+	j.info.WallNs = time.Since(j.info.Start).Nanoseconds()
+	j.info.ExitStatus = &status.Code
+	j.bringHome(status)
 	if err != nil {
 		return usage(err)
 	}
-	r := j.options.recorder(j.library, j.mpi.Flavour, j.dir)
-	if spool != nil {
-		r.Spool = spool.Dir
+	return j.finish(status)
+}
+
+// places are the directories in which processes of this node make recordings.
+func (j *job) places() []string {
+	places := []string{j.dir.Recordings()}
+	if j.spool != nil {
+		places = append(places, j.spool.Dir)
 	}
-	argv, env, err := j.prepare(r)
-	if err != nil {
-		return err
+	return places
+}
+
+// bringHome collects the recordings of this node when the command has ended.
+func (j *job) bringHome(status launch.Status) {
+	wait := launch.OrphanWait
+	if !status.Interrupted.IsZero() {
+		wait -= time.Since(status.Interrupted)
 	}
-	info := j.info(argv, r.Spool)
-	if err := j.dir.WriteInfo(info); err != nil { // so that `report` finds the spool at any time
-		return err
-	}
-	status, err := launch.Run(argv, env, s)
-	info.WallNs = time.Since(info.Start).Nanoseconds()
-	info.ExitStatus = &status.Code
-	if spool != nil {
-		if _, err := spool.Collect(j.dir.Recordings()); err != nil {
+	var left []string
+	if j.spool != nil {
+		var err error
+		if left, err = j.spool.Collect(j.dir.Recordings(), wait); err != nil {
 			fmt.Fprintln(j.log, "mpitrace:", err)
 		}
 	}
-	if err != nil {
-		return usage(err)
+	if _, err := j.dir.CollectNotes(j.info.Host); err != nil {
+		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
 	launch.PackAll(j.dir.Recordings())
-	return j.finish(info, status)
+	j.watch.Close()
+	j.note(left)
+}
+
+// late brings home and shows what there is of a job that does not end after a
+// signal: whoever sent it may end everything soon.
+func (j *job) late() {
+	fmt.Fprintf(j.log, "mpitrace: the job has not ended %v after the signal. What is recorded until now:\n", launch.Grace)
+	var left []string
+	if j.spool != nil {
+		var err error
+		if left, err = j.spool.Copy(j.dir.Recordings()); err != nil {
+			fmt.Fprintln(j.log, "mpitrace:", err)
+		}
+	}
+	j.info.WallNs = time.Since(j.info.Start).Nanoseconds()
+	j.note(left)
+	run, err := j.merge()
+	if err != nil {
+		fmt.Fprintln(j.log, "mpitrace:", err)
+	}
+	if run != nil {
+		j.show(run)
+	}
+	fmt.Fprintln(j.log, "mpitrace: waiting for the job to end; another signal ends mpitrace at once")
+}
+
+// note writes into run.json what is not home yet, and what was seen of the ends
+// of processes.
+func (j *job) note(left []string) {
+	j.dir.SetUncollected(j.info, left)
+	j.info.Processes = nil
+	for _, e := range j.watch.Exits() {
+		if e.Finalized && e.Known && e.Status == 0 {
+			continue // as it should be
+		}
+		p := rundir.Process{Host: j.info.Host, Pid: e.Pid, Recording: e.Recording, Ended: e.At}
+		switch code := e.Status.ExitStatus(); {
+		case e.Known && e.Status.Signaled():
+			p.Signal = int(e.Status.Signal())
+		case e.Known:
+			p.Status = &code
+		}
+		j.info.Processes = append(j.info.Processes, p)
+	}
+	if err := j.dir.WriteInfo(j.info); err != nil {
+		fmt.Fprintln(j.log, "mpitrace:", err)
+	}
 }
 
 // prepare puts the recorder in front of each program of the command, or into
@@ -62,49 +143,70 @@ func (j *job) run(s launch.Streams) error {
 func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	if len(j.command.Programs) == 0 {
 		fmt.Fprintf(j.log, "mpitrace: %s: the environment (LD_PRELOAD) is set, so that what it starts is recorded where the environment reaches\n", j.command.Reason)
+		if said := r.Overridden(os.Environ()); said != "" {
+			fmt.Fprintln(j.log, "mpitrace:", printable.Line(said))
+		}
 		return j.command.Argv, r.Environ(os.Environ()), nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
 	}
-	words := []string{self, "rank", "--lib", r.Library, "--mpi", string(r.Flavour), "--dir", r.Dir}
-	if r.Spool != "" {
-		words = append(words, "--spool", r.Spool)
-	}
-	if r.Interval != 0 {
-		words = append(words, "--interval", r.Interval.String())
-	}
-	if r.Stack > 0 {
-		words = append(words, "--stack", strconv.Itoa(r.Stack))
-	}
-	if r.Timing != "" {
-		words = append(words, "--timing", r.Timing)
-	}
-	if r.Receives != "" {
-		words = append(words, "--receives", r.Receives)
-	}
-	return j.command.Rewrite(words), os.Environ(), nil
+	return j.command.Rewrite(append([]string{self, "rank"}, r.Words()...)), os.Environ(), nil
 }
 
-func (j *job) info(argv []string, spool string) *rundir.Info {
+// describe is the run as it begins: the spool is yet to be brought home.
+func (j *job) describe(argv []string, spool string) *rundir.Info {
 	wd, _ := os.Getwd()
 	host, _ := os.Hostname()
-	return &rundir.Info{Version: versionString(), Command: j.command.Argv, Launched: argv, Directory: wd, Host: host,
-		MPI: j.mpi, Library: j.library, Spool: spool, Start: time.Now()}
+	info := &rundir.Info{Version: versionString(), Command: j.command.Argv, Launched: argv, Directory: wd, Host: host,
+		MPI: j.mpi, Library: j.library, Spool: spool, Settings: madeSettings(j.options), Start: time.Now()}
+	if spool != "" {
+		info.Uncollected = []string{rundir.Left{Host: host, Path: spool}.String()}
+	}
+	return info
+}
+
+// merge turns the recordings into files. With an error there may be a run all the
+// same, of which no files could be made.
+func (j *job) merge() (*rundir.Run, error) {
+	run, err := j.dir.Open(rundir.Whole, j.log)
+	if err != nil {
+		return nil, err
+	}
+	sayDamage(j.log, run.Damaged)
+	nameSites(j.log, run, j.dir.Known())
+	return run, j.dir.Merge(run, j.formats, j.info)
+}
+
+// show prints the summaries of the jobs, and tells whether their records are
+// complete.
+func (j *job) show(run *rundir.Run) (complete bool, err error) {
+	complete = len(run.Jobs) > 0 && len(run.Damaged) == 0 && len(run.Traced.Damaged) == 0
+	now := time.Now()
+	for _, src := range run.Jobs {
+		job, err := aggregate.Of(live.Source{Of: src, Read: now}, nil)
+		if err != nil {
+			return false, err
+		}
+		s := job.Summary()
+		complete = complete && len(s.Problems) == 0
+		if !j.options.Of("no-report").On() {
+			o := textOptions()
+			o.Sites = topSites
+			s.Text(j.log, o)
+			fmt.Fprintln(j.log)
+		}
+	}
+	return complete, nil
 }
 
 // finish turns the recordings into files and a summary, and decides the exit
 // status.
-func (j *job) finish(info *rundir.Info, status launch.Status) error {
-	run, err := j.dir.Open(rundir.Whole, j.log)
-	if err != nil {
-		return err
-	}
-	sayDamage(j.log, run.Damaged)
-	nameSites(j.log, run, j.dir.Known())
-	if err := j.dir.Merge(run, j.formats, info); err != nil {
-		return err
+func (j *job) finish(status launch.Status) error {
+	run, notMerged := j.merge()
+	if run == nil {
+		return notMerged
 	}
 	unrecorded := j.unrecorded(run)
 	if len(run.Jobs) == 0 {
@@ -112,31 +214,31 @@ func (j *job) finish(info *rundir.Info, status launch.Status) error {
 		if unrecorded != "" && status.Code == 0 {
 			why, unrecorded = unrecorded, ""
 		}
-		fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", why)
+		fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", printable.Lines(why))
 	}
-	complete := len(run.Jobs) > 0 && len(run.Damaged) == 0 && unrecorded == ""
-	for _, src := range run.Jobs {
-		job, err := aggregate.Of(src, nil)
-		if err != nil {
-			return err
-		}
-		s := job.Summary()
-		complete = complete && len(s.Problems) == 0
-		if !j.options.noReport {
-			o := textOptions()
-			o.Sites = topSites
-			s.Text(j.log, o)
-			fmt.Fprintln(j.log)
-		}
+	complete, err := j.show(run)
+	if err != nil {
+		return err
 	}
 	if unrecorded != "" {
-		fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", unrecorded)
+		fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", printable.Line(unrecorded))
 	}
+	if len(run.Jobs) > 0 && notMerged == nil && status.Interrupted.IsZero() {
+		if err := j.noteCvars(); err != nil {
+			fmt.Fprintln(j.log, "mpitrace:", err)
+		}
+	}
+	left := j.dir.Uncollected()
+	sayLeft(j.log, j.dir, left)
+	if notMerged != nil {
+		fmt.Fprintf(j.log, "mpitrace: %v; when that is mended: mpitrace collect %s\n", notMerged, shellQuote(string(j.dir)))
+	}
+	sayTraced(j.log, j.dir, &run.Traced)
 	fmt.Fprintf(j.log, "mpitrace: the files are in %s\n", j.dir)
 	switch {
 	case status.Code != 0:
 		return &exit{code: status.Code}
-	case j.options.strict && !complete:
+	case j.options.Of("strict").On() && (!complete || unrecorded != "" || len(left) > 0 || notMerged != nil):
 		return &exit{exitIncomplete, fmt.Errorf("the record in %s is missing or incomplete (--strict)", j.dir)}
 	}
 	return nil

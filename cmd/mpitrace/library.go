@@ -9,18 +9,23 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/pflag"
-
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // choice is which MPI the library is to be for.
 type choice struct{ mpi, cc string }
 
-func (c *choice) register(f *pflag.FlagSet) {
-	f.StringVar(&c.mpi, "mpi", "auto", "which MPI: auto, openmpi, mpich, intelmpi, mvapich, or the `PATH` of an MPI's shared library or prefix")
-	f.StringVar(&c.cc, "cc", "", "the MPI's compiler wrapper (default: the mpicc that belongs to the MPI)")
+// chosen is what the settings say: a compiler wrapper in a file is not to stand
+// against --mpi.
+func chosen(v settings.Values) choice {
+	mpi, cc := v.Of("mpi"), v.Of("cc")
+	if mpi.Source > cc.Source {
+		return choice{mpi.Text, ""}
+	}
+	return choice{mpi.Text, cc.Text}
 }
 
 // buildLibrary compiles the library for an MPI, or finds it in the cache.
@@ -45,20 +50,20 @@ func detectLibrary(ctx context.Context, c *launch.Command, which choice, log io.
 	var missing *launch.NoCompilerError
 	if errors.As(err, &missing) && missing.Flavour != "" {
 		if lib, ok := installedLibrary(missing.Flavour); ok {
-			return &launch.MPI{Flavour: missing.Flavour, Library: missing.Library}, lib, launch.CheckLibraryPath(lib)
+			return &launch.MPI{Flavour: missing.Flavour, Library: missing.Library}, lib, interpose.CheckLibrary(lib)
 		}
 	}
 	if err != nil {
 		return nil, "", usage(err)
 	}
 	if note != "" {
-		fmt.Fprintln(log, "mpitrace:", note)
+		fmt.Fprintln(log, "mpitrace:", printable.Lines(note))
 	}
 	lib, err := buildLibrary(ctx, mpi, log)
 	if err != nil {
 		return nil, "", err
 	}
-	return mpi, lib, launch.CheckLibraryPath(lib)
+	return mpi, lib, interpose.CheckLibrary(lib)
 }
 
 // rankLibrary finds the library for a rank without compiling anything, as many

@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -58,7 +60,7 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 	e := &exit{exitError, err}
 	errors.As(err, &e)
 	if e.err != nil {
-		fmt.Fprintf(errs, "mpitrace: %v\n", err)
+		fmt.Fprintf(errs, "mpitrace: %s\n", printable.Lines(err.Error()))
 	}
 	return e.code
 }
@@ -81,7 +83,7 @@ survives a crash of the program.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newRank(), newReport(), newDiff(), newExport(), newBuild(), newDump(), newDoctor(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStacks(), newCollect(), newDiff(), newExport(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
 	return root
 }
 

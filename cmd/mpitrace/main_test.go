@@ -45,6 +45,9 @@ func runTests(m *testing.M) int {
 	}
 	// The library is built from these sources, whatever the user's cache has.
 	os.Setenv("MPITRACE_CACHE", filepath.Join(scratch, "cache"))
+	// No settings of the user's, nor the site's.
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(scratch, "config"))
+	os.Setenv("MPITRACE_SITE_CONFIG", "")
 	// Containers run as root, which Open MPI refuses unless told twice.
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
@@ -185,7 +188,8 @@ func TestWrongUse(t *testing.T) {
 		{"no such program", "run -- ./none", "no such file"},
 		{"unknown format", "run --format csv -- true", "formats are prof and arrow"},
 		{"unknown MPI", "run --mpi lam -- true", "openmpi, mpich"},
-		{"no such compiler", "run --cc none -- true", "none"},
+		{"an interval of nothing", "run --pvar-interval 5ms -- true", "say with --pvar which"},
+		{"no such compiler", "run --cc no-such-cc -- true", "no-such-cc"},
 		{"static program", "run -- mpirun.openmpi " + static, "linked statically"},
 		{"a run is there", "run -o " + holds + " -- true", "already holds a run"},
 		{"only queued", "run -- sbatch job.sh", "job script"},
@@ -193,6 +197,9 @@ func TestWrongUse(t *testing.T) {
 		{"report of an empty directory", "report " + empty, "holds no recording"},
 		{"report of two", "report a b", "accepts 1 arg"},
 		{"report of no rank", "report --rank -5 " + holds, "ranks count from 0"},
+		{"analyze nothing", "analyze " + empty, "mpitrace run --trace"},
+		{"analyze fewer than no places", "analyze --top -1 " + empty, "--top -1"},
+		{"frames of no time", "analyze --window -1s " + empty, "--window -1s"},
 		{"unknown timing", "run --timing some -- true", `--timing "some": it can be exact, sampled, off`},
 		{"timing without a word", "run --timing= -- true", `--timing ""`},
 		{"unknown receives", "run --receives no -- true", `--receives "no": it can be on, off`},
@@ -269,7 +276,7 @@ func TestHelp(t *testing.T) {
 			names = append(names, cmd.Name())
 		}
 	}
-	want := []string{"build", "diff", "doctor", "dump", "export", "report", "run", "version"}
+	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "report", "run", "stacks", "timeline", "vars", "version"}
 	if slices.Sort(names); !slices.Equal(names, want) {
 		t.Errorf("commands %q, want %q", names, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
 // newRank makes the command that `mpitrace run` puts in front of the program
@@ -11,6 +12,7 @@ import (
 func newRank() *cobra.Command {
 	var r launch.Recorder
 	var path, flavour string
+	var told []string
 	cmd := &cobra.Command{
 		Use:     "rank --lib LIBRARY --dir DIR [flags] -- PROGRAM [ARGS...]",
 		Short:   "Become a program that is recorded (what `run` starts as each process of a job)",
@@ -18,6 +20,10 @@ func newRank() *cobra.Command {
 		Hidden:  true,
 		Args:    asUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, argv []string) error {
+			var err error
+			if r.Settings, err = settings.ParseWords(told); err != nil {
+				return usage(err)
+			}
 			r.Flavour = launch.Flavour(flavour)
 			if err := r.Exec(argv, path, cmd.ErrOrStderr()); err != nil {
 				return &exit{exitNotFound, err}
@@ -30,10 +36,7 @@ func newRank() *cobra.Command {
 	f.StringVar(&r.Library, "lib", "", "the library to preload")
 	f.StringVar(&r.Dir, "dir", "", "the run directory, absolute")
 	f.StringVar(&r.Spool, "spool", "", "the spool on the node where the job was launched; used if it is here")
-	f.DurationVar(&r.Interval, "interval", 0, "begin a new slice at each multiple of this `TIME`")
-	f.IntVar(&r.Stack, "stack", 0, "the number of callers to record")
-	f.StringVar(&r.Timing, "timing", "", "which calls to time")
-	f.StringVar(&r.Receives, "receives", "", "whether nonblocking receives are followed")
+	f.StringArrayVar(&told, "set", nil, "a setting, as `NAME=VALUE`; each element of a list by itself")
 	f.StringVar(&flavour, "mpi", "", "the MPI that the library is for: a program that is linked to another is not recorded")
 	f.StringVar(&path, "path", "", "where to look for the program, instead of PATH")
 	cmd.MarkFlagRequired("lib")

@@ -1,17 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/live"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -72,6 +74,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		return usage(err)
 	}
 	dir := rundir.Dir(path)
+	now := time.Now()
 	run, err := openRun(cmd.ErrOrStderr(), dir)
 	if err != nil {
 		return err
@@ -80,17 +83,15 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if infoErr != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %v; going on without it, nothing is merged\n", infoErr)
 	}
-	if spool, n := dir.Spooled(); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %d of the recordings are still in %s: the run goes on, or `mpitrace run` was killed; "+
-			"in that case copy them to %s, since a reboot may delete them there\n", n, spool, dir.Recordings())
-	}
+	sayNotHome(cmd.ErrOrStderr(), dir)
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
 		if err := mergeIfStale(dir, run, formats); err != nil {
 			// Somebody else's directory can still be read.
 			fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
 		}
+		sayTraced(cmd.ErrOrStderr(), dir, &run.Traced)
 	}
-	found, err := o.summaries(run)
+	found, err := o.summaries(run, now)
 	if err != nil {
 		return err
 	}
@@ -175,11 +176,11 @@ type summary interface {
 
 // summaries are those of the jobs, or of the rank in each job that has it. It
 // is an error if none has.
-func (o *reportOptions) summaries(run *rundir.Run) ([]summary, error) {
+func (o *reportOptions) summaries(run *rundir.Run, now time.Time) ([]summary, error) {
 	var found []summary
 	var missing error
 	for _, src := range run.Jobs {
-		j, err := aggregate.Of(src, func(rank int) bool { return rank == o.rank })
+		j, err := aggregate.Of(live.Source{Of: src, Read: now}, func(rank int) bool { return rank == o.rank })
 		if err != nil {
 			return nil, err
 		}
@@ -215,9 +216,7 @@ func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
 // writeJSON prints {"run": run.json, "jobs": [summary …]}.
 func writeJSON(w io.Writer, dir rundir.Dir, found []summary) error {
 	info, _ := dir.ReadInfo() // empty on an error, of which run has warned
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return printable.WriteJSON(w, struct {
 		Run  *rundir.Info `json:"run"`
 		Jobs []summary    `json:"jobs"`
 	}{info, found})

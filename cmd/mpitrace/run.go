@@ -1,32 +1,25 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/interpose/layout"
-	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/interpose"
 )
 
 type runOptions struct {
-	choice
-	dir      string
-	formats  []string
-	spool    string
-	interval time.Duration
-	stack    int
-	timing   string
-	receives string
-	strict   bool
-	noReport bool
+	dir string
+	settings.Values
 }
 
 func newRun() *cobra.Command {
@@ -42,6 +35,9 @@ profile.arrow, comms.arrow and ranks.arrow.
 Under a launcher (srun mpitrace run -- ./app) each process records itself, and
 ` + "`mpitrace report DIR`" + ` shows the result afterwards.
 
+What is not given by a flag, the environment and files say: see
+` + "`mpitrace config`" + `.
+
 The exit status is that of COMMAND; 2 if the command line is wrong.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace run -o halo --format prof,arrow -- mpiexec -n 16 ./halo 100
@@ -51,100 +47,102 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	o.choice.register(f)
-	f.StringVarP(&o.dir, "output", "o", "", "the run directory (default: mpitrace-PROGRAM- and the batch job's id or the time)")
-	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
-	f.StringVar(&o.spool, "spool", "auto", "where the processes of this node map their recordings until they end: auto, shm (/dev/shm), run (the run directory) or a `DIR`")
-	f.DurationVar(&o.interval, "interval", 0, "begin a new slice at each multiple of this `TIME` since MPI_Init: 100ms, 2s, at least 1ms (default: $MPITRACE_INTERVAL)")
-	f.IntVar(&o.stack, "stack", 0, fmt.Sprintf("tell call sites apart by who called, up to `N` callers deep (2 to %d); costs some microseconds a call", layout.MaxStackDepth))
-	f.StringVar(&o.timing, "timing", "", "which calls to time: `exact` (each), sampled (of frequent ones some: times are estimates, with their error), off (none: counts and bytes only) (default: $"+launch.EnvTiming+", or exact)")
-	f.StringVar(&o.receives, "receives", "", "follow nonblocking receives to their completion: `on`, or off, which leaves what they received unknown (default: $"+launch.EnvReceives+", or on)")
-	f.BoolVar(&o.strict, "strict", false, "exit with status 3 if the command succeeds but its record is missing or incomplete")
-	f.BoolVar(&o.noReport, "no-report", false, "do not show the summary")
+	registerSettings(f)
+	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which holds no run yet (default: mpitrace-PROGRAM- and the batch job's id or the time)")
 	return cmd
 }
 
 func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
-	formats, err := rundir.ParseFormats(o.formats)
-	if err != nil {
+	var err error
+	if o.Values, err = findSettings(cmd.Flags()); err != nil {
 		return usage(err)
 	}
-	if err := o.checkInterval(cmd.Flags().Changed("interval")); err != nil {
-		return usage(err)
+	if v := o.Of("pvar-interval"); v.Source == settings.CommandLine && v.Text != "0" && len(o.Of("pvar").Elements()) == 0 {
+		return usage(errors.New("--pvar-interval: say with --pvar which variables to read"))
 	}
-	if o.stack < 0 || o.stack > layout.MaxStackDepth {
-		return usage(fmt.Errorf("--stack %d: from 0 to %d callers", o.stack, layout.MaxStackDepth))
-	}
-	if err := o.checkSettings(cmd.Flags().Changed); err != nil {
+	if err := o.checkTrace(); err != nil {
 		return usage(err)
 	}
 	mark, under := launch.UnderLauncher()
 	if under && !launch.IsLauncher(argv) {
 		return o.rank(cmd, argv, mark)
 	}
+	if err := checkAddressSpace(); err != nil {
+		return usage(err)
+	}
 	command, err := launch.Parse(argv)
 	if err != nil {
 		return usage(err)
 	}
-	mpi, lib, err := detectLibrary(cmd.Context(), command, o.choice, cmd.ErrOrStderr())
+	formats, err := rundir.ParseFormats(o.Of("format").Elements())
 	if err != nil {
+		return usage(err)
+	}
+	mpi, lib, err := detectLibrary(cmd.Context(), command, chosen(o.Values), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := o.allowPhysical(mpi.Flavour, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	if err := checkCvars(cmd.Context(), o.Of("cvar").Elements(), mpi, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	dir, err := o.directory(command.Name())
+	if err == nil {
+		err = o.preparePhysical(dir)
+	}
 	if err != nil {
 		return err
 	}
-	j := &job{options: o, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, log: cmd.ErrOrStderr()}
+	j := &job{options: o.Values, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, log: cmd.ErrOrStderr()}
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 }
 
-// checkInterval takes the interval from the environment, unless it is given.
-func (o *runOptions) checkInterval(given bool) error {
-	text := os.Getenv(launch.EnvInterval)
-	if !given && text == "" {
+// checkTrace refuses what a trace cannot do without.
+func (o *runOptions) checkTrace() error {
+	for _, name := range []string{"trace-buffer", "trace-limit", "keep", "ranks", "trace-slices", "trace-classes"} {
+		if o.Of(name).Source == settings.CommandLine && !o.Of("trace").On() {
+			return fmt.Errorf("--%s: it is of a trace: give --trace as well", name)
+		}
+	}
+	if !o.Of("trace").On() {
 		return nil
 	}
-	if !given {
-		var err error
-		if o.interval, err = time.ParseDuration(text); err != nil {
-			return fmt.Errorf("%s: %w", launch.EnvInterval, err)
-		}
+	if v := o.Of("timing"); v.Text != "exact" {
+		return fmt.Errorf("--trace: events have the time of each call, and not by --timing %s", v.Text)
 	}
-	if o.interval < time.Millisecond || o.interval%time.Millisecond != 0 {
-		return fmt.Errorf("interval %v: give whole milliseconds, at least one", o.interval)
+	if o.Of("receives").Text != "on" {
+		return errors.New("--trace: events have what each receive got, and not with --receives off")
 	}
 	return nil
 }
 
-// checkSettings takes from the environment what is not given: a launcher may not
-// pass it on to other nodes.
-func (o *runOptions) checkSettings(given func(flag string) bool) error {
-	for _, s := range []struct {
-		flag, env string
-		value     *string
-		words     []string
-	}{
-		{"timing", launch.EnvTiming, &o.timing, []string{"exact", "sampled", "off"}},
-		{"receives", launch.EnvReceives, &o.receives, []string{profile.ReceivesOn, profile.ReceivesOff}},
-	} {
-		name := "--" + s.flag
-		if !given(s.flag) {
-			name = s.env
-			if *s.value = os.Getenv(s.env); *s.value == "" {
-				continue
-			}
-		}
-		if !slices.Contains(s.words, *s.value) {
-			return fmt.Errorf("%s %q: it can be %s", name, *s.value, strings.Join(s.words, ", "))
-		}
+// allowPhysical refuses --physical where the MPI knows nothing of it. Who set it
+// once for all runs is told, and has the run without.
+func (o *runOptions) allowPhysical(f launch.Flavour, log io.Writer) error {
+	v := o.Of("physical")
+	if !v.On() {
+		return nil
 	}
+	err := launch.CheckPhysical(f)
+	if err == nil {
+		return nil
+	}
+	if v.Source == settings.CommandLine {
+		return usage(err)
+	}
+	fmt.Fprintf(log, "mpitrace: %v; it is left out (%s)\n", err, printable.Line(v.Place))
+	o.Values = o.Without("physical")
 	return nil
 }
 
-// recorder is what is put in front of the processes.
-func (o *runOptions) recorder(library string, flavour launch.Flavour, dir rundir.Dir) *launch.Recorder {
-	return &launch.Recorder{Library: library, Flavour: flavour, Dir: string(dir), Interval: o.interval, Stack: o.stack,
-		Timing: o.timing, Receives: o.receives}
+// preparePhysical makes the directory for what the MPI library writes.
+func (o *runOptions) preparePhysical(dir rundir.Dir) error {
+	if !o.Of("physical").On() {
+		return nil
+	}
+	return dir.PreparePhysical()
 }
 
 // directory makes the run directory of a job.
@@ -162,25 +160,32 @@ func (o *runOptions) directory(program string) (rundir.Dir, error) {
 // rank is `run` under a launcher: this process is one of many, which becomes
 // the program. The run directory is shared, and nobody waits to collect.
 func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error {
-	lib, flavour, err := rankLibrary(argv, o.choice)
+	lib, flavour, err := rankLibrary(argv, chosen(o.Values))
 	if err != nil {
 		return usage(err)
 	}
-	if err := launch.CheckLibraryPath(lib); err != nil {
+	if err := interpose.CheckLibrary(lib); err != nil {
 		return usage(err)
+	}
+	if err := o.allowPhysical(flavour, cmd.ErrOrStderr()); err != nil {
+		return err
 	}
 	name := o.dir
 	if name == "" {
 		name = rundir.Name(filepath.Base(argv[0]), launch.LaunchID(), time.Time{})
 	}
 	dir, err := rundir.Share(name)
+	if err == nil {
+		err = o.preparePhysical(dir)
+	}
 	if err != nil {
 		return err
 	}
 	if os.Getenv(mark) == "0" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
-	if err := o.recorder(lib, flavour, dir).Exec(argv, "", cmd.ErrOrStderr()); err != nil {
+	r := &launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Settings: o.Values}
+	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}
 	}
 	return nil

@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
 func main() {
 	if err := newCommand().Execute(); err != nil {
-		fmt.Fprintf(os.Stderr, "profile2mat: %v\n", err)
+		fmt.Fprintf(os.Stderr, "profile2mat: %s\n", printable.Lines(err.Error()))
 		os.Exit(exitStatus(err))
 	}
 }
@@ -43,6 +44,10 @@ writes matrices of
   internal  sent by the MPI library on its own behalf
   osc       one-sided
   coll      collectives, their logical volume
+
+Of a run that was recorded with --physical, internal is beside all and no part of
+it, as all has the collectives that these messages carried; --class physical
+makes matrices of what the MPI library sent: all, external and internal.
 
 Line i, column j is what rank i sent to rank j. Classes that nothing was
 recorded of have no file. Formats (--format) are

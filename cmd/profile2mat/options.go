@@ -48,12 +48,16 @@ var classes = []struct {
 	{"coll", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
 }
 
+// physical is the class of what the MPI library sent, which is no part of what
+// the calls asked for.
+const physical = "physical"
+
 func classNames() []string {
 	var out []string
 	for _, c := range classes {
 		out = append(out, c.name)
 	}
-	return out
+	return append(out, physical)
 }
 
 // parse checks what the flags say.
@@ -70,10 +74,14 @@ func (o *options) parse() error {
 	}
 	for _, name := range o.classes {
 		i := slices.Index(classNames(), name)
-		if i < 0 {
+		switch {
+		case i < 0:
 			return fmt.Errorf("unknown class %q: the classes are %s", name, strings.Join(classNames(), ", "))
+		case name == physical:
+			o.selection.Physical = true
+		default:
+			o.selection.Classes = append(o.selection.Classes, classes[i].of...)
 		}
-		o.selection.Classes = append(o.selection.Classes, classes[i].of...)
 	}
 	if err := o.parseDirections(); err != nil {
 		return err
@@ -89,6 +97,9 @@ func (o *options) parse() error {
 		if *set.spans, err = aggregate.ParseSpans(set.text, set.name); err != nil {
 			return fmt.Errorf("--%s: %w", set.flag, err)
 		}
+	}
+	if s := &o.selection; s.Physical && (len(s.Classes)+len(s.Directions) > 0 || s.OfRows() != "") {
+		return fmt.Errorf("--class %s stands alone: of what the MPI library sent only from whom and to whom is known (--ranks, --from, --to, --no-self)", physical)
 	}
 	if s := o.selection.SizeClasses; len(s) > 0 && s[len(s)-1].Last >= profile.NumSizeClasses {
 		return fmt.Errorf("--size-class: the classes are 0 to %d", profile.NumSizeClasses-1)

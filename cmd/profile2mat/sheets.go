@@ -33,6 +33,9 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if n := j.tally.Unfollowed; n > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.prefix, n)
 	}
+	if unknown := aggregate.SpansOf(j.tally.Unknown); len(unknown) > 0 {
+		fmt.Fprintf(log, "profile2mat: %s: what the MPI library sent is not known of %s\n", j.prefix, unknown)
+	}
 	lines, err := o.lines(j)
 	if err != nil {
 		return nil, err
@@ -42,7 +45,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	}
 	out := o.sheetsOf(j, lines, ms)
 	if o.selected() != "" && out[aggregate.All].Pairs == 0 {
-		return nil, fmt.Errorf("nothing that was sent is of %s", o.selected())
+		return nil, fmt.Errorf("nothing that was sent is of %s%s", o.selected(), o.without())
 	}
 	for c, s := range out {
 		s.wanted = c == int(aggregate.All) || s.Pairs > 0
@@ -59,14 +62,15 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 // that there is, and its sheet has the same matrix.
 func (o *options) sheetsOf(j *job, lines lines, ms *aggregate.Matrices) []*sheet {
 	out, used := make([]*sheet, len(ms)), 0
+	beside := func(c aggregate.MatrixClass) bool { return c == aggregate.Internal && j.tally.Beside() }
 	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
-		if !ms[c].Empty() {
+		if !ms[c].Empty() && !beside(c) {
 			used++
 		}
 	}
 	out[aggregate.All] = o.sheet(j, lines, &ms[aggregate.All], aggregate.All)
 	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
-		if used > 1 || ms[c].Empty() {
+		if used > 1 || ms[c].Empty() || beside(c) {
 			out[c] = o.sheet(j, lines, &ms[c], c)
 			continue
 		}
@@ -75,6 +79,14 @@ func (o *options) sheetsOf(j *job, lines lines, ms *aggregate.Matrices) []*sheet
 		out[c] = &same
 	}
 	return out
+}
+
+// without says what is needed for a selection of which there is nothing.
+func (o *options) without() string {
+	if o.selection.Physical {
+		return ": it takes a run that was recorded under Open MPI with mpitrace run --physical"
+	}
+	return ""
 }
 
 func (o *options) checkRanks(j *job) error {
@@ -134,7 +146,7 @@ func (o *options) sheet(j *job, by lines, m *aggregate.Matrix, c aggregate.Matri
 	if by.of != nil {
 		m = m.Fold(by.of)
 	}
-	s := &sheet{Sheet: matrix.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.program, Run: j.run, Class: c, Selection: o.selected(),
+	s := &sheet{Sheet: matrix.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.program, Run: j.run, Class: c, Physical: o.selection.Physical, Selection: o.selected(),
 		Line: by.name, Labels: by.labels}}
 	most := o.maxPairs
 	if most == 0 {

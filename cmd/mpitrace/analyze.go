@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+type analyzeOptions struct {
+	json   bool
+	window time.Duration
+	top    string
+	waits  string // path of a table
+	force  bool
+}
+
+func newAnalyze() *cobra.Command {
+	var o analyzeOptions
+	cmd := &cobra.Command{
+		Use:   "analyze DIR",
+		Short: "Tell from the trace of a run why its ranks wait",
+		Long: `Tell from the trace of the run in DIR, which mpitrace run --trace leaves, why
+its ranks wait: for senders and receivers that are late, for the last to come to
+a barrier or an operation of all with all, for the root of a broadcast; which
+rank waits for which, in which call, and how long.
+
+The efficiency of the run is taken apart as the POP Centre of Excellence does:
+load balance, waiting in turn (serialisation), and the network (transfer). The
+critical path is what the end of the run had to wait for: only what is on it
+makes the run shorter.
+
+All messages and collectives are put together first. What was not is counted,
+with the reason. If DIR holds several jobs, each is analysed by itself.`,
+		Example: `  mpitrace analyze mpitrace-app-20260102-150405
+  mpitrace analyze --top all mpitrace-app-20260102-150405
+  mpitrace analyze --json --window 100ms mpitrace-app-20260102-150405
+  mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
+		Args: asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rundir.Dir(args[0])) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text: an object for each job")
+	f.DurationVar(&o.window, "window", 0, "with --json: what each rank sent to each in every `TIME` of the run")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many places and ranks to list: a `number` or all")
+	f.StringVar(&o.waits, "waits", "", "write each wait into `FILE.arrow`: a row, which by rank and event joins those of trace.<rank>.arrow")
+	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace the file if it is there")
+	return cmd
+}
+
+func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
+	text, err := o.text()
+	if err != nil {
+		return usage(err)
+	}
+	traces, err := dir.Traces()
+	if err != nil {
+		return usage(err)
+	}
+	jobs := trace.Jobs(traces)
+	if err := o.checkWaits(len(jobs)); err != nil {
+		return usage(err)
+	}
+	for i, job := range jobs {
+		found, waits, err := o.analyze(cmd.ErrOrStderr(), job)
+		if err == nil && o.waits != "" {
+			err = writeWaits(o.waits, o.force, waits)
+		}
+		if err != nil {
+			return err
+		}
+		if i > 0 && !o.json {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		if err := o.show(cmd.OutOrStdout(), found, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is how the text form is to look.
+func (o *analyzeOptions) text() (trace.TextOptions, error) {
+	text := trace.TextOptions{ASCII: textOptions().ASCII, Top: -1}
+	if o.window < 0 {
+		return text, fmt.Errorf("--window %v: a time above 0, as 100ms", o.window)
+	}
+	if o.top == "all" {
+		return text, nil
+	}
+	n, err := strconv.Atoi(o.top)
+	if err != nil || n < 0 {
+		return text, fmt.Errorf("--top %s: a number of places, or all", o.top)
+	}
+	text.Top = n
+	return text, nil
+}
+
+// checkWaits refuses a table of waits before anything is read.
+func (o *analyzeOptions) checkWaits(jobs int) error {
+	switch {
+	case o.waits == "":
+		return nil
+	case jobs > 1:
+		return fmt.Errorf("--waits %s: there are %d jobs, and ranks are told apart in one only", o.waits, jobs)
+	}
+	return checkNew(o.waits, o.force)
+}
+
+func checkNew(path string, force bool) error {
+	if info, err := os.Stat(path); err == nil && (!force || info.IsDir()) {
+		return fmt.Errorf("%s exists: name another file, or overwrite it with --force", path)
+	}
+	return nil
+}
+
+// writeWaits writes the waits in the order of ranks and their events.
+func writeWaits(path string, force bool, waits []profile.Wait) error {
+	slices.SortFunc(waits, func(a, b profile.Wait) int {
+		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
+	})
+	return export.File(path, force, func(w io.Writer) error { return arrowfile.WriteWaits(w, waits) })
+}
+
+// analyze shows meanwhile how many events it has seen.
+func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (found *trace.Result, waits []profile.Wait, err error) {
+	events := uint64(0)
+	for _, src := range job {
+		events += src.Trace().Events
+	}
+	bar := progress.Start(log, "events", int(events))
+	defer bar.Done()
+	seen := uint64(0)
+	options := trace.Options{Window: o.window, Progress: func(now uint64) {
+		bar.Add(int(now - seen))
+		seen = now
+	}}
+	if o.waits != "" {
+		options.Wait = func(w profile.Wait) { waits = append(waits, w) }
+	}
+	found, err = trace.Analyze(job, options)
+	return found, waits, err
+}
+
+func (o *analyzeOptions) show(w io.Writer, found *trace.Result, text trace.TextOptions) error {
+	if o.json {
+		return printable.WriteJSON(w, found)
+	}
+	return found.Text(w, text)
+}

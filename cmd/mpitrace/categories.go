@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/internal/mpit"
+)
+
+// printCategories draws categories as trees, each below those that it is in.
+// With a width what does not fit is cut.
+func printCategories(w io.Writer, all []mpit.Category, width int) {
+	t := tree{w: w, width: width, of: map[int]*mpit.Category{}, drawn: map[int]bool{}}
+	child := map[int]bool{}
+	for i := range all {
+		t.of[all[i].Index] = &all[i]
+	}
+	for i := range all {
+		for _, index := range all[i].Categories {
+			child[index] = index != all[i].Index
+		}
+	}
+	for i := range all {
+		if !child[all[i].Index] {
+			t.draw(&all[i], "", "")
+		}
+	}
+	for i := range all { // those that are in each other, and below nothing
+		if !t.drawn[all[i].Index] {
+			t.draw(&all[i], "", "")
+		}
+	}
+}
+
+type tree struct {
+	w     io.Writer
+	width int
+	of    map[int]*mpit.Category
+	drawn map[int]bool
+}
+
+// draw prints a category, and below it those that it holds. Each is drawn once:
+// a library may have cycles.
+func (t *tree) draw(c *mpit.Category, first, others string) {
+	t.drawn[c.Index] = true
+	text := first + oneLine(c.Name)
+	if counts := countsOf(c); counts != "" {
+		text += " (" + counts + ")"
+	}
+	if c.Description != "" {
+		text += ": " + oneLine(c.Description)
+	}
+	if t.width > 0 && utf8.RuneCountInString(text) > t.width {
+		text = string([]rune(text)[:t.width-1]) + "…"
+	}
+	fmt.Fprintln(t.w, text)
+	for {
+		children := slices.DeleteFunc(slices.Clone(c.Categories), func(i int) bool { return t.of[i] == nil || t.drawn[i] })
+		if len(children) == 0 {
+			return
+		}
+		if len(children) == 1 {
+			t.draw(t.of[children[0]], others+"└── ", others+"    ")
+		} else {
+			t.draw(t.of[children[0]], others+"├── ", others+"│   ")
+		}
+	}
+}
+
+func countsOf(c *mpit.Category) string {
+	var counts []string
+	for _, kind := range []struct {
+		n    int
+		name string
+	}{{len(c.CVars), "control"}, {len(c.PVars), "performance"}, {len(c.Events), "events"}} {
+		if kind.n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", kind.n, kind.name))
+		}
+	}
+	return strings.Join(counts, ", ")
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/live"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+type collectOptions struct {
+	here bool
+	ssh  string
+}
+
+func newCollect() *cobra.Command {
+	var o collectOptions
+	cmd := &cobra.Command{
+		Use:   "collect DIR",
+		Short: "Bring home what a run left on its nodes, and merge it",
+		Long: `Bring home recordings of the run in DIR that are not in it yet, and merge it
+again. That is what is left of a run whose ` + "`mpitrace run`" + ` was killed, whose
+processes outlived their launcher, or whose directory was full. run.json lists
+it ("uncollected", as host:path); ` + "`mpitrace report`" + ` tells of it.
+
+What is on other nodes is brought by ` + "`mpitrace collect --here DIR`" + `, which is
+started there by ssh. Where ssh asks for a password or is not allowed, run that
+command on the nodes yourself, for instance by srun.
+
+Recordings of processes that still run are copied as they are, and stay where
+they are. The exit status is 0 if nothing is left.`,
+		Example: `  mpitrace collect mpitrace-app-20260102-150405
+  srun --ntasks-per-node=1 mpitrace collect --here mpitrace-app-4711`,
+		Args: asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), cmd.ErrOrStderr(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.here, "here", false, "only bring what is on this node, and do not merge")
+	f.StringVar(&o.ssh, "ssh", "ssh -oBatchMode=yes -oConnectTimeout=10", "the `COMMAND` that runs another one on a node: it is given the node and the command")
+	return cmd
+}
+
+func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) error {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return usage(fmt.Errorf("%s is no run directory", path))
+	}
+	dir := rundir.Dir(abs)
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	n, err := dir.Collect(host)
+	if n > 0 || o.here {
+		fmt.Fprintf(log, "mpitrace: brought %s from %s\n", aggregate.CountOf(uint64(n), "recording"), host)
+	}
+	if o.here {
+		return err
+	}
+	errs := []error{err}
+	for _, node := range rundir.Hosts(dir.Uncollected(), host) {
+		errs = append(errs, o.collectOn(ctx, log, node, abs))
+	}
+	errs = append(errs, merge(log, dir))
+	left := dir.Uncollected()
+	sayLeft(log, dir, left)
+	if len(left) > 0 {
+		errs = append(errs, fmt.Errorf("not all of %s is home", path))
+	}
+	return errors.Join(errs...)
+}
+
+// collectOn has another node bring what is on it.
+func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	there := shellQuote(self) + " collect --here " + shellQuote(dir)
+	words := append(strings.Fields(o.ssh), node, there)
+	if len(words) < 3 {
+		return usage(errors.New("--ssh names no command"))
+	}
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("collect on %s: %w\nrun this command there: %s", node, err, there)
+	}
+	return nil
+}
+
+// shellQuote is a word as a shell takes it for one.
+func shellQuote(word string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("/._-+,=@", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// merge merges a run again if more came.
+func merge(log io.Writer, dir rundir.Dir) error {
+	run, err := openRun(log, dir)
+	if err != nil {
+		return err
+	}
+	if err := mergeIfStale(dir, run, nil); err != nil {
+		return fmt.Errorf("not merged: %w", err)
+	}
+	return nil
+}
+
+// sayLeft tells what is not home, and how it comes there.
+func sayLeft(log io.Writer, dir rundir.Dir, left []rundir.Left) {
+	const most = 10
+	writers := sync.OnceValue(live.Writers)
+	for i, l := range left {
+		if i == most {
+			fmt.Fprintf(log, "mpitrace: … and %d more, which run.json lists\n", len(left)-most)
+			break
+		}
+		why := ""
+		if _, is := writers()[filepath.Base(l.Path)]; is {
+			why = ": its process still runs"
+		}
+		fmt.Fprintf(log, "mpitrace: not brought home: %s%s\n", printable.Line(l.String()), why)
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(log, "mpitrace: to bring what is left: mpitrace collect %s\n", shellQuote(string(dir)))
+	}
+}
+
+// sayNotHome warns of recordings that may get lost where they are. Those in the
+// spool of this node are read there.
+func sayNotHome(log io.Writer, dir rundir.Dir) {
+	spool, n := dir.Spooled()
+	left := dir.Uncollected()
+	switch {
+	case n > 0:
+		fmt.Fprintf(log, "mpitrace: %s in %s only: the run goes on, or `mpitrace run` was killed; "+
+			"then bring them home, since a reboot may delete them there: mpitrace collect %s\n", aggregate.CountOf(uint64(n), "recording"), printable.Line(spool), shellQuote(string(dir)))
+	case len(left) > 0:
+		sayLeft(log, dir, left)
+	}
+}

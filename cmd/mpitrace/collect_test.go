@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// The disk of the run directory fills up while a job begins on two nodes: the
+// recordings of one stay in its spool, those of the other in its $TMPDIR. When
+// there is room again both are collected.
+func TestCollectFromNodes(t *testing.T) {
+	withEach(t, func(t *testing.T, m mpi) {
+		testenv.Need(t, "mount", "umount", "dd")
+		if os.Geteuid() != 0 {
+			testenv.Skip(t, "mounting a small disk needs root")
+		}
+		disk := smallDisk(t)
+		c := newCluster(t) // with the disk, as it is mounted already
+		run, fill := filepath.Join(disk, "run"), filepath.Join(disk, "fill")
+		program := fmt.Sprintf("sh -c 'dd if=/dev/zero of=%s bs=4096 oflag=append conv=notrunc 2>/dev/null; exec %s 100'", fill, m.ring(t))
+		got := sh(t, disk, c.on("nodea", disk, "$mpitrace run -o run -- "+c.launch(m, 4)+" "+program))
+		if got.code != 0 || strings.Count(got.stdout, "of 4\n") != 4 {
+			t.Errorf("the job was harmed: status %d\n%s%s", got.code, got.stdout, got.stderr)
+		}
+		for _, want := range []string{"2 of 4 ranks", "no space left", "nodea:/dev/shm/mpitrace-", "nodeb:/tmp/mpitrace-0/nodeb-", "mpitrace collect " + run} {
+			if !strings.Contains(got.stderr, want) {
+				t.Errorf("it does not say %q\n%s", want, got.stderr)
+			}
+		}
+		if err := os.Remove(fill); err != nil {
+			t.Fatal(err)
+		}
+		got = sh(t, disk, c.on("nodea", disk, "$mpitrace collect --ssh false run"))
+		if got.code != exitError || !strings.Contains(got.stderr, "run this command there: ") || !strings.Contains(got.stderr, "not all of run is home") {
+			t.Errorf("without a way to the other node: status %d\n%s", got.code, got.stderr)
+		}
+		got = sh(t, disk, c.on("nodea", disk, "$mpitrace collect --ssh "+filepath.Join(c.dir, "agent.sh")+" run"))
+		if got.code != 0 || !strings.Contains(got.stderr, "brought 2 recordings from nodeb") {
+			t.Errorf("status %d\n%s", got.code, got.stderr)
+		}
+		checkRing(t, load(t, run)[0], 4, 100)
+		if left, _ := filepath.Glob(filepath.Join(run, "recordings", "*.at")); len(left) > 0 || len(rundir.Dir(run).Uncollected()) > 0 {
+			t.Errorf("left: %q, %q", left, rundir.Dir(run).Uncollected())
+		}
+		if left, _ := filepath.Glob("/tmp/mpitrace-0/nodeb-*.rec"); len(left) > 0 {
+			t.Errorf("left in /tmp: %q", left)
+		}
+	})
+}
+
+// smallDisk mounts a disk of half a megabyte.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	disk := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=512k", "small", disk).CombinedOutput(); err != nil {
+		testenv.Skip(t, fmt.Sprintf("no disk can be mounted here: %v: %s", err, out))
+	}
+	t.Cleanup(func() { exec.Command("umount", "-l", disk).Run() })
+	return disk
+}
+
+func TestShellQuote(t *testing.T) {
+	testenv.Need(t, "sh")
+	for _, word := range []string{"", "plain/path-1.rec", "two words", "it's", "$(date)", "a\nb", "*", `back\slash`} {
+		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(word)).Output()
+		if err != nil || string(out) != word {
+			t.Errorf("%q became %q, %v", word, out, err)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+type configOptions struct {
+	json bool
+	run  string
+}
+
+func newConfig() *cobra.Command {
+	var o configOptions
+	cmd := &cobra.Command{
+		Use:   "config [NAME...]",
+		Short: "Show the settings, what they are, and who says so",
+		Long: `Show each setting, its value, where that comes from, and what it is for. With
+names, more about these. A value comes from, the strongest first,
+
+  the program: mpitrace_set of mpitrace.h
+  the command line
+  the environment: MPITRACE_NAME
+  the user file: mpitrace/config below $XDG_CONFIG_HOME or ~/.config
+  the site file: /etc/mpitrace.conf, or what $MPITRACE_SITE_CONFIG names
+
+and is the default if none says anything. Files have lines of the form
+name = value; what follows a # is a comment. The flags of ` + "`mpitrace run`" + ` can be
+given to see what they would do. With --run it is told what a recorded run had.
+
+Files are read by the commands: a library that is preloaded by hand has the
+program and the environment alone.`,
+		Example: `  mpitrace config
+  mpitrace config timing interval
+  mpitrace config --timing off --json
+  mpitrace config --run mpitrace-app-20260102-150405`,
+		RunE: func(cmd *cobra.Command, names []string) error { return o.show(cmd, names) },
+	}
+	registerSettings(cmd.Flags())
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // run's help has them
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON instead of text")
+	cmd.Flags().StringVar(&o.run, "run", "", "show the settings of the run in `DIR`")
+	return cmd
+}
+
+// shownSetting is a setting as config tells it.
+type shownSetting struct {
+	Name    string            `json:"name"`
+	Value   string            `json:"value"`
+	From    settings.Source   `json:"from"`
+	Place   string            `json:"place,omitempty"`
+	Weaker  []shownSaid       `json:"instead_of,omitempty"`
+	Ranks   map[string]string `json:"ranks,omitempty"` // by value, of a run whose ranks differ
+	Default string            `json:"default"`
+	Syntax  string            `json:"syntax"`
+	Env     string            `json:"environment"`
+	Flag    string            `json:"flag,omitempty"`
+	Program string            `json:"mpitrace_set,omitempty"`
+	Agree   bool              `json:"same_on_all_ranks"`
+	Summary string            `json:"summary"`
+	Details string            `json:"details,omitempty"`
+}
+
+// shownSaid is what is said of a setting at another place.
+type shownSaid struct {
+	Value string          `json:"value"`
+	From  settings.Source `json:"from"`
+	Place string          `json:"place"`
+}
+
+type shownFile struct {
+	Source settings.Source `json:"source"`
+	Path   string          `json:"path"`
+	Found  bool            `json:"found"`
+}
+
+func (o *configOptions) show(cmd *cobra.Command, names []string) error {
+	for _, name := range names {
+		if settings.Named(name) == nil {
+			return usage(settings.Unknown(name))
+		}
+	}
+	files, err := settings.Read()
+	if err != nil {
+		return usage(err)
+	}
+	values, err := resolveSettings(cmd.Flags(), files)
+	if err != nil {
+		return usage(err)
+	}
+	var shown []shownSetting
+	for _, v := range values {
+		if len(names) == 0 || slices.Contains(names, v.Name) {
+			shown = append(shown, shownOf(v))
+		}
+	}
+	if o.run != "" {
+		if err := asRecorded(shown, rundir.Dir(o.run), cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		files = nil
+	}
+	if o.json {
+		return printable.WriteJSON(cmd.OutOrStdout(), struct {
+			Settings []shownSetting `json:"settings"`
+			Files    []shownFile    `json:"files,omitempty"`
+		}{shown, shownFiles(files)})
+	}
+	for i := range shown {
+		shown[i].write(cmd.OutOrStdout(), len(names) > 0)
+	}
+	for _, f := range shownFiles(files) {
+		there := ""
+		if !f.Found {
+			there = " (not there)"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s%s\n", f.Source, printable.Line(f.Path), there)
+	}
+	return nil
+}
+
+func shownOf(v settings.Value) shownSetting {
+	s := shownSetting{Name: v.Name, Value: v.Shown(), From: v.Source, Place: v.Place, Default: v.Setting.Shown(v.Default),
+		Syntax: v.Syntax, Env: v.Env(), Program: v.Call, Agree: v.Agree, Summary: v.Summary, Details: v.Details}
+	if !v.NoFlag {
+		s.Flag = "--" + v.Name
+	}
+	for _, w := range v.Weaker {
+		s.Weaker = append(s.Weaker, shownSaid{w.Shown(), w.Source, w.Place})
+	}
+	return s
+}
+
+func shownFiles(files []*settings.File) []shownFile {
+	var out []shownFile
+	for _, f := range files {
+		if f.Path != "" {
+			out = append(out, shownFile{f.Source, f.Path, f.Found})
+		}
+	}
+	return out
+}
+
+// asRecorded puts in what the ranks of a run were recorded with. What they were
+// not told by `mpitrace run`, the program set, or the environment that it had.
+func asRecorded(shown []shownSetting, dir rundir.Dir, log io.Writer) error {
+	run, err := dir.Open(rundir.Heads, log)
+	if err != nil {
+		return usage(err)
+	}
+	if len(run.Jobs) == 0 {
+		return usage(nothingIn(string(dir)))
+	}
+	info, err := dir.ReadInfo()
+	if err != nil {
+		return err
+	}
+	told := map[string]rundir.Setting{}
+	for _, s := range info.Settings {
+		told[s.Name] = s
+	}
+	job := aggregate.NewJob(nil)
+	if err := run.Each(func(p *profile.Profile) error { job.Add(p); return nil }); err != nil {
+		return err
+	}
+	for i := range shown {
+		shown[i].recorded(job, told)
+	}
+	return nil
+}
+
+func (s *shownSetting) recorded(job *aggregate.Job, told map[string]rundir.Setting) {
+	of := settings.Named(s.Name)
+	s.Value, s.From, s.Place, s.Weaker = s.Default, settings.Default, "", nil
+	if t, ok := told[s.Name]; ok {
+		s.Value, s.From, s.Place = of.Shown(t.Value), t.From, t.Place
+	}
+	if !of.Ranks {
+		return
+	}
+	ranks := job.SettingOf(of)
+	if _, same := ranks[s.Value]; same && len(ranks) == 1 {
+		return
+	}
+	s.Value, s.From, s.Place = "", settings.Process, ""
+	for value, of := range ranks {
+		s.Value = value
+		if len(ranks) > 1 {
+			if s.Ranks == nil {
+				s.Ranks = map[string]string{}
+			}
+			s.Ranks[value] = of.String()
+			s.Value = "mixed"
+		}
+	}
+}
+
+// write is the text form: one line, and what it is for below.
+func (s *shownSetting) write(w io.Writer, whole bool) {
+	value, from := printable.Line(s.Value), s.From.String()
+	if s.Place != "" {
+		from += ": " + printable.Line(s.Place)
+	}
+	fmt.Fprintf(w, "%s = %s (%s)\n", s.Name, value, from)
+	for _, value := range slices.Sorted(maps.Keys(s.Ranks)) {
+		fmt.Fprintf(w, "    %s: %s\n", printable.Line(value), s.Ranks[value])
+	}
+	for _, said := range s.Weaker {
+		fmt.Fprintf(w, "    instead of %s (%s: %s)\n", printable.Line(said.Value), said.From, printable.Line(said.Place))
+	}
+	writeWrapped(w, s.Summary)
+	if whole {
+		writeWrapped(w, "Values: "+s.Syntax+". "+s.more())
+	}
+	fmt.Fprintln(w)
+}
+
+// more is what there is to know about a setting, in sentences.
+func (s *shownSetting) more() string {
+	sentences := []string{s.Details, "Default: " + s.Default + ".", "Environment: " + s.Env + "."}
+	if s.Flag != "" {
+		sentences = append(sentences, "Flag: "+s.Flag+".")
+	}
+	if s.Program != "" {
+		sentences = append(sentences, fmt.Sprintf("A program can set it %s: mpitrace_set(%q, value).", s.Program, s.Name))
+	}
+	if s.Agree {
+		sentences = append(sentences, "It is to be the same on all ranks of a job; if it is not, the report says so.")
+	}
+	return strings.TrimSpace(strings.Join(sentences, " "))
+}
+
+// writeWrapped writes indented lines of some 80 characters.
+func writeWrapped(w io.Writer, text string) {
+	line := "   "
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > 80 {
+			fmt.Fprintln(w, line)
+			line = "   "
+		}
+		line += " " + word
+	}
+	fmt.Fprintln(w, line)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/testenv"
+)
+
+// config is what `mpitrace config --json` prints.
+type config struct {
+	Settings []shownSetting
+	Files    []shownFile
+}
+
+func configOf(t *testing.T, args ...string) config {
+	t.Helper()
+	got := call(append([]string{"config", "--json"}, args...)...)
+	var c config
+	if err := json.Unmarshal([]byte(got.stdout), &c); err != nil || got.code != 0 {
+		t.Fatalf("%v\n%+v", err, got)
+	}
+	return c
+}
+
+// userFile makes the user file, and returns its path.
+func userFile(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	path := filepath.Join(dir, "mpitrace", "config")
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConfig(t *testing.T) {
+	path := userFile(t, "stack = 3\ntiming = off\nstrict = yes\ncvar = A=1\ncvar = B=2\n")
+	t.Setenv("MPITRACE_TIMING", "sampled")
+	t.Setenv("MPITRACE_INTERVAL", "2000ms")
+	c := configOf(t, "--interval", "off", "--receives", "off")
+	if len(c.Settings) != len(settings.List) || len(c.Files) != 1 || c.Files[0] != (shownFile{settings.UserFile, path, true}) {
+		t.Errorf("%d settings, of files %+v", len(c.Settings), c.Files)
+	}
+	want := map[string]shownSetting{
+		"timing":   {Value: "sampled", From: settings.Environment, Place: "MPITRACE_TIMING", Weaker: []shownSaid{{"off", settings.UserFile, path + ":2"}}},
+		"interval": {Value: "off", From: settings.CommandLine, Place: "--interval", Weaker: []shownSaid{{"2000ms", settings.Environment, "MPITRACE_INTERVAL"}}},
+		"receives": {Value: "off", From: settings.CommandLine, Place: "--receives"},
+		"stack":    {Value: "3", From: settings.UserFile, Place: path + ":1"},
+		"strict":   {Value: "on", From: settings.UserFile, Place: path + ":3"},
+		"cvar":     {Value: "A=1 B=2", From: settings.UserFile, Place: path + ":4"},
+		"spool":    {Value: "auto", From: settings.Default},
+		"pvar":     {Value: "none", From: settings.Default},
+	}
+	for _, s := range c.Settings {
+		w, ok := want[s.Name]
+		if ok && (s.Value != w.Value || s.From != w.From || s.Place != w.Place || len(s.Weaker) != len(w.Weaker)) {
+			t.Errorf("%s: got %+v, want %+v", s.Name, s, w)
+		}
+		if ok && len(w.Weaker) > 0 && s.Weaker[0] != w.Weaker[0] {
+			t.Errorf("%s: instead of %+v, want %+v", s.Name, s.Weaker, w.Weaker)
+		}
+	}
+	got := call("config", "timing")
+	for _, want := range []string{"timing = sampled (environment: MPITRACE_TIMING)\n", "    instead of off (user file: " + path + ":2)\n",
+		"which calls to time", "A program can set it before MPI_Init", "user file: " + path + "\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in\n%s", want, got.stdout)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	path := userFile(t, "\ntiming = never\n")
+	for _, test := range []struct{ args, want string }{
+		{"run -- true", path + `:2: timing "never": it can be exact, sampled, off`},
+		{"build", path + `:2: timing "never"`},
+		{"config", path + `:2: timing "never"`},
+		{"config tming", `there is no setting "tming": did you mean timing?`},
+	} {
+		got := call(strings.Fields(test.args)...)
+		if got.code != exitUsage || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
+			t.Errorf("%s: status %d, want 2; stderr %q, want %q in it", test.args, got.code, got.stderr, test.want)
+		}
+	}
+	userFile(t, "")
+	for _, test := range []struct{ args, want string }{
+		{"config --interval 5", `--interval "5": give a time like 100ms or 2s`},
+		{"run --stack 33 -- true", `--stack "33": give a number from 0 to 32`},
+		{"config --run " + t.TempDir(), "holds no recording"},
+	} {
+		if got := call(strings.Fields(test.args)...); got.code != exitUsage || !strings.Contains(got.stderr, test.want) {
+			t.Errorf("%s: status %d, want 2; stderr %q, want %q in it", test.args, got.code, got.stderr, test.want)
+		}
+	}
+}
+
+// A compiler wrapper in a file is not to stand against --mpi, nor --mpi in a file
+// against --cc.
+func TestChosen(t *testing.T) {
+	userFile(t, "mpi = openmpi\ncc = mpicc.openmpi\n")
+	for _, test := range []struct {
+		flags []string
+		want  choice
+	}{
+		{nil, choice{"openmpi", "mpicc.openmpi"}},
+		{[]string{"--mpi", "mpich"}, choice{"mpich", ""}},
+		{[]string{"--cc", "mpicc.mpich"}, choice{"openmpi", "mpicc.mpich"}},
+	} {
+		cmd := newBuild()
+		if err := cmd.ParseFlags(test.flags); err != nil {
+			t.Fatal(err)
+		}
+		values, err := findSettings(cmd.Flags())
+		if err != nil || chosen(values) != test.want {
+			t.Errorf("%q: got %+v, %v; want %+v", test.flags, chosen(values), err, test.want)
+		}
+	}
+}
+
+// The cache's place can be in a file; who looks for it asks the environment.
+func TestCacheInFile(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "cache")
+	userFile(t, "cache = "+cache+"\n")
+	t.Setenv("MPITRACE_CACHE", "") // put back at the end
+	if _, err := findSettings(newBuild().Flags()); err != nil {
+		t.Fatal(err)
+	}
+	if got := os.Getenv("MPITRACE_CACHE"); got != cache {
+		t.Errorf("got %q, want %q", got, cache)
+	}
+}
+
+func TestManualIsCurrent(t *testing.T) {
+	page := abs(t, "../../docs/mpitrace.1")
+	got, err := os.ReadFile(page)
+	if err != nil || string(got) != call("manual").stdout {
+		t.Errorf("docs/mpitrace.1 is not what `make generate` writes (%v)", err)
+	}
+	testenv.Need(t, "groff")
+	out, err := exec.Command("groff", "-man", "-Tutf8", "-P-c", "-ww", page).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "warning") {
+		t.Errorf("groff: %v\n%.2000s", err, out)
+	}
+	for _, want := range []string{"NAME", "SYNOPSIS", "COMMANDS", "SETTINGS", "FILES", "EXIT STATUS", "ENVIRONMENT"} {
+		if !strings.Contains(string(got), "\n.SH "+want+"\n") {
+			t.Errorf("no section %s", want)
+		}
+	}
+	for i := range settings.List {
+		if s := &settings.List[i]; !strings.Contains(string(got), s.Env()+".") {
+			t.Errorf("nothing on %s", s.Name)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/formats/csvfile"
+	"github.com/mpitrace/mpitrace/formats/parquetfile"
+	"github.com/mpitrace/mpitrace/formats/perfetto"
+	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/ranks"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// traceFormats are those that events are written in.
+var traceFormats = []traceFormat{
+	{"perfetto", perfetto.Extension, perfetto.Write},
+	{"csv", ".csv", func(w io.Writer, srcs []profile.EventSource, _ perfetto.Options) error {
+		return csvfile.WriteEvents(w, srcs)
+	}},
+	{"parquet", ".parquet", func(w io.Writer, srcs []profile.EventSource, _ perfetto.Options) error {
+		return parquetfile.WriteEvents(w, srcs)
+	}},
+}
+
+type traceFormat struct {
+	name, extension string
+	write           func(io.Writer, []profile.EventSource, perfetto.Options) error
+}
+
+// exportFormats names the formats that there are, for events or not.
+func exportFormats() string {
+	names := formats.Writable()
+	for _, f := range traceFormats {
+		if !slices.Contains(names, f.name) {
+			names = append(names, f.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// traceOptions are the flags for events.
+type traceOptions struct {
+	events bool
+	ranks  string
+	shown  perfetto.Options
+}
+
+func (o *traceOptions) register(f *pflag.FlagSet) {
+	f.BoolVar(&o.events, "events", false, "write the events of the run's trace, as csv or parquet")
+	f.StringVar(&o.ranks, "ranks", "", "of the trace, the events of these ranks `LIST` only: 0-15,64")
+	f.DurationVar(&o.shown.From, "from", 0, "perfetto: show calls from this `TIME` after the first event on, as 1.5s")
+	f.DurationVar(&o.shown.To, "to", 0, "perfetto: show calls until this `TIME` after the first event")
+	f.IntVar(&o.shown.MaxEvents, "max-events", 0, "perfetto: show so many events at most: short calls together, arrows to the longest receives only")
+}
+
+// ofTrace tells whether events are exported, and not the table of facts.
+func (o *exportOptions) ofTrace() bool { return o.trace.events || o.format == "perfetto" }
+
+// runTrace exports the events of a run.
+func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
+	format, only, err := o.traceFormat(cmd, paths)
+	if err != nil {
+		return usage(err)
+	}
+	srcs, err := rundir.Dir(paths[0]).Traces()
+	if err != nil {
+		return err
+	}
+	if format.name != "perfetto" { // which tells jobs apart
+		srcs = firstJob(cmd.ErrOrStderr(), srcs)
+	}
+	srcs = slices.DeleteFunc(srcs, func(src profile.EventSource) bool { return !only.Has(src.Trace().Rank) })
+	if len(srcs) == 0 {
+		return usage(fmt.Errorf("--ranks %s: none of these has a trace in %s", o.trace.ranks, paths[0]))
+	}
+	toStdout, passes := o.output == "-", 1
+	if format.name == "perfetto" {
+		passes = o.trace.shown.Passes()
+	} else if toStdout {
+		passes = 2
+	}
+	bar := progress.Start(cmd.ErrOrStderr(), "exporting", passes*int(eventsOf(srcs)))
+	defer bar.Done()
+	srcs = bar.WatchEvents(srcs)
+	write := func(w io.Writer) error { return format.write(w, srcs, o.trace.shown) }
+	if toStdout {
+		return o.traceToStdout(cmd.OutOrStdout(), srcs, format, write)
+	}
+	path := cmp.Or(o.output, filepath.Join(paths[0], "trace"+format.extension))
+	if err := export.File(path, o.force, write); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+	return err
+}
+
+// traceToStdout reads all before it writes, as what went to stdout cannot be taken
+// back; for perfetto that is done anyway.
+func (o *exportOptions) traceToStdout(out io.Writer, srcs []profile.EventSource, format *traceFormat, write func(io.Writer) error) error {
+	if format.name != "perfetto" {
+		for _, src := range srcs {
+			if err := src.Each(func(*profile.Events, []profile.EventKind) error { return nil }); err != nil {
+				return err
+			}
+		}
+	}
+	w := bufio.NewWriter(out)
+	return cmp.Or(write(w), w.Flush())
+}
+
+func eventsOf(srcs []profile.EventSource) (n uint64) {
+	for _, src := range srcs {
+		n += src.Trace().Events
+	}
+	return n
+}
+
+// traceFormat checks the flags.
+func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *traceFormat, only ranks.List, err error) {
+	i := slices.IndexFunc(traceFormats, func(f traceFormat) bool { return f.name == o.format })
+	if i < 0 {
+		return nil, nil, fmt.Errorf("--events: they are written as perfetto, csv or parquet; as arrow they are in the run directory, trace.<rank>.arrow")
+	}
+	f = &traceFormats[i]
+	if only, err = ranks.Parse(o.trace.ranks); err != nil {
+		return nil, nil, fmt.Errorf("--ranks %w", err)
+	}
+	shown := o.trace.shown
+	for _, name := range []string{"partition", "skip-damaged"} {
+		if cmd.Flags().Changed(name) {
+			return nil, nil, fmt.Errorf("--%s is not for events", name)
+		}
+	}
+	for _, name := range []string{"from", "to", "max-events"} {
+		if cmd.Flags().Changed(name) && f.name != "perfetto" {
+			return nil, nil, fmt.Errorf("--%s is for --format perfetto", name)
+		}
+	}
+	switch {
+	case shown.MaxEvents < 0 || cmd.Flags().Changed("max-events") && shown.MaxEvents == 0:
+		return nil, nil, fmt.Errorf("--max-events %d: nothing would be shown", shown.MaxEvents)
+	case shown.From < 0:
+		return nil, nil, fmt.Errorf("--from %v: times count from the first event", shown.From)
+	case cmd.Flags().Changed("to") && shown.To <= shown.From:
+		return nil, nil, fmt.Errorf("--to %v: it ends before it begins, at %v", shown.To, shown.From)
+	}
+	return f, only, oneRun(paths)
+}
+
+// oneRun requires the directory of a run.
+func oneRun(paths []string) error {
+	info, err := os.Stat(paths[0])
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir() || len(paths) > 1:
+		return errors.New("events are exported of a whole run: give its directory")
+	}
+	return nil
+}
+
+// onlyOfTraces refuses flags that would do nothing.
+func onlyOfTraces(cmd *cobra.Command) error {
+	for _, name := range []string{"ranks", "from", "to", "max-events"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for events: give --events or --format perfetto", name)
+		}
+	}
+	return nil
+}

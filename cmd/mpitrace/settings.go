@@ -1,0 +1,95 @@
+package main
+
+import (
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/settings"
+)
+
+// settingFlag is the flag of a setting. What is wrong with its value is found out
+// later, as with what the environment and files say.
+type settingFlag struct {
+	*settings.Setting
+	text  string
+	given bool
+}
+
+func (f *settingFlag) String() string { return f.text }
+
+func (f *settingFlag) Set(text string) error {
+	if f.IsList() && f.given {
+		text = f.text + f.Separator + text
+	}
+	f.text, f.given = text, true
+	return nil
+}
+
+// Type is what the help shows behind the flag's name; "bool" shows nothing.
+func (f *settingFlag) Type() string {
+	if f.Switch {
+		return "bool"
+	}
+	return f.Syntax
+}
+
+// registerSettings makes the flags of the named settings, or of all that have one.
+func registerSettings(f *pflag.FlagSet, names ...string) {
+	for i := range settings.List {
+		s := &settings.List[i]
+		if s.NoFlag || len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
+		value := &settingFlag{Setting: s}
+		if !s.Switch {
+			value.text = s.Default
+		}
+		flag := f.VarPF(value, s.Name, s.Short, s.Summary)
+		if s.Switch {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// findSettings finds out what all settings are, by those flags, the environment
+// and the files; and says so where only the environment is asked.
+func findSettings(f *pflag.FlagSet) (settings.Values, error) {
+	files, err := settings.Read()
+	if err != nil {
+		return nil, err
+	}
+	return resolveSettings(f, files)
+}
+
+func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values, error) {
+	values, err := settings.Resolve(settings.Given{Getenv: os.Getenv, Files: files,
+		Flag: func(name string) (string, bool) {
+			if flag := f.Lookup(name); flag != nil {
+				if s, ok := flag.Value.(*settingFlag); ok && s.given {
+					return s.text, true
+				}
+			}
+			return "", false
+		}})
+	if err != nil {
+		return nil, err
+	}
+	if cache := values.Of("cache"); cache.Source != settings.Default {
+		err = os.Setenv(cache.Env(), cache.Text) // packages that settings know nothing of look there
+	}
+	return values, err
+}
+
+// madeSettings are those that are not by default, for run.json.
+func madeSettings(values settings.Values) []rundir.Setting {
+	var out []rundir.Setting
+	for _, v := range values {
+		if v.Source != settings.Default {
+			out = append(out, rundir.Setting{Name: v.Name, Value: v.Text, From: v.Source, Place: v.Place})
+		}
+	}
+	return out
+}

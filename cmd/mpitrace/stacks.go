@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/live"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+type stacksOptions struct {
+	node bool
+	json bool
+}
+
+func newStacks() *cobra.Command {
+	var o stacksOptions
+	cmd := &cobra.Command{
+		Use:   "stacks DIR | --node",
+		Short: "Show in which MPI call each rank of a running job is",
+		Long: `Show where the ranks of a job are that runs, or hangs, right now: in which call
+of MPI, with whom, since when, and from which line of the source. Ranks that are
+in the same call at the same place are shown together, the longest wait first;
+a deadlock of blocking sends and receives is named where there is no doubt.
+
+DIR is the directory of the run, which mpitrace run has named. With --node, no
+directory is needed: all processes of yours on this node that record are shown.
+
+Nothing is asked of the processes: they write down each call as they make it,
+and go on unharmed. Of those on other nodes it is not known here whether they
+still run. After the end of the job, its end is shown, as mpitrace report does.`,
+		Example: `  mpitrace stacks mpitrace-app-20260102-150405
+  mpitrace stacks --node
+  mpitrace stacks --json mpitrace-app-20260102-150405`,
+		Args: asUsage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.node == (len(args) == 1) {
+				return usage(errors.New("stacks of what? Give the directory of a run, or --node"))
+			}
+			now := time.Now()
+			run, err := o.open(cmd, args)
+			if err != nil {
+				return err
+			}
+			return o.show(cmd, run, now)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.node, "node", false, "show all processes of yours on this node that record")
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
+	return cmd
+}
+
+func (o *stacksOptions) open(cmd *cobra.Command, args []string) (*rundir.Run, error) {
+	log := cmd.ErrOrStderr()
+	if !o.node {
+		return openRun(log, rundir.Dir(args[0]))
+	}
+	found, errs := live.Node()
+	for _, err := range errs {
+		fmt.Fprintf(log, "mpitrace: %s\n", printable.Lines(err.Error()))
+	}
+	if len(found) == 0 {
+		return nil, errors.New("no process of yours on this node records")
+	}
+	run, err := rundir.OpenSource(found, log)
+	if err != nil {
+		return nil, err
+	}
+	nameSites(log, run, nil)
+	return run, nil
+}
+
+func (o *stacksOptions) show(cmd *cobra.Command, run *rundir.Run, read time.Time) error {
+	jobs := []*aggregate.Stacks{}
+	for _, src := range run.Jobs {
+		j, err := aggregate.Of(live.Source{Of: src, Read: read}, nil)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, j.Stacks())
+	}
+	out := cmd.OutOrStdout()
+	if o.json {
+		return printable.WriteJSON(out, struct {
+			Jobs []*aggregate.Stacks `json:"jobs"`
+		}{jobs})
+	}
+	for i, s := range jobs {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := s.Text(out, textOptions()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/timeline"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+type timelineOptions struct {
+	timeline.Options
+	ranks      string
+	noMessages bool
+	output     string
+	force      bool
+}
+
+func newTimeline() *cobra.Command {
+	var o timelineOptions
+	cmd := &cobra.Command{
+		Use:   "timeline RUN",
+		Short: "Draw what each rank of a traced run did when",
+		Long: `Draw what each rank did when, from the traces in RUN, the directory of a run that
+was recorded with mpitrace run --trace. Time goes to the right, ranks go down;
+colours are classes of calls: waits and tests apart from sends and receives,
+collectives, one-sided calls, file I/O. Ranks whose threads called MPI have a lane
+for each thread, if there is room; if ranks are more than the picture has room
+for, some share a lane.
+
+A column of pixels may hold thousands of calls: it then shows how much of the time
+each class took, one above the other or, in lanes of few pixels, the class that
+took most, paler the less of the time was in MPI.
+
+Messages are lines from the start of the send to the end of the receive. If they
+would hide all else, those that took longest are drawn; below the picture is how
+many. --from, --to and --ranks show less, with more of it.
+
+The picture goes to -o, a file that ends in .png or .svg; without, to timeline.png
+in RUN. Its name goes to stdout.`,
+		Example: `  mpitrace timeline mpitrace-app-20260102-150405
+  mpitrace timeline mpitrace-app-20260102-150405 --from 1.2s --to 1.5s --ranks 0-15,64 -o iteration.svg
+  mpitrace timeline mpitrace-app-20260102-150405 --no-messages --width 3000 -o app.png`,
+		Args: asUsage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd, args[0]); err != nil {
+				return usage(err)
+			}
+			return o.run(cmd, rundir.Dir(args[0]))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png or .svg (default: timeline.png in the run directory)")
+	f.DurationVar(&o.From, "from", 0, "draw from `TIME` after the first event on, as 1.2s or 350ms")
+	f.DurationVar(&o.To, "to", 0, "draw up to `TIME` after the first event (default: the end)")
+	f.StringVar(&o.ranks, "ranks", "", "draw `RANKS` only, as 0-15,64")
+	f.IntVar(&o.Width, "width", 1600, "the picture's width in `PIXELS`")
+	f.IntVar(&o.Height, "height", 900, "the picture's height in `PIXELS`, at most: few ranks take less")
+	f.BoolVar(&o.noMessages, "no-messages", false, "draw no messages")
+	f.BoolVar(&o.force, "force", false, "overwrite a picture that exists")
+	return cmd
+}
+
+// check refuses a command line before anything is read.
+func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
+	if o.output == "" {
+		o.output = filepath.Join(run, "timeline.png")
+	}
+	if err := timeline.CheckName(o.output); err != nil {
+		return fmt.Errorf("-o %w", err)
+	}
+	if o.ranks != "" || cmd.Flags().Changed("ranks") {
+		if o.Ranks, err = aggregate.ParseSpans(o.ranks, "rank"); err != nil {
+			return fmt.Errorf("--ranks: %w", err)
+		}
+	}
+	if cmd.Flags().Changed("to") && o.To <= o.From {
+		return fmt.Errorf("--from %v --to %v is no time", o.From, o.To)
+	}
+	o.Messages = !o.noMessages
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(run); err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.output); err == nil && !o.force {
+		return fmt.Errorf("%s exists: name another file with -o, or overwrite it with --force", o.output)
+	}
+	return nil
+}
+
+func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
+	traces, err := dir.Traces()
+	if err != nil && len(dir.TraceFiles()) == 0 {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	traces = firstJob(cmd.ErrOrStderr(), traces)
+	o.Title, o.Log = timelineTitle(dir, traces[0].Trace()), cmd.ErrOrStderr()
+	picture, err := timeline.Draw(traces, o.Options)
+	if err != nil {
+		return err
+	}
+	if err := timeline.Write(o.output, picture); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), o.output)
+	return err
+}
+
+// timelineTitle is "lmp on 64 ranks, mpitrace-lmp-20260102-150405".
+func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
+	program := ""
+	info, _ := dir.ReadInfo() // empty on an error, and then there is no program
+	for _, job := range info.Jobs {
+		if job.Run == t.Run && job.Program != "" {
+			program = job.Program + " "
+		}
+	}
+	path, err := filepath.Abs(string(dir))
+	if err != nil {
+		path = string(dir)
+	}
+	ranks := "ranks"
+	if t.Size == 1 {
+		ranks = "rank"
+	}
+	return fmt.Sprintf("%son %d %s, %s", program, t.Size, ranks, filepath.Base(path))
+}

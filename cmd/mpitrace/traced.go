@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sayTraced tells how many events were written, and what was done about clocks.
+func sayTraced(w io.Writer, d rundir.Dir, t *rundir.Traced) {
+	sayDamage(w, t.Damaged)
+	if t.Processes == 0 {
+		return
+	}
+	dropped := ""
+	if t.Dropped > 0 {
+		dropped = fmt.Sprintf("; %s had no room (--trace-buffer, --trace-limit, --keep)", aggregate.CountOf(t.Dropped, "other"))
+	}
+	fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow%s\n", aggregate.CountOf(t.Events, "event"), aggregate.CountOf(uint64(t.Processes), "process"), dropped)
+	for _, c := range t.Clocks {
+		sayClocks(w, c)
+	}
+	fmt.Fprintf(w, "mpitrace: to look at them: mpitrace timeline %s; what they tell: mpitrace analyze %[1]s\n", shellQuote(string(d)))
+}
+
+func sayClocks(w io.Writer, c *trace.Clocks) {
+	var largest, unsure float64
+	for _, h := range c.Hosts {
+		largest = max(largest, math.Abs(h.Correction.Offset))
+		unsure = max(unsure, h.ErrorNs)
+		if h.Evidence == trace.Reference && h.Rank != c.Hosts[0].Rank {
+			fmt.Fprintf(w, "mpitrace: no messages tell how the clock of %s differs from others'\n", printable.Line(h.Host))
+		}
+	}
+	fmt.Fprintf(w, "mpitrace: clocks of %d hosts were moved by up to %v, by %s; they agree within %v\n", len(c.Hosts),
+		time.Duration(largest).Round(time.Microsecond), aggregate.CountOf(c.Messages, "message"), time.Duration(unsure).Round(10*time.Nanosecond))
+	if c.Backwards > 0 {
+		fmt.Fprintf(w, "mpitrace: %s sent after having arrived, by up to %v\n", aggregate.CountOf(c.Backwards, "message"), time.Duration(c.WorstNs))
+	}
+}
+
+// firstJob is the traces of the first of several jobs, where ranks alone tell
+// processes apart.
+func firstJob(w io.Writer, traces []profile.EventSource) []profile.EventSource {
+	jobs := trace.Jobs(traces)
+	if len(jobs) > 1 {
+		fmt.Fprintf(w, "mpitrace: there are traces of %d jobs: this is the first that started\n", len(jobs))
+	}
+	return jobs[0]
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/internal/mpit"
+	"github.com/mpitrace/mpitrace/internal/printable"
+)
+
+// shownVar is what is printed of an entry.
+type shownVar struct {
+	name  string
+	cells []string // of the kind's columns
+	about string
+}
+
+// shownKind is a table of entries.
+type shownKind struct {
+	title string
+	heads []string
+	rows  []shownVar
+}
+
+// printVars prints the tables that have rows: wrapped to a width, or with a line
+// for each entry if that is 0.
+func printVars(w io.Writer, l *mpit.List, width int) {
+	first := true
+	for _, kind := range []shownKind{shownCVars(l), shownPVars(l), shownEnums(l), shownEvents(l), shownSources(l)} {
+		if len(kind.rows) == 0 {
+			continue
+		}
+		if !first {
+			fmt.Fprintln(w)
+		}
+		first = false
+		if width > 0 {
+			kind.wrap(w, width)
+		} else {
+			kind.table(w)
+		}
+	}
+	if len(l.Categories) > 0 && !first {
+		fmt.Fprintln(w)
+	}
+	printCategories(w, l.Categories, width)
+}
+
+func shownCVars(l *mpit.List) shownKind {
+	changed := slices.ContainsFunc(l.CVars, func(v mpit.CVar) bool { return v.Default != nil })
+	k := shownKind{title: "CONTROL VARIABLE", heads: []string{"VALUE", "TYPE", "SCOPE", "BINDING", "VERBOSITY"}}
+	if changed {
+		k.heads = slices.Insert(k.heads, 1, "DEFAULT")
+	}
+	for i := range l.CVars {
+		v := &l.CVars[i]
+		cells := []string{shownValue(&v.Variable), shownType(&v.Variable), v.Scope, v.Binding, v.Verbosity.String()}
+		if changed {
+			cells = slices.Insert(cells, 1, shownTexts(v.Default, v.Type))
+		}
+		k.rows = append(k.rows, shownVar{v.Name, cells, about(v.Description, v.Error)})
+	}
+	return k
+}
+
+func shownPVars(l *mpit.List) shownKind {
+	k := shownKind{title: "PERFORMANCE VARIABLE", heads: []string{"VALUE", "CLASS", "TYPE", "BINDING", "VERBOSITY", "FLAGS"}}
+	for i := range l.PVars {
+		v := &l.PVars[i]
+		var flags []string
+		for _, flag := range []struct {
+			is   bool
+			name string
+		}{{v.Readonly, "readonly"}, {v.Continuous, "continuous"}, {v.Atomic, "atomic"}} {
+			if flag.is {
+				flags = append(flags, flag.name)
+			}
+		}
+		k.rows = append(k.rows, shownVar{v.Name, []string{shownValue(&v.Variable), v.Class, shownType(&v.Variable), v.Binding,
+			v.Verbosity.String(), strings.Join(flags, ",")}, about(v.Description, v.Error)})
+	}
+	return k
+}
+
+func shownEnums(l *mpit.List) shownKind {
+	k := shownKind{title: "ENUMERATION"}
+	for i := range l.Enums {
+		k.rows = append(k.rows, shownVar{l.Enums[i].Name, nil, l.Enums[i].String()})
+	}
+	return k
+}
+
+func shownEvents(l *mpit.List) shownKind {
+	k := shownKind{title: "EVENT", heads: []string{"ELEMENTS", "BINDING", "VERBOSITY"}}
+	for _, e := range l.Events {
+		k.rows = append(k.rows, shownVar{e.Name, []string{strings.Join(e.Elements, ","), e.Binding, e.Verbosity.String()}, e.Description})
+	}
+	return k
+}
+
+func shownSources(l *mpit.List) shownKind {
+	k := shownKind{title: "SOURCE OF EVENTS", heads: []string{"ORDER", "TICKS PER SECOND"}}
+	for _, s := range l.Sources {
+		k.rows = append(k.rows, shownVar{s.Name, []string{s.Order, fmt.Sprint(s.TicksPerSecond)}, s.Description})
+	}
+	return k
+}
+
+// about adds what went wrong to a description.
+func about(description, failure string) string {
+	if failure == "" {
+		return description
+	}
+	return strings.TrimSpace(description + " (" + failure + ")")
+}
+
+// shownValue is the value with its name: 1 (true).
+func shownValue(v *mpit.Variable) string {
+	text := shownTexts(v.Values, v.Type)
+	if v.Item != "" {
+		text += " (" + v.Item + ")"
+	}
+	return text
+}
+
+func shownTexts(values []string, typ string) string {
+	switch text := strings.Join(values, ","); {
+	case values == nil:
+		return "-"
+	case text == "" && typ == "char":
+		return `""`
+	default:
+		return text
+	}
+}
+
+// shownType is the type with the number of elements; texts have one.
+func shownType(v *mpit.Variable) string {
+	if v.Count > 1 && v.Type != "char" {
+		return fmt.Sprintf("%s[%d]", v.Type, v.Count)
+	}
+	return v.Type
+}
+
+// oneLine is a text of a library without line ends and runs of blanks.
+func oneLine(s string) string { return printable.Line(strings.Join(strings.Fields(s), " ")) }
+
+// maxPadded bounds how wide a cell makes its column: what is longer pushes the
+// rest of its line aside.
+const maxPadded = 48
+
+// table prints a line for each entry.
+func (k *shownKind) table(w io.Writer) {
+	lines := [][]string{slices.Concat([]string{k.title}, k.heads, []string{"DESCRIPTION"})}
+	for _, row := range k.rows {
+		line := []string{oneLine(row.name)}
+		for _, cell := range row.cells {
+			line = append(line, oneLine(cell))
+		}
+		lines = append(lines, append(line, oneLine(row.about)))
+	}
+	widths := make([]int, len(lines[0])-1)
+	for i := range widths {
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line[i]); n <= maxPadded {
+				widths[i] = max(widths[i], n)
+			}
+		}
+	}
+	for _, line := range lines {
+		var b strings.Builder
+		for i, n := range widths {
+			fmt.Fprintf(&b, "%-*s  ", n, line[i])
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String()+line[len(widths)], " "))
+	}
+}
+
+// wrap prints each entry as a paragraph: its name and first cell, then the others
+// and the description.
+func (k *shownKind) wrap(w io.Writer, width int) {
+	for _, row := range k.rows {
+		head, rest := oneLine(row.name), row.cells
+		if len(rest) > 0 {
+			head += " = " + oneLine(rest[0])
+			rest = rest[1:]
+		}
+		var words []string
+		for i, cell := range rest {
+			switch {
+			case cell == "" || cell == "none" || k.heads[i+1] == "BINDING" && cell == "none":
+			case k.heads[i+1] == "DEFAULT":
+				words = append(words, "default "+oneLine(cell))
+			default:
+				words = append(words, oneLine(cell))
+			}
+		}
+		text := strings.Join(words, ", ")
+		if text != "" && row.about != "" {
+			text += ": "
+		}
+		wrapped(w, head, "", "        ", width)
+		wrapped(w, text+oneLine(row.about), "    ", "    ", width)
+	}
+}
+
+// wrapped prints a text in lines of a width, with these in front of the first and
+// of the others. A word that is longer is cut into several.
+func wrapped(w io.Writer, text, first, others string, width int) {
+	line, empty := first, true
+	for _, word := range strings.Fields(text) {
+		for {
+			room := width - utf8.RuneCountInString(line)
+			if !empty {
+				room--
+			}
+			if n := utf8.RuneCountInString(word); n <= room {
+				if !empty {
+					line += " "
+				}
+				line, empty = line+word, false
+				break
+			}
+			if empty {
+				cut := []rune(word)
+				line, word = line+string(cut[:room]), string(cut[room:])
+			}
+			fmt.Fprintln(w, line)
+			line, empty = others, true
+		}
+	}
+	if !empty {
+		fmt.Fprintln(w, line)
+	}
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/mpit"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+type varsOptions struct {
+	verbosity string
+	kinds     varsKinds
+	afterInit bool
+	changed   bool
+	json      bool
+	format    string
+	output    string
+}
+
+// varsKinds are what is to be shown.
+type varsKinds struct{ cvars, pvars, categories, enums, events bool }
+
+func newVars() *cobra.Command {
+	var o varsOptions
+	cmd := &cobra.Command{
+		Use:   "vars [PATTERN]",
+		Short: "List what an MPI library can be asked: its settings and counters",
+		Long: `List the control variables (settings) and performance variables (counters) that
+an MPI library has, through MPI's tool interface, MPI_T: what they are called and
+hold, whether and where they can be set, and what they are for.
+
+PATTERN chooses by name, without regard to case: a part of the name, or a glob
+(*, ?, [a-z]) of all of it. With one all levels of detail are shown, without up
+to tuner-basic; --verbosity says how far.
+
+The values are those that a program finds that is started here: with what the
+environment sets and, with Open MPI, files of parameters. --changed shows those
+that differ from what the library has where nothing is set. Variables that name
+the working or home directory, or that the library leaves uninitialized, have no
+such default, and are not compared.
+
+The library is asked before MPI_Init, so that no job is started and this works on
+a login node. With --after-init one process calls MPI_Init: components that are
+not used have gone then, others have come, and performance variables have values.
+What the library does not tell is counted, and listed by --json.
+
+On a terminal descriptions are wrapped; else each variable has one line.`,
+		Example: `  mpitrace vars eager
+  mpitrace vars --mpi mpich 'MPIR_CVAR_BCAST_*'
+  mpitrace vars --changed
+  mpitrace vars --pvars --after-init
+  mpitrace vars --categories
+  mpitrace vars --format arrow -o vars.arrow`,
+		Args: asUsage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd, strings.Join(args, ""))
+		},
+	}
+	f := cmd.Flags()
+	registerSettings(f, "mpi", "cc")
+	f.StringVar(&o.verbosity, "verbosity", "", "show up to this `LEVEL`: "+strings.Join(mpit.Verbosities(), ", ")+" (default: tuner-basic; all with a PATTERN or --changed)")
+	f.BoolVar(&o.kinds.cvars, "cvars", false, "show control variables (the default, with --pvars)")
+	f.BoolVar(&o.kinds.pvars, "pvars", false, "show performance variables")
+	f.BoolVar(&o.kinds.categories, "categories", false, "show categories, as a tree; with a PATTERN those of the variables that it chooses")
+	f.BoolVar(&o.kinds.enums, "enums", false, "show what values are called")
+	f.BoolVar(&o.kinds.events, "events", false, "show kinds of events, and their sources (MPI 4)")
+	f.BoolVar(&o.afterInit, "after-init", false, "ask once MPI_Init has been called, in one process")
+	f.BoolVar(&o.changed, "changed", false, "show control variables whose value is not the default, with that")
+	f.BoolVar(&o.json, "json", false, "print JSON: of all kinds, if none is named")
+	f.StringVar(&o.format, "format", "table", "table or arrow: an Arrow IPC file, of all kinds if none is named")
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write with --format arrow, - for stdout")
+	return cmd
+}
+
+func (o *varsOptions) run(cmd *cobra.Command, pattern string) error {
+	selection, err := o.check(pattern)
+	if err != nil {
+		return usage(err)
+	}
+	found, err := findSettings(cmd.Flags())
+	if err != nil {
+		return usage(err)
+	}
+	which := chosen(found)
+	mpi, _, err := launch.Detect(nil, which.mpi, which.cc)
+	if err != nil {
+		return usage(err)
+	}
+	build := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library, Log: cmd.ErrOrStderr()}
+	all, err := mpit.Read(cmd.Context(), mpit.Options{Build: build, AfterInit: o.afterInit})
+	if err != nil {
+		return err
+	}
+	tellList(cmd.ErrOrStderr(), mpi, all)
+	if o.changed {
+		defaults, err := mpit.Defaults(cmd.Context(), build)
+		if err != nil {
+			return err
+		}
+		tellDefaults(cmd.ErrOrStderr(), defaults)
+		all.CVars = mpit.Changed(all, defaults)
+	}
+	chosen, above := all.Select(selection)
+	o.limit(chosen)
+	if err := o.tellChosen(cmd.ErrOrStderr(), chosen, pattern, above); err != nil {
+		return err
+	}
+	return o.write(cmd, chosen)
+}
+
+// check reads the flags.
+func (o *varsOptions) check(pattern string) (s mpit.Selection, err error) {
+	switch {
+	case o.json && o.format == "arrow":
+		return s, errors.New("--json and --format arrow: one or the other")
+	case o.format != "table" && o.format != "arrow":
+		return s, fmt.Errorf("unknown format %q: the formats are table, arrow", o.format)
+	case o.format == "arrow" && o.output == "":
+		return s, errors.New("--format arrow: say with -o which FILE to write")
+	case o.format != "arrow" && o.output != "":
+		return s, errors.New("-o: only --format arrow writes a file")
+	case o.changed && (o.kinds.pvars || o.kinds.categories || o.kinds.enums || o.kinds.events):
+		return s, errors.New("--changed: only control variables have defaults")
+	}
+	if s.Pattern, err = mpit.ParsePattern(pattern); err != nil {
+		return s, err
+	}
+	switch none := o.kinds == (varsKinds{}); {
+	case o.changed:
+		o.kinds.cvars = true
+	case none && (o.json || o.format == "arrow"):
+		o.kinds = varsKinds{true, true, true, true, true}
+	case none:
+		o.kinds.cvars, o.kinds.pvars = true, true
+	}
+	switch {
+	case o.verbosity != "":
+		s.UpTo, err = mpit.ParseVerbosity(o.verbosity)
+	case pattern == "" && !o.changed && !o.json && o.format == "table" && (o.kinds.cvars || o.kinds.pvars):
+		s.UpTo = mpit.TunerBasic
+	}
+	return s, err
+}
+
+// limit takes out of a list what is not to be shown.
+func (o *varsOptions) limit(l *mpit.List) {
+	if !o.kinds.cvars {
+		l.CVars = []mpit.CVar{}
+	}
+	if !o.kinds.pvars {
+		l.PVars = []mpit.PVar{}
+	}
+	if !o.kinds.categories {
+		l.Categories = []mpit.Category{}
+	}
+	if !o.kinds.enums {
+		l.Enums = []mpit.Enum{}
+	}
+	if !o.kinds.events {
+		l.Events, l.Sources = []mpit.Event{}, []mpit.Source{}
+	}
+}
+
+// tellList says what the library has in all, and what it could not tell.
+func tellList(w io.Writer, mpi *launch.MPI, l *mpit.List) {
+	counted := func(n int, one, many string) string {
+		return fmt.Sprintf("%d %s", n, map[bool]string{true: one, false: many}[n == 1])
+	}
+	fmt.Fprintf(w, "%s (%s): %s, %s, %s, %s, %s\n", printable.Line(mpi.String()), printable.Line(mpi.Library),
+		counted(len(l.CVars), "control variable", "control variables"), counted(len(l.PVars), "performance variable", "performance variables"),
+		counted(len(l.Categories), "category", "categories"), counted(len(l.Enums), "enumeration", "enumerations"),
+		counted(len(l.Events), "kind of event", "kinds of events"))
+	failures := map[string]int{}
+	for _, e := range l.Errors {
+		failures[e.String()]++
+	}
+	for _, what := range slices.Sorted(maps.Keys(failures)) {
+		fmt.Fprintf(w, "not told by the library: %s, %s\n", printable.Line(what), counted(failures[what], "time", "times"))
+	}
+}
+
+// tellDefaults says how many cvars cannot be compared.
+func tellDefaults(w io.Writer, defaults *mpit.List) {
+	var names []string
+	for _, v := range defaults.CVars {
+		if v.Unsteady {
+			names = append(names, printable.Line(v.Name))
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(w, "without a default to compare with: %s\n", strings.Join(names, ", "))
+	}
+}
+
+// tellChosen says what is left out. It is an error if a pattern chooses nothing.
+func (o *varsOptions) tellChosen(w io.Writer, l *mpit.List, pattern string, left mpit.Above) error {
+	above := 0
+	for _, kind := range []struct {
+		shown bool
+		n     int
+	}{{o.kinds.cvars, left.CVars}, {o.kinds.pvars, left.PVars}, {o.kinds.events, left.Events}} {
+		if kind.shown {
+			above += kind.n
+		}
+	}
+	shown := len(l.CVars) + len(l.PVars) + len(l.Categories) + len(l.Enums) + len(l.Events) + len(l.Sources)
+	switch {
+	case above > 0:
+		fmt.Fprintf(w, "%d more are above %s: --verbosity mpidev-all shows them, or a PATTERN\n", above, cmp.Or(o.verbosity, mpit.TunerBasic.String()))
+	case shown == 0 && o.changed:
+		fmt.Fprintln(w, "no control variable differs from its default")
+	case shown == 0 && pattern != "":
+		return fmt.Errorf("nothing of this MPI has a name with %q in it", pattern)
+	}
+	return nil
+}
+
+func (o *varsOptions) write(cmd *cobra.Command, l *mpit.List) error {
+	switch {
+	case o.json:
+		return printable.WriteJSON(cmd.OutOrStdout(), l)
+	case o.format == "arrow" && o.output == "-":
+		return mpit.WriteArrow(cmd.OutOrStdout(), l)
+	case o.format == "arrow":
+		return mpit.WriteArrowFile(o.output, l)
+	}
+	w := bufio.NewWriter(cmd.OutOrStdout())
+	printVars(w, l, terminalWidth(cmd.OutOrStdout()))
+	return w.Flush()
+}
+
+// terminalWidth is how many columns a terminal has, 0 for what is none.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < minWidth {
+		return minWidth
+	}
+	return width
+}
+
+// minWidth is the narrowest that text is wrapped to.
+const minWidth = 40

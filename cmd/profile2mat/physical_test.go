@@ -1,0 +1,80 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// physicalJob is mixedJob, of whose ranks the MPI library says that rank r sent
+//
+//	to r+1   7 bytes in 1 message of the program's, 3 bytes in 1 of its own
+//	to r+2   16 bytes in 2 messages of its own
+//
+// Without calls, rank r made none: there is nothing but what the library sent.
+func physicalJob(t *testing.T, calls bool) string {
+	t.Helper()
+	ps, err := arrowfile.Read(filepath.Join(mixedJob(t), "profile.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, p := range ps {
+		flow := func(k profile.Kind, to int, bytes, messages uint64) profile.Flow {
+			return profile.Flow{Kind: k, From: r, To: (r + to) % 4, Bytes: bytes, Messages: messages}
+		}
+		p.Physical = &profile.Physical{Flows: []profile.Flow{flow(profile.External, 1, 7, 1), flow(profile.Internal, 1, 3, 1), flow(profile.Internal, 2, 16, 2)}}
+		if !calls {
+			p.Rows = nil
+		}
+	}
+	dir := t.TempDir()
+	arrowOf(t, filepath.Join(dir, "profile.arrow"), ps)
+	return dir
+}
+
+func TestPhysicalMatrices(t *testing.T) {
+	for _, c := range []struct {
+		name, flags string
+		calls       bool
+		files       map[string][4]int // by slug and class
+	}{
+		{"beside what was asked for", "", true, map[string][4]int{"_size_all": {5, 15, 48, 17}, "_size_external": {5, 7, 40, 0}, "_size_internal": {0, 3, 16, 0},
+			"_size_osc": {0, 0, 0, 9}, "_size_coll": {0, 8, 8, 8}}},
+		{"nothing but that", "", false, map[string][4]int{"_size_all": {}, "_size_internal": {0, 3, 16, 0}}},
+		{"of a call", "--call Send", true, map[string][4]int{".call-Send_size_all": {5, 7, 0, 0}, ".call-Send_size_external": {5, 7, 0, 0}}},
+		{"physical", "--class physical", true, map[string][4]int{".class-physical_size_all": {0, 10, 16, 0}, ".class-physical_size_external": {0, 7, 0, 0},
+			".class-physical_size_internal": {0, 3, 16, 0}}},
+	} {
+		files, stderr := mustRun(t, append(strings.Fields(c.flags), "-o", t.TempDir(), physicalJob(t, c.calls))...)
+		sizes := 0
+		for name := range files {
+			if strings.Contains(name, "_size_") {
+				sizes++
+			}
+		}
+		if sizes != len(c.files) || stderr != "" {
+			t.Errorf("%s: %d matrices of bytes, want %d: %v\n%s", c.name, sizes, len(c.files), names(files), stderr)
+		}
+		for name, row := range c.files {
+			if got := files["app"+name+".mat"]; got != circulant(row[:]...) {
+				t.Errorf("%s: %s: got\n%s", c.name, name, got)
+			}
+		}
+	}
+}
+
+func TestPhysicalUnknown(t *testing.T) {
+	ps, err := arrowfile.Read(filepath.Join(physicalJob(t, true), "profile.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ps[1].Physical = &profile.Physical{Unknown: "it was killed"}
+	path := arrowOf(t, filepath.Join(t.TempDir(), "x.arrow"), ps)
+	_, stderr := mustRun(t, "-o", t.TempDir(), "--class", "physical", path)
+	if !strings.Contains(stderr, "what the MPI library sent is not known of rank 1") {
+		t.Errorf("said %q", stderr)
+	}
+}
