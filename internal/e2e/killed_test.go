@@ -28,15 +28,27 @@ func TestKilled(t *testing.T) {
 
 func killOnce(t *testing.T, m implementation) {
 	t.Helper()
-	dir, announced := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "announced")
+	dir, n, talk := killSender(t, m)
+	checkKilled(t, dir, n)
+	if t.Failed() {
+		t.Logf("mpitrace said\n%s", talk)
+	}
+}
+
+// killSender records announce with these flags and kills it. n is how many sends it
+// has announced.
+func killSender(t *testing.T, m implementation, flags ...string) (dir string, n uint64, talk *bytes.Buffer) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	announced := filepath.Join(t.TempDir(), "announced")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	command := append([]string{"run", "-o", dir, "--"}, m.launch(2, m.compile(t, "announce"), announced)...)
+	command := append(append([]string{"run", "-o", dir}, append(flags, "--")...), m.launch(2, m.compile(t, "announce"), announced)...)
 	cmd := exec.CommandContext(ctx, mpitrace, command...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
-	var talk bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &talk, &talk
+	talk = new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = talk, talk
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -45,13 +57,9 @@ func killOnce(t *testing.T, m implementation) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Errorf("exit status 0 of a job that lost a rank\n%s", &talk)
+		t.Errorf("exit status 0 of a job that lost a rank\n%s", talk)
 	}
-	n := uint64(len(readAll(t, announced)))
-	checkKilled(t, dir, n)
-	if t.Failed() {
-		t.Logf("mpitrace said\n%s", &talk)
-	}
+	return dir, uint64(len(readAll(t, announced))), talk
 }
 
 // awaitAnnounced waits until a rank has announced n sends, and returns its pid.

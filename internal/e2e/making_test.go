@@ -116,7 +116,7 @@ func TestDamagedRecording(t *testing.T) {
 			if !strings.Contains(out.stderr, filepath.Base(j.ranks[1].Source)) {
 				t.Errorf("cut at %d: %q does not name the file", size, out.stderr)
 			}
-			if n := strings.Count(out.stdout, " of 4 ranks"); n != 1 || strings.Contains(out.stdout, "job1") {
+			if n := strings.Count(out.stdout, " of 4 ranks, "); n != 1 || strings.Contains(out.stdout, "job1") {
 				t.Errorf("cut at %d: %d jobs, want 1\n%s", size, n, out.stdout)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -60,10 +61,15 @@ func prepare() error {
 		// The library is kept from one run of the tests to the next: its name
 		// is a hash of the sources.
 		"MPITRACE_CACHE": filepath.Join(root, "build", "cache"),
+		// No settings of the user's, nor the site's.
+		"XDG_CONFIG_HOME": filepath.Join(scratch, "config"), "MPITRACE_SITE_CONFIG": "",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return err
 		}
+	}
+	if _, err := interpose.CacheDir(); err != nil { // in a repository of another user's, as in containers
+		os.Setenv("MPITRACE_CACHE", filepath.Join(scratch, "cache"))
 	}
 	return buildLibraries()
 }
@@ -116,10 +122,11 @@ func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, im
 	}
 }
 
-func anyMPI(implementation) bool   { return true }
-func debian(m implementation) bool { return !strings.HasSuffix(m.name, "5") }
-func mpi4(m implementation) bool   { return m.mpi4 }
-func large(m implementation) bool  { return m.large }
+func anyMPI(implementation) bool    { return true }
+func debian(m implementation) bool  { return !strings.HasSuffix(m.name, "5") }
+func openMPI(m implementation) bool { return strings.HasPrefix(m.name, "openmpi") }
+func mpi4(m implementation) bool    { return m.mpi4 }
+func large(m implementation) bool   { return m.large }
 
 // compile makes a program of interpose/testdata, once for each MPI and set of
 // flags, and returns its path.
@@ -164,7 +171,12 @@ type output struct {
 // execute runs a command to its end, at most a minute and a half later.
 func execute(t *testing.T, env []string, command ...string) output {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	return executeWithin(t, 90*time.Second, env, command...)
+}
+
+func executeWithin(t *testing.T, limit time.Duration, env []string, command ...string) output {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)

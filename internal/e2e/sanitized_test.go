@@ -14,19 +14,28 @@ var unsanitized = map[string]string{
 	"announce":      "runs until it is killed",
 	"ends":          "does not finalize",
 	"failing":       "needs faulty",
+	"faults":        "is no MPI program",
 	"faulty":        "is a library",
+	"faulty_mpit":   "is a library",
 	"fortran_mixed": "is a part of fortran_mixed.F90",
+	"dying":         "is killed",
 	"full":          "limits the size of files, which the runtime needs",
 	"host":          "is no MPI program",
 	"initialized":   "opens a plugin that it is given",
+	"imaginary":     "is a library",
+	"inflight":      "is killed",
 	"init_library":  "is built in two parts",
 	"intervals":     "is bound to the clock",
+	"lasting":       "is killed",
+	"mpit_counts":   "counts what MPI_T has, and does nothing else",
 	"namesakes":     "is built in two parts",
+	"no_init":       "does not start MPI",
 	"no_mpi":        "is no MPI program",
 	"nulls":         "passes wrong pointers",
 	"phase_part":    "is a part of phase_parts",
 	"phase_parts":   "is built in several parts",
 	"plugin":        "is a library",
+	"readings":      "needs imaginary: see TestSanitizedVariables",
 	"sizes":         "moves 3 GiB, which takes minutes so",
 	"spawned":       "has children that a launcher gives no environment",
 	"stranded":      "is killed",
@@ -57,7 +66,8 @@ func (m implementation) lacks(program string) string {
 var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
 
 // TestSanitized runs the test programs and the library with the compiler's
-// checks of addresses and of undefined behaviour.
+// checks of addresses and of undefined behaviour; under one MPI with events, which
+// must be those that the profile counts.
 func TestSanitized(t *testing.T) {
 	const sanitize = "-fsanitize=address,undefined"
 	paths, err := filepath.Glob(filepath.Join(root, "interpose", "testdata", "*.c"))
@@ -91,13 +101,20 @@ func (m implementation) runSanitized(t *testing.T, lib string, n int, name, prog
 	}
 	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
 		"file_calls":   filepath.Join(t.TempDir(), "data"),
-		"thread_sends": "1000", "thread_receives": "100"}
+		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30"}
 	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
+	if m.name == "mpich" { // quick calls take another way where they are traced
+		env = append(env, "MPITRACE_TRACE=on")
+	}
 	out := succeed(t, nil, m.launch(n, preload(lib, env, program, arguments[name])...)...)
 	if report := out.stdout + out.stderr; strings.Contains(report, "Sanitizer") || strings.Contains(report, "runtime error") {
 		t.Errorf("%s", report)
 	}
-	if ranks := readRecordings(t, dir); len(ranks) != n {
+	ranks := readRecordings(t, dir)
+	if len(ranks) != n {
 		t.Errorf("%d recordings of %d ranks\n%s", len(ranks), n, out.stderr)
+	}
+	if m.name == "mpich" {
+		checkEventsBeside(t, ranks)
 	}
 }

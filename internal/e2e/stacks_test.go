@@ -61,6 +61,7 @@ func sentBytes(p *profile.Profile) (sum uint64) {
 // TestStacksWithoutEnd makes more stacks than are kept: 2 to the 17th.
 func TestStacksWithoutEnd(t *testing.T) {
 	const levels, kept = 17, 1 << 16
+	t.Setenv("MPITRACE_MAX_MB", "256") // so many rows
 	m := implementations()[0]
 	j := record(t, []string{"--no-report", "--stack", "32"}, m.launch(1, m.compile(t, "stacks"), "17")...)
 	if j.code != 0 || len(j.ranks) != 1 {

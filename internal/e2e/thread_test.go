@@ -90,7 +90,7 @@ func TestRaces(t *testing.T) {
 			want           want
 		}{
 			{"thread_sends", "1000", 2, threadSends(1000)}, {"thread_receives", "100", 2, threadReceives(100)},
-			{"thread_ends", "", 1, threadEnds()},
+			{"thread_ends", "", 1, threadEnds()}, {"mpit_threads", "30", 2, servedThreads(30)},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")

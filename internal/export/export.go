@@ -34,30 +34,54 @@ type Options struct {
 func PerRank(f *formats.Format) bool { return f.Name == "prof" }
 
 // Directory tells that a directory of files is written, and not one file.
-func (o *Options) Directory() bool { return o.Partition > 0 || PerRank(o.Format) }
+func (o *Options) Directory() bool { return o.Partition > 0 || o.Format != nil && PerRank(o.Format) }
 
 // Write writes the profiles of a source, ordered by run and rank, and tells the
 // files in that order. A dataset takes the memory of a few blocks, everything
 // else that of one profile and of what the format gathers.
-func Write(src profile.Source, o Options) ([]string, error) {
+func Write(src profile.Source, o Options) (files []string, err error) {
 	o.Path = filepath.Clean(o.Path) // a slash at its end would make the place beside it one inside
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	part := filepath.Join(filepath.Dir(o.Path), fmt.Sprintf(".%s.%d.part", filepath.Base(o.Path), os.Getpid()))
-	scratch.Track(part)
-	defer scratch.Done(part)
-	files, err := o.write(src, part)
-	if err == nil {
-		err = scratch.Whole(func() error { return o.move(part) })
-	}
+	err = o.place(func(part string) error {
+		files, err = o.write(src, part)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", o.Path, err)
+		return nil, err
 	}
 	for i := range files {
 		files[i] = filepath.Join(o.Path, files[i])
 	}
 	return files, nil
+}
+
+// File writes a file of any kind in the same way, and replaces one that is there
+// only if told to.
+func File(path string, force bool, write func(io.Writer) error) error {
+	o := Options{Path: filepath.Clean(path), Force: force}
+	return o.place(func(part string) error {
+		if err := os.MkdirAll(filepath.Dir(part), 0o777); err != nil {
+			return err
+		}
+		return scratch.Write(part, write)
+	})
+}
+
+// place has what is exported written beside its place, and moves it there.
+func (o *Options) place(write func(part string) error) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	part := filepath.Join(filepath.Dir(o.Path), fmt.Sprintf(".%s.%d.part", filepath.Base(o.Path), os.Getpid()))
+	scratch.Track(part)
+	defer scratch.Done(part)
+	err := write(part)
+	if err == nil {
+		err = scratch.Whole(func() error { return o.move(part) })
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", o.Path, err)
+	}
+	return nil
 }
 
 // check refuses before anything is read.

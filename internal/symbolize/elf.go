@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -35,7 +36,7 @@ type file struct {
 }
 
 func openFile(path string) (f *file, err error) {
-	in, err := os.Open(path)
+	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a recording may name a pipe
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 // plainName is what a symbol is called in the source: C++ demangled, Fortran
 // by module and procedure.
 func plainName(symbol string) string {
+	symbol = symbol[:min(len(symbol), maxSymbol)]
 	name, mangled := demangled(symbol)
 	if mangled {
 		return name
@@ -27,13 +28,18 @@ func plainName(symbol string) string {
 	return symbol
 }
 
-// maxName bounds demangled names: 2 to this power.
-const maxName = 12
+// Limits on names: of demangled ones 2 to this power; of symbols, in bytes. Those
+// of C++ may nest as deeply as they are long, and demangling takes stack for it.
+const (
+	maxName   = 12
+	maxSymbol = 64 << 10
+)
 
 // demangled is the name in the source of a mangled symbol. Parameters are left
 // out: they are long, and the line says which of several it is. What is not
 // mangled comes back as it is.
 func demangled(symbol string) (name string, ok bool) {
+	symbol = symbol[:min(len(symbol), maxSymbol)]
 	if strings.HasPrefix(symbol, "_Z") || strings.HasPrefix(symbol, "_R") {
 		name, err := demangle.ToString(symbol, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(maxName))
 		return name, err == nil

@@ -14,8 +14,10 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -57,7 +59,7 @@ func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 		named, err := m.symbols(DebugDir)
 		maps.Copy(symbols, named)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("name call sites in %s: %w", m.path, err))
+			errs = append(errs, fmt.Errorf("name call sites in %s: %w", printable.Line(m.path), err))
 		}
 	}
 	return symbols, errs
@@ -109,7 +111,7 @@ func (m *module) symbols(debugDir string) (profile.Symbols, error) {
 	found := map[uint64]profile.Symbol{}
 	for _, f := range files {
 		if e := f.name(m.addresses, found); e != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", f.path, e))
+			err = errors.Join(err, fmt.Errorf("%s: %w", printable.Line(f.path), e))
 		}
 	}
 	if len(found) > 0 && errors.Is(err, errNotThere) {
@@ -117,6 +119,7 @@ func (m *module) symbols(debugDir string) (profile.Symbols, error) {
 	}
 	out := profile.Symbols{}
 	for a, s := range found {
+		s.Function, s.Source = strings.ToValidUTF8(s.Function, "\uFFFD"), strings.ToValidUTF8(s.Source, "\uFFFD") // as tables want it
 		out[profile.Place{Path: m.path, BuildID: m.buildID, Offset: a}] = s
 	}
 	return out, err

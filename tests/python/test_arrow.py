@@ -3,7 +3,7 @@ types, and add up to what `mpitrace report --json` says.
 
 Environment:
   MPITRACE_RUN     a run directory with profile.arrow, comms.arrow, ranks.arrow
-                   and arrow/*.arrow
+                   and arrow/*.arrow, and pvars.arrow if variables were read
   MPITRACE         the mpitrace binary, asked for the report; or instead
   MPITRACE_REPORT  a file that holds such a report
 """
@@ -29,10 +29,13 @@ TYPES = {
     "comms": "run:str comm:str id:str name:str? constructor:str? parent:str? size:i32 inter:bool members:ranks "
     "remote:ranks seen_by:i32 freed:bool folded:u64",
     "ranks": "run:str rank:i32 host:str pid:i32 program:str command:str library:str state:str start:time? "
-    "init_end:time? finalize_start:time? end:time? wall_ns:u64? app_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
-    "lost_calls:u64 folded_calls:u64 lost_requests:u64 lost_comms:u64 negative_ticks:u64 untimed:u64 lost_stacks:u64 damaged:u64 pauses:u64 "
+    "init_end:time? finalize_start:time? end:time? ended:time? exit_status:i32? exit_signal:i32? "
+    "open_call:str? open_comm:str? open_peer:i32? open_callsite:str? open_since:time? wall_ns:u64? app_ns:u64? mpi_ns:u64? mpi_error_ns:u64? timing:str receives:str threads:i32 calls:u64 "
+    "lost_calls:u64 folded_calls:u64 lost_requests:u64 lost_comms:u64 negative_ticks:u64 untimed:u64 lost_stacks:u64 lost_readings:u64 damaged:u64 pauses:u64 "
     "cancelled_receives:u64 truncated_receives:u64 freed_receives:u64 failed_receives:u64 unfinished_receives:u64 "
-    "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 source:str",
+    "untold_receives:u64 cancelled_sends:u64 freed_sends:u64 failed_sends:u64 physical:str? source:str",
+    "pvars": "run:str rank:i32 at:time? time_ns:u64? slice:str moment:str name:str class:str binding:str object:str? "
+    "handle:i32 index:i32 value:f64? value_u64:u64? value_i64:i64? text:str?",
 }
 
 ARROW = {
@@ -40,6 +43,8 @@ ARROW = {
     "i32": pyarrow.int32(),
     "u8": pyarrow.uint8(),
     "u64": pyarrow.uint64(),
+    "i64": pyarrow.int64(),
+    "f64": pyarrow.float64(),
     "bool": pyarrow.bool_(),
     "ranks": pyarrow.list_(pyarrow.int32()),
     "time": pyarrow.timestamp("ns", "UTC"),
@@ -50,6 +55,8 @@ POLARS = {
     "i32": polars.Int32,
     "u8": polars.UInt8,
     "u64": polars.UInt64,
+    "i64": polars.Int64,
+    "f64": polars.Float64,
     "bool": polars.Boolean,
     "ranks": polars.List(polars.Int32),
     "time": polars.Datetime("ns", "UTC"),
@@ -63,6 +70,9 @@ PANDAS = {
     "u8": {"uint8"},
     "u64": {"uint64"},
     "u64?": {"uint64", "float64"},
+    "i64": {"int64"},
+    "i64?": {"int64", "float64"},
+    "f64": {"float64"},
     "bool": {"bool"},
     "ranks": {"object"},
     "time": {"datetime64[ns, UTC]"},
@@ -77,6 +87,8 @@ def run():
 def table_files(run):
     """Each file with the name of its table."""
     files = [(name, run / f"{name}.arrow") for name in TYPES]
+    if not files[-1][1].exists():  # no variable was read
+        files.pop()
     per_rank = sorted((run / "arrow").glob("*.arrow"))
     assert per_rank, "no file for each rank"
     return files + [("profile", path) for path in per_rank]

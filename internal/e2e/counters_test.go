@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/binary"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// TestCounters sets counters near their limits while the program runs: they go on from there, in all 64 bits, and are
+// read and shown.
+func TestCounters(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir := filepath.Join(t.TempDir(), "run")
+		command := preload(m.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "counters"))
+		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		cmd.Env = slices.Concat(os.Environ(), alone)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(stdout)
+		if line, err := lines.ReadString('\n'); line != "ready\n" {
+			t.Fatalf("it printed %q, %v", line, err)
+		}
+		const count, bytes, ticks = 1<<63 + 3, math.MaxUint64 - 16, 1 << 62
+		setCounters(t, dir, count, bytes, ticks)
+		stdin.Close()
+		lines.WriteTo(new(strings.Builder))
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		p := readRecordings(t, dir)[0]
+		i := slices.IndexFunc(p.Rows, func(r profile.Row) bool { return r.Call == "Sendrecv" && r.Direction == profile.Send })
+		if r := p.Rows[i]; r.Calls != count+2 || r.Messages != count+2 || r.Bytes != math.MaxUint64 || r.TimeNs < ticks>>6 || p.Losses.Any() {
+			t.Errorf("%d calls, %d messages, %d bytes, %d ns; %+v", r.Calls, r.Messages, r.Bytes, r.TimeNs, p.Losses)
+		}
+		if report := succeed(t, nil, mpitrace, "report", dir).stdout; !strings.Contains(report, "9,223,372,036,854,775,813") {
+			t.Errorf("2^63 + 5 calls are not in the report\n%s", report)
+		}
+	})
+}
+
+// setCounters changes the row of three messages of 8 bytes in the recording, as it is mapped.
+func setCounters(t *testing.T, dir string, count, bytes, ticks uint64) {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	if len(paths) != 1 {
+		t.Fatalf("%d recordings", len(paths))
+	}
+	data := readAll(t, paths[0])
+	file, err := os.OpenFile(paths[0], os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for at := 0; at+64 <= len(data); at += 64 {
+		row := data[at : at+64]
+		if row[22] != byte(profile.Send) || binary.NativeEndian.Uint64(row[24:]) != 3 || binary.NativeEndian.Uint64(row[32:]) != 24 {
+			continue
+		}
+		var set [24]byte
+		for i, n := range []uint64{count, bytes, ticks} {
+			binary.NativeEndian.PutUint64(set[8*i:], n)
+		}
+		if _, err := file.WriteAt(set[:], int64(at)+24); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal("no row of three messages of 8 bytes")
+}

@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// inflight is what rank 0 of the program of that name says of its call, and on
+// which communicator that is: of world, dup and half (of which the ranks are in
+// the other order).
+type inflight struct {
+	how, comm string
+	call      profile.OpenCall
+}
+
+// inflights are what rank 0 ends up in. A double has 8 bytes, a pair 2 ints.
+var inflights = []inflight{
+	{"recv", "Comm_dup", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: 1, Bytes: 7 * 8, Sized: true}},
+	{"recv-any", "Comm_split", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: profile.PeerAnySource, Bytes: 7 * 2 * 4, Sized: true}},
+	{"ssend", "Comm_dup", profile.OpenCall{Call: "Ssend", Direction: profile.Send, Peer: 1, Bytes: 7 * 2 * 4, Sized: true}},
+	{"sendrecv", "Comm_dup", profile.OpenCall{Call: "Sendrecv", Direction: profile.Send, Peer: 0, Source: 1, Bytes: 4, Sized: true}},
+	{"probe", "Comm_dup", profile.OpenCall{Call: "Probe", Peer: 1}},
+	{"barrier", "Comm_split", profile.OpenCall{Call: "Barrier", Direction: profile.Send, Peer: profile.PeerNone, Sized: true}},
+	{"bcast", "Comm_dup", profile.OpenCall{Call: "Bcast", Peer: 1}},
+	{"reduce", "Comm_dup", profile.OpenCall{Call: "Reduce", Peer: 0}},
+	{"waitall", "", profile.OpenCall{Call: "Waitall", Peer: profile.PeerNone, Requests: 3}},
+	{"fence", "Comm_dup", profile.OpenCall{Call: "Win_fence", Peer: profile.PeerNone}},
+	{"dup", "Comm_split", profile.OpenCall{Call: "Comm_dup", Peer: profile.PeerNone}},
+	{"handler", "world", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: 1, Bytes: 7 * 8, Sized: true}},
+	{"longjmp-recv", "Comm_dup", profile.OpenCall{Call: "Recv", Direction: profile.Recv, Peer: 1, Bytes: 7 * 8, Sized: true}},
+	{how: "between"},
+	{how: "longjmp"},
+}
+
+// TestInFlight reads the recordings of jobs that hang, and again when their
+// ranks are killed: they say where each rank is.
+func TestInFlight(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "inflight")
+		for _, w := range inflights {
+			t.Run(w.how, func(t *testing.T) { checkInFlight(t, m, w, program) })
+		}
+		t.Run("not timed", func(t *testing.T) { checkInFlight(t, m, inflights[0], program, "MPITRACE_TIMING=off") })
+		t.Run("timed by samples", func(t *testing.T) { checkInFlight(t, m, inflights[0], program, "MPITRACE_TIMING=sampled") })
+	})
+}
+
+func checkInFlight(t *testing.T, m implementation, want inflight, program string, settings ...string) {
+	dir, begun := t.TempDir(), time.Now().UnixNano()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	command := m.launch(2, preload(m.library(t), append([]string{"MPITRACE_DIR=" + dir}, settings...), program, want.how)...)
+	var talk strings.Builder
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = &talk, &talk
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := awaitInFlight(ctx, t, dir, want)
+	alive := p.Open
+	for _, p := range readRecordings(t, dir) {
+		if err := syscall.Kill(p.Pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	cmd.Wait() // it says that ranks were killed
+	if p = rankZero(t, dir); p == nil {
+		t.Fatalf("rank 0 has no recording any more\n%s", &talk)
+	}
+	// Times are of clocks that were read together: these are other readings now.
+	near := cmp.FilterPath(func(path cmp.Path) bool { return path.Last().String() == ".Start" },
+		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(time.Second) }))
+	if diff := cmp.Diff(alive, p.Open, near); diff != "" {
+		t.Errorf("alive (-) and killed (+):\n%s", diff)
+	}
+	if want.call.Call == "" {
+		if len(p.Open) != 0 {
+			t.Errorf("it is in %+v, and makes no call", p.Open)
+		}
+		return
+	}
+	checkOpen(t, p, want, begun, len(settings) > 0 && settings[0] == "MPITRACE_TIMING=off")
+}
+
+func checkOpen(t *testing.T, p *profile.Profile, want inflight, begun int64, untimed bool) {
+	t.Helper()
+	if len(p.Open) != 1 {
+		t.Fatalf("it is in %d calls, want 1", len(p.Open))
+	}
+	got := p.Open[0]
+	if got.Callsite == 0 {
+		t.Error("no call site")
+	}
+	if timed := got.Start >= begun && got.Start <= time.Now().UnixNano(); timed == untimed {
+		t.Errorf("it began at %d, and the test at %d", got.Start, begun)
+	}
+	if comm := nameOf(p, got.Comm); comm != want.comm {
+		t.Errorf("on communicator %q, want %q", comm, want.comm)
+	}
+	if want.call.Source == 0 {
+		want.call.Source = profile.PeerNone
+	}
+	got.Comm, got.Callsite, got.Start, got.Class = 0, 0, 0, 0
+	if diff := cmp.Diff(want.call, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// nameOf says what made a communicator.
+func nameOf(p *profile.Profile, index int32) string {
+	switch {
+	case index < 0:
+		return ""
+	case p.Comms[index].Constructor == "":
+		return "world"
+	}
+	return p.Comms[index].Constructor
+}
+
+// awaitInFlight waits until rank 0 is in the call, or in none and has made the
+// last of those before.
+func awaitInFlight(ctx context.Context, t *testing.T, dir string, want inflight) *profile.Profile {
+	t.Helper()
+	for ctx.Err() == nil {
+		time.Sleep(50 * time.Millisecond)
+		p := rankZero(t, dir)
+		if p == nil {
+			continue
+		}
+		if want.call.Call == "" && len(p.Open) == 0 && callsOf(p, "Type_commit") == 1 && (want.how != "longjmp" || callsOf(p, "Send") == 1) {
+			return p
+		}
+		if len(p.Open) == 1 && p.Open[0].Call == want.call.Call && callsOf(p, "Type_commit") == 1 {
+			time.Sleep(50 * time.Millisecond)
+			return rankZero(t, dir)
+		}
+	}
+	t.Fatal("rank 0 never came to its call")
+	return nil
+}
+
+// rankZero reads rank 0's recording, as far as there is one.
+func rankZero(t *testing.T, dir string) *profile.Profile {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if p, err := recording.ReadFile(path); err == nil && p.Rank == 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+func callsOf(p *profile.Profile, name string) uint64 {
+	var n uint64
+	for i := range p.Rows {
+		if p.Rows[i].Call == name {
+			n += p.Rows[i].Calls
+		}
+	}
+	return n
+}
+
+// TestJumped: calls that a longjmp ended are in nobody's way.
+func TestJumped(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		for _, p := range m.run(t, 2, m.compile(t, "jumped")).ranks {
+			calls, bytes := map[string]uint64{}, map[string]uint64{}
+			for _, r := range p.Rows {
+				calls[r.Call] += r.Calls
+				bytes[r.Call] += r.Bytes
+			}
+			if calls["Send"] != 0 || calls["Barrier"] != 10 || calls["Allreduce"] != 10 || bytes["Allreduce"] != 40 {
+				t.Errorf("rank %d: calls %v, bytes %v", p.Rank, calls, bytes)
+			}
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// calledOf lists, of the calls of this name, what get says of each event.
+func calledOf[T any](t *testing.T, src profile.EventSource, call string, get func(e *profile.Events, i int) T) []T {
+	t.Helper()
+	var out []T
+	err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+		for i := range e.Start {
+			if k := &kinds[e.Kind[i]]; k.Action == profile.Called && k.Call == call {
+				out = append(out, get(e, i))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func tagOf(e *profile.Events, i int) int32 { return e.Tag[i] }
+
+// TestTraceLimits gives a trace less room than it takes: all is there, or the
+// first part, or the last, and the rest is counted.
+func TestTraceLimits(t *testing.T) {
+	const sends = 100_000
+	const calls = sends + 2 // MPI_Init and MPI_Finalize
+	const room = 4          // chunks in 1 MiB
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "events")
+		for name, test := range map[string]struct {
+			flags       []string
+			least, most int // of events
+			first, last int // tags; 0 for any
+		}{
+			"written out while it runs": {[]string{"--trace-buffer", "1M"}, calls, calls, 1, sends},
+			"the first":                 {[]string{"--trace-limit", "1M"}, room * layout.ChunkEvents, room * layout.ChunkEvents, 1, 0},
+			"the last":                  {[]string{"--trace-buffer", "1M", "--keep", "last"}, (room-1)*layout.ChunkEvents + 1, room * layout.ChunkEvents, 0, sends},
+			"the last of more":          {[]string{"--trace-limit", "2M", "--keep", "last"}, (2*room-1)*layout.ChunkEvents + 1, 2 * room * layout.ChunkEvents, 0, sends},
+		} {
+			t.Run(name, func(t *testing.T) {
+				j, traces := m.trace(t, 1, test.flags, program, fmt.Sprint(sends))
+				if j.code != 0 {
+					t.Fatalf("exit status %d\n%s", j.code, j.stderr)
+				}
+				trace := traces[0].Trace()
+				if n := int(trace.Events); n < test.least || n > test.most || n+int(trace.Dropped) != calls {
+					t.Errorf("%d events and %d dropped, want %d to %d of %d", n, trace.Dropped, test.least, test.most, calls)
+				}
+				if cut := trace.Events < calls; trace.Cut != cut {
+					t.Errorf("cut: %t, want %t", trace.Cut, cut)
+				}
+				tags := calledOf(t, traces[0], "Send", tagOf)
+				first, last := int(tags[0]), int(tags[len(tags)-1])
+				if test.first != 0 && first != test.first || test.last != 0 && last != test.last || last-first+1 != len(tags) || !slices.IsSorted(tags) {
+					t.Errorf("%d sends, of tags %d to %d, want from %d to %d, each once", len(tags), first, last, test.first, test.last)
+				}
+			})
+		}
+	})
+}
+
+// TestTraceSelected traces some ranks, slices and classes of calls only.
+func TestTraceSelected(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		t.Run("ranks", func(t *testing.T) {
+			j := record(t, []string{"--trace", "--ranks", "1,3-5"}, m.launch(4, m.compile(t, "collectives"))...)
+			found, _ := filepath.Glob(filepath.Join(j.dir, "trace.*.arrow"))
+			for i := range found {
+				found[i] = filepath.Base(found[i])
+			}
+			diff(t, "files", []string{"trace.1.arrow", "trace.3.arrow"}, found)
+		})
+		t.Run("slices", func(t *testing.T) {
+			_, traces := m.trace(t, 2, []string{"--trace-slices", "solve,7"}, m.compile(t, "phases"))
+			sends := calledOf(t, traces[0], "Send", func(e *profile.Events, i int) uint64 { return e.Bytes[i] })
+			diff(t, "bytes sent in solve and 7", []uint64{2, 8, 16, 128, 256}, sends)
+		})
+		t.Run("classes", func(t *testing.T) {
+			_, traces := m.trace(t, 3, []string{"--trace-classes", "p2p"}, m.compile(t, "sendrecv"))
+			traces[0].Each(func(e *profile.Events, kinds []profile.EventKind) error {
+				for i := range e.Start {
+					if k := &kinds[e.Kind[i]]; k.Class != profile.P2P {
+						t.Errorf("an event of %s", k.Call)
+					}
+				}
+				return nil
+			})
+			if !traces[0].Trace().Cut {
+				t.Errorf("the trace does not say that it is not of all calls")
+			}
+		})
+	})
+}
+
+// TestTracedKilled ends a rank by SIGKILL: its trace has each send up to the last
+// that its rows have, or all but that one.
+func TestTracedKilled(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir, n, talk := killSender(t, m, "--trace")
+		src, err := tracefile.Open(filepath.Join(dir, "trace.1.arrow"))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, talk)
+		}
+		sends := calledOf(t, src, "Send", func(e *profile.Events, i int) uint32 { return e.Seq[i] })
+		if got := uint64(len(sends)); got != n && got != n+1 || uint64(sends[got-1]) != got {
+			t.Errorf("%d sends, the last is number %d, want %d or one more", got, sends[len(sends)-1], n)
+		}
+		if src.Trace().State != profile.Running {
+			t.Errorf("state %v, want running", src.Trace().State)
+		}
+	})
+}
+
+// TestTraceDamaged cuts a recording, or the events beside one: that is said with
+// the file's name, the file stays, and the other rank's events are written all the
+// same.
+func TestTraceDamaged(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for name, ending := range map[string]string{"recording": ".rec", "events": ".events"} {
+			t.Run(name, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "run")
+				env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_TRACE=on"}
+				succeed(t, nil, m.launch(2, preload(m.library(t), env, m.compile(t, "sends"))...)...)
+				cut := strings.TrimSuffix(readRecordings(t, dir)[1].Source, ".rec") + ending
+				if err := os.Truncate(cut, 100); err != nil {
+					t.Fatal(err)
+				}
+				out := execute(t, nil, mpitrace, "report", dir)
+				if !strings.Contains(out.stderr, filepath.Base(cut)) {
+					t.Errorf("%q does not name %s", out.stderr, cut)
+				}
+				if src, err := tracefile.Open(filepath.Join(dir, "trace.0.arrow")); err != nil || src.Trace().Cut || src.Trace().Events == 0 {
+					t.Errorf("the other rank: %v", err)
+				}
+				if src, err := tracefile.Open(filepath.Join(dir, "trace.1.arrow")); err == nil && !src.Trace().Gaps {
+					t.Errorf("the trace of what was cut does not say so: %+v", src.Trace())
+				}
+				if left, _ := filepath.Glob(filepath.Join(dir, "recordings", "*.events")); len(left) != 1 {
+					t.Errorf("%q is left, want what could not be read", left)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package symbolize
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// FuzzFile: whatever a program or library holds, it names call sites or does
+// not, without a panic and in memory that its size explains.
+func FuzzFile(f *testing.F) {
+	dir := f.TempDir()
+	source := filepath.Join(dir, "small.c")
+	const text = "static int twice(int n) { return n + n; }\nint once(int n) { return twice(n) + 1; }\nint main(void) { return once(3); }\n"
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	for _, flags := range [][]string{{"-O2", "-g"}, {"-gdwarf-4"}, {"-g", "-gz"}, {"-s"}} {
+		out := filepath.Join(dir, "small")
+		tool(f, slices.Concat([]string{"gcc", "-nostdlib", "-shared", "-fPIC", source, "-o", out}, flags)...)
+		content, err := os.ReadFile(out)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content, uint64(0x1000))
+		f.Add(content[:len(content)/2], uint64(0x1010))
+	}
+	path := filepath.Join(dir, "fuzzed")
+	f.Fuzz(func(t *testing.T, content []byte, address uint64) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		addresses := []uint64{address, address + 0x10, address + 0x20, address + 0x400}
+		slices.Sort(addresses)
+		used := testenv.Allocated(func() {
+			var err error
+			var in *file
+			if in, err = openFile(path); err == nil {
+				defer in.close()
+				in.linksTo(path)
+				err = in.name(addresses, map[uint64]profile.Symbol{})
+			}
+			if err != nil && errors.Is(err, os.ErrNotExist) {
+				t.Error(err)
+			}
+		})
+		if most := uint64(64<<20 + 64*maxUnpacked*len(content)); used > most { // a head may promise 65535 sections
+			t.Errorf("%d bytes took %d of memory", len(content), used)
+		}
+	})
+}
+
+// FuzzPlainName: a name out of a symbol table is made plain, and no longer than
+// names are.
+func FuzzPlainName(f *testing.F) {
+	for _, symbol := range []string{"main", "MAIN__", "solve.part.0", "__grid_MOD_exchange", "grid_mp_exchange_", "_QMgridPexchange",
+		"_ZN4halo8exchangeIdEEvRSt6vectorIT_SaIS2_EE", "_RNvC6_123foo3bar", "_ZNK3FooIXadL_Z3barvEEE1xEv"} {
+		f.Add(symbol)
+	}
+	f.Fuzz(func(t *testing.T, symbol string) {
+		if name := plainName(symbol); len(name) > len(symbol)+1<<maxName {
+			t.Errorf("a name of %d bytes of a symbol of %d", len(name), len(symbol))
+		}
+	})
+}
+
+// A symbol may be as long as its file, and nest as deeply.
+func TestDeepName(t *testing.T) {
+	for _, nested := range []string{"P", "N", "I", "F", "1x", "St"} {
+		if name := plainName("_Z1f" + strings.Repeat(nested, 1<<22)); name == "" {
+			t.Errorf("%s: no name", nested)
+		}
+	}
+}
