@@ -5,7 +5,7 @@
 # make bench      what recording costs per MPI call, and what making matrices costs
 #                 (35 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
 #                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12)
-# make generate   the C files that are derived from tables
+# make generate   the C files and the manual page, which are derived from tables
 # make install    to PREFIX (/usr/local)
 # make setup      install what run and test need
 # make clean
@@ -43,7 +43,7 @@ test:
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory commands
 	$(GO) vet ./...
-	$(GO) test -timeout 30m ./...
+	$(GO) test -timeout 50m ./...
 	GO=$(GO) scripts/fuzz.sh 5s
 
 fuzz:
@@ -77,10 +77,14 @@ bench-matrices:
 
 generate:
 	$(GO) run ./interpose/gen
+	$(GO) run ./cmd/mpitrace manual > docs/mpitrace.1.new
+	mv docs/mpitrace.1.new docs/mpitrace.1
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 644 interpose/include/mpitrace.h $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/mpitrace.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 bin/mpitrace bin/profile2mat $(DESTDIR)$(PREFIX)/bin
 	for lib in lib/libmpitrace-*.so; do \
 	  test ! -e $$lib || install -m 755 $$lib $(DESTDIR)$(PREFIX)/lib || exit 1; \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs every fuzz target for a time, one after the other, and stops at the
-# first that finds something:
+# first that finds something; the last is the one of the library in C:
 #
 #   scripts/fuzz.sh 5s
 #
@@ -35,3 +35,6 @@ while IFS=: read -r file declaration; do
     done
     echo "$said"
 done <<<"$targets"
+
+echo "TestFuzzEnvironment ./interpose"
+MPITRACE_FUZZ_TIME=$time ${GO:-go} test ./interpose -count 1 -timeout 0 -run '^TestFuzzEnvironment$'

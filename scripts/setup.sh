@@ -35,6 +35,8 @@ packages_to_test() {
     packages_to_run
     needs gcc gcc libc6-dev
     needs clang clang
+    # libFuzzer and the sanitizers are apart from it.
+    [ -e "$(clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-$(uname -m).a" ] || echo libclang-rt-dev
     needs gfortran gfortran
     needs nm binutils
     needs mpicc.openmpi libopenmpi-dev
@@ -43,10 +45,10 @@ packages_to_test() {
     needs mpiexec.mpich mpich
     needs lmp lammps
     needs perl perl
+    needs groff groff-base
     needs ip iproute2
     needs unshare util-linux
     needs valgrind valgrind
-    needs clang clang
     needs python3 python3
     # Debian's python3 has venv, but not what it needs to make one.
     if ! has python3 || ! python3 -c 'import ensurepip' 2>/dev/null; then
