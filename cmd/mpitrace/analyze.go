@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,12 +64,15 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
 
 func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	text, err := o.text()
+	if err == nil && cmd.Flags().Changed("window") {
+		err = o.checkWindow()
+	}
 	if err != nil {
 		return usage(err)
 	}
-	traces, err := dir.Traces()
+	traces, err := openTraces(cmd.ErrOrStderr(), dir)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	jobs := trace.Jobs(traces)
 	if err := o.checkWaits(len(jobs)); err != nil {
@@ -95,9 +99,6 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 // text is how the text form is to look.
 func (o *analyzeOptions) text() (trace.TextOptions, error) {
 	text := trace.TextOptions{ASCII: textOptions().ASCII, Top: -1}
-	if o.window < 0 {
-		return text, fmt.Errorf("--window %v: a time above 0, as 100ms", o.window)
-	}
 	if o.top == "all" {
 		return text, nil
 	}
@@ -107,6 +108,16 @@ func (o *analyzeOptions) text() (trace.TextOptions, error) {
 	}
 	text.Top = n
 	return text, nil
+}
+
+func (o *analyzeOptions) checkWindow() error {
+	switch {
+	case o.window <= 0:
+		return fmt.Errorf("--window %v: a time above 0, as 100ms", o.window)
+	case !o.json:
+		return errors.New("--window: what it asks for is told with --json only")
+	}
+	return nil
 }
 
 // checkWaits refuses a table of waits before anything is read.

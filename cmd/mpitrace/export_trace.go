@@ -76,7 +76,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	srcs, err := rundir.Dir(paths[0]).Traces()
+	srcs, err := openTraces(cmd.ErrOrStderr(), rundir.Dir(paths[0]))
 	if err != nil {
 		return err
 	}

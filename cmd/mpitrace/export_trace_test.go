@@ -36,7 +36,7 @@ func traced(t *testing.T, name string) {
 
 func TestExportOfTrace(t *testing.T) {
 	exported(t, "run")
-	if got := call(strings.Fields("export run --format perfetto")...); got.code != exitError || !strings.Contains(got.stderr, "mpitrace run --trace") {
+	if got := call(strings.Fields("export run --format perfetto")...); got.code != exitUsage || !strings.Contains(got.stderr, "mpitrace run --trace") {
 		t.Errorf("without a trace: %+v", got)
 	}
 	traced(t, "run")

@@ -233,7 +233,8 @@ func (j *job) finish(status launch.Status) error {
 	if notMerged != nil {
 		fmt.Fprintf(j.log, "mpitrace: %v; when that is mended: mpitrace collect %s\n", notMerged, shellQuote(string(j.dir)))
 	}
-	sayTraced(j.log, j.dir, &run.Traced)
+	sayTraced(j.log, &run.Traced)
+	sayWhatTracesAreFor(j.log, j.dir, &run.Traced)
 	fmt.Fprintf(j.log, "mpitrace: the files are in %s\n", j.dir)
 	switch {
 	case status.Code != 0:

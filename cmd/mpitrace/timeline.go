@@ -86,9 +86,6 @@ func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(run); err != nil {
-		return err
-	}
 	if _, err := os.Stat(o.output); err == nil && !o.force {
 		return fmt.Errorf("%s exists: name another file with -o, or overwrite it with --force", o.output)
 	}
@@ -96,10 +93,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
 }
 
 func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
-	traces, err := dir.Traces()
-	if err != nil && len(dir.TraceFiles()) == 0 {
-		return usage(err)
-	}
+	traces, err := openTraces(cmd.ErrOrStderr(), dir)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,8 @@ func TestTimelineWrongUse(t *testing.T) {
 	}{
 		{"", "accepts 1 arg", exitUsage},
 		{"none", "no such file", exitUsage},
-		{empty, "was not traced: mpitrace run --trace does it", exitUsage},
+		{empty, empty + " holds no recording", exitUsage},
+		{filepath.Join(dir, "trace.0.arrow"), "is a file: give the directory of the run", exitUsage},
 		{dir + " -o x.pdf", "-o x.pdf: a picture's name ends in .png or .svg", exitUsage},
 		{dir + " --from 2s --to 1s", "--from 2s --to 1s is no time", exitUsage},
 		{dir + " --to 0s", "is no time", exitUsage},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -14,7 +15,7 @@ import (
 )
 
 // sayTraced tells how many events were written, and what was done about clocks.
-func sayTraced(w io.Writer, d rundir.Dir, t *rundir.Traced) {
+func sayTraced(w io.Writer, t *rundir.Traced) {
 	sayDamage(w, t.Damaged)
 	if t.Processes == 0 {
 		return
@@ -27,7 +28,13 @@ func sayTraced(w io.Writer, d rundir.Dir, t *rundir.Traced) {
 	for _, c := range t.Clocks {
 		sayClocks(w, c)
 	}
-	fmt.Fprintf(w, "mpitrace: to look at them: mpitrace timeline %s; what they tell: mpitrace analyze %[1]s\n", shellQuote(string(d)))
+}
+
+// sayWhatTracesAreFor tells which commands read them.
+func sayWhatTracesAreFor(w io.Writer, d rundir.Dir, t *rundir.Traced) {
+	if t.Processes > 0 {
+		fmt.Fprintf(w, "mpitrace: to look at them: mpitrace timeline %s; what they tell: mpitrace analyze %[1]s\n", shellQuote(string(d)))
+	}
 }
 
 func sayClocks(w io.Writer, c *trace.Clocks) {
@@ -44,6 +51,36 @@ func sayClocks(w io.Writer, c *trace.Clocks) {
 	if c.Backwards > 0 {
 		fmt.Fprintf(w, "mpitrace: %s sent after having arrived, by up to %v\n", aggregate.CountOf(c.Backwards, "message"), time.Duration(c.WorstNs))
 	}
+}
+
+// openTraces opens the events of a run. Those that are not in trace.*.arrow yet, as
+// after a run whose ranks recorded themselves, are written there first.
+func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
+	info, err := os.Stat(string(dir))
+	switch {
+	case err != nil:
+		return nil, usage(err)
+	case !info.IsDir():
+		return nil, usage(fmt.Errorf("%s is a file: give the directory of the run", dir))
+	}
+	if dir.Untraced() {
+		run, err := openRun(log, dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := mergeIfStale(dir, run, nil); err != nil {
+			return nil, err
+		}
+		sayTraced(log, &run.Traced)
+	}
+	traces, err := dir.Traces()
+	if err != nil && len(dir.TraceFiles()) > 0 {
+		return nil, err
+	}
+	if err != nil && !dir.Used() {
+		err = nothingIn(string(dir))
+	}
+	return traces, usage(err)
 }
 
 // firstJob is the traces of the first of several jobs, where ranks alone tell

@@ -18,6 +18,7 @@
 package perfetto
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +107,8 @@ func planOf(srcs []profile.EventSource, o Options) (*plan, error) {
 		p.to = min(p.to, s.trace.start+int64(o.To))
 	}
 	if p.from > p.to {
-		return nil, fmt.Errorf("nothing is between %v and %v: the trace is %v long", o.From, o.To, time.Duration(s.trace.end-s.trace.start))
+		length := time.Duration(s.trace.end - s.trace.start)
+		return nil, fmt.Errorf("nothing is between %v and %v: the trace is %v long", o.From, cmp.Or(o.To, length), length)
 	}
 	if o.MaxEvents == 0 {
 		return p, nil

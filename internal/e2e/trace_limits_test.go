@@ -156,3 +156,15 @@ func TestTraceDamaged(t *testing.T) {
 		}
 	})
 }
+
+// TestAnalyzeFirst analyses a run whose ranks recorded themselves, and of which
+// there was no report yet.
+func TestAnalyzeFirst(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir := filepath.Join(t.TempDir(), "run")
+		succeed(t, nil, m.launch(2, mpitrace, "run", "--trace", "-o", dir, "--", m.compile(t, "sends"))...)
+		if out := execute(t, nil, mpitrace, "analyze", dir); out.code != 0 || !strings.Contains(out.stdout, "matched: 10 of 10 messages") { // nine to rank 1, one back
+			t.Errorf("status %d, stdout %s, stderr %s", out.code, out.stdout, out.stderr)
+		}
+	})
+}

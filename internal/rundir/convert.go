@@ -167,9 +167,9 @@ func ended(p *profile.Profile) bool {
 	return p.State == profile.Finalized || p.Exit.At != 0 || p.Exit.Gone
 }
 
-// untraced tells whether there are events that were not written yet, or more of
+// Untraced tells whether there are events that were not written yet, or more of
 // them since.
-func (d Dir) untraced() bool {
+func (d Dir) Untraced() bool {
 	newest, err := os.Stat(d.Info())
 	for _, file := range d.traced() {
 		events, missing := os.Stat(strings.TrimSuffix(file, ".rec") + ".events")

@@ -149,14 +149,16 @@ func CreateAt(path string) (Dir, error) {
 	if err != nil {
 		return "", err
 	}
-	recordings, err := d.RecordingFiles()
-	if err != nil {
-		return "", err
-	}
-	if len(recordings) > 0 || exists(d.Info()) || exists(d.Profile()) {
+	if d.Used() {
 		return "", &ExistsError{path}
 	}
 	return d, nil
+}
+
+// Used tells whether there is anything of a run.
+func (d Dir) Used() bool {
+	recordings, err := d.RecordingFiles()
+	return err != nil || len(recordings) > 0 || exists(d.Info()) || exists(d.Profile())
 }
 
 // Share makes a run directory, or uses the one that another process of the

@@ -42,7 +42,7 @@ func (d Dir) Stale() bool {
 	if err != nil || len(files) == 0 {
 		return false
 	}
-	if d.untraced() {
+	if d.Untraced() {
 		return true
 	}
 	files = append(files, d.physicalFiles()...)

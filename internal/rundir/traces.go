@@ -68,7 +68,7 @@ func (d Dir) Traces() ([]profile.EventSource, error) {
 		traces = append(traces, trace)
 	}
 	if len(traces) == 0 {
-		return nil, fmt.Errorf("%s has no trace, as the run was not traced: mpitrace run --trace does it", printable.Line(string(d)))
+		return nil, fmt.Errorf("%s has no trace, as no process was traced: mpitrace run --trace does it", printable.Line(string(d)))
 	}
 	return traces, nil
 }
