@@ -34,8 +34,9 @@ func EventFiles(path string) []string {
 // chunk is a run of events of one thread in a file.
 type chunk struct {
 	layout.Chunk
-	in *os.File
-	at int64 // of its first event
+	in   *os.File
+	at   int64 // of its first event
+	last bool  // of its file
 }
 
 // chunkHead is how long a layout.Chunk is.
@@ -47,8 +48,8 @@ type eventFile struct {
 	size   int64
 	order  binary.ByteOrder
 	header layout.EventsHeader // zero of a spill
-	// settled is where a spill may end in a chunk that was being written when the
-	// process was killed: the other file still has it.
+	// settled is where a file may end in a chunk that was being written when the
+	// process was killed: it is still where it was filled, too.
 	settled int64
 }
 
@@ -82,13 +83,14 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 			continue
 		}
 		header = f.header
+		f.settled = endOfChunks(layout.EventsHeaderSize, header.Chunks)
 		if info, err := f.in.Stat(); err == nil && chunksIn(info.Size()-layout.EventsHeaderSize) < header.Chunks {
 			problem(f, info.Size(), fmt.Sprintf("truncated: it had %d chunks", header.Chunks))
 		}
 	}
 	last := files[len(files)-1]
 	if last.spill() && header.HeaderSize != 0 {
-		last.settled = int64(min(header.Spilled, math.MaxInt64/layout.ChunkSize) * layout.ChunkSize)
+		last.settled = endOfChunks(0, header.Spilled)
 	}
 	switch {
 	case header.HeaderSize == 0:
@@ -98,6 +100,11 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 	case chunksIn(spilled) < header.Spilled:
 		problem(last, 0, fmt.Sprintf("the file beside it is missing, with the earliest %d chunks", header.Spilled))
 	}
+}
+
+// endOfChunks is where so many chunks end that begin at start.
+func endOfChunks(start int64, chunks uint64) int64 {
+	return start + int64(min(chunks, math.MaxInt64/layout.ChunkSize-1)*layout.ChunkSize)
 }
 
 // chunksIn is how many whole chunks there are in so many bytes.
@@ -128,7 +135,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
 	for at := int64(f.header.HeaderSize); at+int64(len(head)) <= f.size; at += layout.ChunkSize {
-		c := chunk{in: f.in, at: at + int64(len(head))}
+		c := chunk{in: f.in, at: at + int64(len(head)), last: at+layout.ChunkSize >= f.size}
 		if _, err := f.in.ReadAt(head, at); err != nil {
 			problem(at, err.Error())
 			return out

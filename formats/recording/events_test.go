@@ -81,8 +81,32 @@ func TestUnusedChunks(t *testing.T) {
 	w.check(t, 3)
 }
 
+// The same where it was written behind the others of its own file: counted there
+// already or not, and whole or not.
+func TestChunkBeingAppended(t *testing.T) {
+	for name, left := range map[string]int{"begun": 63, "half": 1000, "whole": layout.ChunkSize} {
+		for counted := range 2 {
+			if counted == 1 && left < layout.ChunkSize {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, counted %d", name, counted), func(t *testing.T) {
+				w := newTraced(t)
+				full := chunkOf(0, 2, w.sends(50, 1000)...)
+				raw := w.events(full, chunkOf(0, 1, w.sends(7, 0)...))
+				w.header.Chunks += uint64(counted)
+				head, _ := binary.Append(nil, w.order, w.header)
+				copy(raw, head)
+				raw = append(raw, w.encode(nil, []written{full})[:left]...)
+				w.leave(t, eventsEnding, raw)
+				w.check(t, 57)
+			})
+		}
+	}
+}
+
 // What is wrong with files is told with its place, and the rest is read.
 func TestDamagedEvents(t *testing.T) {
+	more := func(raw []byte) []byte { return append(raw, make([]byte, layout.ChunkSize)...) }
 	for _, c := range []struct {
 		name  string
 		spoil func(raw []byte) []byte // of two chunks with 100 events
@@ -106,9 +130,9 @@ func TestDamagedEvents(t *testing.T) {
 			[]string{fmt.Sprintf("1.events: byte %d: no chunk of events", firstChunk)}},
 		{"a chunk of no number", func(raw []byte) []byte { raw[firstChunk+8] = 0; return raw }, 100,
 			[]string{fmt.Sprintf("1.events: byte %d: no chunk of events", firstChunk)}},
-		{"chunks of one number", func(raw []byte) []byte { raw[secondChunk+8] = 1; return raw }, 100,
+		{"chunks of one number", func(raw []byte) []byte { raw[secondChunk+8] = 1; return more(raw) }, 100,
 			[]string{fmt.Sprintf("1.events: byte %d: chunk 1 of thread 0 comes again", secondChunk)}},
-		{"chunks of one number and two threads", func(raw []byte) []byte { raw[secondChunk+8], raw[secondChunk+4] = 1, 1; return raw }, 100,
+		{"chunks of one number and two threads", func(raw []byte) []byte { raw[secondChunk+8], raw[secondChunk+4] = 1, 1; return more(raw) }, 100,
 			[]string{fmt.Sprintf("1.events: byte %d: chunk 1 of thread 1 comes again", secondChunk)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

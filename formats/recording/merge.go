@@ -12,8 +12,8 @@ import (
 
 const eventSize = 32
 
-// streams are the chunks of each thread in their order. One that is in both
-// files was written out just when the process was killed.
+// streams are the chunks of each thread in their order. One that is there twice, the
+// second at the end of a file, was written just when the process was killed.
 func streams(all []chunk, damaged func(*chunk)) [][]chunk {
 	slices.SortFunc(all, func(a, b chunk) int {
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(b.Count, a.Count), cmp.Compare(a.at, b.at))
@@ -21,7 +21,7 @@ func streams(all []chunk, damaged func(*chunk)) [][]chunk {
 	threads := map[uint32][]chunk{}
 	for i, c := range all {
 		if i > 0 && c.Sequence == all[i-1].Sequence {
-			if before := &all[i-1]; c.in == before.in || c.Thread != before.Thread {
+			if before := &all[i-1]; !c.last && !before.last || c.Thread != before.Thread {
 				damaged(&c)
 			}
 			continue

@@ -34,11 +34,11 @@ type counts map[subject]float64
 func gated(p program) bool { return p.counted && p.ranks == 1 }
 
 // gatedTools are ours, with directories of longer names; but where calls are timed by samples, how
-// many are depends on the clock.
+// many are depends on the clock, and a trace is one in whatever memory.
 func gatedTools(tools []tool, padding int) []tool {
 	var found []tool
 	for _, t := range tools {
-		if strings.HasPrefix(t.name, "ours") && t.name != "ours-sampled" {
+		if strings.HasPrefix(t.name, "ours") && t.name != "ours-sampled" && t.name != "ours-trace-last" {
 			t.padding = padding
 			found = append(found, t)
 		}

@@ -79,8 +79,8 @@ func testTools(t *testing.T, s setup) {
 		names = append(names, tool.name)
 	}
 	want := map[string]string{
-		"openmpi": "none empty limit monitoring1 monitoring2 ours ours-sampled ours-off ours-receives-off ours-trace",
-		"mpich":   "none empty limit ours ours-sampled ours-off ours-receives-off ours-trace",
+		"openmpi": "none empty limit monitoring1 monitoring2 ours ours-sampled ours-off ours-receives-off ours-trace ours-trace-last",
+		"mpich":   "none empty limit ours ours-sampled ours-off ours-receives-off ours-trace ours-trace-last",
 	}
 	if got := strings.Join(names, " "); got != want[s.mpi] {
 		t.Errorf("tools are %s, want %s", got, want[s.mpi])

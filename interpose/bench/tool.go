@@ -69,8 +69,9 @@ func allOurs(path string) []tool {
 		ours("ours-sampled", path, "MPITRACE_TIMING=sampled"),
 		ours("ours-off", path, "MPITRACE_TIMING=off"),
 		unfollowed,
-		// The last events, as many as have room: writing them out is no part of a call.
-		ours("ours-trace", path, "MPITRACE_TRACE=on", "MPITRACE_KEEP=last"),
+		ours("ours-trace", path, "MPITRACE_TRACE=on"),
+		// The same in memory that was used before: without the kernel's price of new memory.
+		ours("ours-trace-last", path, "MPITRACE_TRACE=on", "MPITRACE_KEEP=last", "MPITRACE_TRACE_LIMIT=1M"),
 	}
 }
 

@@ -2,14 +2,16 @@ package layout
 
 // A process that is traced has two files more, named as its recording is:
 //
-//	NAME.events  an EventsHeader with room behind it, then chunks: mapped as the recording is
-//	NAME.spill   chunks that had to make room for others, one behind the other
+//	NAME.events  an EventsHeader with room behind it, then chunks: those that threads fill, which
+//	             are mapped as the recording is, and such as they have filled
+//	NAME.spill   more of these, one behind the other
 //
 // A chunk is ChunkSize bytes: a Chunk and ChunkEvents times an Event, of one
 // thread, in the order in which they ended. The thread alone writes it, Count
 // last, so that a process may be killed between any two instructions. Chunks of
-// one thread follow each other by Sequence. One that is in both files, as the
-// process was killed before the other was used again, counts once.
+// one thread follow each other by Sequence. The last that was written may be there
+// twice, the second time cut, as the process was killed before it filled the first
+// again: it counts once.
 
 // EventsMagic is how a file of events starts.
 var EventsMagic = [8]byte{'M', 'P', 'I', 'E', 'V', 'E', 'N', 'T'}
@@ -49,7 +51,7 @@ type EventsHeader struct {
 	ChunkSize  uint32
 	Pid        uint32
 	Cut        uint32
-	Chunks     uint64 // that the file has
+	Chunks     uint64 // that the file has; one more may be behind them, not whole
 	Spilled    uint64 // chunks in the other file
 	Dropped    uint64 // events that were not kept
 }

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static mt_place mapped, spilled;
+static mt_place near, spilled;
 static mt_l_eventsheader *header;
 
 // The recording's place, with another ending.
@@ -28,19 +28,19 @@ static bool beside(mt_place *p, const char *ending)
 
 mt_l_eventsheader *mt_events_open(void)
 {
-    mapped = spilled = *mt_recording_place();
-    if (!beside(&mapped, ".events") || !beside(&spilled, ".spill"))
+    near = spilled = *mt_recording_place();
+    if (!beside(&near, ".events") || !beside(&spilled, ".spill"))
         return NULL;
     if (!mt_place_in_run_directory(&spilled))
         spilled.path[0] = 0;
-    int fd = mt_place_create(&mapped);
+    int fd = mt_place_create(&near);
     if (fd < 0)
         return NULL;
     const char *why;
     header = mt_recording_map(fd, 0, MT_EVENTS_HEADER_SIZE, &why);
     close(fd);
     if (!header) {
-        unlink(mapped.path);
+        unlink(near.path);
         return NULL;
     }
     *header = (mt_l_eventsheader){.magic = "MPIEVENT", .version = MT_EVENTS_VERSION, .byte_order = MT_BYTE_ORDER,
@@ -58,68 +58,107 @@ static bool has_room(int fd)
     return fstatvfs(fd, &st) != 0 || st.f_blocks == 0 || st.f_bavail * st.f_frsize > MT_LEFT_TO_OTHERS;
 }
 
-mt_l_chunk *mt_events_chunk(uint64_t index)
+static uint64_t next_at(void)
 {
-    const char *why = "its file cannot be opened again";
-    int fd = mt_place_reopen(&mapped);
-    mt_l_chunk *c = NULL;
-    if (fd >= 0) {
-        why = "the file system is nearly full";
-        if (index == 0 || has_room(fd))
-            c = mt_recording_map(fd, MT_EVENTS_HEADER_SIZE + index * MT_CHUNK_SIZE, MT_CHUNK_SIZE, &why);
+    return MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE;
+}
+
+static void say_full(const char *why, const char *instead)
+{
+    mt_say("the trace has %u KiB in memory and no more: %s; %s", (unsigned)(header->chunks * (MT_CHUNK_SIZE >> 10)), why, instead);
+}
+
+// Opens the file again if one chunk more has room on its file system.
+static int reopen_for_more(const char **why)
+{
+    int fd = mt_place_reopen(&near);
+    *why = "its file cannot be opened again";
+    if (fd < 0 || header->chunks == 0 || has_room(fd))
+        return fd;
+    *why = "the file system is nearly full";
+    close(fd);
+    return -1;
+}
+
+mt_l_chunk *mt_events_map(const char *without)
+{
+    const char *why;
+    int fd = reopen_for_more(&why);
+    mt_l_chunk *c = fd < 0 ? NULL : mt_recording_map(fd, next_at(), MT_CHUNK_SIZE, &why);
+    if (fd >= 0)
         close(fd);
+    if (!c) {
+        say_full(why, without);
+        return NULL;
     }
-    if (!c)
-        mt_say("the trace has %u KiB in memory and no more: %s", (unsigned)(index * (MT_CHUNK_SIZE >> 10)), why);
 #ifdef MADV_POPULATE_WRITE
-    else
-        madvise(c, MT_CHUNK_SIZE, MADV_POPULATE_WRITE); // at once is a third of the price of one by one
+    madvise(c, MT_CHUNK_SIZE, MADV_POPULATE_WRITE); // at once is a third of the price of one by one
 #endif
+    header->chunks++;
     return c;
 }
 
-static bool write_at(int fd, const char *from, uint64_t size, uint64_t at)
+// Writes all of a chunk at an offset, or nothing.
+static bool write_chunk(int fd, const mt_l_chunk *chunk, uint64_t at)
 {
-    for (uint64_t done = 0; done < size;) {
-        ssize_t n = pwrite(fd, from + done, size - done, (off_t)(at + done));
+    for (uint64_t done = 0; done < MT_CHUNK_SIZE;) {
+        ssize_t n = pwrite(fd, (const char *)chunk + done, MT_CHUNK_SIZE - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            int saved = errno;
+            if (ftruncate(fd, (off_t)at) != 0) { /* readers see that the last is cut */ }
+            errno = saved;
             return false;
+        }
         done += (uint64_t)n;
     }
     return true;
 }
 
-bool mt_events_spill(const mt_l_chunk *chunk, uint64_t index)
+// That a page is written, and not mapped and touched, makes it a third cheaper; and
+// what is mapped stays in the processor's caches.
+bool mt_events_append(const mt_l_chunk *chunk)
 {
-    uint64_t at = index * MT_CHUNK_SIZE;
+    const char *why = strerror(EFBIG);
+    int fd = mt_place_allows(next_at() + MT_CHUNK_SIZE) ? reopen_for_more(&why) : -1;
+    bool done = fd >= 0 && write_chunk(fd, chunk, next_at());
+    if (!done)
+        say_full(fd >= 0 ? strerror(errno) : why, "the rest goes to the run directory");
+    if (fd >= 0)
+        close(fd);
+    header->chunks += done;
+    return done;
+}
+
+bool mt_events_spill(const mt_l_chunk *chunk)
+{
+    uint64_t at = header->spilled * MT_CHUNK_SIZE;
     bool allowed = mt_place_allows(at + MT_CHUNK_SIZE);
     errno = allowed ? ENOENT : EFBIG;
     int fd = -1;
     if (allowed && spilled.path[0])
-        fd = index == 0 ? mt_place_create(&spilled) : mt_place_reopen(&spilled);
-    bool done = fd >= 0 && write_at(fd, (const char *)chunk, MT_CHUNK_SIZE, at);
-    if (!done) {
+        fd = at == 0 ? mt_place_create(&spilled) : mt_place_reopen(&spilled);
+    bool done = fd >= 0 && write_chunk(fd, chunk, at);
+    if (!done)
         mt_say("the trace cannot be written on to %s: %s; what comes now is counted, and no longer traced",
                spilled.path[0] ? spilled.path : "the run directory", strerror(errno));
-        if (fd >= 0 && ftruncate(fd, (off_t)at) != 0) { /* readers see that the last is cut */ }
-    }
     if (fd >= 0)
         close(fd);
+    header->spilled += done;
     return done;
 }
 
 void mt_events_remove(void)
 {
-    unlink(mapped.path);
+    unlink(near.path);
 }
 
 void mt_events_close(void)
 {
-    int fd = header && mapped.elsewhere ? mt_place_reopen(&mapped) : -1;
+    int fd = header && near.elsewhere ? mt_place_reopen(&near) : -1;
     if (fd < 0)
         return;
-    mt_place_deliver(&mapped, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
+    mt_place_deliver(&near, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
     close(fd);
 }

@@ -19,15 +19,17 @@ mt_l_chunk mt_trace_full = {.count = MT_CHUNK_EVENTS};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// The chunks that are mapped. All below is used with the lock held.
+// The chunks that are mapped: one for each thread, which is filled again and again;
+// of the last events all that are kept. All below is used with the lock held.
 typedef struct mt_slot {
     mt_l_chunk *chunk;
-    uint64_t sequence; // of the chunk; 0 if it is free
-    bool filling;      // some thread's; else full, or free
+    uint64_t sequence; // of the chunk
+    bool filling;      // some thread's; else it is full, or its thread has ended
 } mt_slot;
 
 static mt_slot *slots;
-static uint64_t mapped, most; // how many there are, and may be
+static uint64_t mapped, most;      // how many there are, and may be
+static uint64_t room;              // how many chunks the file beside the recording may have
 static uint64_t left = UINT64_MAX; // how many may be filled yet
 static bool ring;                  // the oldest is used again
 static bool stopped;               // nothing more is kept
@@ -125,7 +127,7 @@ void mt_trace_open(void)
     uint64_t buffer = bytes_of(MT_SETTING_TRACE_BUFFER, 64 << 20), limit = bytes_of(MT_SETTING_TRACE_LIMIT, 0);
     const char *keep = mt_setting_text(MT_SETTING_KEEP);
     ring = keep && strcmp(keep, "last") == 0;
-    most = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
+    most = room = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
     if (limit && !ring)
         left = limit / MT_CHUNK_SIZE;
     slots = calloc(most, sizeof *slots);
@@ -173,53 +175,35 @@ void mt_trace_slice(const char *name)
         mt_gate_set(MT_GATE_TRACE, lists(slice_names, name, strcspn(name, "@")));
 }
 
-// A slot that was never used, or that has been emptied.
-static mt_slot *free_slot(void)
+static mt_slot *map_slot(void)
 {
-    for (uint64_t i = 0; i < mapped && mapped == most; i++)
-        if (!slots[i].filling && !slots[i].sequence)
-            return &slots[i];
-    mt_l_chunk *c = mapped < most ? mt_events_chunk(mapped) : NULL;
+    const char *without = ring ? "fewer of the last events are kept" : "no further thread is traced";
+    mt_l_chunk *c = mapped < most ? mt_events_map(without) : NULL;
     if (!c) {
         most = mapped;
         return NULL;
     }
     slots[mapped].chunk = c;
-    header->chunks = ++mapped;
-    return &slots[mapped - 1];
+    return &slots[mapped++];
 }
 
 static mt_slot *oldest(void)
 {
     mt_slot *found = NULL;
     for (uint64_t i = 0; i < mapped; i++)
-        if (!slots[i].filling && slots[i].sequence && (!found || slots[i].sequence < found->sequence))
+        if (!slots[i].filling && (!found || slots[i].sequence < found->sequence))
             found = &slots[i];
     return found;
 }
 
-static void empty(mt_slot *s)
+// A chunk that was filled goes behind the others, and where they have no more room
+// to the run directory.
+static bool put_away(const mt_slot *s)
 {
-    s->sequence = 0;
-    __atomic_store_n(&s->chunk->count, 0, __ATOMIC_RELEASE);
-}
-
-// Writes some of the oldest chunks behind what was written before, so that the
-// program never waits for all of them. Those are free then.
-static void spill(void)
-{
-    enum { MT_AT_ONCE = 16 };
-    for (int i = 0; i < MT_AT_ONCE; i++) {
-        mt_slot *s = oldest();
-        if (!s)
-            return;
-        if (!mt_events_spill(s->chunk, header->spilled)) {
-            stopped = true;
-            return;
-        }
-        header->spilled++;
-        empty(s);
-    }
+    if (header->chunks < room && mt_events_append(s->chunk))
+        return true;
+    room = 0;
+    return mt_events_spill(s->chunk);
 }
 
 static mt_slot *next_slot(void)
@@ -228,16 +212,19 @@ static mt_slot *next_slot(void)
         atomic_store(&over, true);
         return NULL;
     }
-    mt_slot *s = free_slot();
+    mt_slot *s = ring ? NULL : oldest();
+    if (s && !put_away(s)) {
+        stopped = true;
+        return NULL;
+    }
+    if (!s)
+        s = map_slot();
     if (!s && ring && (s = oldest())) {
         header->cut |= MT_CUT_RING;
         mt_lost(&header->dropped, s->chunk->count);
-        empty(s);
     }
-    if (!s && !ring) {
-        spill();
-        s = free_slot();
-    }
+    if (s)
+        __atomic_store_n(&s->chunk->count, 0, __ATOMIC_RELEASE); // before anything else of it
     return s;
 }
 
