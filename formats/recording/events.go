@@ -129,12 +129,23 @@ func (f *eventFile) readHeader() error {
 	return nil
 }
 
+// grown tells whether there is more of a file than there was.
+func (f *eventFile) grown() bool {
+	info, err := f.in.Stat()
+	if err != nil || info.Size() <= f.size {
+		return false
+	}
+	f.size = info.Size()
+	return true
+}
+
 // chunks lists the chunks of a file. A last one that is cut has the events that
-// are there.
+// are there. What a process that runs writes meanwhile is listed too: a chunk that
+// it filled again was written behind the others before.
 func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
-	for at := int64(f.header.HeaderSize); at+int64(len(head)) <= f.size; at += layout.ChunkSize {
+	for at := int64(f.header.HeaderSize); at+int64(len(head)) <= f.size || f.grown() && at+int64(len(head)) <= f.size; at += layout.ChunkSize {
 		c := chunk{in: f.in, at: at + int64(len(head)), last: at+layout.ChunkSize >= f.size}
 		if _, err := f.in.ReadAt(head, at); err != nil {
 			problem(at, err.Error())

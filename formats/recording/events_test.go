@@ -3,6 +3,7 @@ package recording
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -101,6 +102,58 @@ func TestChunkBeingAppended(t *testing.T) {
 				w.check(t, 57)
 			})
 		}
+	}
+}
+
+// TestChunkFilledAgain: a process that runs fills a chunk again that has been listed
+// and not read. It is read where it was written before; with --keep last it is gone.
+func TestChunkFilledAgain(t *testing.T) {
+	w := newTraced(t)
+	first, second := chunkOf(0, 1, w.sends(50, 0)...), chunkOf(0, 2, w.sends(3, 9000)...)
+	w.leave(t, eventsEnding, w.events(first))
+	for _, c := range []struct {
+		name  string
+		after []byte
+		left  int
+	}{
+		{"written", w.events(second, first), 50},
+		{"not kept", w.events(second), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.leave(t, eventsEnding, w.events(first))
+			r := reading{Events: w.open(t)}
+			defer r.close()
+			if err := r.open(); err != nil {
+				t.Fatal(err)
+			}
+			w.leave(t, eventsEnding, c.after)
+			got := 0
+			err := r.each(func(b *profile.Events, _ []profile.EventKind) error { got += b.Len(); return nil })
+			if got != c.left || (err == nil) != (c.left > 0) || err != nil && !errors.Is(err, errMoved) {
+				t.Errorf("%d events, %v, want %d", got, err, c.left)
+			}
+		})
+	}
+}
+
+// TestChunkWrittenSince: while the files of a process that runs are listed it writes
+// a chunk behind the others, which is listed where it was already.
+func TestChunkWrittenSince(t *testing.T) {
+	w := newTraced(t)
+	full, more := chunkOf(0, 1, w.sends(50, 0)...), chunkOf(0, 2, w.sends(7, 9000)...)
+	w.leave(t, eventsEnding, w.events(full, full, more))
+	p, err := ReadFile(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.State = profile.Running
+	_, clock, err := ReadClock(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := OpenEvents(p, clock)
+	if err != nil || len(e.Problems) > 0 || e.Trace().Events != 57 {
+		t.Errorf("%v, %+v", err, e)
 	}
 }
 

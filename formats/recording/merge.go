@@ -3,25 +3,29 @@ package recording
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 const eventSize = 32
 
 // streams are the chunks of each thread in their order. One that is there twice, the
-// second at the end of a file, was written just when the process was killed.
-func streams(all []chunk, damaged func(*chunk)) [][]chunk {
+// second at the end of a file, was written just when the process was killed; of a
+// process that runs others may have been written since.
+func streams(all []chunk, running bool, damaged func(*chunk)) [][]chunk {
 	slices.SortFunc(all, func(a, b chunk) int {
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(b.Count, a.Count), cmp.Compare(a.at, b.at))
 	})
 	threads := map[uint32][]chunk{}
 	for i, c := range all {
 		if i > 0 && c.Sequence == all[i-1].Sequence {
-			if before := &all[i-1]; !c.last && !before.last || c.Thread != before.Thread {
+			if before := &all[i-1]; !running && !c.last && !before.last || c.Thread != before.Thread {
 				damaged(&c)
 			}
 			continue
@@ -73,6 +77,30 @@ type cursor struct {
 	order  binary.ByteOrder
 	raw    []byte // of the chunk at hand, as far as it is not read
 	buffer []byte
+	find   func(chunk) (chunk, error)
+}
+
+// errMoved says that a chunk was filled again while it was read: its process runs.
+var errMoved = errors.New("the chunk was filled again while it was read")
+
+// read reads the events of a chunk, and then whether it is still the same.
+func (c *chunk) read(raw []byte, order binary.ByteOrder) error {
+	if _, err := c.in.ReadAt(raw, c.at); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // it was there a moment ago
+		}
+		return fmt.Errorf("%s: byte %d: %w", c.in.Name(), c.at, err)
+	}
+	head := make([]byte, chunkHead)
+	if _, err := c.in.ReadAt(head, c.at-chunkHead); err != nil {
+		return fmt.Errorf("%s: byte %d: %w", c.in.Name(), c.at-chunkHead, err)
+	}
+	var now layout.Chunk
+	binary.Decode(head, order, &now) // it is as long as one
+	if now.Sequence != c.Sequence {
+		return errMoved
+	}
+	return nil
 }
 
 // fill reads the next chunk once the one at hand is read; false at the end.
@@ -84,11 +112,15 @@ func (c *cursor) fill() (bool, error) {
 	c.chunks = c.chunks[1:]
 	c.buffer = slices.Grow(c.buffer[:0], int(at.Count)*eventSize)
 	c.raw = c.buffer[:at.Count*eventSize]
-	if _, err := at.in.ReadAt(c.raw, at.at); err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // it was there a moment ago
+	if err := at.read(c.raw, c.order); err == errMoved {
+		if at, err = c.find(at); err == nil {
+			err = at.read(c.raw, c.order)
 		}
-		return false, fmt.Errorf("%s: byte %d: %w", at.in.Name(), at.at, err)
+		if err != nil {
+			return false, err
+		}
+	} else if err != nil {
+		return false, err
 	}
 	if c.order == binary.BigEndian {
 		toLittle(c.raw)
@@ -113,7 +145,7 @@ func (c *cursor) take(bound uint64) []byte {
 func (r *reading) eachRun(f func(first int, thread uint32, run []byte) error) error {
 	open := make([]cursor, len(r.streams))
 	for t, s := range r.streams {
-		open[t] = cursor{chunks: s, order: r.order}
+		open[t] = cursor{chunks: s, order: r.order, find: r.find}
 		if _, err := open[t].fill(); err != nil {
 			return err
 		}

@@ -122,16 +122,35 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
 		e.trace.Gaps = e.trace.Gaps || gaps(f.header.Cut, max(len(r.streams), p.Threads))
 	}
-	for _, s := range r.streams {
-		for _, c := range s {
-			e.trace.Events += c.Count
-		}
-	}
+	e.trace.Events = r.count()
 	e.trace.Cut = e.trace.Cut || len(e.Problems) > 0
 	if e.trace.Events > math.MaxInt32 {
 		return nil, fmt.Errorf("%s: %d events, more than are read of one process: %d", p.Source, e.trace.Events, math.MaxInt32)
 	}
 	return e, nil
+}
+
+// CountEvents is how many events there are by now beside the recording at path.
+func CountEvents(path string) (uint64, error) {
+	r := reading{Events: &Events{of: &profile.Profile{Source: path}, names: EventFiles(path)}}
+	defer r.close()
+	err := withFile(path, func(f *file) error {
+		r.order = f.order
+		return nil
+	})
+	if err == nil && len(r.names) > 0 {
+		err = r.openFiles()
+	}
+	return r.count(), err
+}
+
+func (r *reading) count() (n uint64) {
+	for _, s := range r.streams {
+		for _, c := range s {
+			n += c.Count
+		}
+	}
+	return n
 }
 
 // gaps tells whether events may be missing before others. Of one thread the first
@@ -161,10 +180,25 @@ func (r *reading) openFiles() error {
 	for _, f := range r.files {
 		all = append(all, f.chunks(func(at int64, why string) { r.problem(f.in, at, why) })...)
 	}
-	r.streams = streams(all, func(c *chunk) {
+	running := r.of.State == profile.Running && r.of.Exit.At == 0 && !r.of.Exit.Gone
+	r.streams = streams(all, running, func(c *chunk) {
 		r.problem(c.in, c.at-chunkHead, fmt.Sprintf("chunk %d of thread %d comes again, skipped", c.Sequence, c.Thread))
 	})
 	return nil
+}
+
+// find is where a chunk is now that was full, and has been written elsewhere since
+// the files were opened.
+func (r *reading) find(c chunk) (chunk, error) {
+	for _, f := range r.files {
+		for _, now := range f.chunks(func(int64, string) {}) {
+			if now.Sequence == c.Sequence && now.Thread == c.Thread && now.Count >= c.Count {
+				now.Count = c.Count
+				return now, nil
+			}
+		}
+	}
+	return c, fmt.Errorf("%s: byte %d: %w, and is not kept: its process still runs", c.in.Name(), c.at-chunkHead, errMoved)
 }
 
 func (e *Events) problem(in *os.File, at int64, why string) {

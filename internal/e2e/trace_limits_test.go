@@ -1,14 +1,20 @@
 package e2e
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -167,4 +173,41 @@ func TestAnalyzeFirst(t *testing.T) {
 			t.Errorf("status %d, stdout %s, stderr %s", out.code, out.stdout, out.stderr)
 		}
 	})
+}
+
+// TestAnalyzeRunning analyses a job that goes on, whose events are in both files
+// already, and again when it was killed: then all of it is there.
+func TestAnalyzeRunning(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir, announced := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "announced")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_TRACE=on", "MPITRACE_TRACE_BUFFER=1M"}
+		command := m.launch(2, preload(m.library(t), env, m.compile(t, "announce"), announced)...)
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.WaitDelay = 5 * time.Second
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid := awaitAnnounced(ctx, t, announced, 6*layout.ChunkEvents)
+		first := analyzed(t, dir)
+		awaitAnnounced(ctx, t, announced, 8*layout.ChunkEvents)
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		n := uint64(len(readAll(t, announced)))
+		if last := analyzed(t, dir); first.Sent < 6*layout.ChunkEvents || first.Sent > n || last.Sent != n && last.Sent != n+1 {
+			t.Errorf("%d sends, and then %d, want %d or one more", first.Sent, last.Sent, n)
+		}
+	})
+}
+
+func analyzed(t *testing.T, dir string) trace.Matching {
+	t.Helper()
+	var found trace.Result
+	if err := json.Unmarshal([]byte(succeed(t, nil, mpitrace, "analyze", "--json", dir).stdout), &found); err != nil {
+		t.Fatal(err)
+	}
+	return found.Matching
 }

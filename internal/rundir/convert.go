@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,6 +28,9 @@ type Traced struct {
 	Dropped   uint64          // events that had no room
 	Clocks    []*trace.Clocks // of the jobs that ran on several hosts
 	Damaged   []error         // what of the events cannot be read
+	// Going is how many events were written of processes that may go on, by the
+	// names of their recordings.
+	Going map[string]uint64
 }
 
 // writeTraces writes the events of each process that was traced, several
@@ -127,6 +131,9 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	defer w.said.Unlock()
 	w.bar.Step()
 	w.run.Traced.add(events.Trace())
+	if err == nil && !ended(p) {
+		w.run.Traced.goesOn(p.Source, events.Trace().Events)
+	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(printable.Line(problem)))
 	}
@@ -137,6 +144,13 @@ func (t *Traced) add(of *profile.Trace) {
 	t.Processes++
 	t.Events += of.Events
 	t.Dropped += of.Dropped
+}
+
+func (t *Traced) goesOn(file string, events uint64) {
+	if t.Going == nil {
+		t.Going = map[string]uint64{}
+	}
+	t.Going[filepath.Base(file)] = events
 }
 
 // traced are the recordings here beside which there are events.
@@ -168,14 +182,26 @@ func ended(p *profile.Profile) bool {
 }
 
 // Untraced tells whether there are events that were not written yet, or more of
-// them since.
+// them since. A file that a process has mapped does not tell by its time.
 func (d Dir) Untraced() bool {
-	newest, err := os.Stat(d.Info())
-	for _, file := range d.traced() {
-		events, missing := os.Stat(strings.TrimSuffix(file, ".rec") + ".events")
-		if err != nil || missing == nil && events.ModTime().After(newest.ModTime()) {
+	written, err := os.Stat(d.Info())
+	if err != nil {
+		return len(d.traced()) > 0
+	}
+	info, err := d.ReadInfo()
+	if err != nil {
+		return false // nothing is merged then
+	}
+	return slices.ContainsFunc(d.traced(), func(file string) bool {
+		events, err := os.Stat(strings.TrimSuffix(file, ".rec") + ".events")
+		if err == nil && events.ModTime().After(written.ModTime()) {
 			return true
 		}
-	}
-	return false
+		before, going := info.Tracing[filepath.Base(file)]
+		if !going {
+			return false
+		}
+		now, err := recording.CountEvents(file)
+		return err != nil || now != before
+	})
 }

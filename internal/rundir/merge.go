@@ -72,7 +72,9 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 			return err
 		}
 	}
-	return errors.Join(d.writeTables(run), d.writeTraces(run), d.WriteInfo(info))
+	err := errors.Join(d.writeTables(run), d.writeTraces(run))
+	info.Tracing = run.Traced.Going
+	return errors.Join(err, d.WriteInfo(info))
 }
 
 // writeTables writes the readings of variables only if there are any. Where the

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/profile"
@@ -66,6 +67,9 @@ func (d Dir) Traces() ([]profile.EventSource, error) {
 			return nil, fmt.Errorf("read trace %s: it is of rank %d", file, trace.Trace().Rank)
 		}
 		traces = append(traces, trace)
+	}
+	if len(traces) == 0 && slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }) {
+		return nil, fmt.Errorf("the run in %s goes on, and its trace is written when it has ended", printable.Line(string(d)))
 	}
 	if len(traces) == 0 {
 		return nil, fmt.Errorf("%s has no trace, as no process was traced: mpitrace run --trace does it", printable.Line(string(d)))
