@@ -56,31 +56,45 @@ func sayClocks(w io.Writer, c *trace.Clocks) {
 // openTraces opens the events of a run. Those that are not in trace.*.arrow yet, as
 // after a run whose ranks recorded themselves, are written there first.
 func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
-	info, err := os.Stat(string(dir))
-	switch {
-	case err != nil:
+	if _, err := os.ReadDir(string(dir)); err != nil {
+		if info, missing := os.Stat(string(dir)); missing == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is a file: give the directory of the run", dir)
+		}
 		return nil, usage(err)
-	case !info.IsDir():
-		return nil, usage(fmt.Errorf("%s is a file: give the directory of the run", dir))
 	}
 	if dir.Untraced() {
-		run, err := openRun(log, dir)
-		if err != nil {
+		if err := mergeTraces(log, dir); err != nil {
 			return nil, err
 		}
-		if err := mergeIfStale(dir, run, nil); err != nil {
-			return nil, err
-		}
-		sayTraced(log, &run.Traced)
 	}
 	traces, err := dir.Traces()
-	if err != nil && len(dir.TraceFiles()) > 0 {
+	switch {
+	case err != nil && len(dir.TraceFiles()) > 0:
 		return nil, err
-	}
-	if err != nil && !dir.Used() {
-		err = nothingIn(string(dir))
+	case err != nil && !dir.Used():
+		return nil, usage(nothingIn(string(dir)))
 	}
 	return traces, usage(err)
+}
+
+// mergeTraces merges a run. If that cannot be, as it is somebody else's, an older
+// trace of it can still be read.
+func mergeTraces(log io.Writer, dir rundir.Dir) error {
+	run, err := openRun(log, dir)
+	if err != nil {
+		return err
+	}
+	if err := mergeIfStale(dir, run, nil); err != nil {
+		if len(dir.TraceFiles()) == 0 {
+			return err
+		}
+		fmt.Fprintf(log, "mpitrace: not merged: %v\n", err)
+	}
+	sayTraced(log, &run.Traced)
+	if damaged := run.Traced.Damaged; len(damaged) > 0 && len(dir.TraceFiles()) == 0 {
+		return fmt.Errorf("none of the events in %s can be read", dir)
+	}
+	return nil
 }
 
 // firstJob is the traces of the first of several jobs, where ranks alone tell

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,9 +33,9 @@ func EventFiles(path string) []string {
 // chunk is a run of events of one thread in a file.
 type chunk struct {
 	layout.Chunk
-	in   *os.File
-	at   int64 // of its first event
-	last bool  // of its file
+	in  *os.File
+	at  int64  // of its first event
+	cut uint64 // events that it had, if the file ends before
 }
 
 // chunkHead is how long a layout.Chunk is.
@@ -48,9 +47,6 @@ type eventFile struct {
 	size   int64
 	order  binary.ByteOrder
 	header layout.EventsHeader // zero of a spill
-	// settled is where a file may end in a chunk that was being written when the
-	// process was killed: it is still where it was filled, too.
-	settled int64
 }
 
 func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
@@ -58,7 +54,7 @@ func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &eventFile{in: in, size: size, order: order, settled: math.MaxInt64}
+	f := &eventFile{in: in, size: size, order: order}
 	if !f.spill() {
 		err = f.readHeader()
 	}
@@ -83,15 +79,11 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 			continue
 		}
 		header = f.header
-		f.settled = endOfChunks(layout.EventsHeaderSize, header.Chunks)
 		if info, err := f.in.Stat(); err == nil && chunksIn(info.Size()-layout.EventsHeaderSize) < header.Chunks {
 			problem(f, info.Size(), fmt.Sprintf("truncated: it had %d chunks", header.Chunks))
 		}
 	}
 	last := files[len(files)-1]
-	if last.spill() && header.HeaderSize != 0 {
-		last.settled = endOfChunks(0, header.Spilled)
-	}
 	switch {
 	case header.HeaderSize == 0:
 		problem(last, 0, "the file beside it is missing, with the latest events")
@@ -100,11 +92,6 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 	case chunksIn(spilled) < header.Spilled:
 		problem(last, 0, fmt.Sprintf("the file beside it is missing, with the earliest %d chunks", header.Spilled))
 	}
-}
-
-// endOfChunks is where so many chunks end that begin at start.
-func endOfChunks(start int64, chunks uint64) int64 {
-	return start + int64(min(chunks, math.MaxInt64/layout.ChunkSize-1)*layout.ChunkSize)
 }
 
 // chunksIn is how many whole chunks there are in so many bytes.
@@ -129,44 +116,39 @@ func (f *eventFile) readHeader() error {
 	return nil
 }
 
-// grown tells whether there is more of a file than there was.
-func (f *eventFile) grown() bool {
-	info, err := f.in.Stat()
-	if err != nil || info.Size() <= f.size {
-		return false
-	}
-	f.size = info.Size()
-	return true
-}
-
-// chunks lists the chunks of a file. A last one that is cut has the events that
-// are there. What a process that runs writes meanwhile is listed too: a chunk that
-// it filled again was written behind the others before.
+// chunks lists the chunks of a file, those without events too. A last one that is
+// cut has the events that are there. What a process that runs writes meanwhile is
+// listed too: a chunk that it filled again was written behind the others before.
 func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
-	for at := int64(f.header.HeaderSize); at+int64(len(head)) <= f.size || f.grown() && at+int64(len(head)) <= f.size; at += layout.ChunkSize {
-		c := chunk{in: f.in, at: at + int64(len(head)), last: at+layout.ChunkSize >= f.size}
+	for at := int64(f.header.HeaderSize); f.reaches(at + chunkHead); at += layout.ChunkSize {
+		c := chunk{in: f.in, at: at + chunkHead}
 		if _, err := f.in.ReadAt(head, at); err != nil {
 			problem(at, err.Error())
 			return out
 		}
 		binary.Decode(head, f.order, &c.Chunk) // it is as long as one
-		switch there := uint64(f.size-c.at) / eventSize; {
-		case c.Magic == 0 && c.Count == 0:
-			continue // never used
+		switch {
+		case c.Count == 0 && (c.Magic != layout.ChunkMagic || c.Sequence == 0):
+			continue // not used yet
 		case c.Magic != layout.ChunkMagic || c.Count > layout.ChunkEvents || c.Sequence == 0:
 			problem(at, "no chunk of events, skipped")
 			continue
-		case c.Count > there:
-			if at < f.settled {
-				problem(at, fmt.Sprintf("truncated: of the chunk's %d events there are %d", c.Count, there))
-			}
-			c.Count = there
+		case !f.reaches(c.at + int64(c.Count)*eventSize):
+			c.cut, c.Count = c.Count, uint64(f.size-c.at)/eventSize
 		}
-		if c.Count > 0 {
-			out = append(out, c)
-		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// reaches tells whether a file has so many bytes, by now.
+func (f *eventFile) reaches(size int64) bool {
+	if size > f.size {
+		if info, err := f.in.Stat(); err == nil {
+			f.size = max(f.size, info.Size())
+		}
+	}
+	return size <= f.size
 }

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -15,28 +16,51 @@ import (
 
 const eventSize = 32
 
-// streams are the chunks of each thread in their order. One that is there twice, the
-// second at the end of a file, was written just when the process was killed; of a
-// process that runs others may have been written since.
-func streams(all []chunk, running bool, damaged func(*chunk)) [][]chunk {
+// inOrder is the chunks of each thread in their order. One that is there twice was
+// written just when the process was killed, or when its files were copied: the whole
+// one counts.
+func (r *reading) inOrder(all []chunk) [][]chunk {
 	slices.SortFunc(all, func(a, b chunk) int {
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(b.Count, a.Count), cmp.Compare(a.at, b.at))
 	})
 	threads := map[uint32][]chunk{}
-	for i, c := range all {
-		if i > 0 && c.Sequence == all[i-1].Sequence {
-			if before := &all[i-1]; !running && !c.last && !before.last || c.Thread != before.Thread {
-				damaged(&c)
+	missing := uint64(0)
+	for i := range all {
+		c := &all[i]
+		switch before := &all[max(i, 1)-1]; {
+		case i > 0 && c.Sequence == before.Sequence:
+			if !r.running() && !c.agrees(before) {
+				r.problem(c.in, c.at-chunkHead, fmt.Sprintf("chunk %d of thread %d comes again, skipped", c.Sequence, c.Thread))
 			}
 			continue
+		case i == 0:
+			missing += c.Sequence - 1
+		default:
+			missing += c.Sequence - before.Sequence - 1
 		}
-		threads[c.Thread] = append(threads[c.Thread], c)
+		if c.cut > c.Count {
+			r.problem(c.in, c.at-chunkHead, fmt.Sprintf("truncated: of the chunk's %d events there are %d", c.cut, c.Count))
+		}
+		if c.Count > 0 {
+			threads[c.Thread] = append(threads[c.Thread], *c)
+		}
 	}
+	r.holes = missing
 	var out [][]chunk
 	for _, t := range slices.Sorted(maps.Keys(threads)) {
 		out = append(out, threads[t])
 	}
 	return out
+}
+
+// agrees tells whether two chunks are of one thread and have the same events, as far
+// as both have them.
+func (c *chunk) agrees(d *chunk) bool {
+	n := min(c.Count, d.Count) * eventSize
+	a, b := make([]byte, n), make([]byte, n)
+	_, err := c.in.ReadAt(a, c.at)
+	_, other := d.in.ReadAt(b, d.at)
+	return c.Thread == d.Thread && err == nil && other == nil && bytes.Equal(a, b)
 }
 
 // event is a layout.Event with its parts apart.

@@ -91,6 +91,7 @@ type reading struct {
 	order   binary.ByteOrder
 	files   []*eventFile
 	streams [][]chunk
+	holes   uint64 // chunks that there must have been, and are not
 	rows    rows
 	links   links
 }
@@ -116,7 +117,7 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.trace.Gaps = len(e.Problems) > 0 || p.Pauses > 0
+	e.trace.Gaps = len(e.Problems) > 0 || r.holes > 0 || p.Pauses > 0
 	for _, f := range r.files {
 		e.trace.Dropped += f.header.Dropped
 		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
@@ -180,11 +181,26 @@ func (r *reading) openFiles() error {
 	for _, f := range r.files {
 		all = append(all, f.chunks(func(at int64, why string) { r.problem(f.in, at, why) })...)
 	}
-	running := r.of.State == profile.Running && r.of.Exit.At == 0 && !r.of.Exit.Gone
-	r.streams = streams(all, running, func(c *chunk) {
-		r.problem(c.in, c.at-chunkHead, fmt.Sprintf("chunk %d of thread %d comes again, skipped", c.Sequence, c.Thread))
-	})
+	r.streams = r.inOrder(all)
+	r.sayHoles()
 	return nil
+}
+
+// running tells whether the process may write while it is read.
+func (r *reading) running() bool {
+	return r.of.State == profile.Running && r.of.Exit.At == 0 && !r.of.Exit.Gone
+}
+
+// sayHoles tells of chunks that are missing, where nothing else tells why.
+func (r *reading) sayHoles() {
+	for _, f := range r.files {
+		if f.header.Cut&layout.CutRing != 0 {
+			r.holes = 0
+		}
+	}
+	if r.holes > 0 && len(r.Problems) == 0 && !r.running() {
+		r.problem(r.files[0].in, layout.EventsHeaderSize, fmt.Sprintf("chunks that are missing: %d", r.holes))
+	}
 }
 
 // find is where a chunk is now that was full, and has been written elsewhere since

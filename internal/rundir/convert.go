@@ -79,10 +79,12 @@ func (w *traceWriter) write(j *Job) error {
 	return errors.Join(err, work.Wait())
 }
 
-// each gives the processes that were traced.
+// each gives the processes that were traced; of those whose recordings are not home
+// yet, the rest of the events may be.
 func (w *traceWriter) each(j *Job, f func(*profile.Profile) error) error {
 	return j.Each(func(p *profile.Profile) error {
-		if p.Rank < 0 || len(recording.EventFiles(p.Source)) == 0 {
+		home := filepath.Dir(p.Source) == w.dir.Recordings()
+		if p.Rank < 0 || !home || len(recording.EventFiles(p.Source)) == 0 {
 			return nil
 		}
 		return f(p)
@@ -130,9 +132,8 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	w.said.Lock()
 	defer w.said.Unlock()
 	w.bar.Step()
-	w.run.Traced.add(events.Trace())
-	if err == nil && !ended(p) {
-		w.run.Traced.goesOn(p.Source, events.Trace().Events)
+	if err == nil {
+		w.run.Traced.add(p, events.Trace())
 	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(printable.Line(problem)))
@@ -140,17 +141,16 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	return err
 }
 
-func (t *Traced) add(of *profile.Trace) {
+func (t *Traced) add(p *profile.Profile, of *profile.Trace) {
 	t.Processes++
 	t.Events += of.Events
 	t.Dropped += of.Dropped
-}
-
-func (t *Traced) goesOn(file string, events uint64) {
-	if t.Going == nil {
-		t.Going = map[string]uint64{}
+	if !ended(p) {
+		if t.Going == nil {
+			t.Going = map[string]uint64{}
+		}
+		t.Going[filepath.Base(p.Source)] = of.Events
 	}
-	t.Going[filepath.Base(file)] = events
 }
 
 // traced are the recordings here beside which there are events.

@@ -69,7 +69,7 @@ func (d Dir) Traces() ([]profile.EventSource, error) {
 		traces = append(traces, trace)
 	}
 	if len(traces) == 0 && slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }) {
-		return nil, fmt.Errorf("the run in %s goes on, and its trace is written when it has ended", printable.Line(string(d)))
+		return nil, fmt.Errorf("%s has no trace yet: it is written when the run has ended, or else by mpitrace collect", printable.Line(string(d)))
 	}
 	if len(traces) == 0 {
 		return nil, fmt.Errorf("%s has no trace, as no process was traced: mpitrace run --trace does it", printable.Line(string(d)))

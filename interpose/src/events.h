@@ -1,25 +1,33 @@
-// The files of events: one beside the recording, with the chunks that threads
-// fill, which are mapped, and those that they have filled; and one in the run
-// directory for what the first has no room for.
+// The files of events: one beside the recording, and one in the run directory for
+// what the first has no room for. Both have chunks that threads fill, which are
+// mapped, and chunks that were filled.
 #ifndef MT_EVENTS_H
 #define MT_EVENTS_H
 
 #include "mt.h"
 
+typedef enum mt_events { MT_EVENTS_NEAR, MT_EVENTS_FAR } mt_events;
+
 // Makes the file beside the recording; NULL if that cannot be.
 mt_l_eventsheader *mt_events_open(void);
 
-// Maps a chunk more of it, all zeros; NULL if there is no room, which is said, and
-// what comes of being without.
-mt_l_chunk *mt_events_map(const char *without);
+// Whether that is in memory, where a page that is written costs a third less than
+// one that is reserved, mapped and touched. Elsewhere each chunk that is written may
+// have to reach another machine before its file is closed.
+bool mt_events_in_memory(void);
 
-// Writes a chunk behind the others in that file, or in the other one; false if it
-// cannot be written, which is said. The file is as long as it was then.
-bool mt_events_append(const mt_l_chunk *chunk);
-bool mt_events_spill(const mt_l_chunk *chunk);
+// Maps a chunk more of a file, without events; NULL and the reason if there is no
+// room.
+mt_l_chunk *mt_events_map(mt_events where, const char **why);
 
-// Takes the file beside the recording away: this process is not to be traced after
-// all.
+// Writes a chunk behind the others of a file; false and the reason if that cannot be:
+// the file is as long as it was then.
+bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why);
+
+// The path of a file.
+const char *mt_events_path(mt_events where);
+
+// Takes the files away: this process is not to be traced after all.
 void mt_events_remove(void);
 
 // The process has made its last event: copies the file beside the recording into

@@ -19,12 +19,13 @@ mt_l_chunk mt_trace_full = {.count = MT_CHUNK_EVENTS};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// The chunks that are mapped: one for each thread, which is filled again and again;
-// of the last events all that are kept. All below is used with the lock held.
+// The chunks that are mapped: one for each thread, which is filled again and again.
+// Of the last events, and where writing is dear, as many as there is room for. All
+// below is used with the lock held.
 typedef struct mt_slot {
     mt_l_chunk *chunk;
     uint64_t sequence; // of the chunk
-    bool filling;      // some thread's; else it is full, or its thread has ended
+    bool filling;      // some thread's; else it is full
 } mt_slot;
 
 static mt_slot *slots;
@@ -33,7 +34,7 @@ static uint64_t room;              // how many chunks the file beside the record
 static uint64_t left = UINT64_MAX; // how many may be filled yet
 static bool ring;                  // the oldest is used again
 static bool stopped;               // nothing more is kept
-static _Atomic bool over;          // the same, or the limit is reached: read without the lock
+static _Atomic bool over;          // threads without a chunk get none: read without the lock
 
 static mt_l_eventsheader *header;
 static const char *slice_names; // NULL: all
@@ -41,6 +42,10 @@ static uint32_t requests;
 
 // Bytes of events that a process may keep at most, if nothing else is said.
 #define MT_MOST_EVENTS ((uint64_t)1 << 40)
+
+// Threads that may have a chunk at the same time, where the buffer has not room for
+// more.
+#define MT_MOST_THREADS 4096
 
 // What is said of a setting, but for the word that stands for nothing.
 static const char *chosen(mt_setting s)
@@ -127,7 +132,8 @@ void mt_trace_open(void)
     uint64_t buffer = bytes_of(MT_SETTING_TRACE_BUFFER, 64 << 20), limit = bytes_of(MT_SETTING_TRACE_LIMIT, 0);
     const char *keep = mt_setting_text(MT_SETTING_KEEP);
     ring = keep && strcmp(keep, "last") == 0;
-    most = room = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
+    room = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
+    most = ring || room > MT_MOST_THREADS ? room : MT_MOST_THREADS;
     if (limit && !ring)
         left = limit / MT_CHUNK_SIZE;
     slots = calloc(most, sizeof *slots);
@@ -175,14 +181,27 @@ void mt_trace_slice(const char *name)
         mt_gate_set(MT_GATE_TRACE, lists(slice_names, name, strcspn(name, "@")));
 }
 
-static mt_slot *map_slot(void)
+// Says once that a file has no room.
+static void say_full(const char *why)
 {
-    const char *without = ring ? "fewer of the last events are kept" : "no further thread is traced";
-    mt_l_chunk *c = mapped < most ? mt_events_map(without) : NULL;
-    if (!c) {
-        most = mapped;
+    room = 0;
+    mt_say("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(header->chunks * (MT_CHUNK_SIZE >> 10)),
+           mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_NEAR), why,
+           ring ? "fewer of the last events are kept" : "the rest goes to the run directory");
+}
+
+static mt_slot *map_slot(bool far_too)
+{
+    const char *why;
+    mt_l_chunk *c = NULL;
+    if (mapped == most)
         return NULL;
-    }
+    if (header->chunks < room && !(c = mt_events_map(MT_EVENTS_NEAR, &why)))
+        say_full(why);
+    if (!c && far_too && !(c = mt_events_map(MT_EVENTS_FAR, &why)))
+        mt_say("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_FAR), why);
+    if (!c)
+        return NULL;
     slots[mapped].chunk = c;
     return &slots[mapped++];
 }
@@ -200,29 +219,35 @@ static mt_slot *oldest(void)
 // to the run directory.
 static bool put_away(const mt_slot *s)
 {
-    if (header->chunks < room && mt_events_append(s->chunk))
+    const char *why;
+    if (header->chunks < room) {
+        if (mt_events_write(MT_EVENTS_NEAR, s->chunk, &why))
+            return true;
+        say_full(why);
+    }
+    if (mt_events_write(MT_EVENTS_FAR, s->chunk, &why))
         return true;
-    room = 0;
-    return mt_events_spill(s->chunk);
+    mt_say("the trace cannot be written on to %s: %s; what comes now is counted, and no longer traced",
+           mt_events_path(MT_EVENTS_FAR), why);
+    return false;
 }
 
 static mt_slot *next_slot(void)
 {
-    if (stopped || left == 0) {
-        atomic_store(&over, true);
+    if (stopped || left == 0)
         return NULL;
+    mt_slot *s = ring || !mt_events_in_memory() ? map_slot(false) : NULL;
+    if (!s && (s = oldest())) {
+        if (ring) {
+            header->cut |= MT_CUT_RING;
+            mt_lost(&header->dropped, s->chunk->count);
+        } else if (!put_away(s)) {
+            stopped = true;
+            return NULL;
+        }
     }
-    mt_slot *s = ring ? NULL : oldest();
-    if (s && !put_away(s)) {
-        stopped = true;
-        return NULL;
-    }
-    if (!s)
-        s = map_slot();
-    if (!s && ring && (s = oldest())) {
-        header->cut |= MT_CUT_RING;
-        mt_lost(&header->dropped, s->chunk->count);
-    }
+    if (!s && !ring)
+        s = map_slot(true);
     if (s)
         __atomic_store_n(&s->chunk->count, 0, __ATOMIC_RELEASE); // before anything else of it
     return s;
@@ -242,7 +267,8 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         mt_lost(&header->dropped, 1);
         return NULL;
     }
-    int saved = errno;
+    int saved = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); // not with the lock held
     pthread_mutex_lock(&lock);
     hand_back(t);
     mt_slot *s = next_slot();
@@ -255,8 +281,10 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
     } else {
         header->cut |= left == 0 ? MT_CUT_LIMIT : MT_CUT_NO_ROOM;
         mt_lost(&header->dropped, 1);
+        atomic_store(&over, true);
     }
     pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
     return s ? s->chunk : NULL;
 }

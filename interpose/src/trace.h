@@ -3,11 +3,11 @@
 // call, where, with whom) is not written again: the event names the row.
 //
 // Events lie in chunks of a file that is mapped as the recording is. A thread
-// fills its chunk without a lock, and asks for another when it is full; that one
-// is new, or was written to the run directory before, or, where the last part
-// is to be kept, was the oldest. An event costs a dozen instructions, two cache
-// lines, and no call of the system but with one in some 8,000. It is whole
-// once its chunk's count says so, whatever becomes of the process.
+// fills its chunk without a lock. When it is full it is written behind the others,
+// and filled again; where the last part is to be kept, the oldest is, unwritten. An
+// event costs a dozen instructions, two cache lines, and with one in some 8,000 a
+// few calls of the system. It is whole once its chunk's count says so, whatever
+// becomes of the process.
 #ifndef MT_TRACE_H
 #define MT_TRACE_H
 
