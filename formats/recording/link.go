@@ -138,7 +138,7 @@ func (l *links) count(roles []role) {
 // number numbers what an event sends, and what came of a receive that it posts.
 func (l *links) number(i int32, c *counters, roles []role) {
 	o := &roles[l.kind[i]]
-	if o.sends {
+	if o.sends || o.gave && l.tag[i] >= 0 {
 		l.seq[i] = c.next(l.kind[i], l.tag[i], o)
 	}
 	if l.link[i] < 0 && !o.receives { // it was seen with what posted it
@@ -174,7 +174,10 @@ type beginning struct {
 
 // begun are such events in the order in which they began.
 func (l *links) begun(roles []role) []beginning {
-	begins := func(i int) bool { return roles[l.kind[i]].sends || roles[l.kind[i]].receives || l.link[i] > 0 }
+	begins := func(i int) bool {
+		o := &roles[l.kind[i]]
+		return o.sends || o.receives || o.took || o.gave || l.link[i] > 0
+	}
 	n := 0
 	for i := range l.kind {
 		if begins(i) {
@@ -219,7 +222,7 @@ func (c *counters) next(kind uint32, tag int32, o *role) uint32 {
 	}
 	n := &c.near[(kind*31+uint32(tag))%uint32(len(c.near))]
 	if n.count == nil || n.kind != kind || n.tag != tag {
-		*n = nearCounter{kind, tag, c.find(channel{o.comm, o.peer, tag, o.sends})}
+		*n = nearCounter{kind, tag, c.find(channel{o.comm, o.peer, tag, o.sends || o.gave})}
 	}
 	*n.count++
 	return *n.count

@@ -12,6 +12,7 @@ type role struct {
 	sends, receives bool // a message
 	called, posted  bool
 	took            bool // perhaps a message, but it is not known which
+	gave            bool // a message that is not counted
 	ends            bool // a request, without a message
 	found           bool // a message that is to be received by its handle
 	byHandle        bool // receives, or posts the receive of, such a message
@@ -35,6 +36,7 @@ func roleOf(k *profile.EventKind, same []int32) role {
 	if k.Class == profile.P2P {
 		o.sends, o.receives = (called || moved) && k.Direction == profile.Send, (called || moved) && k.Direction == profile.Recv
 		o.took = tookOne(k)
+		o.gave = k.Action == profile.Dropped && k.Aside == profile.FailedSend
 		o.found = called && (name == "mprobe" || name == "improbe")
 		o.both = called && strings.HasPrefix(name, "sendrecv")
 		o.byHandle = called && (name == "mrecv" || name == "imrecv")
@@ -83,7 +85,7 @@ func (o *role) tagOf(tag int32) int32 {
 
 func tagged(name string, k *profile.EventKind) bool {
 	switch {
-	case k.Class != profile.P2P || k.Action == profile.Completed || k.Action == profile.Dropped:
+	case k.Class != profile.P2P || k.Action == profile.Completed:
 		return false
 	case strings.HasPrefix(name, "start"):
 		return k.Action != profile.Called || name == "start" && k.Comm >= 0

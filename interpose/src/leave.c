@@ -87,10 +87,10 @@ static void book_received_half(const mt_span *s, uint32_t comm, int source, cons
                    request);
 }
 
-static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer)
+static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer, int32_t tag)
 {
     if (peer != MT_PEER_PROC_NULL)
-        mt_book_beside(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, MT_EVENT_NO_TAG, 0);
+        mt_book_beside(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, tag, 0);
 }
 
 bool mt_is_truncated(const mt_span *s, int rc)
@@ -100,7 +100,7 @@ bool mt_is_truncated(const mt_span *s, int rc)
 
 void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen)
 {
-    book_aside(s, MT_DIR_TRUNCATED, c, mt_failed_source(c, posted, seen));
+    book_aside(s, MT_DIR_TRUNCATED, c, mt_failed_source(c, posted, seen), mt_failed_tag(seen));
 }
 
 void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type)
@@ -216,7 +216,7 @@ int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc,
     if (mt_is_truncated(&s, rc)) {
         const mt_comm *c = mt_comm_numbered(o.comm);
         book_quick_truncated(&s, &o, o.source, seen);
-        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_lost(), o.peer);
+        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_lost(), o.peer, (int32_t)o.count);
     }
     return rc;
 }
@@ -236,13 +236,14 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
 {
     bool done = s->thread && rc == MPI_SUCCESS;
     uint32_t request = done ? mt_trace_request(s->thread) : 0;
+    int32_t tag = s->thread ? (int32_t)s->thread->open->count : MT_EVENT_NO_TAG;
     mt_leave_send(s, rc, comm, dest, count, type);
     if (done) {
         book_received_half(s, mt_comm_index(s->thread, comm), source, seen, request);
     } else if (mt_is_truncated(s, rc)) {
         mt_comm *c = mt_comm_of(s->thread, comm);
         mt_book_truncated(s, c, mt_peer(source), seen);
-        book_aside(s, MT_DIR_SEND_FAILED, c, mt_peer(dest));
+        book_aside(s, MT_DIR_SEND_FAILED, c, mt_peer(dest), tag);
     }
 }
 

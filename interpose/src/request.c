@@ -225,7 +225,7 @@ MT_INLINE mt_thread *writer(void)
 
 // What was posted while recording was off is not counted, and what has no peer
 // moves nothing.
-static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
+static void set_aside_tagged(const mt_request *e, unsigned direction, int32_t peer, int32_t tag)
 {
     mt_thread *t = writer();
     if (!t || e->slice == MT_PAUSED || peer == MT_PEER_PROC_NULL)
@@ -233,7 +233,12 @@ static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
     uint64_t bytes = e->kind == MT_PERSISTENT_SEND ? e->bytes : 0;
     uint32_t comm = e->comm ? e->comm->index : MT_COMM_NONE;
     mt_book_beside(t, mt_key_of(e->site, e->slice, e->call, direction, comm, peer, mt_size_class(bytes)), bytes,
-                   MT_EVENT_NO_TAG, e->number);
+                   tag, e->number);
+}
+
+static void set_aside(const mt_request *e, unsigned direction, int32_t peer)
+{
+    set_aside_tagged(e, direction, peer, MT_EVENT_NO_TAG);
 }
 
 _Atomic bool mt_any_cancelled;
@@ -306,13 +311,19 @@ int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *sta
     return status->MPI_SOURCE;
 }
 
+int32_t mt_failed_tag(const MPI_Status *status)
+{
+    return status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 ? status->MPI_TAG : MT_EVENT_NO_TAG;
+}
+
 static void settle_failed(const mt_request *e, int error, const MPI_Status *status)
 {
     if (!is_open_receive(e))
         return;
-    bool truncated = mt_error_class(error) == MPI_ERR_TRUNCATE;
-    set_aside(e, truncated ? MT_DIR_TRUNCATED : MT_DIR_FAILED,
-              truncated ? mt_failed_source(e->comm, e->peer, status) : e->peer);
+    if (mt_error_class(error) == MPI_ERR_TRUNCATE)
+        set_aside_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status), mt_failed_tag(status));
+    else
+        set_aside(e, MT_DIR_FAILED, e->peer);
 }
 
 void mt_request_looked_at(mt_request *e, int error, const MPI_Status *status)

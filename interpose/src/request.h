@@ -128,6 +128,9 @@ int mt_error_class(int error);
 // row has it: the posted one, else what the status says if that is a rank.
 int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
 
+// The tag of a message that was truncated, as the MPI tells it.
+int32_t mt_failed_tag(const MPI_Status *status);
+
 // A persistent request was started by the call `s`: books its messages, and
 // with `alone` (Start, but not Startall) the call itself, whose span is closed.
 void mt_request_started(mt_span *s, MPI_Request request, bool alone);
