@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -132,7 +133,13 @@ func (o *analyzeOptions) checkWaits(jobs int) error {
 }
 
 func checkNew(path string, force bool) error {
-	if info, err := os.Stat(path); err == nil && (!force || info.IsDir()) {
+	if filepath.Ext(path) != ".arrow" {
+		return fmt.Errorf("--waits %s: the table's name ends in .arrow", path)
+	}
+	if err := export.Replaceable(path); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil && !force {
 		return fmt.Errorf("%s exists: name another file, or overwrite it with --force", path)
 	}
 	return nil

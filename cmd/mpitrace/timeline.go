@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/profile"
@@ -84,6 +85,9 @@ func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
 	}
 	o.Messages = !o.noMessages
 	if err := o.Check(); err != nil {
+		return err
+	}
+	if err := export.Replaceable(o.output); err != nil {
 		return err
 	}
 	if _, err := os.Stat(o.output); err == nil && !o.force {

@@ -24,6 +24,9 @@ func sayTraced(w io.Writer, t *rundir.Traced) {
 	if t.Dropped > 0 {
 		dropped = fmt.Sprintf("; %s had no room (--trace-buffer, --trace-limit, --keep)", aggregate.CountOf(t.Dropped, "other"))
 	}
+	if t.Events == 0 {
+		dropped += ": no call was of what is traced (--trace-slices, --trace-classes)"
+	}
 	fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow%s\n", aggregate.CountOf(t.Events, "event"), aggregate.CountOf(uint64(t.Processes), "process"), dropped)
 	for _, c := range t.Clocks {
 		sayClocks(w, c)
@@ -32,7 +35,7 @@ func sayTraced(w io.Writer, t *rundir.Traced) {
 
 // sayWhatTracesAreFor tells which commands read them.
 func sayWhatTracesAreFor(w io.Writer, d rundir.Dir, t *rundir.Traced) {
-	if t.Processes > 0 {
+	if t.Events > 0 {
 		fmt.Fprintf(w, "mpitrace: to look at them: mpitrace timeline %s; what they tell: mpitrace analyze %[1]s\n", shellQuote(string(d)))
 	}
 }
@@ -69,7 +72,7 @@ func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
 	}
 	traces, err := dir.Traces()
 	switch {
-	case err != nil && len(dir.TraceFiles()) > 0:
+	case err != nil && (len(dir.TraceFiles()) > 0 || dir.Untraced()):
 		return nil, err
 	case err != nil && !dir.Used():
 		return nil, usage(nothingIn(string(dir)))
@@ -91,9 +94,6 @@ func mergeTraces(log io.Writer, dir rundir.Dir) error {
 		fmt.Fprintf(log, "mpitrace: not merged: %v\n", err)
 	}
 	sayTraced(log, &run.Traced)
-	if damaged := run.Traced.Damaged; len(damaged) > 0 && len(dir.TraceFiles()) == 0 {
-		return fmt.Errorf("none of the events in %s can be read", dir)
-	}
 	return nil
 }
 

@@ -232,6 +232,11 @@ func uint64Column[T any](name, unit, doc string, get func(T) uint64) column[T] {
 		about(name, arrow.PrimitiveTypes.Uint64, false, unit, doc), always(get))
 }
 
+func int64Column[T any](name, unit, doc string, get func(T) int64) column[T] {
+	return values(array.NewInt64Builder(memory.DefaultAllocator),
+		about(name, arrow.PrimitiveTypes.Int64, false, unit, doc), always(get))
+}
+
 func optionalUint64[T any](name, unit, doc string, get func(T) (uint64, bool)) column[T] {
 	return values(array.NewUint64Builder(memory.DefaultAllocator),
 		about(name, arrow.PrimitiveTypes.Uint64, true, unit, doc), get)

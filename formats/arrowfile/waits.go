@@ -33,8 +33,8 @@ func waitColumns() []column[*profile.Wait] {
 		textColumn("pattern", "how it waited: late-sender, late-receiver, wait-at-barrier, wait-at-nxn, early-reduce, late-broadcast, early-scan",
 			func(v wait) string { return v.Pattern }),
 		int32Column("peer", "world rank", "rank that it waited for; of collectives, the last to come", func(v wait) int32 { return int32(v.Peer) }),
-		uint64Column("start_ns", "ns", "when the wait began, since 1970-01-01 UTC", func(v wait) uint64 { return uint64(v.Start) }),
-		uint64Column("wait_ns", "ns", "how long it was, which is at most as long as the call", func(v wait) uint64 { return uint64(v.Duration) }),
+		int64Column("start_ns", "ns", "when the wait began, since 1970-01-01 UTC", func(v wait) int64 { return v.Start }),
+		int64Column("wait_ns", "ns", "how long it was, which is at most as long as the call", func(v wait) int64 { return v.Duration }),
 		textColumn("callsite", "function and line that the call is in", func(v wait) string { return v.Callsite }),
 		textColumn("comm", "communicator, by its name and the start of its id", func(v wait) string { return v.Comm }),
 	}

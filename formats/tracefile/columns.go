@@ -49,7 +49,7 @@ func columnsOf(comms []profile.TraceComm) []column {
 		text[int8]("peer_kind", "rank: peer tells which; none: the call has no peer; proc_null, any_source, root: the constant of MPI; elsewhere: a process of another world; lost: not recorded", peerKind),
 		text[int32]("callsite", "function and line that the call is in; as address where these are not known; the callers after it where stacks were recorded", func(k *profile.EventKind) string { return k.Callsite }),
 		text[int32]("slice", "part of the run in which the call began", func(k *profile.EventKind) string { return k.Slice }),
-		perKind("thread", "index", "which of the process's threads, in the order of their first calls", func(k *profile.EventKind) int32 { return k.Thread }),
+		perKind("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended", func(k *profile.EventKind) int32 { return k.Thread }),
 	}
 }
 

@@ -209,6 +209,7 @@ func TestMatched(t *testing.T) {
 		{name: "late_receive", matched: 2},
 		{name: "freed", matched: 1, aside: 3},
 		{name: "early_persistent"},
+		{name: "shifted", matched: 12 + 9, aside: 3}, // of the second four and so on one each
 	}
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for _, program := range programs {

@@ -92,12 +92,24 @@ func (o *Options) check() error {
 		return nil
 	case err != nil:
 		return err
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return Replaceable(o.Path)
 	case !o.Force:
 		return fmt.Errorf("%s exists: name another place with -o, or overwrite it with --force", o.Path)
 	case info.IsDir() != o.Directory():
 		return fmt.Errorf("%s is a %s: name another place with -o", o.Path, map[bool]string{true: "directory", false: "file"}[info.IsDir()])
 	case info.IsDir():
 		return onlyExported(o.Path)
+	}
+	return nil
+}
+
+// Replaceable refuses what is there and is no file: devices are not to be replaced by
+// one.
+func Replaceable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file: it is not replaced", path)
 	}
 	return nil
 }

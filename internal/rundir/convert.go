@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -28,9 +27,9 @@ type Traced struct {
 	Dropped   uint64          // events that had no room
 	Clocks    []*trace.Clocks // of the jobs that ran on several hosts
 	Damaged   []error         // what of the events cannot be read
-	// Going is how many events were written of processes that may go on, by the
-	// names of their recordings.
-	Going map[string]uint64
+	// Left is how many events were written of recordings beside which they still are:
+	// their processes may go on, or some of them are damaged.
+	Left map[string]uint64
 }
 
 // writeTraces writes the events of each process that was traced, several
@@ -119,6 +118,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		w.said.Lock()
 		defer w.said.Unlock()
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, err)
+		w.run.Traced.leave(p, 0)
 		return nil
 	}
 	src := profile.EventSource(events)
@@ -126,14 +126,18 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		src = trace.Correct(src, w.hosts.Of(p.Host))
 	}
 	err = writeFile(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
-	if err == nil && ended(p) && len(events.Problems) == 0 { // somebody may want to mend what is damaged
+	done := err == nil && ended(p) && len(events.Problems) == 0 // somebody may want to mend what is damaged
+	if done {
 		err = recording.RemoveEvents(p.Source)
 	}
 	w.said.Lock()
 	defer w.said.Unlock()
 	w.bar.Step()
 	if err == nil {
-		w.run.Traced.add(p, events.Trace())
+		w.run.Traced.add(events.Trace())
+		if !done {
+			w.run.Traced.leave(p, events.Trace().Events)
+		}
 	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(printable.Line(problem)))
@@ -141,16 +145,17 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	return err
 }
 
-func (t *Traced) add(p *profile.Profile, of *profile.Trace) {
+func (t *Traced) add(of *profile.Trace) {
 	t.Processes++
 	t.Events += of.Events
 	t.Dropped += of.Dropped
-	if !ended(p) {
-		if t.Going == nil {
-			t.Going = map[string]uint64{}
-		}
-		t.Going[filepath.Base(p.Source)] = of.Events
+}
+
+func (t *Traced) leave(p *profile.Profile, events uint64) {
+	if t.Left == nil {
+		t.Left = map[string]uint64{}
 	}
+	t.Left[filepath.Base(p.Source)] = events
 }
 
 // traced are the recordings here beside which there are events.
@@ -184,24 +189,16 @@ func ended(p *profile.Profile) bool {
 // Untraced tells whether there are events that were not written yet, or more of
 // them since. A file that a process has mapped does not tell by its time.
 func (d Dir) Untraced() bool {
-	written, err := os.Stat(d.Info())
-	if err != nil {
-		return len(d.traced()) > 0
-	}
 	info, err := d.ReadInfo()
-	if err != nil {
+	if err != nil && exists(d.Info()) {
 		return false // nothing is merged then
 	}
 	return slices.ContainsFunc(d.traced(), func(file string) bool {
-		events, err := os.Stat(strings.TrimSuffix(file, ".rec") + ".events")
-		if err == nil && events.ModTime().After(written.ModTime()) {
-			return true
+		before, written := uint64(0), false
+		if err == nil {
+			before, written = info.Tracing[filepath.Base(file)]
 		}
-		before, going := info.Tracing[filepath.Base(file)]
-		if !going {
-			return false
-		}
-		now, err := recording.CountEvents(file)
-		return err != nil || now != before
+		now, _ := recording.CountEvents(file) // 0 if they cannot be read, which was said then
+		return !written || now != before
 	})
 }

@@ -32,8 +32,8 @@ type Info struct {
 	// Processes are those of this node that were seen to end without a complete
 	// recording, or badly, the first first.
 	Processes []Process `json:"processes,omitempty"`
-	// Tracing is how many events were written of processes that may go on, by the
-	// names of their recordings.
+	// Tracing is how many events were written of recordings beside which they still
+	// are: their processes may go on, or some of them are damaged.
 	Tracing map[string]uint64 `json:"tracing,omitempty"`
 	// Uncollected are recordings that are not here yet, or of which more may
 	// come: "host:path" of one, or of the spool with all that is in it.

@@ -73,7 +73,7 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 		}
 	}
 	err := errors.Join(d.writeTables(run), d.writeTraces(run))
-	info.Tracing = run.Traced.Going
+	info.Tracing = run.Traced.Left
 	return errors.Join(err, d.WriteInfo(info))
 }
 

@@ -71,6 +71,9 @@ func (d Dir) Traces() ([]profile.EventSource, error) {
 	if len(traces) == 0 && slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }) {
 		return nil, fmt.Errorf("%s has no trace yet: it is written when the run has ended, or else by mpitrace collect", printable.Line(string(d)))
 	}
+	if len(traces) == 0 && len(d.traced()) > 0 {
+		return nil, fmt.Errorf("%s has no trace: its events could not be written or read (mpitrace report tells why)", printable.Line(string(d)))
+	}
 	if len(traces) == 0 {
 		return nil, fmt.Errorf("%s has no trace, as no process was traced: mpitrace run --trace does it", printable.Line(string(d)))
 	}

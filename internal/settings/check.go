@@ -122,6 +122,8 @@ func size(least uint64) func(string) (string, error) {
 		switch {
 		case err != nil || unit < 0 || len(prefix) != 1:
 			return "", errors.New("give a size like 64M or 2G")
+		case n > 1<<40>>(10*(unit+1)):
+			return "", errors.New("give 1T at most")
 		case n<<(10*(unit+1)) < least:
 			return "", fmt.Errorf("give %dM at least", least>>20)
 		}

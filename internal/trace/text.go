@@ -127,7 +127,7 @@ func (r *Result) placesText(w io.Writer, o TextOptions) {
 		if p.others > 0 {
 			most += fmt.Sprintf(", %s", o.duration(p.Time))
 		}
-		g = append(g, []string{o.clean(p.Callsite), p.Pattern.String(), o.shorten(o.clean(p.Communicator), 24), number(p.count), o.duration(p.all), most})
+		g = append(g, []string{o.clean(p.Callsite), p.Pattern.String(), o.shorten(o.clean(p.Communicator), 32), number(p.count), o.duration(p.all), most})
 	}
 	fmt.Fprintln(w)
 	g.fit(o)
@@ -196,7 +196,7 @@ func (r *Result) partialText(w io.Writer) {
 		fmt.Fprintf(w, "the traces had no room for %s\n", aggregate.CountOf(r.Dropped, "event"))
 	}
 	if n := r.Partial + r.Size - r.Ranks; n > 0 {
-		fmt.Fprintf(w, "not all is traced of %s: waits for them are not known\n", aggregate.CountOf(uint64(n), "rank"))
+		fmt.Fprintf(w, "the traces of %s are not whole: waits for what is not in them are not known\n", aggregate.CountOf(uint64(n), "rank"))
 	}
 }
 
@@ -228,15 +228,19 @@ func (g grid) widths() []int {
 }
 
 // fit shortens the first column to what the others leave of a line, at least to
-// what a place can be recognized by.
+// what a place can be recognized by; a place without a line loses its module first.
 func (g grid) fit(o TextOptions) {
-	const least = 24
+	const least = 32
 	left := textWidth
 	for _, n := range g.widths()[1:] {
 		left -= n + 2
 	}
 	for _, row := range g[1:] {
-		row[0] = o.shorten(row[0], max(left, least))
+		width := max(left, least)
+		if place, _, module := strings.Cut(row[0], " ("); module && utf8.RuneCountInString(row[0]) > width {
+			row[0] = place
+		}
+		row[0] = o.shorten(row[0], width)
 	}
 }
 
