@@ -36,8 +36,8 @@ func TestWaits(t *testing.T) {
 		}
 		for i := range got {
 			got[i] = profile.Wait{Rank: int(batch.Column(0).(*array.Int32).Value(i)), Event: int64(batch.Column(1).(*array.Uint64).Value(i)),
-				Pattern: text(2, i), Peer: int(batch.Column(3).(*array.Int32).Value(i)), Start: int64(batch.Column(4).(*array.Uint64).Value(i)),
-				Duration: int64(batch.Column(5).(*array.Uint64).Value(i)), Callsite: text(6, i), Comm: text(7, i)}
+				Pattern: text(2, i), Peer: int(batch.Column(3).(*array.Int32).Value(i)), Start: batch.Column(4).(*array.Int64).Value(i),
+				Duration: batch.Column(5).(*array.Int64).Value(i), Callsite: text(6, i), Comm: text(7, i)}
 		}
 		if diff := cmp.Diff(waits[:n], got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
