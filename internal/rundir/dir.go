@@ -8,7 +8,6 @@
 //	comms.arrow ranks.arrow      the communicators and the processes
 //	trace.<rank>.arrow           the events of a rank, if it was traced
 //	pvars.arrow                  what was read of the MPI's performance variables, if anything was
-//	trace.<rank>.arrow           the events of a rank, if the run was traced
 //	prof/<program>.<rank>.prof   a rank in Open MPI's format, if asked for
 //	arrow/<program>.<rank>.arrow a rank in Arrow, if asked for
 //

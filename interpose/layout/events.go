@@ -9,9 +9,9 @@ package layout
 // A chunk is ChunkSize bytes: a Chunk and ChunkEvents times an Event, of one
 // thread, in the order in which they ended. The thread alone writes it, Count
 // last, so that a process may be killed between any two instructions. Chunks of
-// one thread follow each other by Sequence. The last that was written may be there
-// twice, the second time cut, as the process was killed before it filled the first
-// again: it counts once.
+// one thread follow each other by Sequence. One may be there twice, and one of the two
+// cut: the process was killed, or the file copied, before the chunk was filled again.
+// It counts once.
 
 // EventsMagic is how a file of events starts.
 var EventsMagic = [8]byte{'M', 'P', 'I', 'E', 'V', 'E', 'N', 'T'}
@@ -51,7 +51,7 @@ type EventsHeader struct {
 	ChunkSize  uint32
 	Pid        uint32
 	Cut        uint32
-	Chunks     uint64 // that the file has; one more may be behind them, not whole
+	Chunks     uint64 // that the file has; one more may be behind them, whole or not
 	Spilled    uint64 // chunks in the other file
 	Dropped    uint64 // events that were not kept
 }
