@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -24,7 +27,7 @@ func sayTraced(w io.Writer, t *rundir.Traced) {
 	if t.Dropped > 0 {
 		dropped = fmt.Sprintf("; %s had no room (--trace-buffer, --trace-limit, --keep)", aggregate.CountOf(t.Dropped, "other"))
 	}
-	if t.Events == 0 {
+	if t.Events == 0 && t.Dropped == 0 && len(t.Damaged) == 0 {
 		dropped += ": no call was of what is traced (--trace-slices, --trace-classes)"
 	}
 	fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow%s\n", aggregate.CountOf(t.Events, "event"), aggregate.CountOf(uint64(t.Processes), "process"), dropped)
@@ -87,10 +90,12 @@ func mergeTraces(log io.Writer, dir rundir.Dir) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeIfStale(dir, run, nil); err != nil {
-		if len(dir.TraceFiles()) == 0 {
-			return err
-		}
+	older := len(dir.TraceFiles()) > 0
+	err = mergeIfStale(dir, run, nil)
+	if err != nil && (!older || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS)) {
+		return err
+	}
+	if err != nil {
 		fmt.Fprintf(log, "mpitrace: not merged: %v\n", err)
 	}
 	sayTraced(log, &run.Traced)

@@ -36,6 +36,7 @@ type chunk struct {
 	in  *os.File
 	at  int64  // of its first event
 	cut uint64 // events that it had, if the file ends before
+	far bool   // in the run directory
 }
 
 // chunkHead is how long a layout.Chunk is.
@@ -123,7 +124,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
 	for at := int64(f.header.HeaderSize); f.reaches(at + chunkHead); at += layout.ChunkSize {
-		c := chunk{in: f.in, at: at + chunkHead}
+		c := chunk{in: f.in, at: at + chunkHead, far: f.spill()}
 		if _, err := f.in.ReadAt(head, at); err != nil {
 			problem(at, err.Error())
 			return out

@@ -173,9 +173,9 @@ func TestDamagedEvents(t *testing.T) {
 		{"a chunk of no number", func(raw []byte) []byte { raw[firstChunk+8] = 0; return raw }, 100,
 			[]string{fmt.Sprintf("1.events: byte %d: no chunk of events", firstChunk)}},
 		{"chunks of one number", func(raw []byte) []byte { raw[secondChunk+8] = 1; return raw }, 100,
-			[]string{fmt.Sprintf("1.events: byte %d: chunk 1 of thread 0 comes again", secondChunk)}},
+			[]string{fmt.Sprintf("1.events: byte %d: chunk 1 of thread 0 comes again", firstChunk)}},
 		{"chunks of one number and two threads", func(raw []byte) []byte { raw[secondChunk+8], raw[secondChunk+4] = 1, 1; return raw }, 100,
-			[]string{fmt.Sprintf("1.events: byte %d: chunk 1 of thread 1 comes again", secondChunk)}},
+			[]string{fmt.Sprintf("1.events: byte %d: chunk 1 of thread 0 comes again", firstChunk)}},
 		{"a chunk that is missing", func(raw []byte) []byte { raw[secondChunk+8] = 4; return raw }, 200,
 			[]string{fmt.Sprintf("1.events: byte %d: chunks that are missing: 2", firstChunk)}},
 	} {

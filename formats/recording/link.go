@@ -45,7 +45,7 @@ func (r *reading) link() error {
 		return nil
 	})
 	r.links.open = nil
-	if err == nil && !r.trace.Gaps { // else counting would join messages with others
+	if err == nil && !r.trace.Gaps && r.holes == 0 { // else counting would join messages with others
 		r.links.count(r.rows.roles)
 	}
 	r.links.start = nil

@@ -20,8 +20,11 @@ const eventSize = 32
 // written just when the process was killed, or when its files were copied: the whole
 // one counts.
 func (r *reading) inOrder(all []chunk) [][]chunk {
-	slices.SortFunc(all, func(a, b chunk) int {
-		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(b.Count, a.Count), cmp.Compare(a.at, b.at))
+	slices.SortFunc(all, func(a, b chunk) int { // of two that are alike, the one that is filled no more first
+		if a.far != b.far && a.Sequence == b.Sequence && a.Count == b.Count {
+			return map[bool]int{true: -1, false: 1}[a.far]
+		}
+		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(b.Count, a.Count), cmp.Compare(b.at, a.at))
 	})
 	threads := map[uint32][]chunk{}
 	missing := uint64(0)

@@ -124,7 +124,7 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 		e.trace.Gaps = e.trace.Gaps || gaps(f.header.Cut, max(len(r.streams), p.Threads))
 	}
 	e.trace.Events = r.count()
-	e.trace.Cut = e.trace.Cut || len(e.Problems) > 0
+	e.trace.Cut = e.trace.Cut || len(e.Problems) > 0 || r.holes > 0
 	if e.trace.Events > math.MaxInt32 {
 		return nil, fmt.Errorf("%s: %d events, more than are read of one process: %d", p.Source, e.trace.Events, math.MaxInt32)
 	}
@@ -168,7 +168,7 @@ func (r *reading) close() {
 
 // openFiles finds the chunks of each thread.
 func (r *reading) openFiles() error {
-	r.Problems = nil
+	r.Problems, r.names = nil, EventFiles(r.of.Source) // one that runs may have made another
 	for _, name := range r.names {
 		f, err := openEventFile(name, r.order)
 		if err != nil {

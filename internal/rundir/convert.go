@@ -49,6 +49,7 @@ func (d Dir) writeTraces(run *Run) error {
 			return err
 		}
 	}
+	run.Traced.leaveRest(traced)
 	return nil
 }
 
@@ -118,7 +119,6 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		w.said.Lock()
 		defer w.said.Unlock()
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, err)
-		w.run.Traced.leave(p, 0)
 		return nil
 	}
 	src := profile.EventSource(events)
@@ -136,7 +136,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	if err == nil {
 		w.run.Traced.add(events.Trace())
 		if !done {
-			w.run.Traced.leave(p, events.Trace().Events)
+			w.run.Traced.leave(filepath.Base(p.Source), events.Trace().Events)
 		}
 	}
 	for _, problem := range events.Problems {
@@ -151,11 +151,24 @@ func (t *Traced) add(of *profile.Trace) {
 	t.Dropped += of.Dropped
 }
 
-func (t *Traced) leave(p *profile.Profile, events uint64) {
+// leaveRest notes what is still there of events that belong to no job, or that cannot
+// be read: that was said, and is not tried again until there are more.
+func (t *Traced) leaveRest(files []string) {
+	for _, file := range files {
+		name := filepath.Base(file)
+		if _, known := t.Left[name]; known || len(recording.EventFiles(file)) == 0 {
+			continue
+		}
+		events, _ := recording.CountEvents(file)
+		t.leave(name, events)
+	}
+}
+
+func (t *Traced) leave(name string, events uint64) {
 	if t.Left == nil {
 		t.Left = map[string]uint64{}
 	}
-	t.Left[filepath.Base(p.Source)] = events
+	t.Left[name] = events
 }
 
 // traced are the recordings here beside which there are events.

@@ -194,7 +194,7 @@ static void leave_mrecv(mt_span *s, int rc, bool found, const mt_request *m, con
     if (rc != MPI_SUCCESS || !found) {
         mt_book_bare(s);
         if (found && mt_is_truncated(s, rc))
-            mt_book_truncated(s, m->comm, m->peer, seen);
+            mt_book_truncated(s, m->comm, m->peer, seen, mt_traced() ? m->number : 0);
         return;
     }
     mt_close(s);

@@ -87,10 +87,11 @@ static void book_received_half(const mt_span *s, uint32_t comm, int source, cons
                    request);
 }
 
-static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer, int32_t tag)
+static void book_aside(const mt_span *s, unsigned direction, const mt_comm *c, int32_t peer, int32_t tag,
+                       uint32_t request)
 {
     if (peer != MT_PEER_PROC_NULL)
-        mt_book_beside(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, tag, 0);
+        mt_book_beside(s->thread, mt_span_key(s, direction, c->index, peer, 0), 0, tag, request);
 }
 
 bool mt_is_truncated(const mt_span *s, int rc)
@@ -98,9 +99,9 @@ bool mt_is_truncated(const mt_span *s, int rc)
     return s->thread && rc != MPI_SUCCESS && mt_error_class(rc) == MPI_ERR_TRUNCATE;
 }
 
-void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen)
+void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen, uint32_t request)
 {
-    book_aside(s, MT_DIR_TRUNCATED, c, mt_failed_source(c, posted, seen), mt_failed_tag(seen));
+    book_aside(s, MT_DIR_TRUNCATED, c, mt_failed_source(c, posted, seen), mt_failed_tag(posted, seen), request);
 }
 
 void mt_leave_send(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type)
@@ -178,7 +179,7 @@ int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc)
 static void book_quick_truncated(const mt_span *s, const mt_open *o, int32_t posted, const MPI_Status *seen)
 {
     const mt_comm *c = mt_comm_numbered(o->comm);
-    mt_book_truncated(s, c ? c : mt_comm_lost(), posted, seen);
+    mt_book_truncated(s, c ? c : mt_comm_lost(), posted, seen, 0);
 }
 
 // The source of a receive as MPI has it, of a line's.
@@ -216,7 +217,7 @@ int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc,
     if (mt_is_truncated(&s, rc)) {
         const mt_comm *c = mt_comm_numbered(o.comm);
         book_quick_truncated(&s, &o, o.source, seen);
-        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_lost(), o.peer, (int32_t)o.count);
+        book_aside(&s, MT_DIR_SEND_FAILED, c ? c : mt_comm_lost(), o.peer, (int32_t)o.count, 0);
     }
     return rc;
 }
@@ -227,7 +228,7 @@ void mt_leave_recv(mt_span *s, int rc, MPI_Comm comm, int source, const MPI_Stat
         mt_close(s);
         mt_book_received(s, mt_comm_index(s->thread, comm), source, seen);
     } else if (mt_is_truncated(s, rc)) {
-        mt_book_truncated(s, mt_comm_of(s->thread, comm), mt_peer(source), seen);
+        mt_book_truncated(s, mt_comm_of(s->thread, comm), mt_peer(source), seen, 0);
     }
 }
 
@@ -242,8 +243,8 @@ void mt_leave_sendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t coun
         book_received_half(s, mt_comm_index(s->thread, comm), source, seen, request);
     } else if (mt_is_truncated(s, rc)) {
         mt_comm *c = mt_comm_of(s->thread, comm);
-        mt_book_truncated(s, c, mt_peer(source), seen);
-        book_aside(s, MT_DIR_SEND_FAILED, c, mt_peer(dest), tag);
+        mt_book_truncated(s, c, mt_peer(source), seen, 0);
+        book_aside(s, MT_DIR_SEND_FAILED, c, mt_peer(dest), tag, 0);
     }
 }
 

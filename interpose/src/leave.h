@@ -75,9 +75,10 @@ void mt_leave_coll(mt_span *s, int rc, MPI_Comm comm, mt_volume volume);
 bool mt_is_bookable(mt_span *s, int rc);
 
 // A receive whose message did not fit: the message is gone, and is set aside. The
-// error says that the arguments were good, so they may be looked up.
+// error says that the arguments were good, so they may be looked up. The request is
+// that of the probe that found it, or 0.
 bool mt_is_truncated(const mt_span *s, int rc);
-void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen);
+void mt_book_truncated(const mt_span *s, const mt_comm *c, int32_t posted, const MPI_Status *seen, uint32_t request);
 
 // A receive, of a span that is closed, as its status tells it.
 void mt_book_received(mt_span *s, uint32_t comm, int source, const MPI_Status *seen);

@@ -311,9 +311,11 @@ int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *sta
     return status->MPI_SOURCE;
 }
 
-int32_t mt_failed_tag(const MPI_Status *status)
+int32_t mt_failed_tag(int32_t posted, const MPI_Status *status)
 {
-    return status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 ? status->MPI_TAG : MT_EVENT_NO_TAG;
+    bool told = status && status->MPI_SOURCE >= 0 && status->MPI_TAG >= 0 &&
+                (posted == MT_PEER_ANY_SOURCE || status->MPI_SOURCE == posted);
+    return told ? status->MPI_TAG : MT_EVENT_NO_TAG;
 }
 
 static void settle_failed(const mt_request *e, int error, const MPI_Status *status)
@@ -321,7 +323,7 @@ static void settle_failed(const mt_request *e, int error, const MPI_Status *stat
     if (!is_open_receive(e))
         return;
     if (mt_error_class(error) == MPI_ERR_TRUNCATE)
-        set_aside_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status), mt_failed_tag(status));
+        set_aside_tagged(e, MT_DIR_TRUNCATED, mt_failed_source(e->comm, e->peer, status), mt_failed_tag(e->peer, status));
     else
         set_aside(e, MT_DIR_FAILED, e->peer);
 }

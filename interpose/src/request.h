@@ -129,7 +129,7 @@ int mt_error_class(int error);
 int32_t mt_failed_source(const mt_comm *c, int32_t posted, const MPI_Status *status);
 
 // The tag of a message that was truncated, as the MPI tells it.
-int32_t mt_failed_tag(const MPI_Status *status);
+int32_t mt_failed_tag(int32_t posted, const MPI_Status *status);
 
 // A persistent request was started by the call `s`: books its messages, and
 // with `alone` (Start, but not Startall) the call itself, whose span is closed.

@@ -43,9 +43,9 @@ static uint32_t requests;
 // Bytes of events that a process may keep at most, if nothing else is said.
 #define MT_MOST_EVENTS ((uint64_t)1 << 40)
 
-// Threads that may have a chunk at the same time, where the buffer has not room for
-// more.
-#define MT_MOST_THREADS 4096
+// Chunks that may be mapped, but of the last events: a process has room for some
+// 65,000 mappings, which are the application's.
+#define MT_MOST_MAPPED 4096
 
 // What is said of a setting, but for the word that stands for nothing.
 static const char *chosen(mt_setting s)
@@ -133,7 +133,7 @@ void mt_trace_open(void)
     const char *keep = mt_setting_text(MT_SETTING_KEEP);
     ring = keep && strcmp(keep, "last") == 0;
     room = (ring && limit ? limit : buffer) / MT_CHUNK_SIZE;
-    most = ring || room > MT_MOST_THREADS ? room : MT_MOST_THREADS;
+    most = ring ? room : MT_MOST_MAPPED;
     if (limit && !ring)
         left = limit / MT_CHUNK_SIZE;
     slots = calloc(most, sizeof *slots);

@@ -4,7 +4,8 @@
 //
 // Events lie in chunks of a file that is mapped as the recording is. A thread
 // fills its chunk without a lock. When it is full it is written behind the others,
-// and filled again; where the last part is to be kept, the oldest is, unwritten. An
+// and filled again, or another is mapped where writing is dear; where the last part
+// is to be kept, the oldest is filled again. An
 // event costs a dozen instructions, two cache lines, and with one in some 8,000 a
 // few calls of the system. It is whole once its chunk's count says so, whatever
 // becomes of the process.
