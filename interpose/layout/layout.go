@@ -24,7 +24,7 @@ package layout
 
 // Named limits; a reader checks lengths against them before it allocates.
 const (
-	Version    = 6
+	Version    = 7
 	ByteOrder  = 0x01020304
 	HeaderSize = 4096
 
