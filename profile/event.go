@@ -156,4 +156,5 @@ type Wait struct {
 	Pattern         string
 	Start, Duration int64 // of the wait, Unix ns and ns
 	Callsite, Comm  string
+	PeerCallsite    string // of the peer's call that was waited for
 }

@@ -32,6 +32,7 @@ type cause struct {
 	pattern Pattern
 	lane    *lane
 	comm    *communicator
+	site    int32 // of the lane's call
 }
 
 // begin makes a call the last of its lane; the one before gets no completions
@@ -95,10 +96,13 @@ func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 // received tells a call that sent when the receive was posted. Where it had ended
 // by then the message had been buffered, and nobody waited.
 func (c *call) received(m *message) {
-	if m.posted <= c.end {
-		c.learn(cause{m.posted, LateReceiver, m.receiver, m.in})
+	if m.posted.time <= c.end {
+		c.learn(cause{m.posted.time, LateReceiver, m.receiver, m.in, m.posted.site})
 	}
 }
+
+// posting is the call as what posts a receive.
+func (c *call) posting() posting { return posting{c.start, c.kind.site} }
 
 // close takes away a reason to keep the call; when there is none left it is known
 // how long it waited, and for what.
@@ -123,11 +127,11 @@ func (r *replay) waited(c *call) {
 	if until <= start {
 		return
 	}
-	r.waits.add(waitKey{c.latest.pattern, c.lane.process.rank, c.latest.lane.process.rank, site, c.latest.comm.id}, until-start)
+	r.waits.add(waitKey{c.latest.pattern, c.lane.process.rank, c.latest.lane.process.rank, site, c.latest.comm.id, c.latest.site}, until-start)
 	if r.o.Wait != nil {
 		r.o.Wait(profile.Wait{Rank: int(c.lane.process.rank), Event: index, Peer: int(c.latest.lane.process.rank),
 			Pattern: c.latest.pattern.String(), Start: start, Duration: until - start,
-			Callsite: r.names.list[site], Comm: c.latest.comm.label})
+			Callsite: r.names.list[site], PeerCallsite: r.names.list[c.latest.site], Comm: c.latest.comm.label})
 	}
 	if until-start >= pathWait && c.latest.lane != c.lane {
 		c.lane.jumps = append(c.lane.jumps, jump{until, c.latest.lane.id})

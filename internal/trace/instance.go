@@ -20,13 +20,14 @@ type instance struct {
 type arrivals struct {
 	time  int64 // of the last, Unix ns
 	lane  *lane // of the last, nil if there is none
+	site  int32 // of the last one's call
 	ideal int64
 }
 
 func (a *arrivals) add(b arrivals) {
 	a.ideal = max(a.ideal, b.ideal)
 	if a.lane == nil || b.time > a.time || b.time == a.time && b.lane.process.rank < a.lane.process.rank {
-		a.time, a.lane = b.time, b.lane
+		a.time, a.lane, a.site = b.time, b.lane, b.site
 	}
 }
 
@@ -95,7 +96,7 @@ func (r *replay) collective(e *event, c *call, time int64) {
 		p.pattern = k.pattern.of(p.root)
 	}
 	i := r.instance(k, n)
-	r.arrive(i, k, &p, arrivals{time, k.lane, k.lane.ideal})
+	r.arrive(i, k, &p, arrivals{time, k.lane, k.site, k.lane.ideal})
 	switch {
 	case k.blocks:
 		r.await(i, p)
@@ -157,7 +158,7 @@ func (i *instance) tell(r *replay) {
 }
 
 func (i *instance) cause(p *participant, a arrivals) cause {
-	return cause{a.time, p.pattern, a.lane, i.in}
+	return cause{a.time, p.pattern, a.lane, i.in, a.site}
 }
 
 // await lets the participant's call wait for what it needs of the others.

@@ -3,7 +3,7 @@ package trace
 // request is what an event that posted something leaves to the one that tells
 // that it completed.
 type request struct {
-	posted int64 // when, Unix ns
+	posted posting // of a receive
 	sent   *message
 	joined *instance   // the collective that was started
 	as     participant // of it

@@ -20,7 +20,7 @@ func (r *replay) send(e *event, c *call) {
 		return
 	}
 	m := r.freeMessages.get()
-	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, buffered: k.buffered}
+	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, site: k.site, buffered: k.buffered}
 	switch {
 	case k.blocks:
 		m.call = c
@@ -55,8 +55,9 @@ func (p *process) noNumber(k *kind) Reason {
 	return OtherWorld
 }
 
-// receive books a message that a receive posted at that time has got, in the call.
-func (r *replay) receive(e *event, c *call, posted int64) {
+// receive books a message that a receive has got in the call, and when and where
+// the receive was posted.
+func (r *replay) receive(e *event, c *call, p posting) {
 	k, own := e.kind, e.kind.lane.process
 	if k.peer == profile.PeerProcNull {
 		return
@@ -71,7 +72,7 @@ func (r *replay) receive(e *event, c *call, posted int64) {
 		r.unmatchedReceive(NotTraced)
 		return
 	}
-	w := receive{call: c, posted: posted, bytes: e.bytes}
+	w := receive{call: c, posted: p, bytes: e.bytes}
 	c.open++
 	if m := rt.sends.take(e.seq); m != nil {
 		r.join(rt, m, &w)
@@ -98,7 +99,7 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 		r.matching.SizesDiffer++
 	}
 	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
-	r.got(w.call, cause{m.start, LateSender, m.lane, rt.in}, m.ideal, w.needed)
+	r.got(w.call, cause{m.start, LateSender, m.lane, rt.in, m.site}, m.ideal, w.needed)
 	switch {
 	case m.call != nil:
 		m.call.received(m)

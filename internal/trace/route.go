@@ -26,22 +26,29 @@ type message struct {
 	bytes    uint64
 	in       *communicator
 	lane     *lane
+	site     int32 // of that call
 	buffered bool  // the sender waits for no receiver
 	call     *call // that may have waited for the receiver; nil if there is none, or none yet
 	linked   bool  // a completion will tell of its call
 	matched  bool
 	gone     bool // nobody knows whether it was received
-	posted   int64
+	posted   posting
 	receiver *lane // that posted
 }
 
 // receive is a message that was received whose send has not been seen.
 type receive struct {
 	call   *call
-	posted int64
+	posted posting
 	bytes  uint64
 	needed bool // by call
 	gone   bool // it was set aside: what it got is in no row
+}
+
+// posting is the call that posted a receive.
+type posting struct {
+	time int64 // when it began, Unix ns
+	site int32
 }
 
 // unknownTime is when a receive was posted of which that is not known: after

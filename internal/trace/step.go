@@ -79,7 +79,7 @@ func (r *replay) step(e *event) {
 		r.collective(e, c, c.start)
 	case posted:
 		if e.link > 0 {
-			links.put(e.index, e.completion(), request{posted: c.start})
+			links.put(e.index, e.completion(), request{posted: c.posting()})
 		}
 	case completed:
 		if q, ok := links.take(e.index); ok && q.sent != nil {
@@ -112,19 +112,19 @@ func (r *replay) stepCall(e *event) {
 	}
 	if k.exchange {
 		for i := range l.ahead {
-			r.receive(&l.ahead[i], c, c.start)
+			r.receive(&l.ahead[i], c, c.posting())
 		}
 		l.ahead = l.ahead[:0]
 	}
 }
 
-// posted is when the call posted its receive: by the probe that matched it, if
-// there was one.
-func (p *process) posted(e *event) int64 {
+// posted is what posted the receive of a call: the probe that matched it, if there
+// was one.
+func (p *process) posted(e *event) posting {
 	if q, ok := p.links.take(e.index); ok {
 		return q.posted
 	}
-	return e.start
+	return posting{e.start, e.kind.site}
 }
 
 // stepReceive replays a message that a call got which had been posted before. Of
@@ -137,10 +137,10 @@ func (r *replay) stepReceive(e *event, c *call) {
 		l.ahead = append(l.ahead, *e)
 		return
 	case e.kind.exchange:
-		r.receive(e, c, c.start)
+		r.receive(e, c, c.posting())
 		return
 	}
-	posted := int64(unknownTime)
+	posted := posting{time: unknownTime}
 	if q, ok := l.process.links.take(e.index); ok {
 		posted = q.posted
 	}

@@ -128,6 +128,9 @@ func (r *Result) placesText(w io.Writer, o TextOptions) {
 			most += fmt.Sprintf(", %s", o.duration(p.Time))
 		}
 		g = append(g, []string{o.clean(p.Callsite), p.Pattern.String(), o.shorten(o.clean(p.Communicator), 32), number(p.count), o.duration(p.all), most})
+		if p.PeerCallsite != "" && p.PeerCallsite != p.Callsite {
+			g = append(g, []string{"  " + p.Pattern.partner() + ": " + o.clean(p.PeerCallsite)})
+		}
 	}
 	fmt.Fprintln(w)
 	g.fit(o)

@@ -27,10 +27,13 @@ const (
 	LateBroadcast
 	// EarlyScan: a rank waits for those below it in a scan.
 	EarlyScan
+	// Undecided: a call may have waited for another rank, but the events do not
+	// prove that it did.
+	Undecided
 	numPatterns
 )
 
-var patternNames = [numPatterns]string{"none", "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "early-reduce", "late-broadcast", "early-scan"}
+var patternNames = [numPatterns]string{"none", "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "early-reduce", "late-broadcast", "early-scan", "undecided"}
 
 func (p Pattern) String() string {
 	if p < numPatterns {
@@ -70,6 +73,21 @@ func collectivePattern(call string) Pattern {
 	return NoPattern
 }
 
+// partner is what the rank that was waited for was to a wait of the pattern.
+func (p Pattern) partner() string {
+	switch p {
+	case LateSender:
+		return "sender"
+	case LateReceiver:
+		return "receiver"
+	case LateBroadcast:
+		return "root"
+	case WaitAtBarrier, WaitAtNxN, EarlyReduce, EarlyScan:
+		return "last to come"
+	}
+	return "partner"
+}
+
 // of is how the root waits, or another member.
 func (p Pattern) of(root bool) Pattern {
 	if p == EarlyReduce && !root || p == LateBroadcast && root {
@@ -85,6 +103,7 @@ type waitKey struct {
 	pattern    Pattern
 	rank, peer int32
 	site, comm int32
+	peerSite   int32 // of the peer's call
 }
 
 type waitSum struct {
@@ -107,9 +126,12 @@ func (w waits) add(key waitKey, ns int64) {
 type WaitState struct {
 	Pattern Pattern `json:"pattern"`
 	Rank    int     `json:"rank"` // that waited
-	Peer    int     `json:"peer"` // that it waited for; of collectives, the last to come
+	Peer    int     `json:"peer"` // that it waited for; of collectives, the last to come; if undecided, that it may have waited for
 	// Callsite is that of the call that waited: "function file:line".
-	Callsite     string  `json:"callsite"`
+	Callsite string `json:"callsite"`
+	// PeerCallsite is that of the peer's call that the rank waited for: the send,
+	// the call that posted the receive, the peer's call of the collective.
+	PeerCallsite string  `json:"peer_callsite"`
 	Communicator string  `json:"communicator"`
 	Count        uint64  `json:"count"` // of waits
 	Time         float64 `json:"time_s"`
@@ -128,12 +150,12 @@ type PatternTotal struct {
 func (r *replay) waitStates() []WaitState {
 	list := make([]WaitState, 0, len(r.waits))
 	for key, s := range r.waits {
-		list = append(list, WaitState{key.pattern, int(key.rank), int(key.peer), r.names.list[key.site], r.comms[key.comm].label,
+		list = append(list, WaitState{key.pattern, int(key.rank), int(key.peer), r.names.list[key.site], r.names.list[key.peerSite], r.comms[key.comm].label,
 			s.count, seconds(s.sum), seconds(s.max)})
 	}
 	slices.SortFunc(list, func(a, b WaitState) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Pattern, b.Pattern), a.Rank-b.Rank, a.Peer-b.Peer,
-			strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.Communicator, b.Communicator))
+			strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.PeerCallsite, b.PeerCallsite), strings.Compare(a.Communicator, b.Communicator))
 	})
 	return list
 }

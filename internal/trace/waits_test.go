@@ -10,9 +10,23 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// wait is a wait state in ms.
+// wait is a wait state in ms. The peer's call site is Send or Recv where messages
+// were waited for, and that of the rank itself in collectives.
 func wait(p Pattern, rank, peer int, site string, count uint64, time, longest float64) WaitState {
-	return WaitState{p, rank, peer, site, "world", count, time / 1000, longest / 1000}
+	peerSite := site
+	switch p {
+	case LateSender:
+		peerSite = "Send"
+	case LateReceiver, Undecided:
+		peerSite = "Recv"
+	}
+	return WaitState{p, rank, peer, site, peerSite, "world", count, time / 1000, longest / 1000}
+}
+
+// at is the wait for another call of the peer's.
+func (w WaitState) at(peerSite string) WaitState {
+	w.PeerCallsite = peerSite
+	return w
 }
 
 // checkWaits requires these waits, the longest first, and no others.
@@ -60,7 +74,7 @@ var messagePrograms = []struct {
 		r := j[1].irecv(0, 60, 61)
 		j[1].wait("Wait", 61, 63)
 		j[1].got(r, 0, 63)
-	}, []WaitState{wait(LateReceiver, 0, 1, "Wait", 1, 40, 40)}},
+	}, []WaitState{wait(LateReceiver, 0, 1, "Wait", 1, 40, 40).at("Irecv")}},
 	{"a test does not wait", func(j []*program) {
 		r := j[1].irecv(0, 0, 1)
 		j[1].wait("Test", 1, 60)
@@ -74,7 +88,7 @@ var messagePrograms = []struct {
 		r := j[1].irecv(0, 60, 61)
 		j[1].wait("Wait", 90, 91)
 		j[1].got(r, 0, 91)
-	}, []WaitState{wait(LateReceiver, 0, 1, "Wait", 1, 40, 40)}},
+	}, []WaitState{wait(LateReceiver, 0, 1, "Wait", 1, 40, 40).at("Irecv")}},
 	{"two late senders in one Waitall: the last counts", func(j []*program) {
 		a, b := j[0].irecv(1, 0, 1), j[0].irecv(2, 1, 2)
 		j[0].wait("Waitall", 2, 70)
@@ -129,7 +143,7 @@ func TestProbeByCorrectedClock(t *testing.T) {
 		want  []WaitState
 	}{
 		{nil, nil},
-		{&profile.ClockCorrection{Offset: 1}, []WaitState{wait(LateSender, 0, 1, "Probe", 1, 30, 30)}},
+		{&profile.ClockCorrection{Offset: 1}, []WaitState{wait(LateSender, 0, 1, "Probe", 1, 30, 30).at("Bsend")}},
 	} {
 		j := job(2, 100)
 		j[1].trace.Clock = test.clock
@@ -164,7 +178,7 @@ func TestSendrecv(t *testing.T) {
 			j[1].swap(0, t+10, t+12, ahead)
 		}
 		// What the late one had not sent comes later than its receive could.
-		checkWaits(t, analyze(t, j, Options{}), wait(LateSender, 0, 1, "Sendrecv", 5, 50, 10))
+		checkWaits(t, analyze(t, j, Options{}), wait(LateSender, 0, 1, "Sendrecv", 5, 50, 10).at("Sendrecv"))
 	}
 }
 
@@ -205,7 +219,7 @@ func TestCollectiveWaits(t *testing.T) {
 				j[rank].wait("Wait", from+5, 60)
 				j[rank].done(i, 60)
 			}
-		}, []WaitState{wait(WaitAtNxN, 0, 1, "Wait", 1, 45, 45), wait(WaitAtNxN, 2, 1, "Wait", 1, 35, 35)}},
+		}, []WaitState{wait(WaitAtNxN, 0, 1, "Wait", 1, 45, 45).at("Iallreduce"), wait(WaitAtNxN, 2, 1, "Wait", 1, 35, 35).at("Iallreduce")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j := job(3, 100)
@@ -241,8 +255,8 @@ func TestEachWait(t *testing.T) {
 	}
 	slices.SortFunc(got, func(a, b profile.Wait) int { return a.Rank - b.Rank })
 	want := []profile.Wait{
-		{Rank: 1, Event: 0, Peer: 0, Pattern: "late-sender", Start: at(0), Duration: 30_000_000, Callsite: "Recv", Comm: "world"},
-		{Rank: 2, Event: 0, Peer: 1, Pattern: "late-sender", Start: at(0), Duration: 60_000_000, Callsite: "Recv", Comm: "world"},
+		{Rank: 1, Event: 0, Peer: 0, Pattern: "late-sender", Start: at(0), Duration: 30_000_000, Callsite: "Recv", Comm: "world", PeerCallsite: "Send"},
+		{Rank: 2, Event: 0, Peer: 1, Pattern: "late-sender", Start: at(0), Duration: 60_000_000, Callsite: "Recv", Comm: "world", PeerCallsite: "Send"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
