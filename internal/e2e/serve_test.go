@@ -77,6 +77,12 @@ func TestServed(t *testing.T) {
 	})
 }
 
+// TestServedScopes writes to each variable of ours whose scope says that it can be
+// written: a tool that does so, such as MPICH's test suite, must not be refused.
+func TestServedScopes(t *testing.T) {
+	withEach(t, anyMPI, func(t *testing.T, m implementation) { m.run(t, 1, m.compile(t, "cvar_scopes")) })
+}
+
 // Settings are told as they are set.
 func TestServedSettings(t *testing.T) {
 	for name, value := range map[string]string{"MAX_MB": "32", "STACK": "3", "RECEIVES": "off", "QUIET": "on", "INTERVAL": "5s",

@@ -36,11 +36,13 @@ static void name_of(int n, char *name)
         *c = *c == '-' ? '_' : *c;
 }
 
+// Variables that can be written accept a few values only (an interval, 0 or 1) and
+// refuse others. A writable scope would promise tools that any value of the type is
+// accepted, so they are read-only in scope; writing them works all the same.
 static int scope_of(int n)
 {
-    if (n == MT_ENABLED)
-        return MPI_T_SCOPE_LOCAL;
-    return mt_setting_changes((mt_setting)n) ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_CONSTANT;
+    bool changes = n == MT_ENABLED || mt_setting_changes((mt_setting)n);
+    return changes ? MPI_T_SCOPE_READONLY : MPI_T_SCOPE_CONSTANT;
 }
 
 MT_EXPORT int MPI_T_cvar_get_num(int *num_cvar)

@@ -212,9 +212,9 @@ static const struct setting {
     const char *name, *variable, *value;
     int scope;
 } settings[] = {
-    {"mpitrace_timing", "MPITRACE_TIMING", "exact", MPI_T_SCOPE_ALL_EQ},
+    {"mpitrace_timing", "MPITRACE_TIMING", "exact", MPI_T_SCOPE_READONLY},
     {"mpitrace_receives", "MPITRACE_RECEIVES", "on", MPI_T_SCOPE_CONSTANT},
-    {"mpitrace_interval", "MPITRACE_INTERVAL", NULL, MPI_T_SCOPE_ALL_EQ},
+    {"mpitrace_interval", "MPITRACE_INTERVAL", NULL, MPI_T_SCOPE_READONLY},
     {"mpitrace_stack", "MPITRACE_STACK", "0", MPI_T_SCOPE_CONSTANT},
     {"mpitrace_cvar", "MPITRACE_CVAR", NULL, MPI_T_SCOPE_CONSTANT},
     {"mpitrace_pvar", "MPITRACE_PVAR", NULL, MPI_T_SCOPE_CONSTANT},
@@ -336,7 +336,7 @@ static void of_enabled(int open)
 {
     int count, value = -1;
     MPI_T_cvar_handle h = cvar_handle("mpitrace_enabled", &count);
-    informed("mpitrace_enabled", MPI_INT, MPI_T_SCOPE_LOCAL);
+    informed("mpitrace_enabled", MPI_INT, MPI_T_SCOPE_READONLY);
     WORKS(MPI_T_cvar_read(h, &value));
     if (!open) {
         IS(MPI_T_ERR_CVAR_SET_NOT_NOW, MPI_T_cvar_write(h, &(int){1}));
