@@ -207,6 +207,7 @@ func TestMatched(t *testing.T) {
 		{name: "threads", matched: 80_000}, // 10,000 on each of four threads of two ranks
 		{name: "reuse", matched: 40},
 		{name: "late_receive", matched: 2},
+		{name: "one_sided_reads", matched: 1},
 		{name: "freed", matched: 1, aside: 3},
 		{name: "early_persistent"},
 		{name: "shifted", matched: 12 + 9, aside: 3}, // of the second four and so on one each

@@ -20,6 +20,7 @@ const (
 	posted
 	completed
 	dropped
+	movedOneSided // data read from, or written to, a window: no message that a receive gets
 )
 
 // kind is what the replay knows of the events of one profile.EventKind.
@@ -74,6 +75,8 @@ func operationOf(k *profile.EventKind) operation {
 		switch {
 		case k.Class.Collective():
 			return movedCollective
+		case k.Class != profile.P2P:
+			return movedOneSided
 		case k.Direction == profile.Send:
 			return movedSend
 		}
