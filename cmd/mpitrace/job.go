@@ -112,7 +112,7 @@ func (j *job) late() {
 	if run != nil {
 		j.show(run)
 	}
-	fmt.Fprintln(j.log, "mpitrace: waiting for the job to end; another signal ends mpitrace at once")
+	fmt.Fprintln(j.log, "mpitrace: waiting for the job to end; further signals are passed on to it")
 }
 
 // note writes into run.json what is not home yet, and what was seen of the ends

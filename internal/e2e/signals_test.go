@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -65,6 +66,57 @@ func TestInterrupted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBackground has a script start the job with `&`, which makes it ignore SIGINT
+// at its start, and then send it SIGINT: launchers end by that, and so do they
+// under mpitrace.
+func TestBackground(t *testing.T) {
+	script := []string{"sh", "-c", `"$@" & job=$!; trap 'kill -INT $job' USR1; wait $job; wait $job`, "sh"}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		end := func(before ...string) *session {
+			s := m.onTerminal(t, false, slices.Concat(script, before), "ring")
+			start := time.Now()
+			s.cmd.Process.Signal(syscall.SIGUSR1)
+			s.wait(t)
+			if took := time.Since(start); took > 8*time.Second {
+				t.Errorf("%v: ended %v after SIGINT", before, took)
+			}
+			return s
+		}
+		bare, dir := end(), filepath.Join(t.TempDir(), "run")
+		s := end(mpitrace, "run", "-o", dir, "--")
+		if s.code() != bare.code() && !(m.name == "mpich" && either(s.code(), bare.code())) {
+			t.Errorf("exit status %d, without mpitrace %d", s.code(), bare.code())
+		}
+		if left := s.ranksLeft(); left > 0 {
+			t.Errorf("%d ranks are left", left)
+		}
+		checkInterrupted(t, s, dir)
+	})
+}
+
+// TestSecondSignal sends SIGINT twice to a job whose ranks ignore it. MPICH's
+// launcher kills its ranks by the second one; Open MPI's leaves them.
+func TestSecondSignal(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		end := func(before ...string) (code, left int) {
+			s := m.onTerminal(t, false, before, "deaf")
+			s.cmd.Process.Signal(syscall.SIGINT)
+			time.Sleep(time.Second)
+			s.cmd.Process.Signal(syscall.SIGINT)
+			s.wait(t)
+			code, left = s.code(), s.ranksLeft()
+			s.killRanks()
+			return code, left
+		}
+		code, left := end()
+		dir := filepath.Join(t.TempDir(), "run")
+		if c, l := end(mpitrace, "run", "-o", dir, "--"); c != code || l > left {
+			t.Errorf("exit status %d, %d ranks left; without mpitrace %d, %d", c, l, code, left)
+		}
+		execute(t, nil, mpitrace, "collect", dir) // of ranks that were left
+	})
 }
 
 // TestFinalizeHangs ends a job by Ctrl-C in which all ranks but one wait in
@@ -231,9 +283,11 @@ func openSession(t *testing.T, controls bool, command []string) *session {
 	s.cmd.Dir = t.TempDir()
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: controls}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	defaultSignals(func() {
+		if err := s.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+	})
 	slave.Close()
 	go s.read()
 	go func() {
@@ -245,6 +299,16 @@ func openSession(t *testing.T, controls bool, command []string) *session {
 		s.killRanks()
 	})
 	return s
+}
+
+// defaultSignals has start start a process that ignores no signal, although the
+// tests may have been started to ignore some (nohup, `&` in a script): what is
+// caught here is not ignored there.
+func defaultSignals(start func()) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(caught)
+	start()
 }
 
 func (s *session) killRanks() {

@@ -6,6 +6,7 @@ package scratch
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -14,6 +15,33 @@ var under struct {
 	sync.Mutex
 	paths  map[string]bool
 	caught chan os.Signal
+	left   bool // the signals are somebody else's
+}
+
+// ignoredAtStart is found out before any signal is caught.
+var ignoredAtStart = slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+	syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2}, func(s os.Signal) bool { return !signal.Ignored(s) })
+
+// IgnoredAtStart reports whether this program was started to ignore a signal, as
+// by nohup, or by `&` in a shell script.
+func IgnoredAtStart(s os.Signal) bool { return slices.Contains(ignoredAtStart, s) }
+
+// LeaveSignals leaves the signals to the caller until back is called: until then
+// they do not end the program.
+func LeaveSignals() (back func()) {
+	under.Lock()
+	defer under.Unlock()
+	under.left = true
+	if under.caught != nil {
+		signal.Stop(under.caught)
+	}
+	return func() {
+		under.Lock()
+		defer under.Unlock()
+		if under.left = false; len(under.paths) > 0 {
+			watch()
+		}
+	}
 }
 
 // Track has a file, or a directory with all that is in it, removed if the
@@ -21,7 +49,10 @@ var under struct {
 func Track(path string) {
 	under.Lock()
 	defer under.Unlock()
-	if len(under.paths) == 0 {
+	if under.paths == nil {
+		under.paths = map[string]bool{}
+	}
+	if len(under.paths) == 0 && !under.left {
 		watch()
 	}
 	under.paths[path] = true
@@ -45,16 +76,15 @@ func Whole(do func() error) error {
 	return do()
 }
 
-// watch waits for the signals that end programs, but for those that this one
-// was started to ignore (nohup, a shell's background), and then ends by them.
+// watch waits for the signals that end programs, except those that this one was
+// started to ignore, and then ends by them.
 func watch() {
 	if under.caught == nil {
-		under.paths = map[string]bool{}
 		under.caught = make(chan os.Signal, 1)
 		go func() { End(<-under.caught) }()
 	}
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) {
+		if !IgnoredAtStart(s) {
 			signal.Notify(under.caught, s)
 		}
 	}

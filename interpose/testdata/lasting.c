@@ -1,10 +1,12 @@
 /* Ranks that do not end by themselves. Each writes its process id to the file
  * argv[2].<rank>, and then, by argv[1]:
  *   ring      passes a message round without end
+ *   deaf      does so too, and ignores SIGINT and SIGTERM
  *   finalize  is in MPI_Finalize, but for rank 0, which never gets there
  *   leave     (rank 1) ends with status 5 while the others go on
  *   exec      (rank 1) becomes another program, which does that */
 #include "check.h"
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +37,10 @@ int main(int argc, char **argv)
     REQUIRE(argc == 3);
     for (int i = 0; i < 3; i++)
         pass();
+    if (strcmp(argv[1], "deaf") == 0) {
+        signal(SIGINT, SIG_IGN);
+        signal(SIGTERM, SIG_IGN);
+    }
     write_pid(argv[2]);
     MPI_Barrier(MPI_COMM_WORLD); // all are known before any ends
     if (strcmp(argv[1], "finalize") == 0 && world_rank > 0)
@@ -45,7 +51,7 @@ int main(int argc, char **argv)
         execlp("sh", "sh", "-c", "sleep 0.5; exit 5", (char *)NULL);
     for (;;) {
         usleep(1000);
-        if (strcmp(argv[1], "ring") == 0)
+        if (strcmp(argv[1], "ring") == 0 || strcmp(argv[1], "deaf") == 0)
             pass();
     }
 }
