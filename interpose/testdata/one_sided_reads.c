@@ -4,25 +4,25 @@
 
 int main(int argc, char **argv)
 {
-    long *shared, one = 1, old = 0;
+    int *shared, one = 1, old = 0;
     MPI_Win win;
     MPI_Request request;
     begin(argc, argv, 2);
-    int other = 1 - world_rank; /* Open MPI 4.1 crashes in a Compare_and_swap to itself */
+    int other = 1 - world_rank; /* not itself, and int: Open MPI 4.1 crashes in other Compare_and_swaps */
     MPI_Win_allocate(sizeof *shared, sizeof *shared, MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &win);
     *shared = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < 5; i++) {
-        MPI_Fetch_and_op(&one, &old, MPI_LONG, other, 0, MPI_SUM, win);
+        MPI_Fetch_and_op(&one, &old, MPI_INT, other, 0, MPI_SUM, win);
         MPI_Win_flush(other, win);
-        MPI_Get_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, other, 0, 1, MPI_LONG, MPI_SUM, win);
+        MPI_Get_accumulate(&one, 1, MPI_INT, &old, 1, MPI_INT, other, 0, 1, MPI_INT, MPI_SUM, win);
         MPI_Win_flush(other, win);
-        MPI_Compare_and_swap(&one, &one, &old, MPI_LONG, other, 0, win);
+        MPI_Compare_and_swap(&one, &one, &old, MPI_INT, other, 0, win);
         MPI_Win_flush(other, win);
-        MPI_Get(&old, 1, MPI_LONG, other, 0, 1, MPI_LONG, win);
+        MPI_Get(&old, 1, MPI_INT, other, 0, 1, MPI_INT, win);
         MPI_Win_flush(other, win);
-        MPI_Rget(&old, 1, MPI_LONG, other, 0, 1, MPI_LONG, win, &request);
+        MPI_Rget(&old, 1, MPI_INT, other, 0, 1, MPI_INT, win, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     MPI_Win_unlock_all(win);
