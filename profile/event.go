@@ -57,7 +57,26 @@ type EventKind struct {
 	Peer      int32  // world rank of the peer, or of the root of a rooted collective; or a Peer constant
 	Callsite  string // as in the table of facts: "function file:line"
 	Slice     string
+
+	// Window numbers the windows of the process in the order in which it made them,
+	// from 1 on; 0 if the call has none, or its making was not seen.
+	Window int32
+	Lock   Lock  // of Win_lock
+	Group  int32 // of Win_start and Win_post: one more than an index into Trace.Groups, 0 if it is not known
+	// Made is one more than the index into Trace.Comms of what a constructor made that
+	// only the new members call (Comm_create_group, Intercomm_create); else 0.
+	Made int32
 }
+
+// Lock is the type of lock that a Win_lock asks for.
+type Lock uint8
+
+const (
+	NoLock Lock = iota // no Win_lock, or not recorded
+	SharedLock
+	ExclusiveLock
+	NumLocks
+)
 
 // Events are events of one process, in columns of equal length, in the order in
 // which they ended.
@@ -101,6 +120,8 @@ type TraceComm struct {
 	Inter bool   `json:"inter,omitempty"`
 	// Remote is how many processes the remote group of an intercommunicator has.
 	Remote int `json:"remote,omitempty"`
+	// Edges are the outgoing neighbours of the topology, as in Comm.
+	Edges []int32 `json:"edges,omitempty"`
 }
 
 // Trace is the circumstances of a process's events.
@@ -119,6 +140,8 @@ type Trace struct {
 
 	Threads int         `json:"threads"`
 	Comms   []TraceComm `json:"communicators"`
+	// Groups are those of Win_start and Win_post: world ranks.
+	Groups [][]int32 `json:"groups,omitempty"`
 
 	Events  uint64 `json:"events"`  // how many there are
 	Dropped uint64 `json:"dropped"` // events that had no room: --trace-limit, or a full disk

@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-const eventsHeader = "rank,start_ns,duration_ns,bytes,tag,link,seq,call,class,action,direction,comm,peer,peer_kind,callsite,slice,thread\n"
+const eventsHeader = "rank,start_ns,duration_ns,bytes,tag,link,seq,call,class,action,direction,comm,peer,peer_kind,callsite,slice,thread,window\n"
 
 func TestWriteEvents(t *testing.T) {
 	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
@@ -26,10 +26,10 @@ func TestWriteEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := eventsHeader +
-		"0,1099511627776,9,100,7,0,3,Send,p2p,call,send,MPI_COMM_WORLD,1,rank,main app.c:1,run,0\n" +
-		"0,20,5,9223372036854775808,-2,12,0,Irecv,p2p,call,none,MPI_COMM_WORLD,,any_source,\"f<a,b> x.cc:1\",run,0\n" +
-		"0,30,0,0,,0,0,Cancel,other,aside,cancelled_receives,,,none,main app.c:1,'=1+1,0\n" +
-		"1,-5,10,0,,0,0,Finalize,other,call,none,,,none,main app.c:1,run,0\n"
+		"0,1099511627776,9,100,7,0,3,Send,p2p,call,send,MPI_COMM_WORLD,1,rank,main app.c:1,run,0,\n" +
+		"0,20,5,9223372036854775808,-2,12,0,Irecv,p2p,call,none,MPI_COMM_WORLD,,any_source,\"f<a,b> x.cc:1\",run,0,\n" +
+		"0,30,0,0,,0,0,Cancel,other,aside,cancelled_receives,,,none,main app.c:1,'=1+1,0,\n" +
+		"1,-5,10,0,,0,0,Finalize,other,call,none,,,none,main app.c:1,run,0,\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}

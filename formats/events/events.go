@@ -61,6 +61,7 @@ var Columns = []Column{
 	text("callsite", func(e Event) string { return e.Callsite }),
 	text("slice", func(e Event) string { return e.Slice }),
 	{Name: "thread", Type: Int32, PerKind: true, Number: func(e Event) (uint64, bool) { return uint64(int64(e.Thread)), true }},
+	{Name: "window", Type: Int32, Null: true, PerKind: true, Number: func(e Event) (uint64, bool) { return uint64(int64(e.Window)), e.Window > 0 }},
 }
 
 func text(name string, get func(Event) string) Column {

@@ -74,6 +74,9 @@ func (r *reading) kindOf(e *event) uint32 {
 	}
 	kind, err := r.rows.kind(e.row, e.thread)
 	if err == nil {
+		if r.rows.roles[kind].window && r.rows.told && e.tag >= 0 {
+			kind = r.rows.window(kind, e.row, e.tag)
+		}
 		return kind
 	}
 	if e.row != 0 && len(r.Problems) < maxProblems { // of what had no room for a row, that is known

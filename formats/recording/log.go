@@ -77,6 +77,8 @@ func (f *file) readRecord(at uint64, kind uint32, buf []byte) error {
 		return f.readHandle(buf)
 	case layout.RecordReading:
 		return f.readReading(buf)
+	case layout.RecordGroup:
+		return f.readGroup(buf)
 	}
 	return fmt.Errorf("record of unknown kind %d, skipped", kind)
 }
@@ -224,6 +226,26 @@ func (f *file) readEdges(buf []byte) error {
 		c.edges = f.int32s(raw)
 	}
 	return err
+}
+
+func (f *file) readGroup(buf []byte) error {
+	var g layout.Group
+	rest, err := f.head(buf, &g)
+	if err != nil {
+		return err
+	}
+	raw, _, err := take(rest, g.Count, 4)
+	if err != nil {
+		return err
+	}
+	if g.Index == 0 || g.Index >= layout.WindowDetails {
+		return fmt.Errorf("group %d is out of range", g.Index)
+	}
+	for len(f.groups) < int(g.Index) {
+		f.groups = append(f.groups, nil)
+	}
+	f.groups[g.Index-1] = f.int32s(raw)
+	return nil
 }
 
 func (f *file) readSlice(buf []byte) error {

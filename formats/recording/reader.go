@@ -173,6 +173,7 @@ type file struct {
 	opens    []openRecord
 	named    map[uint64]bool // offsets of tables that a thread has
 	comms    map[uint32]*commRecord
+	groups   [][]int32 // of Win_start and Win_post, world ranks, by layout.Group.Index - 1
 	slices   []sliceRecord
 	sliceAt  map[uint32]int // by index: where in slices
 	modules  []moduleRecord

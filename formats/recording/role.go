@@ -19,6 +19,7 @@ type role struct {
 	both            bool // sends, or would but to nobody, and receives
 	goesOn          bool // what it joins is not over
 	tagged          bool
+	window          bool // the tag names a window or a new communicator
 	call            string
 	comm, peer      int32 // of the channel; -1 where that is not known
 
@@ -32,7 +33,7 @@ func roleOf(k *profile.EventKind, same []int32) role {
 	called, moved := k.Action == profile.Called, k.Action == profile.Moved
 	o := role{called: called, posted: k.Action == profile.Posted, ends: k.Action == profile.Completed || k.Action == profile.Dropped,
 		goesOn: k.Action == profile.Posted || called && k.Direction == profile.None,
-		tagged: tagged(name, k), call: k.Call, comm: -1, peer: k.Peer}
+		tagged: tagged(name, k), window: tellsWindow(k), call: k.Call, comm: -1, peer: k.Peer}
 	if k.Class == profile.P2P {
 		o.sends, o.receives = (called || moved) && k.Direction == profile.Send, (called || moved) && k.Direction == profile.Recv
 		o.took = tookOne(k)

@@ -256,8 +256,9 @@ func (e *Events) describe(p *profile.Profile, f *file) {
 	for i := range p.Comms {
 		c := &p.Comms[i]
 		e.trace.Comms = append(e.trace.Comms, profile.TraceComm{Label: c.Label(), ID: c.ID, Size: c.Members.Len(),
-			Rank: c.Rank, Inter: c.Inter, Remote: c.Remote.Len()})
+			Rank: c.Rank, Inter: c.Inter, Remote: c.Remote.Len(), Edges: c.Edges})
 	}
+	e.trace.Groups = f.groups
 }
 
 // rows tells what the rows are that events name.
@@ -274,12 +275,23 @@ type rows struct {
 	all    []profile.EventKind
 	roles  []role // of the same
 	unlike map[profile.EventKind]uint32
+
+	told       bool                 // events of calls on windows have tags, see layout.WindowDetails
+	windowed   map[windowRow]uint32 // the kinds of these
+	latest     windowRow            // of which the kind is latestKind
+	latestKind uint32
+}
+
+// windowRow is a row, and the tag of an event of a call on a window.
+type windowRow struct {
+	row uint32
+	tag int32
 }
 
 // load copies the tables of rows: what is left of the recording is not needed
 // any more.
 func (r *rows) load(p *profile.Profile, f *file) error {
-	r.of, r.order = p, f.order
+	r.of, r.order, r.told, r.windowed = p, f.order, f.header.Version >= 7, map[windowRow]uint32{}
 	r.sites, r.slices, r.unlike = map[uint64]string{}, map[uint32]string{}, map[profile.EventKind]uint32{}
 	r.comms = map[uint32]int32{}
 	for i, k := range slices.Sorted(maps.Keys(f.comms)) {
@@ -338,6 +350,62 @@ func (r *rows) kind(row, thread uint32) (uint32, error) {
 	}
 	r.kinds[row] = r.index(k) + 1
 	return r.kinds[row] - 1, nil
+}
+
+// window is the kind of an event of a call on a window, or of a communicator
+// constructor: that of its row, with what the event's tag tells.
+func (r *rows) window(of uint32, row uint32, tag int32) uint32 {
+	at := windowRow{row, tag}
+	if at == r.latest && row != 0 {
+		return r.latestKind
+	}
+	kind, met := r.windowed[at]
+	if !met {
+		k := r.all[of]
+		r.detail(&k, tag)
+		kind = r.index(k)
+		r.windowed[at] = kind
+	}
+	r.latest, r.latestKind = at, kind
+	return kind
+}
+
+// detail adds what the tag tells to a kind.
+func (r *rows) detail(k *profile.EventKind, tag int32) {
+	if makesByMembers(k.Call) {
+		if made, ok := r.comms[uint32(tag)-1]; ok && tag > 0 {
+			k.Made = made + 1
+		}
+		return
+	}
+	if k.Comm < 0 { // the call failed: the tag is of another
+		return
+	}
+	k.Window = tag / layout.WindowDetails
+	switch detail := tag % layout.WindowDetails; k.Call {
+	case "Win_lock":
+		k.Lock = profile.Lock(min(detail, int32(profile.ExclusiveLock)))
+	case "Win_start", "Win_post":
+		k.Group = detail
+	}
+}
+
+// makesByMembers tells the constructors that only members of the new communicator call.
+func makesByMembers(call string) bool {
+	switch call {
+	case "Comm_create_group", "Intercomm_create", "Comm_create_from_group", "Intercomm_create_from_groups":
+		return true
+	}
+	return false
+}
+
+// tellsWindow tells the calls whose events name a window or a new communicator.
+func tellsWindow(k *profile.EventKind) bool {
+	switch k.Call {
+	case "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free":
+		return true
+	}
+	return k.Class == profile.OneSided || k.Class == profile.Sync || makesByMembers(k.Call)
 }
 
 func (r *rows) holds(at uint64) bool {

@@ -50,7 +50,16 @@ func columnsOf(comms []profile.TraceComm) []column {
 		text[int32]("callsite", "function and line that the call is in; as address where these are not known; the callers after it where stacks were recorded", func(k *profile.EventKind) string { return k.Callsite }),
 		text[int32]("slice", "part of the run in which the call began", func(k *profile.EventKind) string { return k.Slice }),
 		perKind("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended", func(k *profile.EventKind) int32 { return k.Thread }),
+		orNull(perKind("window", "number", "which of the process's windows, in the order in which it made them, from 1 on; null where the call has none, or the making was not seen",
+			windowOf)),
 	}
+}
+
+func windowOf(k *profile.EventKind) int32 {
+	if k.Window == 0 {
+		return null
+	}
+	return k.Window
 }
 
 func directionOf(k *profile.EventKind) string {

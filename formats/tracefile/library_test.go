@@ -37,7 +37,7 @@ func cell(column arrow.Array, i int) any {
 func row(l *list, i int) []any {
 	e := &l.events
 	k := l.kinds[e.Kind[i]]
-	var tag, comm, peer any = e.Tag[i], nil, nil
+	var tag, comm, peer, window any = e.Tag[i], nil, nil, nil
 	if e.Tag[i] == profile.NoTag {
 		tag = nil
 	}
@@ -46,6 +46,9 @@ func row(l *list, i int) []any {
 	}
 	if k.Peer >= 0 {
 		peer = k.Peer
+	}
+	if k.Window > 0 {
+		window = k.Window
 	}
 	direction := k.Direction.String()
 	if k.Action == profile.Dropped {
@@ -57,7 +60,7 @@ func row(l *list, i int) []any {
 		peerKind = "rank"
 	}
 	return []any{e.Start[i], e.Duration[i], e.Bytes[i], tag, e.Link[i], e.Seq[i], e.Kind[i], k.Call, k.Class.String(),
-		k.Action.String(), direction, comm, peer, peerKind, k.Callsite, k.Slice, k.Thread}
+		k.Action.String(), direction, comm, peer, peerKind, k.Callsite, k.Slice, k.Thread, window}
 }
 
 // TestArrowLibrary has the Arrow library read all values, with the dictionaries

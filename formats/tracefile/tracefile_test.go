@@ -65,7 +65,8 @@ func random(seed uint64, n int) *list {
 			Direction: profile.Direction(r.IntN(int(profile.NumDirections))), Aside: profile.AsideKind(r.IntN(int(profile.NumAsideKinds))),
 			Thread: r.Int32N(70000), Comm: r.Int32N(4) - 1, Peer: pick(r, r.Int32(), 0, profile.PeerNone, profile.PeerProcNull,
 				profile.PeerAnySource, profile.PeerRoot, profile.PeerLost, profile.PeerElsewhere),
-			Callsite: fmt.Sprint("f é.c:", r.IntN(200)), Slice: pick(r, "run", "phase 2", "")})
+			Callsite: fmt.Sprint("f é.c:", r.IntN(200)), Slice: pick(r, "run", "phase 2", ""),
+			Window: r.Int32N(3), Lock: profile.Lock(r.IntN(int(profile.NumLocks))), Group: r.Int32N(5), Made: r.Int32N(5)})
 	}
 	for range n {
 		l.add(r.Uint32N(uint32(len(l.kinds))), pick(r, r.Int64(), 0, math.MaxInt64, math.MinInt64), pick(r, r.Int64N(1e6), 0, math.MaxInt64),

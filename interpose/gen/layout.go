@@ -16,7 +16,7 @@ var structs = []any{
 	layout.String{}, layout.Thread{}, layout.Comm{}, layout.Name{}, layout.Edges{},
 	layout.Slice{}, layout.Module{}, layout.Vector{}, layout.Stack{},
 	layout.Open{},
-	layout.Setting{}, layout.Variable{}, layout.Pvar{}, layout.Handle{}, layout.Reading{},
+	layout.Setting{}, layout.Variable{}, layout.Pvar{}, layout.Handle{}, layout.Reading{}, layout.Group{},
 	layout.EventsHeader{}, layout.Chunk{}, layout.Event{},
 }
 
@@ -41,7 +41,7 @@ var constants = []struct {
 	{"RecordModule", layout.RecordModule}, {"RecordVector", layout.RecordVector},
 	{"RecordStack", layout.RecordStack}, {"RecordSetting", layout.RecordSetting},
 	{"RecordVariable", layout.RecordVariable}, {"RecordPvar", layout.RecordPvar},
-	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"StackSite", uint64(layout.StackSite)},
+	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"RecordGroup", layout.RecordGroup}, {"StackSite", uint64(layout.StackSite)},
 	{"MaxStackDepth", layout.MaxStackDepth}, {"MaxStacks", layout.MaxStacks},
 	{"StringHost", layout.StringHost}, {"StringJob", layout.StringJob}, {"StringCommand", layout.StringCommand},
 	{"StringProgram", layout.StringProgram}, {"StringLibrary", layout.StringLibrary}, {"StringTool", layout.StringTool},
@@ -77,6 +77,8 @@ var constants = []struct {
 	{"CutSlices", layout.CutSlices}, {"CutClasses", layout.CutClasses}, {"CutLimit", layout.CutLimit},
 	{"CutRing", layout.CutRing}, {"CutNoRoom", layout.CutNoRoom},
 	{"EventCompleted", layout.EventCompleted}, {"EventNoTag", layout.EventNoTag},
+	{"WindowDetails", layout.WindowDetails}, {"MaxWindows", layout.MaxWindows},
+	{"LockShared", layout.LockShared}, {"LockExclusive", layout.LockExclusive},
 }
 
 func writeLayout(b *bytes.Buffer) error {

@@ -64,6 +64,8 @@ var opens = map[string]struct{ function, arguments string }{
 	"rma":        {"rma", "$1, $2, $3, $4, $5"},
 	"rma_both":   {"rma", "$1, $2, MT_DIR_WRITE, $4, $5"},
 	"win":        {"win", "$1, $2"},
+	"win_lock":   {"win", "$1, $2"},
+	"win_group":  {"win", "$1, MT_NO_RANK"},
 	"io":         {"io", "$1, $2, $3"},
 	"win_made":   {"peer", "$1, MT_NO_RANK"},
 	"comm":       {"peer", "$1, MT_NO_RANK"},

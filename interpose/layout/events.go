@@ -42,6 +42,21 @@ const (
 // EventNoTag is Event.Tag of what has no tag.
 const EventNoTag = -1 << 31
 
+// Event.Tag of a call on a window (recordings of version 7) is WindowDetails times the
+// number of the window in its process, plus a detail: of Win_lock one of the Lock
+// constants, of Win_start and Win_post the Group.Index. The call that makes a window
+// gives it the next number, from 1 on; number 0 is a window whose making was not
+// seen, or that comes after MaxWindows others. Of communicator constructors that
+// only the new members call (Comm_create_group, Intercomm_create,
+// Comm_create_from_group, Intercomm_create_from_groups), Tag is one more than the
+// Comm.Index of what was made, or 0.
+const (
+	WindowDetails = 4096
+	MaxWindows    = 1<<31/WindowDetails - 1
+	LockShared    = 1
+	LockExclusive = 2
+)
+
 // EventsHeader is the start of a file of events.
 type EventsHeader struct {
 	Magic      [8]byte
@@ -72,5 +87,5 @@ type Event struct {
 	Ticks uint64 // 48 bits: how long it took; and the lower half of Request
 	Bytes uint64 // 48 bits: as they were added to the row; and the upper half of Request
 	Row   uint32 // where in the recording, in units of 64 bytes; or EventCompleted
-	Tag   int32  // of point-to-point as MPI has it; of calls that wait, test or start, of how many requests
+	Tag   int32  // of point-to-point as MPI has it; of calls that wait, test or start, of how many requests; of windows, see WindowDetails
 }

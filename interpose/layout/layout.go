@@ -102,6 +102,9 @@ const (
 	RecordPvar     = 12
 	RecordHandle   = 13
 	RecordReading  = 14
+
+	// Of version 7:
+	RecordGroup = 21
 )
 
 // OpenBytesUnknown is Open.Bytes where the size of the datatype was not known yet.
@@ -509,6 +512,14 @@ type Handle struct {
 	Pvar   uint32
 	Comm   uint32 // Comm.Index, or CommNone
 	Count  uint32 // elements
+}
+
+// Group (version 7) is the group of a Win_start or Win_post: Count int32, world
+// ranks, follow. It is written where calls are traced, once for each distinct group.
+type Group struct {
+	Record Record
+	Index  uint32 // from 1 on
+	Count  uint32
 }
 
 // Reading (version 6) is the value of a handle at a moment: Count uint64 follow.

@@ -383,31 +383,32 @@ static uint64_t times_made(const uint64_t name[2])
 }
 
 // Describes and enters what only its members made, with a tag.
-static void born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
+static mt_comm *born_of_members(const mt_comm *parent, uint64_t tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     mt_comm child;
     uint64_t base[2];
     if (!describe_into(&child, made, NULL)) {
         mt_lost(&mt_header->lost_comms, 1);
-        return;
+        return NULL;
     }
     mt_group_name(child.fold, &child, parent->fold, call, tag);
     mt_group_name(base, &child, parent->id, call, tag);
     mt_group_name(child.id, &child, base, times_made(base), tag);
     child.site = site;
-    enter(made, &child, parent->index, call);
+    return enter(made, &child, parent->index, call);
 }
 
-void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
+mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     if (made == mt_const.comm_null)
-        return;
+        return NULL;
     pthread_mutex_lock(&lock);
     mt_comm p = *find_locked(parent);
     if (call == MT_CALL_INTERCOMM_CREATE) // two groups have two local communicators: neither names the child
         p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
-    born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
+    mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
     pthread_mutex_unlock(&lock);
+    return c;
 }
 
 static uint64_t hash_text(const char *text)
@@ -418,14 +419,15 @@ static uint64_t hash_text(const char *text)
     return h;
 }
 
-void mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site)
+mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site)
 {
     static const mt_comm nobody = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
     if (made == mt_const.comm_null)
-        return;
+        return NULL;
     pthread_mutex_lock(&lock);
-    born_of_members(&nobody, hash_text(tag), made, call, site);
+    mt_comm *c = born_of_members(&nobody, hash_text(tag), made, call, site);
     pthread_mutex_unlock(&lock);
+    return c;
 }
 
 mt_comm *mt_comm_of_group(MPI_Group group)

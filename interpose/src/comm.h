@@ -74,10 +74,11 @@ void mt_comm_open(void);
 void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);
 
 // One that only the members call: Comm_create_group, Intercomm_create.
-void mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
+// What was made, or NULL if it is not known.
+mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsigned call, uint64_t site);
 
 // One that was made from a group (or two), with no parent.
-void mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site);
+mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, uint64_t site);
 
 // What stands for a group that no communicator is known of, such as that of a
 // window whose making was not seen. Never NULL.

@@ -155,13 +155,15 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
 {
     mt_span span = mt_enter(MT_CALL_WIN_FREE);
     MPI_Win handle = win ? *win : mt_const.win_null;
-    mt_comm *c = mt_on() ? mt_win_leaving(handle) : NULL;
+    uint32_t number = 0;
+    mt_comm *c = mt_on() ? mt_win_leaving(handle, &number) : NULL;
     mt_open_comm(&span, c, MT_PEER_NONE);
     int rc = mt_pmpi.Win_free(win);
     if (mt_on())
-        mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c);
+        mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c, number);
     if (span.thread) {
         mt_close(&span);
+        span.thread->open->count = mt_win_tag(number, 0);
         mt_book(&span, mt_span_key(&span, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     }
     return rc;

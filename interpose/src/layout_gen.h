@@ -44,6 +44,7 @@
 #define MT_RECORD_PVAR 12
 #define MT_RECORD_HANDLE 13
 #define MT_RECORD_READING 14
+#define MT_RECORD_GROUP 21
 #define MT_STACK_SITE 0x8000000000000000ull
 #define MT_MAX_STACK_DEPTH 32
 #define MT_MAX_STACKS 65536
@@ -133,6 +134,10 @@
 #define MT_CUT_NO_ROOM 8
 #define MT_EVENT_COMPLETED 1
 #define MT_EVENT_NO_TAG (-2147483648)
+#define MT_WINDOW_DETAILS 4096
+#define MT_MAX_WINDOWS 524287
+#define MT_LOCK_SHARED 1
+#define MT_LOCK_EXCLUSIVE 2
 
 typedef struct mt_l_clock {
     uint64_t ticks;
@@ -525,6 +530,16 @@ _Static_assert(offsetof(mt_l_reading, slice) == 12, "Reading.Slice");
 _Static_assert(offsetof(mt_l_reading, ticks) == 16, "Reading.Ticks");
 _Static_assert(offsetof(mt_l_reading, count) == 24, "Reading.Count");
 _Static_assert(offsetof(mt_l_reading, moment) == 28, "Reading.Moment");
+
+typedef struct mt_l_group {
+    mt_l_record record;
+    uint32_t index;
+    uint32_t count;
+} mt_l_group;
+_Static_assert(sizeof(mt_l_group) == 16, "size of Group");
+_Static_assert(offsetof(mt_l_group, record) == 0, "Group.Record");
+_Static_assert(offsetof(mt_l_group, index) == 8, "Group.Index");
+_Static_assert(offsetof(mt_l_group, count) == 12, "Group.Count");
 
 typedef struct mt_l_eventsheader {
     uint8_t magic[8];

@@ -344,13 +344,22 @@ void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI
     mt_offered_remembered();
 }
 
+// The communicator whose group is a window's, of a call that is closed. A traced call
+// also tells which of the windows it is, and a detail.
+static uint32_t window_of(const mt_span *s, MPI_Win win, uint32_t detail)
+{
+    const mt_win_hit *w = mt_win_of(s->thread, win);
+    s->thread->open->count = mt_win_tag(w->number, detail);
+    return w->comm->index;
+}
+
 void mt_leave_rma(mt_span *s, int rc, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
 {
     if (!mt_is_bookable(s, rc))
         return;
     mt_close(s);
     uint64_t bytes = target >= 0 ? mt_data_bytes(s->thread, count, type) : 0;
-    uint32_t comm = mt_win_of(s->thread, win)->index;
+    uint32_t comm = window_of(s, win, 0);
     mt_book(s, mt_span_key(s, target >= 0 ? direction : MT_DIR_NONE, comm, mt_peer(target), bytes), bytes);
 }
 
@@ -365,8 +374,15 @@ void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, i
     if (!s->thread || rc != MPI_SUCCESS)
         return;
     uint64_t bytes = mt_data_bytes(s->thread, read, read_type);
-    uint32_t comm = mt_win_of(s->thread, win)->index;
-    mt_book_beside(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, comm, target, bytes), bytes, MT_EVENT_NO_TAG, 0);
+    const mt_win_hit *w = mt_win_of(s->thread, win);
+    mt_book_beside(s->thread, mt_span_key(s, MT_DIR_READ_POSTED, w->comm->index, target, bytes), bytes,
+                   (int32_t)mt_win_tag(w->number, 0), 0);
+}
+
+static void book_win(mt_span *s, MPI_Win win, int rank, uint32_t detail)
+{
+    uint32_t comm = window_of(s, win, detail);
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, comm, mt_peer(rank), 0), 0);
 }
 
 void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank)
@@ -374,15 +390,36 @@ void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank)
     if (!mt_is_bookable(s, rc))
         return;
     mt_close(s);
-    mt_book(s, mt_span_key(s, MT_DIR_NONE, mt_win_of(s->thread, win)->index, mt_peer(rank), 0), 0);
+    book_win(s, win, rank, 0);
+}
+
+void mt_leave_win_lock(mt_span *s, int rc, MPI_Win win, int rank, int type)
+{
+    if (!mt_is_bookable(s, rc))
+        return;
+    mt_close(s);
+    book_win(s, win, rank, type == MPI_LOCK_EXCLUSIVE ? MT_LOCK_EXCLUSIVE : MT_LOCK_SHARED);
+}
+
+void mt_leave_win_group(mt_span *s, int rc, MPI_Win win, MPI_Group group)
+{
+    if (!mt_is_bookable(s, rc))
+        return;
+    mt_close(s);
+    book_win(s, win, MT_NO_RANK, mt_traced() ? mt_win_group(group) : 0);
 }
 
 void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win)
 {
-    mt_leave_probe(s, rc, comm, MT_NO_RANK);
     mt_thread *t = s->thread ? s->thread : mt_self;
-    if (rc == MPI_SUCCESS && t && mt_on())
-        mt_win_made(t, comm, *win);
+    if (s->thread)
+        mt_close(s);
+    uint32_t number = rc == MPI_SUCCESS && t && mt_on() ? mt_win_made(t, comm, *win) : 0;
+    if (!s->thread)
+        return;
+    s->thread->open->count = mt_win_tag(number, 0);
+    uint32_t index = rc == MPI_SUCCESS ? mt_comm_index(s->thread, comm) : MT_COMM_NONE;
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, index, MT_PEER_NONE, 0), 0);
 }
 
 void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Datatype type)
@@ -395,13 +432,27 @@ void mt_leave_io(mt_span *s, int rc, unsigned direction, int64_t count, MPI_Data
 }
 
 // Communicator management: the call is booked under the parent.
+static void book_closed(mt_span *s, uint32_t index)
+{
+    mt_book(s, mt_span_key(s, MT_DIR_NONE, index, MT_PEER_NONE, 0), 0);
+}
+
 static void book_parent(mt_span *s, int rc, MPI_Comm comm)
 {
     if (!s->thread)
         return;
     mt_close(s);
-    uint32_t index = rc == MPI_SUCCESS ? mt_comm_of(s->thread, comm)->index : MT_COMM_NONE;
-    mt_book(s, mt_span_key(s, MT_DIR_NONE, index, MT_PEER_NONE, 0), 0);
+    book_closed(s, rc == MPI_SUCCESS ? mt_comm_of(s->thread, comm)->index : MT_COMM_NONE);
+}
+
+// A constructor that only the new members call. What was made says who they are: a
+// traced call names it.
+static void book_maker(mt_span *s, uint32_t index, const mt_comm *made)
+{
+    if (!s->thread)
+        return;
+    s->thread->open->count = made && made->index != MT_COMM_NONE ? made->index + 1 : 0;
+    book_closed(s, index);
 }
 
 void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made)
@@ -413,9 +464,10 @@ void mt_leave_comm(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made)
 
 void mt_leave_comm_group(mt_span *s, int rc, MPI_Comm parent, int tag, MPI_Comm *made)
 {
-    book_parent(s, rc, parent);
-    if (rc == MPI_SUCCESS && mt_on())
-        mt_comm_made_by_members(parent, tag, *made, s->call, s->site);
+    if (s->thread)
+        mt_close(s);
+    const mt_comm *c = rc == MPI_SUCCESS && mt_on() ? mt_comm_made_by_members(parent, tag, *made, s->call, s->site) : NULL;
+    book_maker(s, s->thread && rc == MPI_SUCCESS ? mt_comm_of(s->thread, parent)->index : MT_COMM_NONE, c);
 }
 
 void mt_leave_intercomm(mt_span *s, int rc, MPI_Comm local, int tag, MPI_Comm *made)
@@ -453,13 +505,15 @@ void mt_leave_startall(mt_span *s, int rc, int count, MPI_Request requests[])
 
 void mt_leave_comm_from_group(mt_span *s, int rc, const char *tag, MPI_Comm *made)
 {
-    mt_leave_call(s, rc);
-    if (rc == MPI_SUCCESS && mt_on())
-        mt_comm_made_from_group(tag, *made, s->call, s->site);
+    if (s->thread)
+        mt_close(s);
+    book_maker(s, MT_COMM_NONE,
+               rc == MPI_SUCCESS && mt_on() ? mt_comm_made_from_group(tag, *made, s->call, s->site) : NULL);
 }
 
 void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI_Request *request)
 {
+    uint32_t number = s->thread && rc == MPI_SUCCESS ? mt_trace_request(s->thread) : 0;
     book_parent(s, rc, parent);
     if (rc != MPI_SUCCESS || !mt_on())
         return;
@@ -470,7 +524,7 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
     }
     *promise = (mt_request_promise){mt_comm_promised(parent, s->call, s->site), *made,
                                     *made == mt_const.comm_null ? made : NULL};
-    mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM};
+    mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM, .number = number};
     mt_table_put(&mt_requests, &e);
     mt_offered_remembered();
 }

@@ -106,6 +106,8 @@ void mt_leave_rma_both(mt_span *s, int rc, MPI_Win win, int target, MPI_Op op, i
 
 // A call on a window that moves nothing itself.
 void mt_leave_win(mt_span *s, int rc, MPI_Win win, int rank);
+void mt_leave_win_lock(mt_span *s, int rc, MPI_Win win, int rank, int type);
+void mt_leave_win_group(mt_span *s, int rc, MPI_Win win, MPI_Group group);
 void mt_leave_win_made(mt_span *s, int rc, MPI_Comm comm, MPI_Win *win);
 
 // A file's data: bytes, no peer.

@@ -150,6 +150,12 @@ typedef struct mt_comm_hit {
     mt_comm *comm;
 } mt_comm_hit;
 
+typedef struct mt_win_hit {
+    _Atomic uint64_t key;
+    mt_comm *comm;   // whose group is the window's
+    uint32_t number; // of the window in this process, 0 if its making was not seen
+} mt_win_hit;
+
 enum { MT_TYPE_CACHE = 16, MT_COMM_CACHE = 8, MT_WIN_CACHE = 4, MT_VECTOR_CHAINS = 64, MT_PACES = 256 };
 
 // How often the calls of a site are timed, where they are timed by samples: one
@@ -178,7 +184,7 @@ typedef struct mt_thread {
 
     mt_comm_hit comms[MT_COMM_CACHE];
     mt_type_size types[MT_TYPE_CACHE];
-    mt_comm_hit wins[MT_WIN_CACHE];
+    mt_win_hit wins[MT_WIN_CACHE];
     mt_l_chunk *chunk; // where events go
     uint32_t rows_at;  // where in the recording `rows` are, in rows
     uint32_t posts;    // the request that the call at hand starts: its event is to have it

@@ -99,6 +99,30 @@ static const char *class_of(unsigned call)
     return "other";
 }
 
+// Whether the open line's count says something: a tag, which window, what was made.
+static bool tells_count(unsigned call)
+{
+    switch (mt_call_infos[call].class) {
+    case MT_CLASS_P2P:
+    case MT_CLASS_ONE_SIDED:
+    case MT_CLASS_SYNC:
+        return true;
+    }
+    switch (call) {
+    case MT_CALL_WIN_CREATE:
+    case MT_CALL_WIN_ALLOCATE:
+    case MT_CALL_WIN_ALLOCATE_SHARED:
+    case MT_CALL_WIN_CREATE_DYNAMIC:
+    case MT_CALL_WIN_FREE:
+    case MT_CALL_COMM_CREATE_GROUP:
+    case MT_CALL_INTERCOMM_CREATE:
+    case MT_CALL_COMM_CREATE_FROM_GROUP:
+    case MT_CALL_INTERCOMM_CREATE_FROM_GROUPS:
+        return true;
+    }
+    return false;
+}
+
 static void choose_calls(void)
 {
     const char *classes = chosen(MT_SETTING_TRACE_CLASSES);
@@ -107,7 +131,7 @@ static void choose_calls(void)
         if (classes && !lists(classes, class, strlen(class)))
             mt_trace_how[call] = MT_TRACE_NOT;
         else
-            mt_trace_how[call] = mt_call_infos[call].class == MT_CLASS_P2P ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
+            mt_trace_how[call] = tells_count(call) ? MT_TRACE_TAGGED : MT_TRACE_PLAIN;
     }
     header->cut |= classes ? MT_CUT_CLASSES : 0;
 }

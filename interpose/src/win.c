@@ -1,17 +1,22 @@
 #include "win.h"
 
 #include "handles.h"
+#include "group.h"
 #include "pvars.h"
+#include "recording.h"
 #include "resolve.h"
 #include "thread.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 // Grows before a handle is forgotten: what was found before is not kept.
 static _Atomic uint64_t epoch;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mt_handles handles;
+static mt_handles handles; // window -> the communicator of its group
+static mt_handles numbers; // window -> its number, in place of a pointer
 
 // A window whose making was not seen.
 static mt_comm *meet(MPI_Win win)
@@ -29,7 +34,7 @@ static mt_comm *meet(MPI_Win win)
 static void forget_in(void *handle, mt_thread *t)
 {
     uint64_t key = *(uint64_t *)handle;
-    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
+    mt_win_hit *hit = mt_win_place(t, key);
     if (atomic_load(&hit->key) == key)
         atomic_store(&hit->key, 0);
 }
@@ -42,7 +47,21 @@ static void forget(MPI_Win win)
     mt_thread_each(forget_in, &key);
 }
 
-mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
+static uint32_t number_of(uint64_t key)
+{
+    return (uint32_t)(uintptr_t)mt_handles_get(&numbers, key);
+}
+
+static void keep(uint64_t key, mt_comm *c, uint32_t number)
+{
+    mt_handles_put(&handles, key, c);
+    if (number)
+        mt_handles_put(&numbers, key, (void *)(uintptr_t)number);
+    else
+        mt_handles_drop(&numbers, key);
+}
+
+const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win), before = atomic_load(&epoch);
     pthread_mutex_lock(&lock);
@@ -51,19 +70,21 @@ mt_comm *mt_win_find(mt_thread *t, MPI_Win win)
         c = meet(win);
         mt_handles_put(&handles, key, c);
     }
+    uint32_t number = number_of(key);
     pthread_mutex_unlock(&lock);
-    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
+    mt_win_hit *hit = mt_win_place(t, key);
     hit->comm = c;
+    hit->number = number;
     atomic_store(&hit->key, key);
     if (atomic_load(&epoch) != before)
         forget_in(&key, t);
-    return c;
+    return hit;
 }
 
 mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win);
-    mt_comm_hit *hit = mt_comm_place(t->wins, MT_WIN_CACHE, key);
+    mt_win_hit *hit = mt_win_place(t, key);
     if (mt_likely(mt_holds(&hit->key, key)))
         return hit->comm;
     pthread_mutex_lock(&lock);
@@ -72,35 +93,86 @@ mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
     return c;
 }
 
-void mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
+uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
 {
+    static uint32_t made;
     mt_comm *c = mt_comm_of(t, comm);
     pthread_mutex_lock(&lock);
     if (!mt_handles_room(&handles))
         mt_lost(&mt_header->lost_comms, 1);
-    mt_handles_put(&handles, MT_KEY(win), c);
+    uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
+    keep(MT_KEY(win), c, number);
     forget(win);
     mt_pvars_win_made(win, c);
     pthread_mutex_unlock(&lock);
+    return number;
 }
 
-mt_comm *mt_win_leaving(MPI_Win win)
+mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number)
 {
     pthread_mutex_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
+    *number = number_of(MT_KEY(win));
     mt_handles_drop(&handles, MT_KEY(win));
+    mt_handles_drop(&numbers, MT_KEY(win));
     forget(win);
     mt_pvars_win_leaving(win);
     pthread_mutex_unlock(&lock);
     return c;
 }
 
-void mt_win_left(MPI_Win win, mt_comm *c)
+void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
 {
     if (!c || win == mt_const.win_null)
         return;
     pthread_mutex_lock(&lock);
-    mt_handles_put(&handles, MT_KEY(win), c);
+    keep(MT_KEY(win), c, number);
     mt_pvars_win_made(win, c);
     pthread_mutex_unlock(&lock);
+}
+
+// Programs have few groups of neighbours, so that a list is looked through. A number
+// has room beside that of a window in an event's tag.
+static uint64_t (*groups)[2];
+static uint32_t group_count;
+
+static bool write_group(const mt_comm *members, uint32_t number)
+{
+    mt_l_group *r = mt_log_begin(sizeof *r + (uint64_t)members->size * sizeof(int32_t));
+    if (!r)
+        return false;
+    r->index = number;
+    r->count = (uint32_t)members->size;
+    for (int i = 0; i < members->size; i++)
+        ((int32_t *)(r + 1))[i] = members->members ? members->members[i] : members->base + i * members->stride;
+    mt_log_commit(r, MT_RECORD_GROUP);
+    return true;
+}
+
+static uint32_t number_group(const mt_comm *members)
+{
+    uint64_t name[2];
+    mt_group_name(name, members, (uint64_t[2]){7, 7}, 0, 0);
+    for (uint32_t i = 0; i < group_count; i++)
+        if (memcmp(groups[i], name, sizeof name) == 0)
+            return i + 1;
+    if (!groups)
+        groups = malloc(MT_WINDOW_DETAILS * sizeof *groups);
+    if (!groups || group_count + 1 >= MT_WINDOW_DETAILS || !write_group(members, group_count + 1))
+        return 0;
+    memcpy(groups[group_count], name, sizeof name);
+    return ++group_count;
+}
+
+uint32_t mt_win_group(MPI_Group group)
+{
+    mt_comm members = {.stride = 1};
+    uint32_t number = 0;
+    if (!mt_group_describe_alone(&members, group))
+        return 0;
+    pthread_mutex_lock(&lock);
+    number = number_group(&members);
+    pthread_mutex_unlock(&lock);
+    free(members.members);
+    return number;
 }

@@ -2607,7 +2607,7 @@ MT_EXPORT int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
     mt_span span = mt_enter_from(MT_CALL_WIN_START, MT_SITE, MT_FRAME);
     mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_start(group, assert, win);
-    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    mt_leave_win_group(&span, rc, win, group);
     return rc;
 }
 #endif
@@ -2618,7 +2618,7 @@ MT_EXPORT int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
     mt_span span = mt_enter_from(MT_CALL_WIN_POST, MT_SITE, MT_FRAME);
     mt_open_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_post(group, assert, win);
-    mt_leave_win(&span, rc, win, MT_NO_RANK);
+    mt_leave_win_group(&span, rc, win, group);
     return rc;
 }
 #endif
@@ -2717,7 +2717,7 @@ MT_EXPORT int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
     mt_span span = mt_enter_from(MT_CALL_WIN_LOCK, MT_SITE, MT_FRAME);
     mt_open_win(&span, win, rank);
     int rc = mt_pmpi.Win_lock(lock_type, rank, assert, win);
-    mt_leave_win(&span, rc, win, rank);
+    mt_leave_win_lock(&span, rc, win, rank, lock_type);
     return rc;
 }
 #endif

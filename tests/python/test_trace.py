@@ -51,8 +51,9 @@ ARROW = {
     "callsite": pyarrow.dictionary(pyarrow.int32(), pyarrow.utf8()),
     "slice": pyarrow.dictionary(pyarrow.int32(), pyarrow.utf8()),
     "thread": pyarrow.int32(),
+    "window": pyarrow.int32(),
 }
-NULLABLE = ["tag", "comm", "peer"]
+NULLABLE = ["tag", "comm", "peer", "window"]
 TEXTS = [name for name, typ in ARROW.items() if pyarrow.types.is_dictionary(typ)]
 
 
