@@ -177,10 +177,13 @@ func TestUnrecorded(t *testing.T) {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")
 	text := `#include <mpi.h>
+extern int MPIX_Of_another_MPI(void) __attribute__((weak));
 int main(void)
 {
     int rank;
     MPI_Request request;
+    if (MPIX_Of_another_MPI)
+        MPIX_Of_another_MPI();
     MPIX_Query_cuda_support();
     MPIX_Grequest_class_allocate(0, 0, &request);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -194,8 +197,30 @@ int main(void)
 	if out, err := exec.Command("mpicc.mpich", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	got, err := Unrecorded(lib, []string{program, "/bin/sh", filepath.Join(dir, "not there")})
-	if err != nil || !slices.Equal(got, []string{"MPIX_Grequest_class_allocate"}) {
-		t.Errorf("got %v, %v; want MPIX_Grequest_class_allocate alone", got, err)
+	mpi := mpiOf(t, program)
+	for _, test := range []struct {
+		files, want []string
+	}{
+		{[]string{program, "/bin/sh", filepath.Join(dir, "not there")}, []string{"MPIX_Grequest_class_allocate", "MPIX_Of_another_MPI"}},
+		{[]string{program, "/bin/sh", mpi}, []string{"MPIX_Grequest_class_allocate"}},
+	} {
+		if got, err := Unrecorded(lib, test.files); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%v: got %v, %v; want %v", test.files, got, err, test.want)
+		}
 	}
+}
+
+// mpiOf returns the MPI library that the loader finds for a program.
+func mpiOf(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(out), "libmpich.so.12 => ")
+	path, _, ok := strings.Cut(rest, " ")
+	if !ok {
+		t.Fatalf("no libmpich.so.12 in\n%s", out)
+	}
+	return path
 }

@@ -11,24 +11,48 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
-// Unrecorded names the MPI functions that the given files (a program and the
-// libraries that it loaded) import and the library does not intercept, sorted;
-// those left alone on purpose (calls.Local) apart. Files that cannot be read
-// here are passed over, as are the MPI's own.
+// Unrecorded returns the MPI functions, sorted, that the given files (a program and
+// the libraries that a process of it loaded) import and the library does not
+// intercept, except those left alone on purpose (calls.Local). Where an MPI is
+// among the files, functions that none of the files exports are left out: they are
+// weak imports, as mpi4py has for many MPIs, and cannot be called. Files that
+// cannot be read here are passed over, and the MPI's own imports do not count.
 func Unrecorded(library string, files []string) ([]string, error) {
 	wrapped, err := exports(library)
 	if err != nil {
 		return nil, err
 	}
+	exported := exportedBy(files)
 	names := map[string]bool{}
 	for _, file := range files {
 		for _, name := range importsOf(file) {
-			if !wrapped[name] && !leftAlone(name) {
+			if !wrapped[name] && !leftAlone(name) && (exported == nil || exported[name]) {
 				names[name] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// exportedBy returns the MPI functions that the files export, nil if none of the
+// files is an MPI: then it is not known what the process can call.
+func exportedBy(files []string) map[string]bool {
+	all := map[string]bool{}
+	for _, file := range files {
+		symbols, err := exports(file)
+		if err != nil {
+			continue
+		}
+		for name, defined := range symbols {
+			if defined && function.MatchString(name) || name == "PMPI_Init" {
+				all[name] = all[name] || defined
+			}
+		}
+	}
+	if !all["PMPI_Init"] {
+		return nil
+	}
+	return all
 }
 
 func exports(library string) (map[string]bool, error) {
@@ -43,7 +67,7 @@ func exports(library string) (map[string]bool, error) {
 	}
 	out := map[string]bool{}
 	for _, s := range symbols {
-		out[s.Name] = s.Section != elf.SHN_UNDEF
+		out[s.Name] = out[s.Name] || s.Section != elf.SHN_UNDEF
 	}
 	return out, nil
 }

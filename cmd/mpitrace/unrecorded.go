@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -11,15 +12,27 @@ import (
 // unrecorded says which MPI functions the programs of the command import that
 // the library does not intercept; empty if there are none.
 func (j *job) unrecorded(run *rundir.Run) string {
-	files := j.command.Files()
-	for _, job := range run.Jobs {
-		files = append(files, job.Loaded()...) // its libraries may call MPI too
+	programs := j.command.Files()
+	loaded := [][]string{programs}
+	if len(run.Jobs) > 0 {
+		loaded = nil
 	}
-	names, err := interpose.Unrecorded(j.library, files)
-	if err != nil || len(names) == 0 {
+	for _, job := range run.Jobs {
+		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // its libraries may call MPI too
+	}
+	var names []string
+	for _, files := range loaded {
+		more, err := interpose.Unrecorded(j.library, files)
+		if err != nil {
+			return ""
+		}
+		names = append(names, more...)
+	}
+	if len(names) == 0 {
 		return ""
 	}
-	return "the program can also make calls that are not recorded: " + few(names)
+	slices.Sort(names)
+	return "the program can also make calls that are not recorded: " + few(slices.Compact(names))
 }
 
 // few names some of many.
