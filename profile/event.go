@@ -153,6 +153,56 @@ type Trace struct {
 	Gaps bool `json:"gaps"`
 	// Clock tells what was added to the process's own clock; nil if nothing was.
 	Clock *ClockCorrection `json:"clock,omitempty"`
+	// EagerLimits are those that the MPI told, at most one of each path.
+	EagerLimits []EagerLimit `json:"eager_limits,omitempty"`
+}
+
+// EagerLimit is the limit of the messages on a path that the process sends without
+// waiting for the receiver; nil if it was not recorded.
+func (t *Trace) EagerLimit(path Path) *EagerLimit {
+	for i := range t.EagerLimits {
+		if t.EagerLimits[i].Path == path {
+			return &t.EagerLimits[i]
+		}
+	}
+	return nil
+}
+
+// EagerLimit is the size of the largest message that an MPI sends without waiting
+// for a receive to be posted.
+type EagerLimit struct {
+	Path     Path   `json:"path"`
+	Bytes    uint64 `json:"bytes"`
+	Variable string `json:"variable"` // control variable of the MPI that has it
+}
+
+// Path is what a message crosses, as far as MPIs send by different protocols.
+type Path uint8
+
+const (
+	ToSelf Path = iota
+	InNode
+	BetweenNodes
+	NumPaths
+)
+
+var pathNames = [NumPaths]string{"self", "node", "network"}
+
+func (p Path) String() string {
+	if p < NumPaths {
+		return pathNames[p]
+	}
+	return "unknown"
+}
+
+// MarshalText gives the path's name.
+func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is the inverse. A name that is not known is NumPaths.
+func (p *Path) UnmarshalText(text []byte) error {
+	for *p = 0; *p < NumPaths && pathNames[*p] != string(text); *p++ {
+	}
+	return nil
 }
 
 // ClockCorrection is what makes a process's clock agree with that of others:

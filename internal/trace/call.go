@@ -16,6 +16,9 @@ type call struct {
 	ideal    int64 // the ideal time of all that it depends on
 	released bool  // the thread goes on without what is needed
 	latest   cause
+	// What it received had come by then; unknownTime if that is not known.
+	delivered int64
+	receiver  lateReceiver // of what it sent
 }
 
 // probe is a call that waited for a message, and left it to a receive.
@@ -83,6 +86,9 @@ func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 		c.learn(w)
 		c.ideal = max(c.ideal, ideal)
 	}
+	if w.pattern != LateSender {
+		c.delivered = unknownTime
+	}
 	if needed {
 		c.needs--
 	}
@@ -91,14 +97,6 @@ func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 		r.proceed(p)
 	}
 	r.close(c)
-}
-
-// received tells a call that sent when the receive was posted. Where it had ended
-// by then the message had been buffered, and nobody waited.
-func (c *call) received(m *message) {
-	if m.posted.time <= c.end {
-		c.learn(cause{m.posted.time, LateReceiver, m.receiver, m.in, m.posted.site})
-	}
 }
 
 // posting is the call as what posts a receive.
@@ -111,7 +109,7 @@ func (r *replay) close(c *call) {
 	if c.open > 0 {
 		return
 	}
-	if c.kind.blocks && c.latest.lane != nil {
+	if c.kind.blocks {
 		r.waited(c)
 	}
 	r.freeCalls.put(c)
@@ -119,31 +117,54 @@ func (r *replay) close(c *call) {
 
 // waited books the wait of a call. A receive after a probe has waited there.
 func (r *replay) waited(c *call) {
+	if c.receiver.lane != nil && c.waitsForReceiver() {
+		r.waitedForReceiver(c)
+		return
+	}
+	if c.latest.lane == nil {
+		return
+	}
 	start, end, site, index := c.start, c.end, c.kind.site, c.index
-	if p := &c.probed; p.kind != nil && c.latest.pattern == LateSender && c.latest.time <= p.end+c.slack() {
+	if p := &c.probed; p.kind != nil && c.latest.pattern == LateSender && c.latest.time <= p.end+slack(c.lane.process, c.latest.lane.process) {
 		start, end, site, index = p.start, p.end, p.kind.site, p.index
 	}
 	until := min(c.latest.time, end)
 	if until <= start {
 		return
 	}
-	r.waits.add(waitKey{c.latest.pattern, c.lane.process.rank, c.latest.lane.process.rank, site, c.latest.comm.id, c.latest.site}, until-start)
+	key, listed := r.wait(c, &c.latest, site)
+	listed.Event, listed.Start, listed.Duration = index, start, until-start
+	r.waits.add(key, until-start)
 	if r.o.Wait != nil {
-		r.o.Wait(profile.Wait{Rank: int(c.lane.process.rank), Event: index, Peer: int(c.latest.lane.process.rank),
-			Pattern: c.latest.pattern.String(), Start: start, Duration: until - start,
-			Callsite: r.names.list[site], PeerCallsite: r.names.list[c.latest.site], Comm: c.latest.comm.label})
+		r.o.Wait(listed)
 	}
-	if until-start >= pathWait && c.latest.lane != c.lane {
-		c.lane.jumps = append(c.lane.jumps, jump{until, c.latest.lane.id})
+	c.jump(&c.latest, until-start, until)
+}
+
+// wait is the wait of a call at a place for the cause, in both forms that are told.
+func (r *replay) wait(c *call, w *cause, site int32) (waitKey, profile.Wait) {
+	rank, peer := c.lane.process.rank, w.lane.process.rank
+	key := waitKey{w.pattern, rank, peer, site, w.comm.id, w.site}
+	if r.o.Wait == nil {
+		return key, profile.Wait{}
+	}
+	return key, profile.Wait{Rank: int(rank), Event: c.index, Peer: int(peer), Pattern: w.pattern.String(), Start: c.start,
+		Callsite: r.names.list[site], PeerCallsite: r.names.list[w.site], Comm: w.comm.label}
+}
+
+// jump lets the critical path go on with what the call waited for so long.
+func (c *call) jump(w *cause, long, until int64) {
+	if long >= pathWait && w.lane != c.lane {
+		c.lane.jumps = append(c.lane.jumps, jump{until, w.lane.id})
 	}
 }
 
-// slack is how far the time of what the call waited for may be off. Clocks are
-// corrected by when messages were received, so that a probe may seem to end a
-// little before what it saw was sent.
-func (c *call) slack() int64 {
+// slack is how far the times of two processes may be off. Clocks are corrected by
+// when messages were received, so that a probe may seem to end a little before
+// what it saw was sent.
+func slack(a, b *process) int64 {
 	const corrected = 100_000 // ns
-	if c.lane.process.trace.Clock == nil && c.latest.lane.process.trace.Clock == nil {
+	if a.trace.Clock == nil && b.trace.Clock == nil {
 		return 0
 	}
 	return corrected

@@ -25,18 +25,19 @@ const (
 
 // kind is what the replay knows of the events of one profile.EventKind.
 type kind struct {
-	operation operation
-	blocks    bool // the call may wait for others
-	probe     bool // it waits for a message and leaves it there
-	buffered  bool // a send that waits for no receiver
-	exchange  bool // half of a Sendrecv
-	aside     profile.AsideKind
-	pattern   Pattern // of a collective
-	call      int32   // index of the name, the same for all processes
-	site      int32   // of the call site
-	peer      int32
-	lane      *lane
-	member    *membership // nil if there is no communicator
+	operation   operation
+	blocks      bool // the call may wait for others
+	probe       bool // it waits for a message and leaves it there
+	buffered    bool // a send that waits for no receiver
+	synchronous bool // a send that waits for its receiver in any case
+	exchange    bool // half of a Sendrecv
+	aside       profile.AsideKind
+	pattern     Pattern // of a collective
+	call        int32   // index of the name, the same for all processes
+	site        int32   // of the call site
+	peer        int32
+	lane        *lane
+	member      *membership // nil if there is no communicator
 
 	// The route of the last message, since programs often send on the same again.
 	route *route
@@ -47,17 +48,18 @@ type kind struct {
 // newKind prepares for the events of a kind.
 func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
 	out := &kind{
-		operation: operationOf(k),
-		blocks:    mayBlock(k),
-		probe:     k.Call == "Probe" || k.Call == "Mprobe",
-		buffered:  strings.Contains(strings.ToLower(k.Call), "bsend"),
-		exchange:  strings.HasPrefix(k.Call, "Sendrecv"),
-		aside:     k.Aside,
-		pattern:   collectivePattern(k.Call),
-		call:      r.names.index(k.Call),
-		site:      r.names.index(k.Callsite),
-		peer:      k.Peer,
-		lane:      r.lane(p, k.Thread),
+		operation:   operationOf(k),
+		blocks:      mayBlock(k),
+		probe:       k.Call == "Probe" || k.Call == "Mprobe",
+		buffered:    strings.Contains(strings.ToLower(k.Call), "bsend"),
+		synchronous: strings.Contains(strings.ToLower(k.Call), "ssend"),
+		exchange:    strings.HasPrefix(k.Call, "Sendrecv"),
+		aside:       k.Aside,
+		pattern:     collectivePattern(k.Call),
+		call:        r.names.index(k.Call),
+		site:        r.names.index(k.Callsite),
+		peer:        k.Peer,
+		lane:        r.lane(p, k.Thread),
 	}
 	if k.Comm >= 0 && int(k.Comm) < len(p.members) {
 		out.member = &p.members[k.Comm]

@@ -20,7 +20,11 @@ func (r *replay) send(e *event, c *call) {
 		return
 	}
 	m := r.freeMessages.get()
-	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, site: k.site, buffered: k.buffered}
+	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, site: k.site, buffered: k.buffered, synchronous: k.synchronous,
+		delivered: unknownTime}
+	if k.blocks || k.buffered || m.need(pathOf(k.lane.process, rt.receiver)) == eager {
+		m.delivered = c.end
+	}
 	switch {
 	case k.blocks:
 		m.call = c
@@ -99,13 +103,15 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 		r.matching.SizesDiffer++
 	}
 	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
+	w.call.delivered = max(w.call.delivered, m.delivered)
 	r.got(w.call, cause{m.start, LateSender, m.lane, rt.in, m.site}, m.ideal, w.needed)
 	switch {
 	case m.call != nil:
-		m.call.received(m)
+		r.received(m.call, m)
 		r.close(m.call)
 		r.freeMessages.put(m)
 	case !m.linked:
+		r.protocols.completed(m, m.ended)
 		r.freeMessages.put(m)
 	}
 }
@@ -113,11 +119,16 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 // sent tells the last call of the thread that it has seen a send complete.
 func (r *replay) sent(m *message, c *call) {
 	m.linked = false
+	if c != nil {
+		m.ended = c.end
+	}
 	waits := c != nil && c.kind.blocks && !m.buffered
 	switch {
 	case m.matched:
 		if waits {
-			c.received(m)
+			r.received(c, m)
+		} else {
+			r.protocols.completed(m, m.ended)
 		}
 		r.freeMessages.put(m)
 	case m.gone:

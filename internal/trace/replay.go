@@ -35,7 +35,11 @@ type replay struct {
 
 	matching Matching
 	waits    waits
-	frames   frames
+	// What may have been waits for receivers, and is decided at the end.
+	undecided undecided
+	listed    []listedWait
+	protocols protocols
+	frames    frames
 }
 
 // Limits of a round. What is in flight should stay in the processor's caches:
@@ -49,7 +53,7 @@ const (
 
 func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
-		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{},
+		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: undecided{},
 		names:  names{at: map[string]int32{}},
 		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},
@@ -96,6 +100,7 @@ func (r *replay) all() error {
 	for _, l := range r.lanes {
 		r.finish(l)
 	}
+	r.settle()
 	return nil
 }
 

@@ -16,7 +16,9 @@ type Result struct {
 	Matching Matching       `json:"matching"`
 	Patterns []PatternTotal `json:"patterns"`
 	// WaitStates are all waits by who waited for whom and where, the longest first.
-	WaitStates   []WaitState   `json:"wait_states"`
+	WaitStates []WaitState `json:"wait_states"`
+	// EagerLimits tell which sends needed no receiver, by path.
+	EagerLimits  []EagerLimit  `json:"eager_limits"`
 	Runtime      float64       `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
 	POP          *POP          `json:"pop"`              // nil if traces are cut: what is not in them would seem to be computing
 	CriticalPath *CriticalPath `json:"critical_path"`    // nil likewise
@@ -26,7 +28,7 @@ type Result struct {
 
 func (r *replay) result(path *CriticalPath) *Result {
 	out := &Result{Run: r.processes[0].trace.Run, Ranks: len(r.processes), Events: r.steps, Matching: r.matching,
-		WaitStates: r.waitStates(), CriticalPath: path, Frames: r.frames.result()}
+		WaitStates: r.waitStates(), EagerLimits: r.eagerLimits(), CriticalPath: path, Frames: r.frames.result()}
 	pop := r.pop()
 	if out.Runtime = pop.Runtime; !r.cut() {
 		out.POP = &pop

@@ -21,19 +21,22 @@ type routeKey struct{ comm, from, to, tag int32 }
 // message is one that was sent, until it is known when it was received and what
 // the sender waited for.
 type message struct {
-	start    int64 // of the call that sent it, Unix ns
-	ideal    int64 // as lane.ideal
-	bytes    uint64
-	in       *communicator
-	lane     *lane
-	site     int32 // of that call
-	buffered bool  // the sender waits for no receiver
-	call     *call // that may have waited for the receiver; nil if there is none, or none yet
-	linked   bool  // a completion will tell of its call
-	matched  bool
-	gone     bool // nobody knows whether it was received
-	posted   posting
-	receiver *lane // that posted
+	start       int64 // of the call that sent it, Unix ns
+	ideal       int64 // as lane.ideal
+	bytes       uint64
+	in          *communicator
+	lane        *lane
+	site        int32 // of that call
+	buffered    bool  // the sender waits for no receiver: Bsend
+	synchronous bool  // it waits for the receiver in any case: Ssend
+	ended       int64 // when the call ended that had it complete; 0 if none is known
+	delivered   int64 // when the receiver could have it at the latest, or unknownTime
+	call        *call // that may have waited for the receiver; nil if there is none, or none yet
+	linked      bool  // a completion will tell of its call
+	matched     bool
+	gone        bool // nobody knows whether it was received
+	posted      posting
+	receiver    *lane // that posted
 }
 
 // receive is a message that was received whose send has not been seen.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // textWidth is how wide lines are, if no name is too long for that.
@@ -39,6 +40,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 	}
 	r.patternsText(b, o)
 	r.placesText(b, o)
+	r.eagerText(b)
 	if r.CriticalPath != nil {
 		r.CriticalPath.text(b, o)
 	}
@@ -82,6 +84,25 @@ func (r *Result) patternsText(w io.Writer, o TextOptions) {
 	}
 	fmt.Fprintln(w)
 	g.write(w, 1)
+}
+
+// eagerText says which sends waited for no receiver, where some did or may have.
+func (r *Result) eagerText(w io.Writer) {
+	if !slices.ContainsFunc(r.Patterns, func(p PatternTotal) bool { return p.Pattern == LateReceiver || p.Pattern == Undecided }) {
+		return
+	}
+	fmt.Fprintln(w)
+	for _, l := range r.EagerLimits {
+		where := [profile.NumPaths]string{"of messages to oneself", "within nodes", "between nodes"}[l.Path]
+		if l.Bytes > 0 {
+			fmt.Fprintf(w, "eager limit %s: %s (%s); larger messages wait for their receivers\n", where, aggregate.CountOf(l.Bytes, "byte"), l.Variable)
+		} else {
+			fmt.Fprintf(w, "eager limit %s: not recorded; messages of up to %s did not wait for their receivers\n", where, aggregate.CountOf(l.Shown, "byte"))
+		}
+	}
+	if slices.ContainsFunc(r.Patterns, func(p PatternTotal) bool { return p.Pattern == Undecided }) {
+		fmt.Fprintln(w, "undecided: the trace does not prove that the call waited for this rank")
+	}
 }
 
 // waitPlace is all waits of one pattern at one place.

@@ -111,15 +111,21 @@ type waitSum struct {
 	sum, max int64 // ns
 }
 
-func (w waits) add(key waitKey, ns int64) {
+func (w waits) add(key waitKey, ns int64) { w.merge(key, &waitSum{1, ns, ns}) }
+
+func (w waits) merge(key waitKey, o *waitSum) {
 	s := w[key]
 	if s == nil {
 		s = new(waitSum)
 		w[key] = s
 	}
-	s.count++
-	s.sum += ns
-	s.max = max(s.max, ns)
+	s.merge(o)
+}
+
+func (s *waitSum) merge(o *waitSum) {
+	s.count += o.count
+	s.sum += o.sum
+	s.max = max(s.max, o.max)
 }
 
 // WaitState is all waits of a rank for another in one way at one place.
