@@ -90,8 +90,9 @@ var mayImport = []struct {
 	{"interpose/bench", []string{"interpose/...", "formats/...", "profile"}},
 	{"interpose", []string{"interpose/calls", "interpose/layout"}},
 	{"profile", nil},
+	{"internal/atomicfile", nil},
 	{"formats/matrix", []string{"aggregate", "internal/plot", "internal/position", "internal/printable", "profile"}},
-	{"formats", []string{"formats/...", "internal/position", "internal/printable", "interpose/calls", "interpose/layout", "profile"}},
+	{"formats", []string{"formats/...", "internal/atomicfile", "internal/position", "internal/printable", "interpose/calls", "interpose/layout", "profile"}},
 	{"aggregate", []string{"internal/printable", "internal/settings", "internal/spelling", "profile"}},
 	{"internal/settings", []string{"internal/ranks", "internal/spelling", "interpose/layout"}},
 	{"internal/spelling", nil},
@@ -141,6 +142,49 @@ func checkImport(t *testing.T, s source, path string) {
 		t.Errorf("%s imports Arrow outside formats", s.path)
 	case path == "C":
 		t.Errorf("%s uses cgo", s.path)
+	}
+}
+
+// opensItself are the files, and folders, whose code opens files by itself, and why.
+var opensItself = map[string]string{
+	"internal/atomicfile":          "it is how all others do it",
+	"internal/scratch/file.go":     "writes new files only",
+	"formats/recording/writer.go":  "writes",
+	"internal/synth":               "makes test data, and measures",
+	"internal/live/live.go":        "/proc",
+	"internal/launch/watch.go":     "/proc",
+	"internal/launch/scheduler.go": "/proc",
+	"internal/launch/job.go":       "the terminal",
+	"internal/launch/compiler.go":  "a program that it has just compiled",
+	"internal/launch/program.go":   "the user's program",
+	"internal/settings/file.go":    "files of settings, which may be a device such as /dev/null",
+	"cmd/profile2mat/stream.go":    "a pipe that the user names",
+	"cmd/mpitrace/build.go":        "a library that it has just built",
+	"interpose":                    "what runs in the application, and what builds it",
+	"internal/testenv":             "tests",
+	"internal/e2e":                 "tests",
+}
+
+// TestFilesOfOthers requires that files in run directories are opened by
+// internal/atomicfile, since other users may have put pipes and devices there.
+func TestFilesOfOthers(t *testing.T) {
+	exempt := func(path string) bool {
+		for at := path; at != "."; at = filepath.Dir(at) {
+			if opensItself[filepath.ToSlash(at)] != "" {
+				return true
+			}
+		}
+		return strings.HasSuffix(path, "_test.go")
+	}
+	for _, s := range sources(t, ".go") {
+		if exempt(s.path) {
+			continue
+		}
+		for _, opens := range []string{"os.Open(", "os.OpenFile(", "os.ReadFile(", "syscall.Open("} {
+			if bytes.Contains(s.text, []byte(opens)) {
+				t.Errorf("%s: %s...): a file that another user may have written is opened by internal/atomicfile", s.path, opens)
+			}
+		}
 	}
 }
 

@@ -2,10 +2,10 @@
 package formats
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -67,6 +68,8 @@ func Detect(path string) (*Format, error) {
 	for i := range Table {
 		switch f := &Table[i]; {
 		case filepath.Ext(path) != f.Extension:
+		case f.Name == "prof" && bytes.IndexByte(head, 0) >= 0:
+			return nil, fmt.Errorf("read %s: not text, and so no .prof file", path)
 		case f.Read == nil:
 			return nil, fmt.Errorf("read %s: of format %s, which is written for other programs and cannot be read back", path, f.Name)
 		default:
@@ -98,7 +101,7 @@ func ToWrite(name string) (*Format, error) {
 }
 
 func readHead(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path, atomicfile.AnySize)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +153,7 @@ func readParquet(path string) (*Content, error) {
 }
 
 func readProf(path string) (*Content, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path, atomicfile.AnySize)
 	if err != nil {
 		return nil, err
 	}

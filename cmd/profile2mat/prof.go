@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -95,7 +95,7 @@ func (in input) ofProf(j *job, prefix string, files []profFile) error {
 }
 
 func (j *job) scanFile(f *profFile) error {
-	r, err := os.Open(f.path)
+	r, err := atomicfile.Open(f.path, atomicfile.AnySize)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/mpitrace/mpitrace/formats/facts"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -77,7 +78,7 @@ type readingRow struct {
 
 func openReadings(path string) (_ *readings, err error) {
 	defer facts.Recovered(&err)
-	file, err := os.Open(path)
+	file, err := atomicfile.Open(path, atomicfile.AnySize)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -77,7 +77,7 @@ func (f *File) Symbols() profile.Symbols { return f.symbols }
 
 func (f *File) with(do func(io.ReaderAt, int64) error) error {
 	about := "read " + strings.ToLower(f.container.Name) + " file"
-	file, err := os.Open(f.path)
+	file, err := atomicfile.Open(f.path, atomicfile.AnySize)
 	if err != nil {
 		return fmt.Errorf("%s: %w", about, err)
 	}
@@ -110,7 +110,11 @@ func (c *Container) openHeader(r io.ReaderAt, size int64, table string) (s seale
 	if s, err = c.findSeal(r, size); err != nil {
 		return s, nil, err
 	}
-	packed := make([]byte, s.seal-int64(lengthsLen)-s.shared)
+	size = s.seal - int64(lengthsLen) - s.shared
+	if size > maxPacked {
+		return s, nil, fmt.Errorf("damaged: a header of %d bytes", size)
+	}
+	packed := make([]byte, size)
 	if _, err := r.ReadAt(packed, s.shared); err != nil {
 		return s, nil, err
 	}
@@ -227,7 +231,7 @@ func (b *blockReader) next() ([]byte, error) {
 		return nil, err
 	}
 	n, used := binary.Uvarint(head)
-	if used <= 0 || n > uint64(b.r.Size()-b.at-int64(used)) {
+	if used <= 0 || n > uint64(b.r.Size()-b.at-int64(used)) || n > maxPacked {
 		return nil, fmt.Errorf("%w: a block is cut off", errPacked)
 	}
 	if uint64(cap(b.buf)) < n {

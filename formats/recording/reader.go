@@ -14,9 +14,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
 	"unsafe"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -48,15 +48,12 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// openFile opens a file that is one: a pipe would have its reader wait for ever.
+// openFile opens a recording or a file of events. Both are read piece by piece.
 func openFile(path string) (in *os.File, size int64, err error) {
-	if in, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+	if in, err = atomicfile.Open(path, atomicfile.AnySize); err != nil {
 		return nil, 0, err
 	}
 	info, err := in.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
-	}
 	if err != nil {
 		in.Close()
 		return nil, 0, err

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -43,7 +43,7 @@ func open(with func(func(io.ReaderAt, int64) error) error) (*File, error) {
 }
 
 func withFile(path string, do func(io.ReaderAt, int64) error) error {
-	file, err := os.Open(path)
+	file, err := atomicfile.Open(path, atomicfile.AnySize)
 	if err != nil {
 		return fmt.Errorf("read trace: %w", err)
 	}

@@ -46,7 +46,7 @@ func TestPlantedDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		program := m.compile(t, "sends")
-		for _, dir := range []string{planted, link, link + "/"} {
+		for _, dir := range []string{planted, link, link + "/", filepath.Join(link, "sub", "run")} {
 			tmp := t.TempDir()
 			out := execute(t, []string{"TMPDIR=" + tmp}, m.launch(2, preload(m.library(t), []string{"MPITRACE_DIR=" + dir, "TMPDIR=" + tmp}, program)...)...)
 			if out.code != 0 || !strings.HasPrefix(out.stdout, "ok") {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -36,8 +37,11 @@ func Known(lib string) *MPI {
 	return mpi
 }
 
+// maxKnown is the largest such file that is read.
+const maxKnown = 1 << 20
+
 func readKnown(path string) *MPI {
-	b, err := os.ReadFile(path)
+	b, err := atomicfile.Read(path, maxKnown)
 	if err != nil {
 		return nil
 	}

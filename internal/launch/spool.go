@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/live"
 	"github.com/mpitrace/mpitrace/internal/scratch"
 	"github.com/mpitrace/mpitrace/interpose/layout"
@@ -258,7 +259,7 @@ func mapped(pid int, name string) bool {
 // packFile packs a recording so that dst exists whole or not at all. The new
 // file's mode follows the user's umask.
 func packFile(src, dst string) error {
-	in, err := os.OpenFile(src, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	in, err := atomicfile.OpenNoFollow(src, atomicfile.AnySize)
 	if err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func PackAll(dir string) {
 }
 
 func canPack(path string) bool {
-	f, err := os.Open(path)
+	f, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
 	if err != nil {
 		return false
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -173,7 +174,7 @@ func own(e fs.DirEntry) bool {
 // if that is no recording.
 func read(pid int, f file) (*profile.Profile, error) {
 	path := filepath.Join("/proc", strconv.Itoa(pid), "root", f.path)
-	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func read(pid int, f file) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || st.Ino != f.inode {
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Ino != f.inode {
 		return nil, fmt.Errorf("%q is not the file that is mapped", f.path)
 	}
 	head := make([]byte, len(layout.Magic))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -79,7 +80,7 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 
 // readKept is false for what does not hold any more.
 func readKept(path string) (kept keptChanges, ok bool) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.Read(path, maxKept)
 	if err != nil || json.Unmarshal(text, &kept) != nil {
 		return kept, false
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/scratch"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -28,7 +29,7 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 		return nil, err
 	}
 	kept := lister + ".defaults"
-	if text, err := os.ReadFile(kept); err == nil {
+	if text, err := atomicfile.Read(kept, maxKept); err == nil {
 		if l, err := Parse(text); err == nil { // else make it again
 			return l, nil
 		}
@@ -46,6 +47,10 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 	}
 	return l, nil
 }
+
+// maxKept is the largest file in the cache that is read: the list of an MPI's
+// variables, some 300 bytes for each.
+const maxKept = 64 << 20
 
 func store(path string, text []byte) error {
 	part := fmt.Sprintf("%s.%d", path, os.Getpid())

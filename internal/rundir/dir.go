@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,22 +135,42 @@ func Create(name string) (Dir, error) {
 	}
 }
 
-// ExistsError says that a directory already holds a run.
-type ExistsError struct{ Dir string }
-
-func (e *ExistsError) Error() string {
-	return fmt.Sprintf("%s already holds a run: name another directory with -o, or remove it", e.Dir)
+// ExistsError says that a directory belongs to a run already.
+type ExistsError struct {
+	Dir  string
+	Used bool // something is recorded in it
 }
 
-// CreateAt makes the run directory that the user named. It is an *ExistsError
-// if a run is in it.
+func (e *ExistsError) Error() string {
+	holds := "already holds a run"
+	if !e.Used {
+		holds = "is in use by a run that is starting, or was left by one that recorded nothing"
+	}
+	return fmt.Sprintf("%s %s: name another directory with -o, or remove it", e.Dir, holds)
+}
+
+// CreateAt makes the run directory that the user named. It returns an
+// *ExistsError if a run is in it. Of several processes that call it at the same
+// time for one directory one gets it: the one whose mkdir makes the directory of
+// the recordings.
 func CreateAt(path string) (Dir, error) {
-	d, err := Share(path)
+	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
+	d := Dir(abs)
+	if err := makeDirectory(string(d), os.MkdirAll); err != nil {
+		return "", err
+	}
 	if d.Used() {
-		return "", &ExistsError{path}
+		return "", &ExistsError{path, true}
+	}
+	err = makeDirectory(d.Recordings(), os.Mkdir)
+	if errors.Is(err, fs.ErrExist) {
+		return "", &ExistsError{path, d.Used()}
+	}
+	if err != nil {
+		return "", err
 	}
 	return d, nil
 }
@@ -172,12 +193,27 @@ func Share(path string) (Dir, error) {
 
 func (d Dir) prepare() error {
 	for _, dir := range []string{string(d), d.Recordings()} {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fmt.Errorf("make run directory: %w", err)
+		if err := makeDirectory(dir, os.MkdirAll); err != nil {
+			return err
 		}
-		if err := checkPlanted(dir); err != nil {
-			return fmt.Errorf("make run directory: %w", err)
-		}
+	}
+	return nil
+}
+
+// makeDirectory makes a directory of a run, unless that would be in a place that
+// another user has prepared.
+func makeDirectory(dir string, mkdir func(string, os.FileMode) error) error {
+	err := checkLinks(filepath.Dir(dir))
+	var made error
+	if err == nil {
+		made = mkdir(dir, 0o777)
+		err = made
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = checkPlanted(dir)
+	}
+	if err = cmp.Or(err, made); err != nil {
+		return fmt.Errorf("make run directory: %w", err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/profile"
@@ -95,12 +96,16 @@ type JobInfo struct {
 	Variables []profile.Variable `json:"variables,omitempty"`
 }
 
+// maxInfo is the largest run.json that is read: it names each process that was
+// traced or that ended badly, in some 100 bytes.
+const maxInfo = 256 << 20
+
 // ReadInfo reads run.json. Without one it is empty: a run that nobody waited
 // for has none. With an error it is empty, too, and not nil: what was recorded
 // can be read without it.
 func (d Dir) ReadInfo() (*Info, error) {
 	info := new(Info)
-	b, err := os.ReadFile(d.Info())
+	b, err := atomicfile.Read(d.Info(), maxInfo)
 	if os.IsNotExist(err) {
 		return info, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -18,14 +19,7 @@ func (d Dir) Physical() string { return filepath.Join(string(d), "physical") }
 
 // PreparePhysical makes it.
 func (d Dir) PreparePhysical() error {
-	err := os.MkdirAll(d.Physical(), 0o777)
-	if err == nil {
-		err = checkPlanted(d.Physical())
-	}
-	if err != nil {
-		return fmt.Errorf("make run directory: %w", err)
-	}
-	return nil
+	return makeDirectory(d.Physical(), os.MkdirAll)
 }
 
 // physicalFiles lists what is in it.
@@ -71,10 +65,14 @@ func (r *Run) physical(p *profile.Profile) *profile.Physical {
 // behindP2P begins what follows the point-to-point part of the component's files.
 const behindP2P = "\n# OSC"
 
+// maxPhysical is the largest of these files that is read: it has some 300 bytes
+// for each pair and kind of messages.
+const maxPhysical = 1 << 30
+
 // readPhysical reads that part. The rest is the logical volume as the component
 // sees it, and communicators, which it names in ways that cannot be read.
 func readPhysical(path string, p *profile.Profile) ([]profile.Flow, error) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.Read(path, maxPhysical)
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,18 @@ func TestPlanted(t *testing.T) {
 			link := filepath.Join(dir, "recordings")
 			return dir, errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777), os.Symlink(mine, link), os.Lchown(link, stranger, stranger))
 		}, "belongs to another user"},
+		{"a stranger's link on the way", func() (string, error) {
+			link := filepath.Join(shared, "f")
+			return filepath.Join(link, "sub", "run"), errors.Join(os.Symlink(mine, link), os.Lchown(link, stranger, stranger))
+		}, "belongs to another user"},
+		{"a link of one's own on the way", func() (string, error) {
+			link := filepath.Join(shared, "g")
+			return filepath.Join(link, "sub", "run"), os.Symlink(t.TempDir(), link)
+		}, ""},
+		{"below a stranger's directory", func() (string, error) {
+			dir := filepath.Join(shared, "h")
+			return filepath.Join(dir, "run"), errors.Join(os.Mkdir(dir, 0o777), os.Chown(dir, stranger, stranger))
+		}, ""},
 		{"a stranger's directory where only its owner writes", func() (string, error) {
 			dir := filepath.Join(private, "e")
 			return dir, errors.Join(os.Mkdir(dir, 0o777), os.Chown(dir, stranger, stranger))

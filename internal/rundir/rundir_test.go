@@ -46,22 +46,60 @@ func TestCreateCountsUp(t *testing.T) {
 
 func TestCreateAt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[1]", "run")
-	d, err := CreateAt(dir)
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CreateAt(dir); err != nil {
-		t.Errorf("a directory without a run is refused: %v", err)
+	d, err := CreateAt(dir)
+	if err != nil {
+		t.Fatalf("a directory without a run is refused: %v", err)
 	}
+	refused := func(used bool, want string) {
+		t.Helper()
+		var holds *ExistsError
+		if _, err := CreateAt(dir); !errors.As(err, &holds) || holds.Used != used || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an ExistsError that says %q", err, want)
+		}
+	}
+	refused(false, "in use by a run that is starting")
 	if err := os.WriteFile(filepath.Join(d.Recordings(), "h-1-2.rec"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var holds *ExistsError
-	if _, err := CreateAt(dir); !errors.As(err, &holds) {
-		t.Errorf("got %v, want an ExistsError", err)
-	}
+	refused(true, "already holds a run")
 	if again, err := Share(dir); err != nil || again != d {
 		t.Errorf("shared: got %s, %v", again, err)
+	}
+}
+
+// TestCreateAtOnce requires that one of many who ask for a directory at the same
+// time gets it.
+func TestCreateAtOnce(t *testing.T) {
+	for range 50 {
+		dir := filepath.Join(t.TempDir(), "run")
+		const users = 16
+		results := make(chan error, users)
+		begin := make(chan struct{})
+		for range users {
+			go func() {
+				<-begin
+				_, err := CreateAt(dir)
+				results <- err
+			}()
+		}
+		close(begin)
+		got := 0
+		for range users {
+			err := <-results
+			var holds *ExistsError
+			switch {
+			case err == nil:
+				got++
+			case !errors.As(err, &holds):
+				t.Errorf("got %v, want an ExistsError", err)
+			}
+		}
+		if got != 1 {
+			t.Fatalf("%d of %d got the directory, want 1", got, users)
+		}
 	}
 }
 

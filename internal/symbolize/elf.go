@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -35,8 +33,12 @@ type file struct {
 	closer   io.Closer
 }
 
+// maxModule is the largest program, library or debug file that is read: those of
+// the largest applications have a few GiB.
+const maxModule = 64 << 30
+
 func openFile(path string) (f *file, err error) {
-	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a recording may name a pipe
+	in, err := atomicfile.Open(path, maxModule) // a recording may name any file
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +53,6 @@ func openFile(path string) (f *file, err error) {
 	info, err := in.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
 	}
 	parsed, err := elf.NewFile(in)
 	if err != nil {
@@ -168,7 +167,7 @@ func (f *file) linksTo(path string) bool {
 	if f == nil {
 		return false
 	}
-	in, err := os.Open(path)
+	in, err := atomicfile.Open(path, maxModule)
 	if err != nil {
 		return false
 	}

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Whether somebody else may have put a directory there, or a link to one, for us
-// to write into: it lies where all can write, and is neither this user's nor
-// root's. (internal/rundir has the same rule.)
+// Reports whether another user may have put what lies at path there, for us to
+// write into: a directory or a link to one, in a directory that all can write to,
+// whose owner is neither this user nor root. (internal/rundir has the same rule.)
 static bool is_planted(const char *path)
 {
     char above[4200];
@@ -28,7 +28,8 @@ static bool is_planted(const char *path)
            own.st_uid != geteuid();
 }
 
-// Makes a directory and those above it.
+// Makes a directory and those above it, through no link that another user may have
+// put there.
 static bool make_directory(const char *path)
 {
     char part[4200];
@@ -36,6 +37,8 @@ static bool make_directory(const char *path)
     snprintf(part, sizeof part, "%s", path);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
+        if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode) && is_planted(part))
+            return false;
         mkdir(part, 0777);
         *slash = '/';
     }

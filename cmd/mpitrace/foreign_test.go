@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/synth"
+)
+
+// wholeRun makes a run directory that has a file of each kind, of two ranks.
+func wholeRun(t *testing.T) rundir.Dir {
+	t.Helper()
+	dir := rundir.Dir(writeTraces(t, synth.NewHalo(2, 3)))
+	if err := os.Mkdir(dir.Recordings(), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for rank := range 2 {
+		path := filepath.Join(dir.Recordings(), fmt.Sprintf("h-%d-1.rec", rank+1))
+		if err := recording.WriteFile(path, synth.NewRing(2).Profile(rank)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := call("report", string(dir)); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	return dir
+}
+
+// TestForeignFiles puts what another user may have put there in place of each file
+// of a run directory: commands neither wait for it nor run out of memory.
+func TestForeignFiles(t *testing.T) {
+	kinds := map[string]func(path string) error{
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"sparse": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o666), os.Truncate(path, 50<<30))
+		},
+	}
+	for _, test := range []struct {
+		file   string
+		merged bool     // the recordings are gone
+		reads  []string // commands; those after the first may do without the file
+	}{
+		{"run.json", false, []string{"report", "collect", "analyze"}},
+		{"profile.arrow", true, []string{"report", "collect"}},
+		{"pvars.arrow", true, []string{"report", "collect"}},
+		{"trace.0.arrow", false, []string{"analyze", "timeline -o t.svg"}},
+		{"recordings/h-1-1.rec", false, []string{"report", "collect", "dump"}},
+		{"recordings/h-1-1.events", false, []string{"report", "analyze", "collect"}},
+	} {
+		for kind, put := range kinds {
+			t.Run(test.file+" "+kind, func(t *testing.T) {
+				dir := wholeRun(t)
+				path := filepath.Join(string(dir), test.file)
+				if test.merged {
+					os.RemoveAll(dir.Recordings())
+				}
+				os.Remove(path)
+				if err := put(path); err != nil {
+					t.Fatal(err)
+				}
+				for i, command := range test.reads {
+					of := string(dir)
+					if command == "dump" {
+						of = path
+					}
+					got := sh(t, t.TempDir(), "ulimit -v 8000000; exec timeout 30 $mpitrace "+command+" "+of)
+					if got.code == 124 || got.code > 4 || strings.Contains(got.stderr, "goroutine") {
+						t.Errorf("%s: exit status %d\n%.500s", command, got.code, got.stderr)
+					}
+					if i == 0 && !strings.Contains(got.stderr, filepath.Base(path)) {
+						t.Errorf("%s does not name the file: %s", command, got.stderr)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// Package atomicfile opens files that other users may have written.
+//
+// A run directory can lie where others write: what has the name of one of its
+// files may be a pipe without a writer, a device without an end, or a sparse file
+// larger than memory. Open and Read return an error for those; they never wait.
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// AnySize is the limit for files that are read piece by piece, by a reader that
+// checks each length in them before it allocates memory.
+const AnySize = 1<<63 - 1
+
+// Open opens a regular file of at most limit bytes for reading. The file may grow
+// afterwards.
+func Open(path string, limit int64) (*os.File, error) { return open(path, limit, os.Stat, 0) }
+
+// OpenNoFollow is Open for a path whose last element must not be a symbolic link.
+func OpenNoFollow(path string, limit int64) (*os.File, error) {
+	return open(path, limit, os.Lstat, syscall.O_NOFOLLOW)
+}
+
+// Read returns the content of a regular file of at most limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
+	in, err := Open(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, limit))
+	if err != nil {
+		return nil, err
+	}
+	if err := ended(in, path, limit); err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// ended returns an error if there is more to read: the file has grown.
+func ended(in io.Reader, path string, limit int64) error {
+	if n, _ := in.Read(make([]byte, 1)); n > 0 {
+		return tooLarge(path, limit+1, limit)
+	}
+	return nil
+}
+
+// open looks at the file before it opens it, since opening alone has an effect on
+// some devices, and again afterwards, since the file may have been replaced.
+func open(path string, limit int64, stat func(string) (os.FileInfo, error), flag int) (*os.File, error) {
+	info, err := stat(path)
+	if err == nil {
+		err = check(path, info, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = in.Stat(); err == nil {
+		err = check(path, info, limit)
+	}
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func check(path string, info os.FileInfo, limit int64) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %s, not a regular file", path, kind(info.Mode()))
+	case info.Size() > limit:
+		return tooLarge(path, info.Size(), limit)
+	}
+	return nil
+}
+
+func tooLarge(path string, size, limit int64) error {
+	return fmt.Errorf("%s has %d bytes, more than the %d that such a file may have", path, size, limit)
+}
+
+func kind(mode os.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&os.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&os.ModeSocket != 0:
+		return "a socket"
+	case mode&os.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a device"
+}
