@@ -28,7 +28,7 @@ func TestLocality(t *testing.T) {
 		t.Error(diff)
 	}
 	var b bytes.Buffer
-	if err := s.Text(&b, TextOptions{}); err != nil {
+	if err := s.Text(&b, TextOptions{Sites: -1}); err != nil {
 		t.Fatal(err)
 	}
 	if line := "sent within nodes: 231 B (30.3 %), between nodes: 531 B (69.7 %)\n"; !strings.Contains(b.String(), line) {
@@ -109,7 +109,7 @@ func TestStandoutsAreTold(t *testing.T) {
 		ps = append(ps, p)
 	}
 	var b bytes.Buffer
-	if err := New(ps).Summary().Text(&b, TextOptions{}); err != nil {
+	if err := New(ps).Summary().Text(&b, TextOptions{Sites: -1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"stand out in bytes sent: rank 7 9.00 MiB; median 1.00 MiB\n",

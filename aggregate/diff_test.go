@@ -384,8 +384,8 @@ func TestDiffMatrices(t *testing.T) {
 
 func TestDiffText(t *testing.T) {
 	for name, o := range map[string]DiffText{
-		"diff.txt":       {Top: -1},
-		"diff_short.txt": {Top: 1, IgnoreTime: true, TextOptions: TextOptions{ASCII: true}},
+		"diff.txt":       {Top: -1, TextOptions: TextOptions{Width: 110}},
+		"diff_short.txt": {Top: 1, IgnoreTime: true, TextOptions: TextOptions{ASCII: true, Width: 110}},
 	} {
 		a, b := fixture(), changedFixture()
 		for i := range 2 {
@@ -401,7 +401,7 @@ func TestDiffText(t *testing.T) {
 		}
 		golden(t, name, text.Bytes())
 		for line := range strings.Lines(text.String()) {
-			if n := utf8.RuneCountInString(line); n > textWidth+1 && !strings.Contains(line, "add up") || strings.HasSuffix(line, " \n") {
+			if n := utf8.RuneCountInString(line); n > o.Width+1 && !strings.Contains(line, "add up") || strings.HasSuffix(line, " \n") {
 				t.Errorf("%s: %d columns: %q", name, n, line)
 			}
 		}

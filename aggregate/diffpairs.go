@@ -35,19 +35,7 @@ func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 	if max(a.Size(), b.Size()) <= maxAllPairs {
 		return diffMatrices(allPairs, &x[All], &y[All], o)
 	}
-	return diffMatrices(directPairs, x.direct(), y.direct(), o)
-}
-
-// direct is what the program sent, wrote and read without collectives.
-func (ms *Matrices) direct() *Matrix {
-	if ms[OneSided].Empty() {
-		return &ms[External] // and no second copy
-	}
-	sum := new(Matrix)
-	for _, c := range []MatrixClass{External, OneSided} {
-		sum.Merge(&ms[c])
-	}
-	return sum
+	return diffMatrices(directPairs, x.Direct(), y.Direct(), o)
 }
 
 // diffMatrices goes through both matrices row by row: it takes room for one row

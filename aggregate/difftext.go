@@ -304,8 +304,13 @@ func (d *Diff) commsText(w io.Writer, o DiffText) {
 	d.listText(w, o, "communicator", rows)
 }
 
-// siteWidth leaves room for the numbers within textWidth.
-const siteWidth = textWidth - 55
+// siteWidth leaves room for the numbers.
+func (o DiffText) siteWidth() int {
+	if o.Width == 0 {
+		return math.MaxInt
+	}
+	return max(minSite, o.Width-55)
+}
 
 func (d *Diff) sitesText(w io.Writer, o DiffText) {
 	rows := make([]diffRow, len(d.CallSites))
@@ -317,7 +322,7 @@ func (d *Diff) sitesText(w io.Writer, o DiffText) {
 			call = fmt.Sprintf(" (A: %d)", c.Was.Line) + call
 			moved++
 		}
-		rows[i] = diffRow{name: o.shorten(o.clean(c.label), siteWidth-utf8.RuneCountInString(call)) + call, Changes: &c.Changes,
+		rows[i] = diffRow{name: o.shorten(o.clean(c.label), o.siteWidth()-utf8.RuneCountInString(call)) + call, Changes: &c.Changes,
 			below: func(w io.Writer) { o.callersText(w, " ", c.Callers) }}
 	}
 	d.listText(w, o, "call site", rows)
@@ -345,7 +350,7 @@ func (d *Diff) pairsText(w io.Writer, o DiffText) {
 
 func pairsOf(which string) string {
 	if which == allPairs {
-		return pairTraffic
+		return "point-to-point, one-sided and collectives (logical volume)"
 	}
 	return fmt.Sprintf("point-to-point and one-sided; with more than %s ranks, collectives are not compared by pair", count(maxAllPairs))
 }

@@ -125,7 +125,7 @@ func (d *Diff) lateText(w io.Writer, o DiffText) {
 		if c.Was != nil {
 			call = fmt.Sprintf(" (A: %d)", c.Was.Line) + call
 		}
-		t = append(t, o.line(o.shorten(o.clean(c.label), siteWidth-utf8.RuneCountInString(call))+call, c.Late, count))
+		t = append(t, o.line(o.shorten(o.clean(c.label), o.siteWidth()-utf8.RuneCountInString(call))+call, c.Late, count))
 	}
 	t.changes(w, len(d.Late)-list, "call site")
 }
@@ -148,7 +148,7 @@ func (c CounterChange) line(o DiffText) []string {
 	if c.A != 0 {
 		relative = relativeText(c.relative())
 	}
-	return []string{o.shorten(o.clean(c.Variable), siteWidth), numberText(c.A), numberText(c.B),
+	return []string{o.shorten(o.clean(c.Variable), o.siteWidth()), numberText(c.A), numberText(c.B),
 		sign + numberText(math.Abs(c.B-c.A)), relative}
 }
 

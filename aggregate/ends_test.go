@@ -92,11 +92,11 @@ func TestEndsText(t *testing.T) {
 		p.Exit.Alive = start + 12*second
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"ends.txt":      func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{}) },
-		"ends_rank.txt": func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{ASCII: true}) },
-		"stacks.txt":    func(b *bytes.Buffer) error { return New(running).Stacks().Text(b, TextOptions{}) },
+		"ends.txt":      func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{Sites: -1}) },
+		"ends_rank.txt": func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{ASCII: true, Sites: -1}) },
+		"stacks.txt":    func(b *bytes.Buffer) error { return New(running).Stacks().Text(b, TextOptions{Sites: -1}) },
 		"stacks_end.txt": func(b *bytes.Buffer) error {
-			return j.Stacks().Text(b, TextOptions{})
+			return j.Stacks().Text(b, TextOptions{Sites: -1})
 		},
 	} {
 		var b bytes.Buffer

@@ -70,20 +70,20 @@ func fixtureRooted(p *profile.Profile, r int) []profile.Row {
 			SizeClass: 3, Calls: 1, Messages: 1, Bytes: 7}
 	}
 	if r == 0 {
-		bcast.Direction, bcast.Spread, bcast.Messages, bcast.Bytes = profile.Send, profile.ToOthers, 3, 300
+		bcast.Direction, bcast.Spread, bcast.SizeClass, bcast.Messages, bcast.Bytes = profile.Send, profile.ToOthers, 7, 3, 300
 	}
 	rows := []profile.Row{bcast, half}
 	switch r {
 	case 0:
 		rows = append(rows, profile.Row{Call: "Put", Class: profile.OneSided, Direction: profile.Write, Spread: profile.ToPeer,
-			Peer: 2, Calls: 1, Messages: 1, Bytes: 60})
+			Peer: 2, SizeClass: 6, Calls: 1, Messages: 1, Bytes: 60})
 	case 1:
 		rows = append(rows, profile.Row{Call: "Scatterv", Class: profile.OneToAll, Direction: profile.Send, Spread: profile.ToVector,
-			Peer: 1, Calls: 1, Messages: 3, Bytes: 1 + 3 + 4})
+			Peer: 1, SizeClass: 2, Calls: 1, Messages: 3, Bytes: 1 + 3 + 4})
 		p.Vectors = []profile.Vector{{Call: "Scatterv", Class: profile.OneToAll, Spread: profile.ToVector, Calls: 1, Bytes: []uint64{1, 2, 3, 4}}}
 	case 3:
 		rows = append(rows, profile.Row{Call: "Get", Class: profile.OneSided, Direction: profile.Read, Spread: profile.ToPeer,
-			Peer: 1, Calls: 1, Messages: 1, Bytes: 50})
+			Peer: 1, SizeClass: 6, Calls: 1, Messages: 1, Bytes: 50})
 	}
 	return rows
 }

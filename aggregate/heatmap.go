@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
@@ -61,33 +60,25 @@ func shade(v, low, high uint64, n int) int {
 	return min(max(int(at*float64(n)), 0), n-1)
 }
 
-// text draws the heatmap below its heading, two characters an entry, a sending
-// rank a line.
-func (h *Heatmap) text(w io.Writer, o TextOptions) {
+// lines draws the heatmap, two characters an entry, a sending rank a line, and
+// below it what the shades stand for.
+func (h *Heatmap) lines(o TextOptions) []string {
 	low, high := h.extremes()
-	if high == 0 {
-		fmt.Fprintln(w, "\nno bytes between ranks")
-		return
-	}
-	fmt.Fprintf(w, "\nbytes between ranks: %s\n", pairTraffic)
 	shades := o.shades()
 	width := len(fmt.Sprint(h.Ranks - 1))
-	fmt.Fprintf(w, "%*s   %s\n", width, "", h.columnLabels())
+	out := []string{fmt.Sprintf("%*s   %s", width, "", h.columnLabels())}
 	for i, row := range h.Bytes {
-		fmt.Fprintf(w, "%*d |", width+1, i*h.RanksPerBin)
+		var line strings.Builder
 		for _, v := range row {
 			c := " "
 			if k := shade(v, low, high, len(shades)); k >= 0 {
 				c = shades[k]
 			}
-			fmt.Fprint(w, c, c)
+			line.WriteString(c + c)
 		}
-		fmt.Fprintln(w, "|")
+		out = append(out, fmt.Sprintf("%*d |%s|", width+1, i*h.RanksPerBin, &line))
 	}
-	fmt.Fprintf(w, "row: from rank, column: to rank; %s, blank: 0 bytes\n", legend(low, high, shades))
-	if h.RanksPerBin > 1 {
-		fmt.Fprintf(w, "each cell adds up %d x %d ranks\n", h.RanksPerBin, h.RanksPerBin)
-	}
+	return append(out, legend(low, high, shades))
 }
 
 // legend names the shades that the smallest and the largest entry have.

@@ -25,6 +25,7 @@ type Job struct {
 	exchange   exchange
 	judge      judge
 	calls      callSums
+	sizes      sizeSums
 	slices     sliceSums
 	sites      siteSums
 	ends       endings
@@ -74,6 +75,7 @@ func (j *Job) Add(p *profile.Profile) {
 	j.exchange.add(p)
 	j.judge.addProcess(p)
 	j.calls.add(p)
+	j.sizes.add(p)
 	j.slices.add(p)
 	j.sites.add(p)
 	j.ends.add(p)
@@ -96,6 +98,7 @@ func (j *Job) Merge(o *Job) {
 	j.exchange.merge(&o.exchange)
 	j.judge.merge(&o.judge)
 	j.calls.merge(&o.calls)
+	j.sizes.merge(&o.sizes)
 	j.slices.merge(&o.slices)
 	j.sites.merge(&o.sites)
 	j.ends.merge(&o.ends)

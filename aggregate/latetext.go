@@ -26,7 +26,7 @@ func (s *Summary) lateText(w io.Writer, o TextOptions) {
 		}
 		t = append(t, []string{"", o.clean(l.Call), l.communicatorText(o), count(l.Late), share, threeDigits(l.Queue), l.mostText(o)})
 	}
-	left := max(minSite, textWidth-t.width())
+	t, left := o.fit(t, widest(list, func(l *LateReceives) string { return l.label }), "mean queue", "% of receives", "communicator")
 	for i := range list {
 		t[i+1][0] = o.shorten(o.clean(list[i].label), left)
 	}

@@ -417,9 +417,11 @@ const (
 	OneSided
 	Collective
 	NumMatrixClasses
+
+	Direct = NumMatrixClasses // External and OneSided together, which Matrices do not hold
 )
 
-var matrixClassNames = [NumMatrixClasses]string{"all", "external", "internal", "osc", "coll"}
+var matrixClassNames = [...]string{"all", "external", "internal", "osc", "coll", "direct"}
 
 // String is the class as file names have it.
 func (c MatrixClass) String() string { return matrixClassNames[c] }
@@ -447,4 +449,16 @@ func (ms *Matrices) DropSelf() {
 	for c := range ms {
 		ms[c].DropSelf()
 	}
+}
+
+// Direct is what the program sent, wrote and read, without collectives.
+func (ms *Matrices) Direct() *Matrix {
+	if ms[OneSided].Empty() {
+		return &ms[External] // and no second copy
+	}
+	sum := new(Matrix)
+	for _, c := range []MatrixClass{External, OneSided} {
+		sum.Merge(&ms[c])
+	}
+	return sum
 }

@@ -36,7 +36,7 @@ func (s *Summary) pvarsText(w io.Writer, o TextOptions) {
 		t[0][4], t[0][5] = "min", "max"
 		t = t.without("sum")
 	}
-	left := max(minSite, textWidth-t.width())
+	t, left := o.fit(t, widest(list, func(v *Pvar) string { return v.nameText(o) }), "class", "mean", "min", "min (rank)", "max", "max (rank)")
 	for i := range list {
 		t[i+1][0] = o.shorten(list[i].nameText(o), left)
 	}

@@ -14,17 +14,19 @@ import (
 type RankSummary struct {
 	Rank int `json:"rank"`
 	Summary
-	Peers []Peer       `json:"peers"` // most bytes first
+	Peers []Peer       `json:"peers"` // most bytes point to point and one-sided first
 	Comms []CommTotals `json:"communicators"`
 }
 
-// Peer is what a process exchanged with another (or itself), in
-// point-to-point, one-sided and collective calls together. What it received is
+// Peer is what a process exchanged with another (or itself). What it received is
 // what the peer recorded as sent.
 type Peer struct {
 	Rank     int    `json:"rank"`
-	Sent     Volume `json:"sent"`
-	Received Volume `json:"received"`
+	Sent     Volume `json:"sent"`     // point-to-point and one-sided
+	Received Volume `json:"received"` // the same
+
+	CollectiveSent     Volume `json:"collective_sent"` // logical volume
+	CollectiveReceived Volume `json:"collective_received"`
 }
 
 // CommTotals are the sums of all rows of a communicator.
@@ -54,8 +56,8 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	s.RanksFinalized = len(j.finalized())
 	s.Traffic = matrixTotals(own.Matrices())
 	s.Physical = own.physical.physical(s.Traffic)
-	s.Peers = peersOf(&j.Matrices()[All], rank)
-	s.Pairs = []Cell{}
+	s.Peers = peersOf(j.Matrices(), rank)
+	s.Pairs = []PairTotals{}
 	s.Ends = slices.DeleteFunc(j.ends.ends(j.Start()), func(e End) bool { return e.Rank != rank })
 	s.Deadlocks = slices.DeleteFunc(j.deadlocks(), func(ring []int) bool { return !slices.Contains(ring, rank) })
 	s.Comms = commTotals(profiles)
@@ -87,7 +89,7 @@ func notFinalized(ranks Spans) string {
 	return fmt.Sprintf("partial: %s did not reach MPI_Finalize: %s record ends with %s last completed call", ranks, whose, whose)
 }
 
-func peersOf(m *Matrix, rank int) []Peer {
+func peersOf(ms *Matrices, rank int) []Peer {
 	byRank := map[int]*Peer{}
 	at := func(r int) *Peer {
 		if byRank[r] == nil {
@@ -95,18 +97,27 @@ func peersOf(m *Matrix, rank int) []Peer {
 		}
 		return byRank[r]
 	}
-	for to, v := range m.Row(rank) {
+	direct, collective := ms.Direct(), &ms[Collective]
+	for to, v := range direct.Row(rank) {
 		at(to).Sent = v
 	}
-	for from, v := range m.Column(rank) {
+	for from, v := range direct.Column(rank) {
 		at(from).Received = v
+	}
+	for to, v := range collective.Row(rank) {
+		at(to).CollectiveSent = v
+	}
+	for from, v := range collective.Column(rank) {
+		at(from).CollectiveReceived = v
 	}
 	out := make([]Peer, 0, len(byRank))
 	for p := range maps.Values(byRank) {
 		out = append(out, *p)
 	}
 	slices.SortFunc(out, func(a, b Peer) int {
-		return cmp.Or(cmp.Compare(b.Sent.Bytes+b.Received.Bytes, a.Sent.Bytes+a.Received.Bytes), cmp.Compare(a.Rank, b.Rank))
+		return cmp.Or(cmp.Compare(b.Sent.Bytes+b.Received.Bytes, a.Sent.Bytes+a.Received.Bytes),
+			cmp.Compare(b.CollectiveSent.Bytes+b.CollectiveReceived.Bytes, a.CollectiveSent.Bytes+a.CollectiveReceived.Bytes),
+			cmp.Compare(a.Rank, b.Rank))
 	})
 	return out
 }

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -65,17 +66,78 @@ func TestCallSites(t *testing.T) {
 	}
 }
 
-func TestShorten(t *testing.T) {
-	o := TextOptions{}
-	for label, want := range map[string]string{
-		"swap halo.c:7": "swap halo.c:7",
-		"grid::halo::Exchange::swap_borders halo.cpp:118": "swap_borders halo.cpp:118",
-		"send+0x4b (a-very-long-library.so.40)":           "send+0x4b (a-very-long-li…",
-		"exchange_borders_with_all halo.cpp:118":          "exchange_bor… halo.cpp:118",
-		"f " + strings.Repeat("x", 40) + ".c:1":           "…" + strings.Repeat("x", 21) + ".c:1",
-	} {
-		if got := o.shorten(label, 26); got != want || utf8.RuneCountInString(got) > 26 {
-			t.Errorf("%s: got %s, want %s", label, got, want)
+// TestWidth: in 80 and in 100 columns no table is wider, and no two rows look
+// alike; where there is no terminal nothing is cut.
+func TestWidth(t *testing.T) {
+	const module = "/usr/lib/liblammps.so.0"
+	names := []string{"LAMMPS_NS::GridComm::forward_comm", "LAMMPS_NS::CommBrick::forward_comm", "LAMMPS_NS::CommBrick::reverse_comm",
+		"LAMMPS_NS::FixNeighHistory::pre_exchange_newton"}
+	var ps []*profile.Profile
+	for rank := range 2 {
+		p := sitesOfRank(rank)
+		p.Modules = append(p.Modules, profile.Module{Path: module, Start: 0x7000, End: 0x9000, Bias: 0x7000})
+		for i, name := range append(names, names...) {
+			offset := uint64(0x10 * (i + 1))
+			p.Symbols[profile.Place{Path: module, Offset: offset}] = profile.Symbol{Function: name, Into: 0x100 + offset}
+			p.Rows = append(p.Rows, profile.Row{Call: "Sendrecv_replace", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer, Peer: int32(1 - rank),
+				SizeClass: uint8(10 * i % 30), Comm: -1, Callsite: 0x7000 + offset, Calls: 1234567, Messages: 1234567, Bytes: 98765432, TimeNs: 1e9, MaxNs: 1e6})
+		}
+		p.FinalizeStart, p.InitEnd, p.End = 9e9, 1e9, 1e10
+		ps = append(ps, p)
+	}
+	s := New(ps).Summary()
+	for _, width := range []int{80, 100, 0} {
+		var b strings.Builder
+		if err := s.Text(&b, TextOptions{Width: width, Sites: -1}); err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(b.String(), "\n\n") // tables begin
+		tables, _, _ := strings.Cut(rest, "\nconservation")
+		var sites []string
+		for line := range strings.Lines(tables) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); width > 0 && n > width && !strings.HasPrefix(line, "top pairs") {
+				t.Errorf("%d characters, more than %d: %s", n, width, line)
+			}
+			if strings.Contains(line, "(liblammps.so.0)") {
+				label, _, _ := strings.Cut(line, ")")
+				sites = append(sites, label)
+			}
+		}
+		slices.Sort(sites)
+		if distinct := slices.Compact(slices.Clone(sites)); len(sites) != 8 || len(distinct) != 8 {
+			t.Errorf("in %d columns 8 call sites look as %d:\n%s", width, len(distinct), tables)
+		}
+		if full := strings.Count(tables, "LAMMPS_NS::"); width == 0 && full != 8 {
+			t.Errorf("%d of 8 names are whole:\n%s", full, tables)
+		}
+		for _, class := range []string{"Grid", "Comm", "FixN"} {
+			if !strings.Contains(tables, class) {
+				t.Errorf("in %d columns class %s is gone:\n%s", width, class, tables)
+			}
+		}
+		if said := strings.Contains(b.String(), "left out to fit"); said != (width > 0) {
+			t.Errorf("in %d columns, left out: %v", width, said)
+		}
+	}
+}
+
+// TestTop: the tables of calls and of call sites have as many lines as are wanted.
+func TestTop(t *testing.T) {
+	s := New(fixture()).Summary()
+	for top, want := range map[int]int{0: 0, 1: 1, 3: 3, -1: 10} { // Send, Recv, Allreduce, Barrier, Bcast, Get, Irecv, Isend, Put, Scatterv
+		var b strings.Builder
+		if err := s.Text(&b, TextOptions{Sites: top}); err != nil {
+			t.Fatal(err)
+		}
+		_, calls, _ := strings.Cut(b.String(), "\ncall  ")
+		calls, _, _ = strings.Cut(calls, "\n\n")
+		got := strings.Count(calls, "\n")
+		if strings.Contains(calls, "more call") {
+			got--
+		}
+		if top != 0 && got != want || top == 0 && calls != "" {
+			t.Errorf("--top %d: %d calls, want %d:\n%s", top, got, want, calls)
 		}
 	}
 }

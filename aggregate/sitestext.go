@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-const (
-	textWidth = 110 // of the table of call sites
-	minSite   = 16  // of its first column
-)
+// callersWidth is how wide lines of callers are where any width will do.
+const callersWidth = 110
 
 // sitesText writes the table of call sites: numbers over all ranks, and the
 // ranks that spent least and most time there.
@@ -51,7 +48,7 @@ func (s *Summary) sitesText(w io.Writer, o TextOptions) {
 	case len(s.Ranks) < 2:
 		t = t.without("min (rank)", "max (rank)")
 	}
-	left := max(minSite, textWidth-t.width())
+	t, left := o.fit(t, widest(sites, func(c *CallSite) string { return c.label }), "min (rank)", "max (rank)", "msgs", "bytes", "% of MPI")
 	for i, c := range sites {
 		t[i+1][0] = o.shorten(o.clean(c.label), left)
 	}
@@ -77,10 +74,11 @@ func (o TextOptions) ofRank(ns uint64, rank int) string {
 
 // callersText writes who called, as many to a line as fit.
 func (o TextOptions) callersText(w io.Writer, indent string, callers []Place) {
-	line := ""
+	line, width := "", cmp.Or(o.Width, callersWidth)
 	for _, c := range callers {
-		part := o.shorten(o.pick(" ← ", " <- ")+o.clean(c.label), textWidth-2)
-		if line != "" && utf8.RuneCountInString(line+part)+2 > textWidth {
+		arrow := o.pick(" ← ", " <- ")
+		part := arrow + o.shorten(o.clean(c.label), width-len(indent)-utf8.RuneCountInString(arrow))
+		if line != "" && utf8.RuneCountInString(indent+line+part) > width {
 			fmt.Fprintf(w, "%s%s\n", indent, line)
 			line = ""
 		}
@@ -89,32 +87,4 @@ func (o TextOptions) callersText(w io.Writer, indent string, callers []Place) {
 	if line != "" {
 		fmt.Fprintf(w, "%s%s\n", indent, line)
 	}
-}
-
-// shorten cuts a label to a width: of a function's name the scopes go first,
-// then its end; the source and line, which stand last, are kept, but a module's
-// name in brackets is not.
-func (o TextOptions) shorten(label string, width int) string {
-	if utf8.RuneCountInString(label) <= width {
-		return label
-	}
-	dots := []rune(o.pick("…", "..."))
-	at := strings.LastIndexByte(label, ' ')
-	if at < 0 {
-		at = len(label)
-	}
-	name, tail := []rune(label[:at]), []rune(label[at:])
-	if scope := strings.LastIndex(label[:at], "::"); scope >= 0 {
-		name = []rune(label[scope+2 : at])
-	}
-	switch room := width - len(tail); {
-	case len(name) <= room:
-		return string(name) + string(tail)
-	case strings.HasPrefix(string(tail), " ("):
-		return string(append(name, tail...)[:width-len(dots)]) + string(dots)
-	case room-len(dots) >= 6:
-		return string(name[:room-len(dots)]) + string(dots) + string(tail)
-	}
-	r := []rune(label)
-	return string(dots) + string(r[len(r)-width+len(dots):])
 }

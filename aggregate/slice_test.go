@@ -43,7 +43,7 @@ func TestSlices(t *testing.T) {
 		t.Error(d)
 	}
 	var b bytes.Buffer
-	if err := s.Text(&b, TextOptions{}); err != nil {
+	if err := s.Text(&b, TextOptions{Sites: -1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{

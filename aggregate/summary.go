@@ -44,15 +44,20 @@ type Summary struct {
 	MPIShare          Share   `json:"mpi_share"`
 	POP               *POP    `json:"pop"` // nil where the times of no rank are known, and in a RankSummary
 
-	Untimed   uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
-	Totals    Totals         `json:"totals"`        // of all rows
-	Calls     []CallTotals   `json:"calls"`         // of all rows, by call; longest time first, without times most calls
-	Classes   []ClassTotals  `json:"classes"`       // of what was sent, by kind of call
-	Slices    []SliceTotals  `json:"slices"`        // of all rows, by part of the run, in the order of their start
-	CallSites []CallSite     `json:"callsites"`     // of all rows, by place and call; in the same order
-	Traffic   []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
-	Pairs     []Cell         `json:"top_pairs"`
-	Heatmap   *Heatmap       `json:"heatmap,omitempty"`
+	Untimed      uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
+	Totals       Totals         `json:"totals"`        // of all rows
+	Calls        []CallTotals   `json:"calls"`         // of all rows, by call; longest time first, without times most calls
+	Classes      []ClassTotals  `json:"classes"`       // of what was sent, by kind of call
+	Slices       []SliceTotals  `json:"slices"`        // of all rows, by part of the run, in the order of their start
+	CallSites    []CallSite     `json:"callsites"`     // of all rows, by place and call; in the same order
+	Traffic      []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
+	MessageSizes []CallSizes    `json:"message_sizes"` // of what was sent, written and read; most bytes first
+
+	Direct MatrixTotals `json:"direct_traffic"` // point-to-point and one-sided, added up
+	Pairs  []PairTotals `json:"top_pairs"`      // by what was sent point to point and one-sided; of a job without any, by collectives
+
+	Heatmap           *Heatmap `json:"heatmap,omitempty"`             // point-to-point and one-sided
+	CollectiveHeatmap *Heatmap `json:"heatmap_collectives,omitempty"` // their logical volume
 
 	LateReceives []LateReceives `json:"late_receives"`         // most first
 	LateOver     string         `json:"late_over,omitempty"`   // --watch-unexpected: how many messages may wait; mixed where ranks differ
@@ -102,9 +107,7 @@ func (j *Job) Summary() *Summary {
 	s.RanksRecorded = len(j.Recorded())
 	s.RanksFinalized = len(j.finalized())
 	ms := j.Matrices()
-	s.Traffic = matrixTotals(ms)
-	s.Pairs = ms[All].Top(topPairs)
-	s.Heatmap = NewHeatmap(&ms[All], s.RanksExpected)
+	s.matricesOf(ms)
 	s.Localities = j.localities(ms)
 	s.Balances = j.balances(ms)
 	s.POP = popOf(s.Ranks)
@@ -119,17 +122,18 @@ func (j *Job) Summary() *Summary {
 func (j *Job) summarize() *Summary {
 	ps := j.ordered()
 	s := &Summary{
-		Run:       j.Run,
-		Program:   programOf(ps),
-		Timing:    j.setting((*process).timingWord),
-		Receives:  j.setting((*process).receivesWord),
-		Hosts:     hosts(ps),
-		Calls:     j.calls.calls(),
-		Classes:   j.calls.classes(),
-		Slices:    j.slices.totals(),
-		CallSites: j.sites.sites(),
-		Variables: j.variables.variables(),
-		Ranks:     make([]RankTimes, 0, len(ps)),
+		Run:          j.Run,
+		Program:      programOf(ps),
+		Timing:       j.setting((*process).timingWord),
+		Receives:     j.setting((*process).receivesWord),
+		Hosts:        hosts(ps),
+		Calls:        j.calls.calls(),
+		Classes:      j.calls.classes(),
+		Slices:       j.slices.totals(),
+		CallSites:    j.sites.sites(),
+		MessageSizes: j.sizes.calls(),
+		Variables:    j.variables.variables(),
+		Ranks:        make([]RankTimes, 0, len(ps)),
 	}
 	if start := j.Start(); start != 0 {
 		s.Started = time.Unix(0, start).UTC()

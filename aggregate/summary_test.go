@@ -128,12 +128,76 @@ func TestSummaryClassesAndTraffic(t *testing.T) {
 	if diff := cmp.Diff(wantTraffic, s.Traffic); diff != "" {
 		t.Error(diff)
 	}
-	wantPairs := []Cell{{Pair{0, 2}, Volume{183, 5}}, {Pair{0, 1}, Volume{146, 6}}, {Pair{0, 3}, Volume{116, 3}}, {Pair{1, 3}, Volume{77, 5}}}
-	if diff := cmp.Diff(wantPairs, s.Pairs[:4]); diff != "" {
+	if want := (MatrixTotals{"direct", Volume{262, 16}, 6}); s.Direct != want {
+		t.Errorf("got %+v, want %+v", s.Direct, want)
+	}
+}
+
+// TestCollectivesAreApart: no pair has a byte of an Allreduce in what was sent
+// point to point and one-sided.
+func TestCollectivesAreApart(t *testing.T) {
+	s := New(fixture()).Summary()
+	want := []PairTotals{
+		{Cell{Pair{0, 2}, Volume{60 + 7, 2}}, Volume{16 + 100, 3}},
+		{Cell{Pair{1, 3}, Volume{50 + 7, 2}}, Volume{16 + 4, 3}},
+		{Cell{Pair{3, 0}, Volume{3 * 13, 3}}, Volume{16, 2}},
+		{Cell{Pair{2, 3}, Volume{3 * 12, 3}}, Volume{16, 2}},
+		{Cell{Pair{1, 2}, Volume{3 * 11, 3}}, Volume{16 + 3, 3}},
+		{Cell{Pair{0, 1}, Volume{3 * 10, 3}}, Volume{16 + 100, 3}},
+	}
+	if diff := cmp.Diff(want, s.Pairs); diff != "" {
 		t.Error(diff)
 	}
-	if len(s.Pairs) != topPairs {
-		t.Errorf("got %d pairs", len(s.Pairs))
+	for _, h := range []struct {
+		name string
+		got  *Heatmap
+		want [][]uint64
+	}{
+		{"direct", s.Heatmap, [][]uint64{{0, 30, 67, 0}, {0, 0, 33, 57}, {0, 0, 0, 36}, {39, 0, 0, 0}}},
+		{"collectives", s.CollectiveHeatmap, [][]uint64{{0, 116, 116, 116}, {17, 0, 19, 20}, {16, 16, 0, 16}, {16, 16, 16, 0}}},
+	} {
+		if diff := cmp.Diff(h.want, h.got.Bytes); diff != "" {
+			t.Errorf("%s:\n%s", h.name, diff)
+		}
+	}
+	// Without messages of their own, ranks are paired by collectives.
+	ps := fixture()
+	for _, p := range ps {
+		p.Rows = slices.DeleteFunc(p.Rows, func(r profile.Row) bool { return !r.Class.Collective() })
+	}
+	s = New(ps).Summary()
+	if len(s.Pairs) != topPairs || s.Pairs[0] != (PairTotals{Cell{Pair: Pair{0, 1}}, Volume{116, 3}}) {
+		t.Errorf("got %v", s.Pairs)
+	}
+	if text := textOf(t, New(ps), -1); !strings.Contains(text, "top pairs: collectives alone") || strings.Contains(text, "point-to-point and one-sided") {
+		t.Error(text)
+	}
+}
+
+func TestMessageSizes(t *testing.T) {
+	got := map[string][]SizeCount{}
+	s := New(fixture()).Summary()
+	for _, c := range s.MessageSizes {
+		got[c.Call] = c.Sizes
+	}
+	want := map[string][]SizeCount{
+		"Send":      {{4, 8, 15, Volume{3 * (10 + 11 + 12 + 13), 12}}},
+		"Isend":     {{3, 4, 7, Volume{14, 2}}},
+		"Allreduce": {{4, 8, 15, Volume{4 * 2 * 3 * 8, 24}}},
+	}
+	for call, sizes := range want {
+		if diff := cmp.Diff(sizes, got[call]); diff != "" {
+			t.Errorf("%s:\n%s", call, diff)
+		}
+	}
+	if _, ok := got["Recv"]; ok {
+		t.Error("receives count where they were sent")
+	}
+	// Bands: 63 and 64 bytes are in different ones, as are 1023 and 1024.
+	c := CallSizes{Call: "Send", Sizes: []SizeCount{{SizeClass: 0, Volume: Volume{0, 1}}, {SizeClass: 6, Volume: Volume{63, 1}}, {SizeClass: 7, Volume: Volume{64, 1}},
+		{SizeClass: 10, Volume: Volume{1023, 1}}, {SizeClass: 11, Volume: Volume{1024, 1}}, {SizeClass: 64, Volume: Volume{1 << 63, 1}}}}
+	if diff := cmp.Diff([]uint64{1, 1, 2, 1, 0, 0, 0, 1}, c.bands()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -226,7 +290,9 @@ func TestRankSummary(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	wantPeers := []Peer{
-		{0, Volume{17, 3}, Volume{146, 6}}, {3, Volume{77, 5}, Volume{16, 2}}, {2, Volume{52, 6}, Volume{16, 2}},
+		{3, Volume{57, 2}, Volume{}, Volume{20, 3}, Volume{16, 2}},
+		{2, Volume{33, 3}, Volume{}, Volume{19, 3}, Volume{16, 2}},
+		{0, Volume{}, Volume{30, 3}, Volume{17, 3}, Volume{116, 3}},
 	}
 	if diff := cmp.Diff(wantPeers, s.Peers); diff != "" {
 		t.Error(diff)

@@ -14,7 +14,6 @@ import (
 
 // How many lines the tables of the text form have at most.
 const (
-	textCalls = 12
 	textHosts = 4
 	textPeers = 32
 	textComms = 32
@@ -23,14 +22,14 @@ const (
 	textVariables = 12
 )
 
-// pairTraffic is what the numbers between two ranks are made of.
-const pairTraffic = "point-to-point, one-sided and collectives (logical volume)"
-
 // TextOptions says how text may look.
 type TextOptions struct {
 	ASCII     bool      // no other characters
-	Sites     int       // lines of call sites; all if it is below 0
+	Width     int       // characters of a line, which tables keep to where they can; 0 is any
+	Sites     int       // lines of calls and of call sites; all if it is below 0
 	SortSites SiteOrder // ByTime if empty
+
+	omitted *[]string // columns that there was no room for
 }
 
 func (o TextOptions) shades() []string {
@@ -76,6 +75,7 @@ func (o TextOptions) clean(s string) string {
 // Text writes the summary for people to read on a terminal.
 func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
+	o.omitted = new([]string)
 	fmt.Fprintf(b, "%s on %d of %d ranks, %s\n", o.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText(o))
 	s.head(b, o, "over all ranks: ")
 	s.popText(b, o)
@@ -83,22 +83,23 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	s.localityText(b)
 	s.tables(b, o)
 	s.lateText(b, o)
+	s.sizesText(b, o)
 	s.pairsText(b, o)
-	if s.Heatmap != nil {
-		s.Heatmap.text(b, o)
-	}
+	s.heatmapsText(b, o)
 	s.physicalText(b, o)
 	s.pvarsText(b, o)
 	s.Conservation.text(b, o)
 	s.untimedText(b)
 	s.endsText(b, o)
 	s.problemsText(b, o)
+	o.omittedText(b)
 	return b.Flush()
 }
 
 // Text writes the summary of a rank for people to read on a terminal.
 func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
+	o.omitted = new([]string)
 	fmt.Fprintf(b, "rank %d of %d of %s, ", s.Rank, s.RanksExpected, o.clean(s.Program))
 	for _, r := range s.Ranks {
 		fmt.Fprintf(b, "process %d on %s, %s\n", r.Pid, o.clean(r.Host), stateText(r.State))
@@ -106,6 +107,7 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	s.head(b, o, "")
 	s.tables(b, o)
 	s.lateText(b, o)
+	s.sizesText(b, o)
 	s.peersText(b, o)
 	s.commsText(b, o)
 	s.physicalText(b, o)
@@ -114,6 +116,7 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 	s.untimedText(b)
 	s.endsText(b, o)
 	s.problemsText(b, o)
+	o.omittedText(b)
 	return b.Flush()
 }
 
@@ -236,22 +239,26 @@ func (s *Summary) tables(w io.Writer, o TextOptions) {
 }
 
 func (s *Summary) callsText(w io.Writer, o TextOptions) {
+	if o.Sites == 0 {
+		return
+	}
 	t := table{{"call", "calls", "time", "% of MPI", "mean", "msgs sent", "sent", "received"}}
 	rest := 0
 	for _, c := range s.Calls {
 		if profile.SetsUp(c.Call) {
 			continue
 		}
-		if len(t) > textCalls {
+		if o.Sites >= 0 && len(t) > o.Sites {
 			rest++
 			continue
 		}
 		t = append(t, []string{o.clean(c.Call), count(c.Calls), o.time(&c.Totals), s.shareOfMPI(c.TimeNs),
 			o.duration(c.MeanNs), count(c.Sent.Messages), bytesText(c.Sent.Bytes), s.receivedText(&c, o)})
 	}
+	t, _ = o.fit(t, 0, "mean", "received")
 	s.writeTimes(w, t)
 	if rest > 0 {
-		fmt.Fprintf(w, "and %s\n", CountOf(uint64(rest), "more call"))
+		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", CountOf(uint64(rest), "more call"))
 	}
 }
 
@@ -263,6 +270,15 @@ func (s *Summary) writeTimes(w io.Writer, t table) {
 	}
 	fmt.Fprintln(w)
 	t.write(w)
+}
+
+// writeTable writes a table behind an empty line, and how many lines it has not.
+func (s *Summary) writeTable(w io.Writer, t table, more int, noun string) {
+	fmt.Fprintln(w)
+	t.write(w)
+	if more > 0 {
+		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), noun))
+	}
 }
 
 // timeColumns are the heads of what is made of the times of calls.
@@ -325,45 +341,24 @@ func (s *Summary) slicesText(w io.Writer, o TextOptions) {
 	}
 }
 
-func (s *Summary) pairsText(w io.Writer, o TextOptions) {
-	if len(s.Pairs) == 0 {
-		return
-	}
-	all := s.Traffic[0] // All comes first
-	t := table{{"pair", "bytes", "% of all", "msgs", "mean size"}}
-	for _, c := range s.Pairs {
-		share, mean := 0.0, uint64(0)
-		if all.Bytes > 0 {
-			share = float64(c.Bytes) / float64(all.Bytes)
-		}
-		if c.Messages > 0 {
-			mean = (c.Bytes + c.Messages/2) / c.Messages
-		}
-		t = append(t, []string{fmt.Sprintf("%d %s %d", c.From, o.pick("→", "->"), c.To),
-			bytesText(c.Bytes), percent(share), count(c.Messages), bytesText(mean)})
-	}
-	fmt.Fprintf(w, "\ntop pairs: %s\n", pairTraffic)
-	t.write(w)
-	if more := all.Pairs - len(s.Pairs); more > 0 {
-		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more pair"))
-	}
-}
-
 func (s *RankSummary) peersText(w io.Writer, o TextOptions) {
 	if len(s.Peers) == 0 {
 		fmt.Fprintln(w, "\nno peers: nothing was sent to it or by it")
 		return
 	}
-	t := table{{"peer", "msgs sent", "sent", "msgs received", "received"}}
+	collective := []string{"coll. sent", "coll. received"}
+	t := table{{"peer", "msgs sent", "sent", "msgs received", "received", collective[0], collective[1]}}
+	used := false
 	for _, p := range s.Peers[:min(len(s.Peers), textPeers)] {
+		used = used || p.CollectiveSent.Messages+p.CollectiveReceived.Messages > 0
 		t = append(t, []string{fmt.Sprint(p.Rank), count(p.Sent.Messages), bytesText(p.Sent.Bytes),
-			count(p.Received.Messages), bytesText(p.Received.Bytes)})
+			count(p.Received.Messages), bytesText(p.Received.Bytes), bytesText(p.CollectiveSent.Bytes), bytesText(p.CollectiveReceived.Bytes)})
 	}
-	fmt.Fprintln(w)
-	t.write(w)
-	if more := len(s.Peers) - textPeers; more > 0 {
-		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more peer"))
+	if !used {
+		t = t.without(collective...)
 	}
+	t, _ = o.fit(t, 0, collective...)
+	s.writeTable(w, t, len(s.Peers)-textPeers, "more peer")
 }
 
 func (s *RankSummary) commsText(w io.Writer, o TextOptions) {

@@ -41,9 +41,9 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"summary.txt":       func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{}) },
-		"summary_ascii.txt": func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{ASCII: true}) },
-		"rank.txt":          func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{}) },
+		"summary.txt":       func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{Sites: -1}) },
+		"summary_ascii.txt": func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{ASCII: true, Sites: -1}) },
+		"rank.txt":          func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{Sites: -1}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -90,7 +90,7 @@ func TestTextIsHarmless(t *testing.T) {
 
 func TestSummaryOfNothing(t *testing.T) {
 	var b bytes.Buffer
-	if err := New(nil).Summary().Text(&b, TextOptions{}); err != nil || b.Len() == 0 {
+	if err := New(nil).Summary().Text(&b, TextOptions{Sites: -1}); err != nil || b.Len() == 0 {
 		t.Errorf("got %q, %v", b.String(), err)
 	}
 }
@@ -209,11 +209,11 @@ func textOf(t *testing.T, j *Job, rank int) string {
 	var b bytes.Buffer
 	err := error(nil)
 	if rank < 0 {
-		err = j.Summary().Text(&b, TextOptions{})
+		err = j.Summary().Text(&b, TextOptions{Sites: -1})
 	} else {
 		var s *RankSummary
 		if s, err = j.RankSummary(rank); err == nil {
-			err = s.Text(&b, TextOptions{})
+			err = s.Text(&b, TextOptions{Sites: -1})
 		}
 	}
 	if err != nil {

@@ -55,10 +55,10 @@ func TestTimingText(t *testing.T) {
 	}
 	sampled, untimed := New(sampledFixture()).Summary(), New(untimedFixture()).Summary()
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"sampled.txt":       func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{}) },
-		"sampled_ascii.txt": func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{ASCII: true}) },
-		"untimed.txt":       func(b *bytes.Buffer) error { return untimed.Text(b, TextOptions{}) },
-		"untimed_rank.txt":  func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{}) },
+		"sampled.txt":       func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{Sites: -1}) },
+		"sampled_ascii.txt": func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{ASCII: true, Sites: -1}) },
+		"untimed.txt":       func(b *bytes.Buffer) error { return untimed.Text(b, TextOptions{Sites: -1}) },
+		"untimed_rank.txt":  func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{Sites: -1}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

@@ -57,7 +57,7 @@ func TestVariables(t *testing.T) {
 		t.Error(diff)
 	}
 	var text bytes.Buffer
-	if err := s.Text(&text, TextOptions{}); err != nil {
+	if err := s.Text(&text, TextOptions{Sites: -1}); err != nil {
 		t.Fatal(err)
 	}
 	line := "\nMPI variables set: btl_eager_limit=8192 (--cvar), own=a (--cvar on ranks 0-1), own=b (--cvar on ranks 2-3), OMPI_MCA_pml=ob1 (environment)\n"

@@ -64,7 +64,7 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
 }
 
 func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
-	text, err := o.text()
+	text, err := o.text(cmd.OutOrStdout())
 	if err == nil && cmd.Flags().Changed("window") {
 		err = o.checkWindow()
 	}
@@ -98,8 +98,8 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 }
 
 // text is how the text form is to look.
-func (o *analyzeOptions) text() (trace.TextOptions, error) {
-	text := trace.TextOptions{ASCII: textOptions().ASCII, Top: -1}
+func (o *analyzeOptions) text(w io.Writer) (trace.TextOptions, error) {
+	text := trace.TextOptions{ASCII: textOptions().ASCII, Width: widthOf(w), Top: -1}
 	if o.top == "all" {
 		return text, nil
 	}

@@ -89,6 +89,7 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	if err != nil {
 		return usage(err)
 	}
+	text.Width = widthOf(cmd.OutOrStdout())
 	text.NameA, text.NameB = a, b
 	before, err := openCompared(cmd.ErrOrStderr(), a)
 	if err != nil {

@@ -192,7 +192,7 @@ func (j *job) show(run *rundir.Run) (complete bool, err error) {
 		s := job.Summary()
 		complete = complete && len(s.Problems) == 0
 		if !j.options.Of("no-report").On() {
-			o := textOptions()
+			o := textOptionsFor(j.log)
 			o.Sites = topSites
 			s.Text(j.log, o)
 			fmt.Fprintln(j.log)

@@ -26,7 +26,7 @@ type reportOptions struct {
 	sort    string
 }
 
-// topSites is how many call sites the summary lists if nothing is said.
+// topSites is how many calls and call sites the summary lists if nothing is said.
 const topSites = 10
 
 func newReport() *cobra.Command {
@@ -58,7 +58,7 @@ that did not are left out, and it is an error if none did.`,
 	f := cmd.Flags()
 	f.IntVar(&o.rank, "rank", 0, "show one world rank only, in each job that has it")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
-	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many call sites to list: a `number` or all")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls and call sites to list: a `number` or all")
 	f.StringVar(&o.sort, "sort", string(aggregate.ByTime), "sort call sites by `KEY`: time, bytes or calls")
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	return cmd
@@ -69,7 +69,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return usage(err)
 	}
-	text, err := o.text()
+	text, err := o.text(cmd.OutOrStdout())
 	if err != nil {
 		return usage(err)
 	}
@@ -103,8 +103,8 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 }
 
 // text is how the text form is to look.
-func (o *reportOptions) text() (aggregate.TextOptions, error) {
-	text := textOptions()
+func (o *reportOptions) text(w io.Writer) (aggregate.TextOptions, error) {
+	text := textOptionsFor(w)
 	switch by := aggregate.SiteOrder(o.sort); by {
 	case aggregate.ByTime, aggregate.ByBytes, aggregate.ByCalls:
 		text.SortSites = by
@@ -117,7 +117,7 @@ func (o *reportOptions) text() (aggregate.TextOptions, error) {
 	}
 	n, err := strconv.Atoi(o.top)
 	if err != nil || n < 0 {
-		return text, fmt.Errorf("--top %s: a number of call sites, or all", o.top)
+		return text, fmt.Errorf("--top %s: a number of calls and call sites, or all", o.top)
 	}
 	text.Sites = n
 	return text, nil

@@ -95,7 +95,7 @@ func (o *stacksOptions) show(cmd *cobra.Command, run *rundir.Run, read time.Time
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := s.Text(out, textOptions()); err != nil {
+		if err := s.Text(out, textOptionsFor(out)); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,7 @@ writes matrices of
   internal  sent by the MPI library on its own behalf
   osc       one-sided
   coll      collectives, their logical volume
+  direct    point-to-point and one-sided: the first of the pictures
 
 Of a run that was recorded with --physical, internal is beside all and no part of
 it, as all has the collectives that these messages carried; --class physical
@@ -60,6 +61,10 @@ recorded of have no file. Formats (--format) are
   parquet  the same, as a Parquet file
   json     the same, as one JSON object
   png svg  a heatmap of the bytes
+
+Pictures show collectives beside what ranks sent to each other, never added to
+it: direct, coll and internal; with --class, --call or --direction all that was
+selected, and its classes.
 
 The first three have a file for each of size (bytes), msg (messages) and avg
 (bytes per message), named <prefix>_<size|msg|avg>_<class>.<format>, as

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -159,9 +160,10 @@ func (out *output) drop() {
 func (o *options) filesOf(j *job, sheets []*sheet, stderr io.Writer) ([]file, error) {
 	var out []file
 	var large []error
+	sheets = slices.Concat(sheets[aggregate.Direct:], sheets[:aggregate.Direct]) // what is looked at first comes first
 	for _, s := range sheets {
 		for _, f := range o.formats {
-			if f.Name == "mat" && !s.classic || f.Name != "mat" && !s.wanted {
+			if !s.has(f) {
 				continue
 			}
 			if err := o.tooLarge(f, s); err != nil {
@@ -178,6 +180,17 @@ func (o *options) filesOf(j *job, sheets []*sheet, stderr io.Writer) ([]file, er
 		fmt.Fprintf(stderr, "profile2mat: %v\n", err)
 	}
 	return out, nil
+}
+
+// has reports whether there is a file of the sheet in a format.
+func (s *sheet) has(f *matrix.Format) bool {
+	switch {
+	case f.Kind == matrix.Picture:
+		return s.picture
+	case f.Name == "mat":
+		return s.classic
+	}
+	return s.wanted
 }
 
 // tooLarge is an error for a file of more pairs than are wanted.

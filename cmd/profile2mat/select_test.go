@@ -258,12 +258,42 @@ func TestLargeClassesAreLeftOut(t *testing.T) {
 	out := t.TempDir()
 	files, stderr := mustRun(t, "--max-pairs", "12", "--format", "csv,png,mat", "-o", out, mixedJob(t))
 	if diff := cmp.Diff([]string{"app_coll.csv", "app_external.csv", "app_osc.csv",
-		"app_size_all.png", "app_size_coll.png", "app_size_external.png", "app_size_osc.png"}, names(files)); diff != "" {
+		"app_size_coll.png", "app_size_direct.png", "app_size_external.png", "app_size_osc.png"}, names(files)); diff != "" {
 		t.Error(diff)
 	}
 	for _, want := range []string{"no csv of all: 16 pairs of ranks, where --max-pairs allows 12", "no mat of osc: 16 pairs"} {
 		if want = "profile2mat: " + filepath.Join(out, "app") + ": " + want; !strings.Contains(stderr, want) {
 			t.Errorf("said %q, not %q", stderr, want)
+		}
+	}
+}
+
+// TestPicturesKeepCollectivesApart: the picture that is named first has 40 bytes to
+// r+2, not 48, and the Allreduce a picture of its own; selected classes are added up.
+func TestPicturesKeepCollectivesApart(t *testing.T) {
+	dir := mixedJob(t)
+	for _, c := range []struct {
+		flags, first string
+		captions     map[string]string
+	}{
+		{"--no-self", "app.no-self_size_direct.svg", map[string]string{
+			"app.no-self_size_direct.svg": "12 of 16 cells in use; least 7 B, greatest 40 B",
+			"app.no-self_size_coll.svg":   "12 of 16 cells in use; each 8 B"}},
+		{"--class p2p,coll", "app.class-p2p,coll_size_all.svg", map[string]string{
+			"app.class-p2p,coll_size_all.svg": "16 of 16 cells in use; least 5 B, greatest 48 B"}},
+	} {
+		out := t.TempDir()
+		stdout, _, err := run(append(strings.Fields(c.flags), "--format", "svg", "-o", out, dir)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, _, _ := strings.Cut(stdout, "\n"); first != filepath.Join(out, c.first) {
+			t.Errorf("%s: the first picture is %s", c.flags, first)
+		}
+		for name, caption := range c.captions {
+			if picture, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(picture), caption) {
+				t.Errorf("%s does not have %q, %v", name, caption, err)
+			}
 		}
 	}
 }

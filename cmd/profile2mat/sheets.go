@@ -13,7 +13,8 @@ type sheet struct {
 	matrix.Sheet
 	exact   bool // Sheet.Pairs is exact, and not a lower bound
 	extent  int  // lines that Open MPI's script would write
-	wanted  bool // as a class of any format but .mat under --symmetric
+	wanted  bool // as a class of any format but .mat under --symmetric, and pictures
+	picture bool // as a heatmap
 	classic bool // as Open MPI's script has it
 }
 
@@ -47,7 +48,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if o.selected() != "" && out[aggregate.All].Pairs == 0 {
 		return nil, fmt.Errorf("nothing that was sent is of %s%s", o.selected(), o.without())
 	}
-	for c, s := range out {
+	for c, s := range out[:aggregate.Direct] {
 		s.wanted = c == int(aggregate.All) || s.Pairs > 0
 		s.classic = s.wanted
 		if o.symmetric {
@@ -55,13 +56,32 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 			s.wanted = s.wanted && out[aggregate.All].Pairs > 0
 		}
 	}
+	o.choosePictures(out)
 	return out, nil
 }
 
-// sheetsOf makes a sheet of each class. If there is but one class, it is all
-// that there is, and its sheet has the same matrix.
+// choosePictures shows collectives beside what ranks sent to each other: added up,
+// an Allreduce of 8 bytes would colour every cell. Where classes or calls were
+// selected, everything that was selected is in one picture, and each class in one.
+func (o *options) choosePictures(out []*sheet) {
+	has := func(c aggregate.MatrixClass) bool { return out[c].Pairs > 0 }
+	if len(o.classes)+len(o.selection.Calls)+len(o.directions) > 0 || !has(aggregate.Direct) && !has(aggregate.Collective) {
+		for _, s := range out[:aggregate.Direct] {
+			s.picture = s.wanted
+		}
+		return
+	}
+	both := has(aggregate.External) && has(aggregate.OneSided)
+	for c, show := range map[aggregate.MatrixClass]bool{aggregate.Direct: true, aggregate.External: both, aggregate.OneSided: both,
+		aggregate.Collective: true, aggregate.Internal: true} {
+		out[c].picture = show && has(c)
+	}
+}
+
+// sheetsOf makes a sheet of each class, and of Direct. If there is but one class,
+// it is all that there is, and its sheet has the same matrix.
 func (o *options) sheetsOf(j *job, lines lines, ms *aggregate.Matrices) []*sheet {
-	out, used := make([]*sheet, len(ms)), 0
+	out, used := make([]*sheet, len(ms)+1), 0
 	beside := func(c aggregate.MatrixClass) bool { return c == aggregate.Internal && j.tally.Beside() }
 	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
 		if !ms[c].Empty() && !beside(c) {
@@ -78,6 +98,7 @@ func (o *options) sheetsOf(j *job, lines lines, ms *aggregate.Matrices) []*sheet
 		same.Class = c
 		out[c] = &same
 	}
+	out[aggregate.Direct] = o.sheet(j, lines, ms.Direct(), aggregate.Direct)
 	return out
 }
 

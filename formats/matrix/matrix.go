@@ -59,12 +59,13 @@ type Sheet struct {
 }
 
 // classTexts say what the classes are.
-var classTexts = [aggregate.NumMatrixClasses]string{
+var classTexts = [...]string{
 	aggregate.All:        "all classes",
 	aggregate.External:   "point-to-point",
 	aggregate.Internal:   "sent by the MPI library on its own behalf",
 	aggregate.OneSided:   "one-sided",
 	aggregate.Collective: "collectives, their logical volume",
+	aggregate.Direct:     "point-to-point and one-sided",
 }
 
 func (s *Sheet) classText() string {

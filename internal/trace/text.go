@@ -16,12 +16,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// textWidth is how wide lines are, if no name is too long for that.
+// textWidth is how wide lines are where any width will do, if no name is too long
+// for that.
 const textWidth = 100
 
 // TextOptions says how text may look.
 type TextOptions struct {
 	ASCII bool // no other characters
+	Width int  // characters of a line; 0 is any, and then no name is cut
 	Top   int  // lines of each list of places and ranks; all if it is below 0
 }
 
@@ -252,20 +254,32 @@ func (g grid) widths() []int {
 }
 
 // fit shortens the first column to what the others leave of a line, at least to
-// what a place can be recognized by; a place without a line loses its module first.
+// what a place can be recognized by. A place keeps as many of its callers as there
+// is room for.
 func (g grid) fit(o TextOptions) {
 	const least = 32
-	left := textWidth
+	left := cmp.Or(o.Width, textWidth)
 	for _, n := range g.widths()[1:] {
 		left -= n + 2
 	}
 	for _, row := range g[1:] {
-		width := max(left, least)
-		if place, _, module := strings.Cut(row[0], " ("); module && utf8.RuneCountInString(row[0]) > width {
-			row[0] = place
-		}
-		row[0] = o.shorten(row[0], width)
+		row[0] = o.place(row[0], max(left, least))
 	}
+}
+
+func (o TextOptions) place(label string, width int) string {
+	frames := strings.Split(label, profile.Callers)
+	out := frames[0]
+	if o.Width > 0 {
+		out = printable.Site(out, width, o.ASCII)
+	}
+	for _, caller := range frames[1:] {
+		if utf8.RuneCountInString(out+profile.Callers+caller) > width {
+			return out
+		}
+		out += profile.Callers + caller
+	}
+	return out
 }
 
 // write sets the first columns, which are texts, to the left, the others to the

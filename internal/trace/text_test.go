@@ -55,7 +55,7 @@ func TestTextOfHostileNames(t *testing.T) {
 	r := &Result{CriticalPath: &CriticalPath{Callsites: []PathPlace{{Call: "Recv\x1b[2J", Callsite: strings.Repeat("é", 300)}}},
 		WaitStates: []WaitState{{Pattern: LateSender, Callsite: "f\n" + strings.Repeat("x", 300), Communicator: "\x1b]0;name\a"}}}
 	var b bytes.Buffer
-	if err := r.Text(&b, TextOptions{Top: -1}); err != nil {
+	if err := r.Text(&b, TextOptions{Top: -1, Width: textWidth}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(b.String(), "\x1b\a") {
