@@ -127,9 +127,16 @@ func (p *Profile) Place(address uint64) Place {
 	return Place{Offset: address}
 }
 
-// ModuleOf is the index of the module that holds the address, -1 if none does.
+// ModuleOf is the index of the module that holds the address, -1 if none does. Of modules that were
+// loaded to the same addresses one after the other it is the last: call sites in those that were
+// unloaded have other addresses (layout.Unloaded).
 func (p *Profile) ModuleOf(address uint64) int {
-	return slices.IndexFunc(p.Modules, func(m Module) bool { return m.Start <= address && address < m.End })
+	for i := len(p.Modules) - 1; i >= 0; i-- {
+		if m := &p.Modules[i]; m.Start <= address && address < m.End {
+			return i
+		}
+	}
+	return -1
 }
 
 // Addresses lists all that the call sites of the profile return to, in order.

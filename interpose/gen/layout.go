@@ -42,6 +42,7 @@ var constants = []struct {
 	{"RecordStack", layout.RecordStack}, {"RecordSetting", layout.RecordSetting},
 	{"RecordVariable", layout.RecordVariable}, {"RecordPvar", layout.RecordPvar},
 	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"RecordGroup", layout.RecordGroup}, {"StackSite", uint64(layout.StackSite)},
+	{"Unloaded", uint64(layout.Unloaded)},
 	{"MaxStackDepth", layout.MaxStackDepth}, {"MaxStacks", layout.MaxStacks},
 	{"StringHost", layout.StringHost}, {"StringJob", layout.StringJob}, {"StringCommand", layout.StringCommand},
 	{"StringProgram", layout.StringProgram}, {"StringLibrary", layout.StringLibrary}, {"StringTool", layout.StringTool},

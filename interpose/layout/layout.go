@@ -114,6 +114,10 @@ const OpenBytesUnknown = 1<<64 - 1
 // other bits are the Stack.ID of what called. No address in a program has it.
 const StackSite = 1 << 63
 
+// Unloaded (version 7) is where the addresses of call sites in unloaded files start. No address in
+// a process is as large.
+const Unloaded = 1 << 62
+
 // Stacks (version 2): addresses of one, and how many different ones a process keeps.
 const (
 	MaxStackDepth = 32
@@ -438,6 +442,10 @@ type Slice struct {
 }
 
 // Module is a loaded file: BuildIDLength bytes and PathLength bytes follow.
+//
+// From version 7 on, a file with call sites in it that was unloaded is recorded again, from an
+// address of Unloaded on, and its call sites have these addresses too. Where
+// two Modules overlap, the later one was loaded after the earlier one was unloaded.
 type Module struct {
 	Record        Record
 	Bias          uint64 // address minus ELF address

@@ -39,7 +39,7 @@
 #endif
 
 _Atomic mt_state mt_state_now = MT_COLD;
-bool mt_multiple;
+bool mt_multiple, mt_serialized;
 int mt_world_rank = -1, mt_world_size = -1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -157,6 +157,7 @@ static void world_opened(void)
     int level = MPI_THREAD_SINGLE;
     if (mt_pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE)
         mt_request_share();
+    mt_serialized = level == MPI_THREAD_SERIALIZED;
     mt_world_open();
     mt_comm_open();
     opened();
@@ -197,6 +198,7 @@ static bool can_open(void)
                    mt_world_rank);
             return false;
         }
+        mt_modules_resume();
         set_state(MT_ON);
         mt_offered_thaw();
     }

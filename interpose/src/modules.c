@@ -1,7 +1,11 @@
 #define _GNU_SOURCE
 #include "modules.h"
 
+#include "record.h"
 #include "recording.h"
+#include "request.h"
+#include "stack.h"
+#include "thread.h"
 
 #include <elf.h>
 #include <link.h>
@@ -11,19 +15,38 @@
 
 enum { MT_MODULES = 1024 };
 
-static struct {
-    uint64_t start, end;
-} known[MT_MODULES];
+// A file that is loaded, or was unloaded while nothing was recorded.
+typedef struct known_module {
+    _Atomic uint64_t start, end; // end is 0 while it is not loaded
+    uint64_t first, size;        // the same, for good
+    uint64_t identity;           // of path and build id
+    const mt_l_module *record;   // NULL: this place is free
+    _Atomic bool used;           // there are call sites in it
+    bool seen;                   // in the scan that is under way
+} known_module;
+
+// Where a file's sites were moved to. The next time that the same file is
+// unloaded they go there again: loading a plugin again and again takes no memory.
+typedef struct moved_module {
+    uint64_t identity, size, start;
+} moved_module;
+
+static known_module known[MT_MODULES];
 static _Atomic int known_count;
+static moved_module moved[MT_MODULES];
+static int moved_count;
+static uint64_t next_start = MT_UNLOADED;
+static _Atomic uint64_t unloads; // how many the dynamic linker had counted at the latest scan
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_known(uint64_t address)
+static known_module *module_of(uint64_t address)
 {
     int n = atomic_load_explicit(&known_count, memory_order_acquire);
     for (int i = 0; i < n; i++)
-        if (address >= known[i].start && address < known[i].end)
-            return true;
-    return false;
+        if (address < atomic_load_explicit(&known[i].end, memory_order_acquire) &&
+            address >= atomic_load_explicit(&known[i].start, memory_order_relaxed))
+            return &known[i];
+    return NULL;
 }
 
 typedef struct build_id {
@@ -59,29 +82,77 @@ static build_id find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) 
     return (build_id){NULL, 0};
 }
 
-static void record_module(const mt_l_module *m, build_id id, const char *path)
+static const mt_l_module *record_module(const mt_l_module *m, const void *id, const char *path)
 {
-    uint64_t length = strlen(path);
-    mt_l_module *record = mt_log_begin(sizeof *record + id.length + length);
+    mt_l_module *record = mt_log_begin(sizeof *record + m->build_id_length + m->path_length);
     if (!record)
-        return;
+        return NULL;
     mt_l_record head = record->record;
     *record = *m;
     record->record = head;
-    record->build_id_length = id.length;
-    record->path_length = (uint32_t)length;
     char *text = (char *)(record + 1);
-    if (id.length)
-        memcpy(text, id.bytes, id.length);
-    memcpy(text + id.length, path, length);
+    if (m->build_id_length)
+        memcpy(text, id, m->build_id_length);
+    memcpy(text + m->build_id_length, path, m->path_length);
     mt_log_commit(record, MT_RECORD_MODULE);
+    return record;
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *unused)
+static uint64_t hash(uint64_t h, const void *bytes, uint64_t n)
 {
-    (void)size, (void)unused;
+    for (const unsigned char *b = bytes; n > 0; n--)
+        h = (h ^ *b++) * 0x100000001b3u;
+    return h;
+}
+
+// A place for another module, or NULL.
+static known_module *free_place(void)
+{
+    int n = atomic_load_explicit(&known_count, memory_order_relaxed);
+    for (int i = 0; i < n; i++)
+        if (!known[i].record)
+            return &known[i];
+    return n < MT_MODULES ? &known[n] : NULL;
+}
+
+static void enter(const mt_l_module *m, uint64_t identity, build_id id, const char *path)
+{
+    known_module *k = free_place();
+    if (!k || !(k->record = record_module(m, id.bytes, path)))
+        return;
+    k->first = m->start;
+    k->size = m->end - m->start;
+    k->identity = identity;
+    k->seen = true;
+    atomic_store_explicit(&k->used, false, memory_order_relaxed);
+    atomic_store_explicit(&k->start, m->start, memory_order_relaxed);
+    atomic_store_explicit(&k->end, m->end, memory_order_release);
+    if (k == &known[atomic_load_explicit(&known_count, memory_order_relaxed)])
+        atomic_fetch_add_explicit(&known_count, 1, memory_order_release);
+}
+
+typedef struct scanning {
+    bool enters; // modules that are not known
+    char self[4096];
+} scanning;
+
+// The path of a file, and of the program itself, which has no name here.
+static const char *path_of(const struct dl_phdr_info *info, scanning *s)
+{
+    if (info->dlpi_name && *info->dlpi_name)
+        return info->dlpi_name;
+    ssize_t length = readlink("/proc/self/exe", s->self, sizeof s->self - 1);
+    s->self[length > 0 ? length : 0] = 0;
+    return s->self;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *scan)
+{
+    (void)size;
+    scanning *s = scan;
     mt_l_module m = {.bias = info->dlpi_addr, .start = UINT64_MAX};
     build_id id = {NULL, 0};
+    atomic_store_explicit(&unloads, info->dlpi_subs, memory_order_relaxed);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         uint64_t start = info->dlpi_addr + p->p_vaddr;
@@ -92,36 +163,123 @@ static int visit(struct dl_phdr_info *info, size_t size, void *unused)
             id = find_build_id(info, p);
         }
     }
-    int n = atomic_load_explicit(&known_count, memory_order_relaxed);
-    if (m.start >= m.end || is_known(m.start) || n == MT_MODULES)
+    if (m.start >= m.end)
         return 0;
-    char self[4096];
-    const char *path = info->dlpi_name;
-    if (!path || !*path) { // the program itself has no name here
-        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[length > 0 ? length : 0] = 0;
-        path = self;
-    }
-    known[n].start = m.start;
-    known[n].end = m.end;
-    atomic_store_explicit(&known_count, n + 1, memory_order_release);
-    record_module(&m, id, path);
+    const char *path = path_of(info, s);
+    m.build_id_length = id.length;
+    m.path_length = (uint32_t)strlen(path);
+    uint64_t identity = hash(hash(0xcbf29ce484222325u, path, m.path_length), id.bytes, id.length);
+    known_module *k = module_of(m.start);
+    if (k && k->first == m.start && k->size == m.end - m.start && k->identity == identity)
+        k->seen = true;
+    else if (s->enters && !k)
+        enter(&m, identity, id, path);
     return 0;
+}
+
+// The address from which on the sites in a module are to be numbered; the file is
+// recorded at this address, if it is not yet. 0 if there is no room for that.
+static uint64_t place_for_sites(const known_module *k)
+{
+    for (int i = 0; i < moved_count; i++)
+        if (moved[i].identity == k->identity && moved[i].size == k->size && k->record->build_id_length)
+            return moved[i].start;
+    mt_l_module m = *k->record;
+    uint64_t start = next_start, delta = start - m.start;
+    m.start += delta;
+    m.end += delta;
+    m.bias += delta;
+    const char *text = (const char *)(k->record + 1);
+    if (!record_module(&m, text, text + m.build_id_length))
+        return 0;
+    next_start += (k->size | 0xffff) + 1;
+    if (moved_count < MT_MODULES)
+        moved[moved_count++] = (moved_module){k->identity, k->size, start};
+    return start;
+}
+
+// A pending receive keeps the site that posted it: moved before the rows, so that
+// none is booked where it was.
+static void move_sites(known_module *k)
+{
+    uint64_t start = atomic_load_explicit(&k->used, memory_order_relaxed) ? place_for_sites(k) : 0;
+    if (start) {
+        mt_move m = {.start = k->first, .size = k->size, .delta = start - k->first};
+        mt_requests_move(&m);
+        mt_stacks_move(&m);
+        mt_thread_each(mt_rows_move, &m);
+    }
+    k->record = NULL;
+}
+
+static void scan(bool enters)
+{
+    scanning s = {.enters = enters};
+    dl_iterate_phdr(visit, &s);
+}
+
+// Forgets the modules that are not loaded any more; while nothing is recorded, and
+// the recording may not be written to, they are kept for later.
+static void drop_unloaded(bool recording)
+{
+    int n = atomic_load_explicit(&known_count, memory_order_relaxed);
+    for (int i = 0; i < n; i++)
+        known[i].seen = false;
+    scan(false);
+    for (int i = 0; i < n; i++) {
+        if (!known[i].record || known[i].seen)
+            continue;
+        atomic_store_explicit(&known[i].end, 0, memory_order_release);
+        if (recording)
+            move_sites(&known[i]);
+    }
 }
 
 void mt_modules_scan(void)
 {
     pthread_mutex_lock(&lock);
-    dl_iterate_phdr(visit, NULL);
+    scan(true);
     pthread_mutex_unlock(&lock);
 }
 
 void mt_modules_meet(uint64_t address)
 {
     static _Atomic uint64_t stranger; // generated code belongs to no module
-    if (address & MT_STACK_SITE || is_known(address) || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
+    if (address & MT_STACK_SITE || atomic_load_explicit(&stranger, memory_order_relaxed) == address)
         return;
-    mt_modules_scan();
-    if (!is_known(address))
+    known_module *k = module_of(address);
+    if (!k) {
+        mt_modules_scan();
+        k = module_of(address);
+    }
+    if (k)
+        atomic_store_explicit(&k->used, true, memory_order_relaxed);
+    else
         atomic_store_explicit(&stranger, address, memory_order_relaxed);
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(uint64_t *)count = info->dlpi_subs;
+    return 1;
+}
+
+void mt_modules_unloaded(void)
+{
+    uint64_t now = 0;
+    dl_iterate_phdr(count_unloads, &now);
+    if (now == atomic_load_explicit(&unloads, memory_order_relaxed))
+        return; // other references to the file remain
+    pthread_mutex_lock(&lock);
+    drop_unloaded(mt_on());
+    pthread_mutex_unlock(&lock);
+}
+
+void mt_modules_resume(void)
+{
+    pthread_mutex_lock(&lock);
+    drop_unloaded(true);
+    scan(true);
+    pthread_mutex_unlock(&lock);
 }

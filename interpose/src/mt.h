@@ -41,6 +41,7 @@ typedef enum mt_state {
 
 extern MT_OURS _Atomic mt_state mt_state_now;
 extern MT_OURS bool mt_multiple;           // MPI_THREAD_MULTIPLE: shared tables need locks
+extern MT_OURS bool mt_serialized;         // MPI_THREAD_SERIALIZED: threads use MPI in turns
 extern MT_OURS bool mt_receives_unfollowed; // --receives off
 extern MT_OURS mt_l_header *mt_header;     // of the recording; NULL while there is none
 extern MT_OURS int mt_world_rank, mt_world_size;
@@ -198,6 +199,8 @@ typedef struct mt_thread {
     struct mt_vectors *vectors[MT_VECTOR_CHAINS];
     mt_outer outer[MT_OUTER_CALLS];
     uint32_t outers; // of these are taken
+    uint64_t moved;  // rows whose call site was moved (modules.h) since the table was made
+    struct mt_outgrown *outgrown; // tables that events name rows of
     struct mt_thread *next;    // in the pool of those that ended
     struct mt_thread *sibling; // in the list of all
     mt_row spare;           // takes what no row can be found for

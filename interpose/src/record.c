@@ -8,6 +8,10 @@
 #include "sample.h"
 #include "thread.h"
 #include "trace.h"
+#include "volume.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 // The row of a key, from `row` on, or the empty one where it belongs.
 MT_INLINE mt_row *probe_from(const mt_thread *t, mt_row *row, uint64_t site, uint64_t place, uint64_t what)
@@ -48,8 +52,18 @@ bool mt_table_open(mt_thread *t)
     return true;
 }
 
+// A table that was outgrown while events name its rows.
+typedef struct mt_outgrown {
+    struct mt_outgrown *next;
+    mt_row *rows;
+    uint64_t capacity;
+} mt_outgrown;
+
+// Held while rows are copied to another table, or their sites are moved.
+static pthread_mutex_t copying = PTHREAD_MUTEX_INITIALIZER;
+
 // By words: somebody may still read this memory as the table that it was.
-static void move_row(mt_row *to, const mt_row *from)
+static void copy_row(mt_row *to, const mt_row *from)
 {
     mt_write(&to->site, from->site);
     mt_write(&to->place, from->place);
@@ -61,35 +75,104 @@ static void move_row(mt_row *to, const mt_row *from)
     mt_write(&to->what, from->what);
 }
 
-// The rows move to a table twice as large. Until its offset is stored in the
+// Two rows have the same key where a file was unloaded several times.
+static void add_row(mt_row *to, const mt_row *from)
+{
+    mt_add(&to->count, from->count);
+    mt_add(&to->bytes, from->bytes);
+    mt_add(&to->time, from->time);
+    mt_write(&to->min, from->min < to->min ? from->min : to->min);
+    mt_write(&to->max, from->max > to->max ? from->max : to->max);
+}
+
+// Estimates are made of each row's own samples: rows with samples are not added.
+static mt_row *free_row(const mt_thread *t, mt_key k)
+{
+    mt_row *row = mt_row_home(t, k), *last = (mt_row *)((char *)t->rows + t->mask);
+    while (row->what != 0)
+        row = row == last ? t->rows : row + 1;
+    return row;
+}
+
+// Copies all rows of `t` to a table that is empty; how many it has then.
+static uint64_t copy_rows(const mt_thread *to, const mt_thread *t)
+{
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < capacity_of(t); i++) {
+        const mt_row *from = &t->rows[i];
+        mt_key k = {from->site, from->place, from->what};
+        if (k.what == 0)
+            continue;
+        mt_row *row = t->paces ? free_row(to, k) : probe(to, k);
+        if (row->what != 0) {
+            add_row(row, from);
+            continue;
+        }
+        used++;
+        copy_row(row, from);
+        if (t->paces)
+            *mt_sample_of(to, row) = *mt_sample_of(t, from);
+    }
+    return used;
+}
+
+// Events name rows by their place, so their table stays what it was.
+static bool keep_outgrown(mt_thread *t)
+{
+    mt_outgrown *o = malloc(sizeof *o);
+    if (!o)
+        return false;
+    *o = (mt_outgrown){t->outgrown, t->rows, capacity_of(t)};
+    t->outgrown = o;
+    return true;
+}
+
+// The rows move to a table twice as large, or, where many have the same key since
+// their sites were moved, to one as large. Until its offset is stored in the
 // thread's record a reader sees the old one, complete; after that the new one.
 static bool grow(mt_thread *t)
 {
-    uint64_t n = capacity_of(t), capacity = 2 * n;
+    bool folds = t->moved > t->used / 2 && !t->paces;
+    uint64_t capacity = capacity_of(t) * (folds ? 1 : 2);
     mt_segment table = {NULL, 0};
     if (!t->full && capacity <= MT_ROW_LIMIT)
         table = mt_segment_table(capacity);
     else if (!t->full)
         mt_recording_full("a thread has as many rows as it can have");
-    if (!table.segment) {
+    if (!table.segment || (mt_trace_on && !keep_outgrown(t))) {
         t->full = true;
         return false;
     }
-    mt_row *old = t->rows;
     mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (capacity - 1) * sizeof(mt_row)};
-    for (uint64_t i = 0; i < n; i++) {
-        if (old[i].what == 0)
-            continue;
-        mt_row *row = probe(&wider, (mt_key){old[i].site, old[i].place, old[i].what});
-        move_row(row, &old[i]);
-        if (t->paces)
-            *mt_sample_of(&wider, row) = *mt_sample_of(t, &old[i]);
-    }
-    mt_l_segment *before = (mt_l_segment *)old - 1;
+    mt_l_segment *before = (mt_l_segment *)t->rows - 1;
+    pthread_mutex_lock(&copying);
+    t->used = copy_rows(&wider, t);
+    t->moved = 0;
     adopt(t, table);
-    if (!mt_trace_on) // else there are events that name its rows
+    pthread_mutex_unlock(&copying);
+    if (!mt_trace_on)
         mt_segment_release(before);
     return true;
+}
+
+static void move_sites(const mt_move *move, mt_row *rows, uint64_t capacity, uint64_t *count)
+{
+    for (uint64_t i = 0; i < capacity; i++)
+        *count += rows[i].what != 0 && mt_move_site(move, &rows[i].site);
+}
+
+// A row whose site was moved stays where it is: it is not found any more, as no
+// call comes from its new address, and readers add up all rows.
+void mt_rows_move(void *argument, mt_thread *t)
+{
+    const mt_move *move = argument;
+    uint64_t of_events = 0;
+    pthread_mutex_lock(&copying);
+    move_sites(move, t->rows, capacity_of(t), &t->moved);
+    for (mt_outgrown *o = t->outgrown; o; o = o->next)
+        move_sites(move, o->rows, o->capacity, &of_events);
+    pthread_mutex_unlock(&copying);
+    mt_volume_move_sites(move, t);
 }
 
 static mt_row *insert(mt_thread *t, mt_row *row, mt_key k)

@@ -70,6 +70,9 @@ MT_INLINE mt_row *mt_row_of(mt_thread *t, mt_key k)
 // The longest call of a row so far; or the clock ran back, which looks the same.
 void mt_row_longest(mt_row *row, uint64_t ticks) MT_SLOW;
 
+// Moves the call sites in the rows of a thread: see modules.h. `move` is a mt_move.
+void mt_rows_move(void *move, mt_thread *t);
+
 // Books ticks in a row.
 MT_INLINE void mt_row_time(mt_row *row, uint64_t ticks)
 {

@@ -448,6 +448,22 @@ void mt_request_cancelled(const mt_span *s, MPI_Request request)
     mt_table_put(&mt_requests, &e);
 }
 
+// A request that is not in the table, as a thread waits for it, keeps its site. So
+// do all where other threads may be using the tables without a lock.
+void mt_requests_move(const mt_move *move)
+{
+    if (!mt_multiple && (mt_serialized || !mt_self))
+        return;
+    for (int i = 0; i < 2 * MT_SHARDS; i++) {
+        mt_shard *s = &(i < MT_SHARDS ? &mt_requests : &mt_messages)->shards[i % MT_SHARDS];
+        if (mt_multiple)
+            pthread_mutex_lock(&s->lock);
+        for (uint64_t k = 0; k < s->capacity; k++)
+            mt_move_site(move, &s->entries[k].site);
+        close_shard(s);
+    }
+}
+
 static void each_unfinished(mt_table *table, void (*visit)(const mt_request *))
 {
     for (int i = 0; i < MT_SHARDS; i++)

@@ -10,6 +10,7 @@
 #define MT_REQUEST_H
 
 #include "comm.h"
+#include "modules.h"
 #include "record.h"
 
 typedef enum mt_request_kind {
@@ -117,6 +118,9 @@ void mt_request_posted(const mt_span *s, MPI_Request request, mt_request_kind ki
 
 // Remembers an operation that the call at hand starts, where it is traced.
 void mt_request_operation(mt_thread *t, MPI_Request request);
+
+// Moves the call sites of pending requests: see modules.h.
+void mt_requests_move(const mt_move *move);
 
 // Names what is still open after MPI_Finalize: it never completed.
 void mt_requests_unfinished(void);

@@ -115,6 +115,21 @@ static mt_l_stack *add(stack s, uint64_t h)
     return r;
 }
 
+// A stack with an address that was moved stays in its slot, and no stack that is
+// walked from now on is equal to it.
+void mt_stacks_move(const mt_move *move)
+{
+    if (!slots)
+        return;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < MT_STACK_SLOTS; i++) {
+        mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_relaxed);
+        for (uint32_t k = 0; r && k < r->depth; k++)
+            mt_move_site(move, (uint64_t *)(r + 1) + k);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 // The frames from `site` on. What lies before is ours, and the MPI's Fortran
 // layer, if there is one. Depth 0 says that they are not among the first `size`,
 // or not as many as are wanted.

@@ -3,7 +3,7 @@
 #ifndef MT_STACK_H
 #define MT_STACK_H
 
-#include "mt.h"
+#include "modules.h"
 
 // Whether stacks are recorded, which MPITRACE_STACK asks for. Once it is true
 // each call is watched (mt_watched).
@@ -11,6 +11,9 @@ extern MT_OURS bool mt_stacks_on;
 
 // Reads the setting, once the recording is there and before it is on.
 void mt_stack_open(void);
+
+// Moves the addresses in all stacks: see modules.h.
+void mt_stacks_move(const mt_move *move);
 
 // The key of the stack that leads to `site`, a return address of the wrapper
 // that is open; `site` itself if there is no more to tell.

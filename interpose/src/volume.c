@@ -252,6 +252,13 @@ void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice)
         add_to_vector(t, k, f);
 }
 
+void mt_volume_move_sites(const mt_move *move, mt_thread *t)
+{
+    for (int i = 0; i < MT_VECTOR_CHAINS; i++)
+        for (const mt_vectors *v = __atomic_load_n(&t->vectors[i], __ATOMIC_ACQUIRE); v; v = v->next)
+            mt_move_site(move, &v->record->callsite);
+}
+
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument)
 {
     for (int i = 0; i < MT_VECTOR_CHAINS; i++)

@@ -172,6 +172,9 @@ void mt_volume_started(mt_thread *t, const mt_request *e, uint32_t slice);
 // they say what its members receive, and the other group's what is sent to them.
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call);
 
+// Moves the call sites of a thread's vectors: see modules.h.
+void mt_volume_move_sites(const mt_move *move, mt_thread *t);
+
 // The vectors of one thread, for .prof.
 void mt_volume_each_vector(const mt_thread *t, void (*visit)(void *, const mt_l_vector *), void *argument);
 

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// unloadedPlugins compiles the plugins of unloaded.c, which differ in their names.
+func (m implementation) unloadedPlugins(t *testing.T) (paths []string) {
+	for _, name := range []string{"red", "green", "blue"} {
+		paths = append(paths, m.compile(t, "unloaded_plugin", "-shared", "-fPIC", "-DNAME="+name))
+	}
+	return paths
+}
+
+// fileOf is the file that a call site is in.
+func fileOf(p *profile.Profile, site uint64) string {
+	frames := p.Frames(site)
+	if len(frames) == 0 {
+		return "unknown"
+	}
+	return frames[0].Path
+}
+
+// pluginUse is what a plugin did.
+type pluginUse struct{ Sendrecvs, Alltoallvs, Vectors, Barriers, Received uint64 }
+
+func pluginUses(p *profile.Profile) map[string]pluginUse {
+	out := map[string]pluginUse{}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		file := fileOf(p, r.Callsite)
+		use := out[file]
+		switch r.Call {
+		case "Sendrecv":
+			use.Sendrecvs += r.Calls
+		case "Alltoallv":
+			use.Alltoallvs += r.Calls
+		case "Barrier":
+			use.Barriers += r.Calls
+		case "Irecv":
+			if r.Direction == profile.Recv {
+				use.Received += r.Bytes
+			}
+		}
+		out[file] = use
+	}
+	for i := range p.Vectors {
+		file := fileOf(p, p.Vectors[i].Callsite)
+		use := out[file]
+		use.Vectors += p.Vectors[i].Calls
+		out[file] = use
+	}
+	return out
+}
+
+// wantUses is what unloaded.c says.
+func wantUses(plugins []string, times uint64) map[string]pluginUse {
+	out := map[string]pluginUse{}
+	for i, path := range plugins {
+		n := uint64(i+1) * times
+		out[path] = pluginUse{10 * n, n, n, n, 100 * n}
+	}
+	return out
+}
+
+// TestUnloadedPlugins requires that each plugin has its own calls although all were loaded to the same
+// addresses: in rows of several threads, vectors, pending receives, stacks and events.
+func TestUnloadedPlugins(t *testing.T) {
+	cases := map[string]struct {
+		times int
+		flags []string
+	}{
+		"profile": {1, nil},
+		"sampled": {3, []string{"--timing", "sampled"}},
+		"stacks":  {1, []string{"--stack", "3"}},
+		// So often that the rows of what was unloaded fill the first table several times.
+		"again": {300, nil},
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		plugins := m.unloadedPlugins(t)
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				command := append([]string{m.compile(t, "unloaded"), strconv.Itoa(c.times)}, plugins...)
+				j := record(t, c.flags, m.launch(1, command...)...)
+				checkWhole(t, 1, j)
+				got := pluginUses(j.ranks[0])
+				for file := range got {
+					if !strings.Contains(file, "unloaded_plugin") {
+						delete(got, file)
+					}
+				}
+				diff(t, "calls of the plugins", wantUses(plugins, uint64(c.times)), got)
+				if rows := len(j.ranks[0].Rows); rows > 300 {
+					t.Errorf("%d rows: those of a plugin that is loaded again are not added up", rows)
+				}
+				sites := map[string]uint64{}
+				for _, s := range callSites(t, j.dir) {
+					if s.Call == "Sendrecv" {
+						sites[s.Function] += s.Calls
+					}
+				}
+				n := uint64(c.times)
+				diff(t, "call sites", map[string]uint64{"step_in_red": 10 * n, "step_in_green": 20 * n, "step_in_blue": 30 * n}, sites)
+			})
+		}
+		t.Run("trace", func(t *testing.T) {
+			const times = 60
+			command := append([]string{m.compile(t, "unloaded"), strconv.Itoa(times)}, plugins...)
+			j, traces := m.trace(t, 1, nil, command...)
+			checkWhole(t, 1, j)
+			got := map[string]uint64{}
+			err := traces[0].Each(func(e *profile.Events, kinds []profile.EventKind) error {
+				for i := range e.Start {
+					if k := &kinds[e.Kind[i]]; k.Call == "Sendrecv" && k.Action == profile.Called {
+						function, _, _ := strings.Cut(k.Callsite, " ")
+						got[function]++
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "events", map[string]uint64{"step_in_red": 10 * times, "step_in_green": 20 * times, "step_in_blue": 30 * times}, got)
+		})
+	})
+}
