@@ -208,9 +208,12 @@ func (j *job) finish(status launch.Status) error {
 	if run == nil {
 		return notMerged
 	}
-	unrecorded := j.unrecorded(run)
+	unrecorded, wrongMPI := j.unrecorded(run), j.dir.WrongMPI()
 	if len(run.Jobs) == 0 {
 		why := j.why(status)
+		if len(wrongMPI) > 0 {
+			why = "no process called MPI_Init of " + j.mpi.String()
+		}
 		if unrecorded != "" && status.Code == 0 {
 			why, unrecorded = unrecorded, ""
 		}
@@ -220,6 +223,7 @@ func (j *job) finish(status launch.Status) error {
 	if err != nil {
 		return err
 	}
+	sayWrongMPI(j.log, wrongMPI)
 	if unrecorded != "" {
 		fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", printable.Line(unrecorded))
 	}
@@ -239,7 +243,7 @@ func (j *job) finish(status launch.Status) error {
 	switch {
 	case status.Code != 0:
 		return &exit{code: status.Code}
-	case j.options.Of("strict").On() && (!complete || unrecorded != "" || len(left) > 0 || notMerged != nil):
+	case j.options.Of("strict").On() && (!complete || unrecorded != "" || len(wrongMPI) > 0 || len(left) > 0 || notMerged != nil):
 		return &exit{exitIncomplete, fmt.Errorf("the record in %s is missing or incomplete (--strict)", j.dir)}
 	}
 	return nil

@@ -84,6 +84,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %v; going on without it, nothing is merged\n", infoErr)
 	}
 	sayNotHome(cmd.ErrOrStderr(), dir)
+	sayWrongMPI(cmd.ErrOrStderr(), dir.WrongMPI())
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
 		if err := mergeIfStale(dir, run, formats); err != nil {
 			// Somebody else's directory can still be read.
@@ -158,6 +159,9 @@ func nameSites(log io.Writer, run *rundir.Run, known profile.Symbols) {
 
 // nothingIn tells why a directory has no job to show.
 func nothingIn(path string) error {
+	if wrong := rundir.Dir(path).WrongMPI(); len(wrong) > 0 {
+		return fmt.Errorf("%s holds no recording; %s", path, wrongMPIText(wrong[0]))
+	}
 	run := filepath.Dir(filepath.Clean(path))
 	if filepath.Base(path) == "." { // an absolute path has both names
 		if abs, err := filepath.Abs(path); err == nil {

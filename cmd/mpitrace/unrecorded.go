@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/interpose"
 )
@@ -33,6 +37,19 @@ func (j *job) unrecorded(run *rundir.Run) string {
 	}
 	slices.Sort(names)
 	return "the program can also make calls that are not recorded: " + few(slices.Compact(names))
+}
+
+// sayWrongMPI names the programs that are missing from a run, as they use another
+// MPI than the library was built for.
+func sayWrongMPI(log io.Writer, programs []launch.WrongMPI) {
+	for _, p := range programs {
+		fmt.Fprintf(log, "mpitrace: incomplete: %s. Put `mpitrace run --` in front of its launcher\n", wrongMPIText(p))
+	}
+}
+
+func wrongMPIText(p launch.WrongMPI) string {
+	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
+		aggregate.CountOf(uint64(p.Processes), "process"), printable.Line(p.Program), printable.Line(p.Library))
 }
 
 // few names some of many.

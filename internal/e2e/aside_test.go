@@ -1,9 +1,15 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 // A library that was built for another MPI records nothing, says so, and the
@@ -30,6 +36,63 @@ func TestStepsAside(t *testing.T) {
 		}
 		if n := len(readRecordings(t, dir)); n != 0 {
 			t.Errorf("%d recordings, want none", n)
+		}
+	})
+}
+
+// realPath follows symbolic links: the loader and mpicc name one file differently.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// TestWrongMPI runs scripts with jobs of two MPIs. The library is for one of them,
+// and what is missing of the other is named, with the number of its processes.
+func TestWrongMPI(t *testing.T) {
+	const right, wrong = 2, 3 // ranks
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		others := slices.DeleteFunc(implementations(), func(o implementation) bool { return !debian(o) || o.name == m.name })
+		other := others[0]
+		job := func(m implementation, n int) string {
+			return strings.Join(m.launch(n, m.compile(t, "in_place")), " ")
+		}
+		missing := launch.WrongMPI{Program: other.compile(t, "in_place"), Library: realPath(other.mpiLibrary(t)), Processes: wrong}
+		for _, test := range []struct {
+			name, script string
+			before       []string
+			jobs         []rundir.JobInfo
+		}{
+			{"of two jobs", job(m, right) + "\n" + job(other, wrong), nil, []rundir.JobInfo{{Size: right, Recorded: right}}},
+			{"all of a script", job(other, wrong), []string{"bash"}, nil},
+			{"behind a shell", "bash -c '" + job(other, wrong) + "'", []string{"bash"}, nil},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				script := filepath.Join(t.TempDir(), "job.sh")
+				if err := os.WriteFile(script, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				j := record(t, []string{"--strict", "--mpi", m.name}, append(test.before, script)...)
+				if j.code != 3 || len(j.ranks) != len(test.jobs)*right {
+					t.Errorf("exit status %d, want 3; %d recordings", j.code, len(j.ranks))
+				}
+				for _, out := range []string{j.stderr, execute(t, nil, mpitrace, "report", j.dir).stderr} {
+					if want := fmt.Sprintf("not recorded: %d processes of %s, which uses another MPI (", wrong, missing.Program); !strings.Contains(out, want) {
+						t.Errorf("does not say %q:\n%s", want, out)
+					}
+				}
+				info, err := rundir.Dir(j.dir).ReadInfo()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range info.WrongMPI {
+					info.WrongMPI[i].Library = realPath(info.WrongMPI[i].Library)
+				}
+				if !slices.Equal(info.WrongMPI, []launch.WrongMPI{missing}) || len(info.Jobs) != len(test.jobs) {
+					t.Errorf("run.json: %d jobs, not recorded %+v; want %d, %+v", len(info.Jobs), info.WrongMPI, len(test.jobs), missing)
+				}
+			})
 		}
 	})
 }

@@ -56,6 +56,7 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 	case p.unreachable():
 		return env, p.Err().Error()
 	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
+		r.noteWrongMPI(p)
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
 	}

@@ -121,6 +121,9 @@ func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err erro
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
 	s.awaitWriters(time.Now().Add(wait))
+	if err := bringWrongMPI(s.Dir, dst); err != nil {
+		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
+	}
 	writers := live.Writers()
 	if left, err = s.each(func(path string) (bool, error) { return Fetch(path, dst, writers) }); err != nil || len(left) > 0 {
 		return left, err

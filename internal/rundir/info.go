@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/profile"
@@ -33,6 +34,9 @@ type Info struct {
 	// Processes are those of this node that were seen to end without a complete
 	// recording, or badly, the first first.
 	Processes []Process `json:"processes,omitempty"`
+	// WrongMPI is the programs that were not recorded, as they use another MPI than
+	// the library was built for.
+	WrongMPI []launch.WrongMPI `json:"wrong_mpi,omitempty"`
 	// Tracing is how many events were written of recordings beside which they still
 	// are: their processes may go on, or some of them are damaged.
 	Tracing map[string]uint64 `json:"tracing,omitempty"`
@@ -116,6 +120,16 @@ func (d Dir) ReadInfo() (*Info, error) {
 		return new(Info), fmt.Errorf("read %s: %w", d.Info(), err)
 	}
 	return info, nil
+}
+
+// WrongMPI returns the programs that were not recorded, as they use another MPI
+// than the library was built for: so far, if the run goes on.
+func (d Dir) WrongMPI() []launch.WrongMPI {
+	info, _ := d.ReadInfo() // without it nothing is in a spool
+	if found := launch.WrongMPIs(d.Recordings()); len(found) > 0 || info.Spool == "" {
+		return found
+	}
+	return launch.WrongMPIs(info.Spool)
 }
 
 // WriteInfo writes run.json.

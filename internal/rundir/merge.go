@@ -67,6 +67,7 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 	for _, j := range run.Jobs {
 		info.Jobs = append(info.Jobs, JobInfo{j.Run, j.Stem, j.Size, j.Processes, j.Start, j.variables})
 	}
+	info.WrongMPI = d.WrongMPI()
 	for _, f := range formats {
 		if err := d.writeRanks(run, f); err != nil {
 			return err

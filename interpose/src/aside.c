@@ -6,8 +6,11 @@
 #define _GNU_SOURCE
 #include "aside.h"
 
+#include "place.h"
 #include "resolve.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,8 +42,30 @@ static bool patch(unsigned char *code, void *target)
     return true;
 }
 
+// The file that the MPI's own MPI_Init is in.
+static const char *mpi_file(void)
+{
+    Dl_info info;
+    void *init;
+    memcpy(&init, &mt_pmpi.Init, sizeof init);
+    return dladdr(init, &info) && info.dli_fname ? info.dli_fname : "unknown";
+}
+
+// Tells whoever reads the run which program is missing from it.
+static void leave_note(const char *mpi)
+{
+    static char program[4096], text[4095]; // no link is longer
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
+    mt_place_leave(".wrong-mpi", text);
+}
+
 void mt_step_aside(void)
 {
+    const char *mpi = mpi_file();
+    mt_say("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
+           "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
+    leave_note(mpi);
     bool done = MT_TARGET >= 0;
     for (const mt_symbol *s = mt_symbols; s->name && done; s++) {
         void *target = *(void **)((char *)&mt_pmpi + s->offset);

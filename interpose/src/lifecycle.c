@@ -114,15 +114,6 @@ static bool start(uint64_t site, bool late)
     return true;
 }
 
-static const char *flavour(void)
-{
-#ifdef OPEN_MPI
-    return "Open MPI";
-#else
-    return "MPICH";
-#endif
-}
-
 // What is known once the MPI is initialized in one way or the other.
 static void ready(void)
 {
@@ -130,7 +121,7 @@ static void ready(void)
     int n = 0;
     memset(version, 0, sizeof version);
     if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
-        snprintf(version, sizeof version, "%s", flavour());
+        snprintf(version, sizeof version, "%s", mt_flavour());
     mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
     mt_types_open();

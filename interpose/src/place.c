@@ -128,18 +128,22 @@ int mt_place_reopen(const mt_place *p)
     return fd;
 }
 
+static void name_file(mt_place *p)
+{
+    char host[256] = "node";
+    gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    snprintf(p->name, sizeof p->name, "%s-%d-%llu.rec", host, (int)getpid(),
+             (unsigned long long)mt_clock_ns(CLOCK_REALTIME));
+}
+
 int mt_place_next(mt_place *p)
 {
     static bool (*const places[])(mt_place *) = {in_spool, mt_place_in_run_directory, in_tmpdir};
-    if (p->tried == 0) {
-        char host[256] = "node";
-        gethostname(host, sizeof host - 1);
-        for (char *c = host; *c; c++)
-            if (*c == '/')
-                *c = '_';
-        snprintf(p->name, sizeof p->name, "%s-%d-%llu.rec", host, (int)getpid(),
-                 (unsigned long long)mt_clock_ns(CLOCK_REALTIME));
-    }
+    if (p->tried == 0)
+        name_file(p);
     while (p->tried < (int)(sizeof places / sizeof *places)) {
         errno = 0;
         p->shared = false;
@@ -180,6 +184,20 @@ static bool copy(int from, int to, uint64_t size)
         done += (uint64_t)n;
     }
     return true;
+}
+
+void mt_place_leave(const char *suffix, const char *text)
+{
+    static mt_place p; // it is large
+    const char *dir = getenv("MPITRACE_DIR");
+    if (!dir || !*dir)
+        return;
+    name_file(&p);
+    char *end = strrchr(p.name, '.');
+    snprintf(end, (size_t)(p.name + sizeof p.name - end), "%s", suffix);
+    if (in_spool(&p) && symlink(text, p.path) == 0)
+        return;
+    if (mt_place_in_run_directory(&p) && symlink(text, p.path) != 0) { /* nobody can be told */ }
 }
 
 // The path of the note about a recording of that path in the run directory.

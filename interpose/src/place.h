@@ -40,6 +40,11 @@ bool mt_place_in_run_directory(mt_place *p);
 // Whoever collects finds it there if the process ends without delivering.
 void mt_place_note(const mt_place *p);
 
+// Leaves a note where this process's recording would be, for `mpitrace run` to
+// find: a symbolic link NAME<suffix> to the text. Nothing without a run directory
+// in the environment.
+void mt_place_leave(const char *suffix, const char *text);
+
 // Copies the file of `size` bytes into the run directory and removes it here;
 // on an error it stays where it is, and that is said.
 void mt_place_deliver(mt_place *p, int fd, uint64_t size);

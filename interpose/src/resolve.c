@@ -10,6 +10,15 @@
 mt_pmpi_table mt_pmpi;
 mt_constants mt_const;
 
+const char *mt_flavour(void)
+{
+#ifdef OPEN_MPI
+    return "Open MPI";
+#else
+    return "MPICH";
+#endif
+}
+
 // Stands for a function that the library at run time lacks although mpi.h
 // promised it.
 static int missing(void)
@@ -101,11 +110,8 @@ bool mt_resolve(uint64_t caller)
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
     pthread_mutex_lock(&lock);
-    if (!atomic_load(&known) && state < 0) {
-        mt_say("this library was built for another MPI than the program uses: nothing is recorded "
-               "(`mpitrace run` chooses the right one)");
+    if (!atomic_load(&known) && state < 0)
         mt_step_aside();
-    }
     atomic_store_explicit(&known, state, memory_order_release);
     pthread_mutex_unlock(&lock);
     errno = saved;

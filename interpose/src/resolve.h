@@ -29,6 +29,9 @@ typedef struct mt_constants {
 
 extern MT_OURS mt_constants mt_const;
 
+// The family of MPIs that this library was built for.
+const char *mt_flavour(void);
+
 // Fills mt_pmpi and mt_const, once. `caller` is an address inside the module
 // that called us. False if the MPI found is not the one we were built for.
 bool mt_resolve(uint64_t caller);
