@@ -19,7 +19,9 @@ type process struct {
 	losses           *profile.Losses // nil if there are none
 	unfollowed       bool            // see profile.Profile
 	watched          string          // --watch-unexpected
-	settings         string          // those that were made: name=value, NUL between
+	threads          int
+	usage            profile.Usage // WallNs is 0 if it is not known
+	settings         string        // those that were made: name=value, NUL between
 }
 
 // RankTimes is where a process ran, how it ended, and its times.
@@ -34,6 +36,9 @@ type RankTimes struct {
 	MPITimeErrorS    float64 `json:"mpi_time_error_s"` // standard error where MPITimeS is an estimate, else 0
 	MPIShare         float64 `json:"mpi_share"`
 	Timing           string  `json:"timing"` // profile.Timing
+
+	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
+	CPU       *CPUShare          `json:"cpu,omitempty"`       // nil likewise
 }
 
 func processOf(p *profile.Profile) process {
@@ -42,6 +47,14 @@ func processOf(p *profile.Profile) process {
 		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed,
 		settings: shared(settingsLine(p)), watched: shared(watchedFor(p))}
 	out.Host = shared(p.Host)
+	out.threads = p.Threads
+	if p.Placement != nil {
+		at := *p.Placement
+		at.Processors = shared(at.Processors)
+		out.Placement = &at
+	}
+	out.usage, _ = profile.TotalUsage(p.Usage)
+	out.CPU = cpuShare([]Placed{{Usage: out.usage}})
 	if p.Losses.Any() {
 		losses := p.Losses
 		out.losses = &losses

@@ -44,6 +44,8 @@ type Summary struct {
 	MPIShare          Share   `json:"mpi_share"`
 	POP               *POP    `json:"pop"` // nil where the times of no rank are known, and in a RankSummary
 
+	Oversubscribed []Oversubscription `json:"oversubscribed"` // ranks that shared processors
+
 	Untimed      uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
 	Totals       Totals         `json:"totals"`        // of all rows
 	Calls        []CallTotals   `json:"calls"`         // of all rows, by call; longest time first, without times most calls
@@ -111,6 +113,7 @@ func (j *Job) Summary() *Summary {
 	s.Localities = j.localities(ms)
 	s.Balances = j.balances(ms)
 	s.POP = popOf(s.Ranks)
+	s.Oversubscribed = j.oversubscriptions()
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Deadlocks = j.deadlocks()
 	s.Conservation = j.Conservation(allRanks)

@@ -79,6 +79,7 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 	fmt.Fprintf(b, "%s on %d of %d ranks, %s\n", o.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText(o))
 	s.head(b, o, "over all ranks: ")
 	s.popText(b, o)
+	OversubscriptionText(b, s.Oversubscribed, s.RanksRecorded, o)
 	s.balanceText(b, o)
 	s.localityText(b)
 	s.tables(b, o)
@@ -105,6 +106,7 @@ func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
 		fmt.Fprintf(b, "process %d on %s, %s\n", r.Pid, o.clean(r.Host), stateText(r.State))
 	}
 	s.head(b, o, "")
+	s.placementText(b, o)
 	s.tables(b, o)
 	s.lateText(b, o)
 	s.sizesText(b, o)

@@ -142,6 +142,10 @@ type Trace struct {
 	Comms   []TraceComm `json:"communicators"`
 	// Groups are those of Win_start and Win_post: world ranks.
 	Groups [][]int32 `json:"groups,omitempty"`
+	// Placement and Usage tell on which processors the process ran, and what it used
+	// of them in the whole run; nil where that is not known.
+	Placement *Placement `json:"placement,omitempty"`
+	Usage     *Usage     `json:"usage,omitempty"`
 
 	Events  uint64 `json:"events"`  // how many there are
 	Dropped uint64 `json:"dropped"` // events that had no room: --trace-limit, or a full disk

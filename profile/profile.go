@@ -61,6 +61,9 @@ type Profile struct {
 	PvarHandles []PvarHandle
 	Readings    []Reading // in the order of time
 
+	Placement *Placement // nil where it is not known: recordings before version 7
+	Usage     []Usage    // by slice
+
 	Physical *Physical // nil where nobody asked the MPI library for it
 
 	// Problems are what a reader found wrong with the source, each with its

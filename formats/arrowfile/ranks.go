@@ -16,7 +16,7 @@ func WriteRanks(w io.Writer, src profile.Source) error { return writeTables(src,
 type rankTable struct{ *writer[*profile.Profile] }
 
 func newRankTable(w io.Writer) rankTable {
-	return rankTable{newWriter(w, tableRanks, rankColumns())}
+	return rankTable{newWriter(w, tableRanks, append(rankColumns(), placementColumns()...))}
 }
 
 func (t rankTable) note(p *profile.Profile) {

@@ -242,6 +242,11 @@ func optionalUint64[T any](name, unit, doc string, get func(T) (uint64, bool)) c
 		about(name, arrow.PrimitiveTypes.Uint64, true, unit, doc), get)
 }
 
+func optionalFloat64[T any](name, unit, doc string, get func(T) (float64, bool)) column[T] {
+	return values(array.NewFloat64Builder(memory.DefaultAllocator),
+		about(name, arrow.PrimitiveTypes.Float64, true, unit, doc), get)
+}
+
 func boolColumn[T any](name, doc string, get func(T) bool) column[T] {
 	return values(array.NewBooleanBuilder(memory.DefaultAllocator),
 		about(name, arrow.FixedWidthTypes.Boolean, false, "yes or no", doc), always(get))

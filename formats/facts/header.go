@@ -92,6 +92,9 @@ type processInfo struct {
 	Variables []profile.Variable `json:"variables,omitempty"`
 	Late      []late             `json:"late,omitempty"`
 
+	Placement *profile.Placement `json:"placement,omitempty"`
+	Usage     []profile.Usage    `json:"usage,omitempty"`
+
 	Rows     int       `json:"rows"`
 	Physical *physical `json:"physical,omitempty"`
 }
@@ -306,7 +309,7 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
 		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
 		Pauses: info.Pauses, Problems: info.Problems, Exit: profile.Exit(info.Exit),
-		Settings: info.Settings, Variables: info.Variables,
+		Settings: info.Settings, Variables: info.Variables, Placement: info.Placement, Usage: info.Usage,
 	}
 	for _, s := range info.Slices {
 		p.Slices = append(p.Slices, profile.Slice(s))

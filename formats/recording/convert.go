@@ -61,6 +61,7 @@ func (f *file) profile() *profile.Profile {
 	f.addVectors(p, index)
 	f.addOpen(p, index, scale)
 	f.addTools(p, index, scale)
+	f.addPlacement(p, scale)
 	if !f.headOnly {
 		f.addUnfinished(p, index)
 	}

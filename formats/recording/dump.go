@@ -34,6 +34,7 @@ func Dump(w io.Writer, path string) error {
 	f.dumpRows(out, p)
 	dumpRest(out, p)
 	dumpTools(out, p)
+	dumpPlacement(out, p)
 	for _, problem := range p.Problems {
 		fmt.Fprintf(out, "problem\t%s\n", problem)
 	}

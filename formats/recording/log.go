@@ -79,6 +79,10 @@ func (f *file) readRecord(at uint64, kind uint32, buf []byte) error {
 		return f.readReading(buf)
 	case layout.RecordGroup:
 		return f.readGroup(buf)
+	case layout.RecordPlacement:
+		return f.readPlacement(buf)
+	case layout.RecordUsage:
+		return f.readUsage(buf)
 	}
 	return fmt.Errorf("record of unknown kind %d, skipped", kind)
 }

@@ -180,6 +180,10 @@ type file struct {
 	latest   int64                     // Unix ns when the latest call returned, once rows are read
 	receives receives                  // of the rows that were read
 	tools    tools
+
+	placement *profile.Placement
+	usage     []layout.Usage
+
 	problems []string
 	damaged  uint64 // how many problems there are; the first ones are kept
 }

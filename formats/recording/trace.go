@@ -253,6 +253,10 @@ func (e *Events) describe(p *profile.Profile, f *file) {
 	if e.trace.End == 0 {
 		e.trace.End = p.End
 	}
+	e.trace.Placement = p.Placement
+	if sum, ok := profile.TotalUsage(p.Usage); ok {
+		e.trace.Usage = &sum
+	}
 	for i := range p.Comms {
 		c := &p.Comms[i]
 		e.trace.Comms = append(e.trace.Comms, profile.TraceComm{Label: c.Label(), ID: c.ID, Size: c.Members.Len(),

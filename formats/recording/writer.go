@@ -226,6 +226,9 @@ func logOf(p *profile.Profile) (*log, error) {
 			return nil, err
 		}
 	}
+	if err := l.addPlacement(p); err != nil {
+		return nil, err
+	}
 	return l, l.addTools(p)
 }
 

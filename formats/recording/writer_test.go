@@ -84,10 +84,20 @@ func rich() *profile.Profile {
 			{Handle: 1, At: 2_000, Moment: profile.ReadAtInit, Values: []uint64{'a', 'b', 0}},
 			{Handle: 0, Slice: 1, At: 3_000, Moment: profile.ReadAtSlice, Values: []uint64{1 << 40}},
 		},
-		Pauses: 2,
+		Placement: somewhere, Usage: someUsage, Pauses: 2,
 		Losses: profile.Losses{Calls: 1, Folded: 2, Requests: 3, Comms: 4, NegativeTicks: 5, Untimed: 6, Stacks: 7, Readings: 8},
 	}
 }
+
+// Where rich ran, and what it used.
+var (
+	somewhere = &profile.Placement{Processors: "0-3,64,127", CPULimit: 1.5, LimitGroup: 4711,
+		NodeProcessors: 128, NodeCores: 64, NodeSockets: 2}
+	someUsage = []profile.Usage{
+		{WallNs: 5_000, UserNs: 4_000, SystemNs: 500, Voluntary: 3, Involuntary: 7, RunDelayNs: 400, DelayKnown: true},
+		{Slice: 1, WallNs: 1_000, UserNs: 10},
+	}
+)
 
 // many fills a table that had to grow: 1,000 rows need 2,048 places.
 func many() *profile.Profile {

@@ -1,6 +1,10 @@
 package trace
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+)
 
 // Result is what a trace tells.
 type Result struct {
@@ -18,17 +22,21 @@ type Result struct {
 	// WaitStates are all waits by who waited for whom and where, the longest first.
 	WaitStates []WaitState `json:"wait_states"`
 	// EagerLimits tell which sends needed no receiver, by path.
-	EagerLimits  []EagerLimit  `json:"eager_limits"`
-	Runtime      float64       `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
-	POP          *POP          `json:"pop"`              // nil if traces are cut: what is not in them would seem to be computing
-	CriticalPath *CriticalPath `json:"critical_path"`    // nil likewise
-	Frames       *Frames       `json:"frames,omitempty"` // nil if none were asked for
-	Clocks       *Clocks       `json:"clocks,omitempty"` // how hosts' were corrected; nil if there is one
+	EagerLimits []EagerLimit `json:"eager_limits"`
+	// Oversubscribed are ranks that shared processors: their waits and efficiencies
+	// include waiting for a processor.
+	Oversubscribed []aggregate.Oversubscription `json:"oversubscribed"`
+	Runtime        float64                      `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
+	POP            *POP                         `json:"pop"`              // nil if traces are cut: what is not in them would seem to be computing
+	CriticalPath   *CriticalPath                `json:"critical_path"`    // nil likewise
+	Frames         *Frames                      `json:"frames,omitempty"` // nil if none were asked for
+	Clocks         *Clocks                      `json:"clocks,omitempty"` // how hosts' were corrected; nil if there is one
 }
 
 func (r *replay) result(path *CriticalPath) *Result {
 	out := &Result{Run: r.processes[0].trace.Run, Ranks: len(r.processes), Events: r.steps, Matching: r.matching,
-		WaitStates: r.waitStates(), EagerLimits: r.eagerLimits(), CriticalPath: path, Frames: r.frames.result()}
+		WaitStates: r.waitStates(), EagerLimits: r.eagerLimits(), CriticalPath: path, Frames: r.frames.result(),
+		Oversubscribed: r.oversubscriptions()}
 	pop := r.pop()
 	if out.Runtime = pop.Runtime; !r.cut() {
 		out.POP = &pop
@@ -44,6 +52,18 @@ func (r *replay) result(path *CriticalPath) *Result {
 	}
 	out.Patterns = r.patternTotals(seconds(all))
 	return out
+}
+
+// oversubscriptions are by the placement and the usage that the traces tell.
+func (r *replay) oversubscriptions() []aggregate.Oversubscription {
+	placed := make([]aggregate.Placed, len(r.processes))
+	for i, p := range r.processes {
+		placed[i] = aggregate.Placed{Rank: p.trace.Rank, Threads: p.trace.Threads, Host: p.trace.Host, At: p.trace.Placement}
+		if p.trace.Usage != nil {
+			placed[i].Usage = *p.trace.Usage
+		}
+	}
+	return aggregate.Oversubscriptions(placed)
 }
 
 // cut tells whether there are calls that no trace has.

@@ -40,6 +40,10 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 	} else {
 		fmt.Fprintf(b, "\nefficiencies and the critical path are not known: the traces do not have all calls\n")
 	}
+	if len(r.Oversubscribed) > 0 {
+		fmt.Fprintln(b)
+		aggregate.OversubscriptionText(b, r.Oversubscribed, r.Ranks, aggregate.TextOptions{ASCII: o.ASCII})
+	}
 	r.patternsText(b, o)
 	r.placesText(b, o)
 	r.eagerText(b)

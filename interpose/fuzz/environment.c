@@ -37,6 +37,9 @@
 #include "../src/cvars.c"
 #include "../src/job.c"
 #include "../src/place.c"
+#include "../src/placement.c"
+#include "../src/procfs.c"
+#include "../src/usage.c"
 #include "../src/prof.c"
 #define add sums_add
 #include "../src/sums.c"
@@ -517,6 +520,15 @@ static void look_at_settings(void)
     table.count = 0;
 }
 
+static void look_at_placement(void)
+{
+    mt_l_placement node = {0};
+    read_node(&node);
+    read_groups(&node);
+    require(node.node_cores <= node.node_processors && node.node_sockets <= node.node_processors, "a node", "");
+    mt_placement_log();
+}
+
 static void look_at_variables(void)
 {
     asked.module = NULL;
@@ -542,6 +554,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     look_for_place();
     look_at_job();
     look_at_settings();
+    look_at_placement();
     look_at_variables();
     look_at_module();
     write_prof();

@@ -17,6 +17,7 @@ var structs = []any{
 	layout.Slice{}, layout.Module{}, layout.Vector{}, layout.Stack{},
 	layout.Open{},
 	layout.Setting{}, layout.Variable{}, layout.Pvar{}, layout.Handle{}, layout.Reading{}, layout.Group{},
+	layout.Placement{}, layout.Usage{},
 	layout.EventsHeader{}, layout.Chunk{}, layout.Event{},
 }
 
@@ -41,8 +42,9 @@ var constants = []struct {
 	{"RecordModule", layout.RecordModule}, {"RecordVector", layout.RecordVector},
 	{"RecordStack", layout.RecordStack}, {"RecordSetting", layout.RecordSetting},
 	{"RecordVariable", layout.RecordVariable}, {"RecordPvar", layout.RecordPvar},
-	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"RecordGroup", layout.RecordGroup}, {"StackSite", uint64(layout.StackSite)},
 	{"Unloaded", uint64(layout.Unloaded)},
+	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"RecordGroup", layout.RecordGroup},
+	{"RecordPlacement", layout.RecordPlacement}, {"RecordUsage", layout.RecordUsage}, {"StackSite", uint64(layout.StackSite)},
 	{"MaxStackDepth", layout.MaxStackDepth}, {"MaxStacks", layout.MaxStacks},
 	{"StringHost", layout.StringHost}, {"StringJob", layout.StringJob}, {"StringCommand", layout.StringCommand},
 	{"StringProgram", layout.StringProgram}, {"StringLibrary", layout.StringLibrary}, {"StringTool", layout.StringTool},

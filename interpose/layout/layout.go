@@ -104,7 +104,9 @@ const (
 	RecordReading  = 14
 
 	// Of version 7:
-	RecordGroup = 21
+	RecordPlacement = 15
+	RecordUsage     = 16
+	RecordGroup     = 21
 )
 
 // OpenBytesUnknown is Open.Bytes where the size of the datatype was not known yet.
@@ -538,4 +540,32 @@ type Reading struct {
 	Ticks  uint64
 	Count  uint32
 	Moment uint32
+}
+
+// Placement (version 7) is on which processors the process may run, and what the
+// node has. It is read at the end of MPI_Init, as some MPIs bind processes there.
+// Words uint64 follow, the affinity mask: processor n is bit n%64 of word n/64.
+type Placement struct {
+	Record         Record
+	Words          uint32
+	NodeProcessors uint32 // online hardware threads of the node; 0 if not known, as are the next two
+	NodeCores      uint32 // calculated from the siblings of processor 0
+	NodeSockets    uint32
+	CPULimit       uint64 // thousandths of a processor that its control group may use; 0 if there is no limit
+	LimitGroup     uint64 // inode of that control group: processes with the same one share the limit
+}
+
+// Usage (version 7) is what the process has used while a slice was the current
+// one, from the end of MPI_Init to the start of MPI_Finalize. Its words grow
+// each time the slice ends. A process that was killed lacks its last slice.
+type Usage struct {
+	Record      Record
+	Slice       uint32
+	DelayKnown  uint32 // 1 if the kernel tells RunDelay
+	Ticks       uint64 // how long it was the current slice
+	UserNs      uint64 // CPU time of all threads
+	SystemNs    uint64
+	Voluntary   uint64 // context switches of all threads
+	Involuntary uint64
+	RunDelay    uint64 // ns in which the main thread was ready to run and had no processor
 }

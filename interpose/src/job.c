@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "job.h"
 
+#include "procfs.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,23 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static ssize_t read_file(const char *path, char *buffer, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t n = read(fd, buffer, size - 1);
-    close(fd);
-    if (n >= 0)
-        buffer[n] = 0;
-    return n;
-}
-
 static int parent_of(int pid)
 {
     char path[64], stat[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (read_file(path, stat, sizeof stat) <= 0)
+    if (mt_procfs_read(path, stat, sizeof stat) <= 0)
         return 0;
     // The name in parentheses may hold anything: count from its end.
     const char *end = strrchr(stat, ')');
@@ -42,7 +32,7 @@ static const char *hydra_port(char *line, size_t size)
     for (int up = 0; up < 16 && pid > 1; up++, pid = parent_of(pid)) {
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-        ssize_t n = read_file(path, line, size);
+        ssize_t n = mt_procfs_read(path, line, size);
         for (const char *arg = line; n > 0 && arg < line + n; arg += strlen(arg) + 1)
             if (strcmp(arg, "--control-port") == 0 && arg + 15 < line + n)
                 return arg + 15;

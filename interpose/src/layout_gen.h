@@ -42,11 +42,13 @@
 #define MT_RECORD_SETTING 10
 #define MT_RECORD_VARIABLE 11
 #define MT_RECORD_PVAR 12
+#define MT_UNLOADED 0x4000000000000000ull
 #define MT_RECORD_HANDLE 13
 #define MT_RECORD_READING 14
 #define MT_RECORD_GROUP 21
+#define MT_RECORD_PLACEMENT 15
+#define MT_RECORD_USAGE 16
 #define MT_STACK_SITE 0x8000000000000000ull
-#define MT_UNLOADED 0x4000000000000000ull
 #define MT_MAX_STACK_DEPTH 32
 #define MT_MAX_STACKS 65536
 #define MT_STRING_HOST 1
@@ -541,6 +543,46 @@ _Static_assert(sizeof(mt_l_group) == 16, "size of Group");
 _Static_assert(offsetof(mt_l_group, record) == 0, "Group.Record");
 _Static_assert(offsetof(mt_l_group, index) == 8, "Group.Index");
 _Static_assert(offsetof(mt_l_group, count) == 12, "Group.Count");
+
+typedef struct mt_l_placement {
+    mt_l_record record;
+    uint32_t words;
+    uint32_t node_processors;
+    uint32_t node_cores;
+    uint32_t node_sockets;
+    uint64_t cpu_limit;
+    uint64_t limit_group;
+} mt_l_placement;
+_Static_assert(sizeof(mt_l_placement) == 40, "size of Placement");
+_Static_assert(offsetof(mt_l_placement, record) == 0, "Placement.Record");
+_Static_assert(offsetof(mt_l_placement, words) == 8, "Placement.Words");
+_Static_assert(offsetof(mt_l_placement, node_processors) == 12, "Placement.NodeProcessors");
+_Static_assert(offsetof(mt_l_placement, node_cores) == 16, "Placement.NodeCores");
+_Static_assert(offsetof(mt_l_placement, node_sockets) == 20, "Placement.NodeSockets");
+_Static_assert(offsetof(mt_l_placement, cpu_limit) == 24, "Placement.CPULimit");
+_Static_assert(offsetof(mt_l_placement, limit_group) == 32, "Placement.LimitGroup");
+
+typedef struct mt_l_usage {
+    mt_l_record record;
+    uint32_t slice;
+    uint32_t delay_known;
+    uint64_t ticks;
+    uint64_t user_ns;
+    uint64_t system_ns;
+    uint64_t voluntary;
+    uint64_t involuntary;
+    uint64_t run_delay;
+} mt_l_usage;
+_Static_assert(sizeof(mt_l_usage) == 64, "size of Usage");
+_Static_assert(offsetof(mt_l_usage, record) == 0, "Usage.Record");
+_Static_assert(offsetof(mt_l_usage, slice) == 8, "Usage.Slice");
+_Static_assert(offsetof(mt_l_usage, delay_known) == 12, "Usage.DelayKnown");
+_Static_assert(offsetof(mt_l_usage, ticks) == 16, "Usage.Ticks");
+_Static_assert(offsetof(mt_l_usage, user_ns) == 24, "Usage.UserNs");
+_Static_assert(offsetof(mt_l_usage, system_ns) == 32, "Usage.SystemNs");
+_Static_assert(offsetof(mt_l_usage, voluntary) == 40, "Usage.Voluntary");
+_Static_assert(offsetof(mt_l_usage, involuntary) == 48, "Usage.Involuntary");
+_Static_assert(offsetof(mt_l_usage, run_delay) == 56, "Usage.RunDelay");
 
 typedef struct mt_l_eventsheader {
     uint8_t magic[8];

@@ -10,6 +10,7 @@
 #include "offered.h"
 #include "open.h"
 #include "physical.h"
+#include "placement.h"
 #include "prof.h"
 #include "pvars.h"
 #include "recording.h"
@@ -24,6 +25,7 @@
 #include "tool.h"
 #include "trace.h"
 #include "types.h"
+#include "usage.h"
 #include "world.h"
 
 #include <errno.h>
@@ -128,6 +130,8 @@ static void ready(void)
     mt_modules_scan();
     mt_stack_open();
     mt_pvars_open();
+    mt_placement_log();
+    mt_usage_open();
     mt_header->init_end = mt_clock_all();
     mt_slice_intervals();
     mt_cvars_ready();
@@ -190,6 +194,7 @@ static bool can_open(void)
             return false;
         }
         mt_modules_resume();
+        mt_usage_open();
         set_state(MT_ON);
         mt_offered_thaw();
     }
@@ -286,6 +291,7 @@ static void closing(void)
     if (!mt_on() || open_models > 1)
         return;
     mt_pvars_close();
+    mt_slice_close();
     mt_header->finalize_start = mt_clock_all();
     if (MT_CHECKING)
         mt_sample_tell();

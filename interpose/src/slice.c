@@ -4,6 +4,7 @@
 #include "recording.h"
 #include "settings.h"
 #include "trace.h"
+#include "usage.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -137,8 +138,10 @@ static void begin(bool resume)
         snprintf(name, sizeof name, "%s@%" PRIu64 ".%0*" PRIu64 "s", phase_now, ms / 1000, interval.decimals,
                  ms % 1000 / interval.unit);
     uint32_t next = slice_of(name);
-    if (next != latest)
+    if (next != latest) {
         mt_pvars_slice_ends(latest);
+        mt_usage_slice_ends(latest);
+    }
     latest = next;
     mt_trace_slice(name);
     atomic_store_explicit(&mt_at_call.slice, latest, memory_order_relaxed);
@@ -161,6 +164,13 @@ void mt_slice_open(void)
 {
     pthread_mutex_lock(&lock);
     begin(false);
+    pthread_mutex_unlock(&lock);
+}
+
+void mt_slice_close(void)
+{
+    pthread_mutex_lock(&lock);
+    mt_usage_slice_ends(latest);
     pthread_mutex_unlock(&lock);
 }
 

@@ -25,6 +25,9 @@ void mt_slice_phase_ends(mt_phase *p, const char *name);
 // Begins slice 0, "run": it has MPI_Init.
 void mt_slice_open(void);
 
+// The current slice ends, as MPI is about to be finalized.
+void mt_slice_close(void);
+
 // Begins to cut the run into intervals, if a setting says so. The first one
 // begins at the end of MPI_Init.
 void mt_slice_intervals(void);

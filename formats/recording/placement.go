@@ -1,0 +1,92 @@
+package recording
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Where the process ran, and what it used of the processor: records of version 7.
+
+// readPlacement keeps the latest one.
+func (f *file) readPlacement(buf []byte) error {
+	var p layout.Placement
+	rest, err := f.head(buf, &p)
+	if err != nil {
+		return err
+	}
+	mask, _, err := take(rest, p.Words, 8)
+	if err != nil {
+		return err
+	}
+	if p.Words > profile.MaxProcessors/64 || max(p.NodeProcessors, p.NodeCores, p.NodeSockets) > profile.MaxProcessors {
+		return fmt.Errorf("placement with %d words of mask on %d processors", p.Words, p.NodeProcessors)
+	}
+	var processors []int
+	for n := range 64 * int(p.Words) {
+		if f.order.Uint64(mask[n/64*8:])>>(n%64)&1 != 0 {
+			processors = append(processors, n)
+		}
+	}
+	f.placement = &profile.Placement{Processors: profile.ProcessorList(processors), CPULimit: float64(p.CPULimit) / 1000,
+		LimitGroup: p.LimitGroup, NodeProcessors: int(p.NodeProcessors), NodeCores: int(p.NodeCores), NodeSockets: int(p.NodeSockets)}
+	return nil
+}
+
+func (f *file) readUsage(buf []byte) error {
+	var u layout.Usage
+	if _, err := f.head(buf, &u); err != nil {
+		return err
+	}
+	f.usage = append(f.usage, u)
+	return nil
+}
+
+func (f *file) addPlacement(p *profile.Profile, scale float64) {
+	p.Placement = f.placement
+	for _, u := range f.usage {
+		p.Usage = append(p.Usage, profile.Usage{Slice: u.Slice, WallNs: ns(u.Ticks, scale), UserNs: u.UserNs, SystemNs: u.SystemNs,
+			Voluntary: u.Voluntary, Involuntary: u.Involuntary, RunDelayNs: u.RunDelay, DelayKnown: u.DelayKnown != 0})
+	}
+}
+
+// addPlacement is the inverse.
+func (l *log) addPlacement(p *profile.Profile) error {
+	if at := p.Placement; at != nil {
+		processors, err := profile.ParseProcessors(at.Processors)
+		if err != nil {
+			return err
+		}
+		var mask []uint64
+		for _, n := range processors {
+			mask = append(mask, make([]uint64, max(n/64+1-len(mask), 0))...)
+			mask[n/64] |= 1 << (n % 64)
+		}
+		l.add(layout.RecordPlacement, layout.Placement{Words: uint32(len(mask)), NodeProcessors: uint32(at.NodeProcessors),
+			NodeCores: uint32(at.NodeCores), NodeSockets: uint32(at.NodeSockets), LimitGroup: at.LimitGroup,
+			CPULimit: uint64(math.Round(1000 * at.CPULimit))}, appended(nil, mask))
+	}
+	for _, u := range p.Usage {
+		raw := layout.Usage{Slice: u.Slice, Ticks: u.WallNs, UserNs: u.UserNs, SystemNs: u.SystemNs,
+			Voluntary: u.Voluntary, Involuntary: u.Involuntary, RunDelay: u.RunDelayNs}
+		if u.DelayKnown {
+			raw.DelayKnown = 1
+		}
+		l.add(layout.RecordUsage, raw)
+	}
+	return nil
+}
+
+func dumpPlacement(w io.Writer, p *profile.Profile) {
+	if at := p.Placement; at != nil {
+		fmt.Fprintf(w, "placement\tprocessors %s\tcpu limit %g\tlimit group %d\tnode: processors %d, cores %d, sockets %d\n",
+			at.Processors, at.CPULimit, at.LimitGroup, at.NodeProcessors, at.NodeCores, at.NodeSockets)
+	}
+	for _, u := range p.Usage {
+		fmt.Fprintf(w, "usage\tslice %d\twall_ns %d\tuser_ns %d\tsystem_ns %d\tvoluntary switches %d\tinvoluntary %d\trun_delay_ns %d\tknown %t\n",
+			u.Slice, u.WallNs, u.UserNs, u.SystemNs, u.Voluntary, u.Involuntary, u.RunDelayNs, u.DelayKnown)
+	}
+}
