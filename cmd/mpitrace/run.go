@@ -53,7 +53,10 @@ The exit status is that of COMMAND; 2 if the command line is wrong.`,
 }
 
 func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
-	var err error
+	argv, err := unnest(cmd, argv)
+	if err != nil {
+		return usage(err)
+	}
 	if o.Values, err = findSettings(cmd.Flags()); err != nil {
 		return usage(err)
 	}

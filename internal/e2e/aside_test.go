@@ -51,22 +51,21 @@ func realPath(path string) string {
 // TestWrongMPI runs scripts with jobs of two MPIs. The library is for one of them,
 // and what is missing of the other is named, with the number of its processes.
 func TestWrongMPI(t *testing.T) {
-	const right, wrong = 2, 3 // ranks
+	const right, wrong = 4, 3 // ranks of in_place and completion
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		others := slices.DeleteFunc(implementations(), func(o implementation) bool { return !debian(o) || o.name == m.name })
 		other := others[0]
-		job := func(m implementation, n int) string {
-			return strings.Join(m.launch(n, m.compile(t, "in_place")), " ")
-		}
-		missing := launch.WrongMPI{Program: other.compile(t, "in_place"), Library: realPath(other.mpiLibrary(t)), Processes: wrong}
+		mine := strings.Join(m.launch(right, m.compile(t, "in_place")), " ")
+		theirs := strings.Join(other.launch(wrong, other.compile(t, "completion")), " ")
+		missing := launch.WrongMPI{Program: other.compile(t, "completion"), Library: realPath(other.mpiLibrary(t)), Processes: wrong}
 		for _, test := range []struct {
 			name, script string
 			before       []string
 			jobs         []rundir.JobInfo
 		}{
-			{"of two jobs", job(m, right) + "\n" + job(other, wrong), nil, []rundir.JobInfo{{Size: right, Recorded: right}}},
-			{"all of a script", job(other, wrong), []string{"bash"}, nil},
-			{"behind a shell", "bash -c '" + job(other, wrong) + "'", []string{"bash"}, nil},
+			{"of two jobs", mine + "\n" + theirs, nil, []rundir.JobInfo{{Size: right, Recorded: right}}},
+			{"all of a script", theirs, []string{"bash"}, nil},
+			{"behind a shell", "bash -c '" + theirs + "'", []string{"bash"}, nil},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				script := filepath.Join(t.TempDir(), "job.sh")
@@ -74,8 +73,8 @@ func TestWrongMPI(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := record(t, []string{"--strict", "--mpi", m.name}, append(test.before, script)...)
-				if j.code != 3 || len(j.ranks) != len(test.jobs)*right {
-					t.Errorf("exit status %d, want 3; %d recordings", j.code, len(j.ranks))
+				if strings.Count(j.stdout, "ok\n") != len(test.jobs)+1 || j.code != 3 || len(j.ranks) != len(test.jobs)*right {
+					t.Errorf("printed %q, exit status %d, want 3; %d recordings", j.stdout, j.code, len(j.ranks))
 				}
 				for _, out := range []string{j.stderr, execute(t, nil, mpitrace, "report", j.dir).stderr} {
 					if want := fmt.Sprintf("not recorded: %d processes of %s, which uses another MPI (", wrong, missing.Program); !strings.Contains(out, want) {
