@@ -138,6 +138,13 @@ var conservationCases = []struct {
 	{"nothing can be compared", func(ps []*profile.Profile) []*profile.Profile { return ps[:1] },
 		"conservation: unknown, no pair could be compared\n" +
 			"not compared: 3 pairs with ranks 1-3: not recorded\n"},
+	{"an incomplete rank without messages", func(ps []*profile.Profile) []*profile.Profile {
+		for _, p := range ps {
+			p.Size = 5
+		}
+		return ps
+	}, "conservation: partial, no difference in 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"no message is known from or to rank 4: not recorded\n"},
 	{"messages to another world", func(ps []*profile.Profile) []*profile.Profile {
 		ps[2].Comms[1].Members.List = []int32{profile.PeerElsewhere, 2}
 		ps[2].Rows[7] = profile.Row{Call: "Send", Class: profile.P2P, Direction: profile.Send, Comm: 1, Peer: 0, Messages: 4, Bytes: 9}

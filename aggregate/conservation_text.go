@@ -42,6 +42,10 @@ func (c *Conservation) text(w io.Writer, o TextOptions) {
 		fmt.Fprintf(w, "set aside: %s\n", c.asideText())
 	}
 	for _, n := range c.NotCompared {
+		if n.Pairs == 0 {
+			fmt.Fprintf(w, "no message is known from or to %s: %s\n", n.Ranks, n.Reason)
+			continue
+		}
 		fmt.Fprintf(w, "not compared: %s with %s: %s\n", CountOf(uint64(n.Pairs), "pair"), n.Ranks, n.Reason)
 	}
 	if x := c.OtherWorlds; x != (Exchange{}) {

@@ -19,7 +19,7 @@ import (
 
 type diffOptions struct {
 	json       bool
-	job        int // from 1; 0 is all
+	job        string // "2", "2:3"; empty is all
 	judge      bool
 	top        string
 	sort       string
@@ -39,7 +39,9 @@ func newDiff() *cobra.Command {
 call, call site, communicator and pair of ranks; the largest change first. A and
 B are run directories, recordings or Arrow files.
 
-The jobs of runs that have as many are compared in the order of their start. The
+The jobs of runs that have as many are compared in the order of their start. If
+one run has fewer, each of its jobs is compared with the job of the other run that
+has the same program and number of ranks; --job chooses where several have. The
 numbers of ranks may differ: sums are over all ranks, and pairs are compared by
 rank. Bytes and messages are what was sent or, where neither run sent anything,
 received; Init and Finalize are in the total alone, apart. Times are sums over
@@ -76,7 +78,7 @@ command line is wrong, 4 if --fail-over says so.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all that changed, but of pairs as many as --top says")
-	f.IntVar(&o.job, "job", 0, "compare the `N`-th job of each run alone, of a run with one job that one (default: all)")
+	f.StringVar(&o.job, "job", "", "compare the `N`-th job of each run alone, of a run with one job that one; N:M is the N-th of A and the M-th of B (default: all)")
 	f.StringVar(&o.top, "top", strconv.Itoa(topChanges), "how many changes to list in each table: a `number` or all")
 	f.StringVar(&o.sort, "sort", string(aggregate.InBytes), "list the largest change of `KEY` first: time, bytes or messages")
 	f.BoolVar(&o.ignoreTime, "ignore-time", false, "leave out times, and what changed in time alone; a --fail-over without a name does not limit time")
@@ -110,7 +112,7 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.write(cmd.OutOrStdout(), diffs, text); err != nil {
+	if err := o.write(cmd.OutOrStdout(), diffs, text, pairs, before, after); err != nil {
 		return err
 	}
 	if limits != nil {
@@ -184,8 +186,8 @@ func (o *diffOptions) parse() (how aggregate.DiffOptions, text aggregate.DiffTex
 	if o.ignoreTime && by == aggregate.InTime {
 		return how, text, nil, fmt.Errorf("--sort time: with --ignore-time there is none")
 	}
-	if o.job < 0 {
-		return how, text, nil, fmt.Errorf("--job %d: jobs count from 1", o.job)
+	if _, _, err := o.chosen(); err != nil {
+		return how, text, nil, err
 	}
 	if o.judge {
 		if limits, err = aggregate.ParseLimits(o.failOver, o.ignoreTime); err != nil {
@@ -232,29 +234,91 @@ func openProfiles(log io.Writer, path string) (*rundir.Run, error) {
 	return run, nil
 }
 
+// chosen are the numbers of the jobs that --job names, from 1; 0 is all.
+func (o *diffOptions) chosen() (a, b int, err error) {
+	if o.job == "" {
+		return 0, 0, nil
+	}
+	first, second, two := strings.Cut(o.job, ":")
+	if !two {
+		second = first
+	}
+	a, errA := strconv.Atoi(first)
+	b, errB := strconv.Atoi(second)
+	if errA != nil || errB != nil || a < 1 || b < 1 {
+		return 0, 0, fmt.Errorf("--job %s: jobs count from 1: give N, or N:M for the N-th of A and the M-th of B", o.job)
+	}
+	return a, b, nil
+}
+
 // jobs brings together the jobs that are compared.
 func (o *diffOptions) jobs(a string, before []*rundir.Job, b string, after []*rundir.Job) ([][2]*rundir.Job, error) {
-	if o.job > 0 {
-		x, y := nthJob(before, o.job), nthJob(after, o.job)
+	n, m, err := o.chosen()
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		x, y := nthJob(before, n, n == m), nthJob(after, m, n == m)
 		if x == nil || y == nil {
-			return nil, fmt.Errorf("--job %d: %s, %s", o.job, jobList(a, before), jobList(b, after))
+			return nil, fmt.Errorf("--job %s: %s, %s", o.job, jobList(a, before), jobList(b, after))
 		}
 		return [][2]*rundir.Job{{x, y}}, nil
 	}
-	if len(before) != len(after) {
-		return nil, fmt.Errorf("not as many jobs: %s, %s: choose with --job", jobList(a, before), jobList(b, after))
+	if len(before) == len(after) {
+		var pairs [][2]*rundir.Job
+		for i := range before {
+			pairs = append(pairs, [2]*rundir.Job{before[i], after[i]})
+		}
+		return pairs, nil
 	}
-	var pairs [][2]*rundir.Job
-	for i := range before {
-		pairs = append(pairs, [2]*rundir.Job{before[i], after[i]})
+	pairs := alike(before, after)
+	if pairs == nil {
+		return nil, fmt.Errorf("%s, %s, and it is not clear which to compare: choose with --job N:M, the N-th of A and the M-th of B",
+			jobList(a, before), jobList(b, after))
 	}
 	return pairs, nil
 }
 
-// nthJob is the only job of a run that has one; nil if there is none.
-func nthJob(jobs []*rundir.Job, n int) *rundir.Job {
+// alike finds for each job of the run that has fewer the one job of the other that
+// ran the same program on as many ranks; nil if that is not so for each.
+func alike(before, after []*rundir.Job) (pairs [][2]*rundir.Job) {
+	type kind struct {
+		program string
+		ranks   int
+	}
+	byKind := func(jobs []*rundir.Job) map[kind][]*rundir.Job {
+		out := map[kind][]*rundir.Job{}
+		for i, j := range jobs {
+			k := kind{programOf(jobs, i), j.Size}
+			out[k] = append(out[k], j)
+		}
+		return out
+	}
+	a, b := byKind(before), byKind(after)
+	fewer := before
+	if len(after) < len(before) {
+		fewer = after
+	}
+	for i, j := range fewer {
+		k := kind{programOf(fewer, i), j.Size}
+		if len(a[k]) != 1 || len(b[k]) != 1 {
+			return nil
+		}
+		pairs = append(pairs, [2]*rundir.Job{a[k][0], b[k][0]})
+	}
+	return pairs
+}
+
+// programOf is the name of a job's program: Stem without what tells jobs apart.
+func programOf(jobs []*rundir.Job, i int) string {
+	return strings.TrimSuffix(jobs[i].Stem, fmt.Sprintf("-job%d", i+1))
+}
+
+// nthJob is nil if there is none. Where one number is for both runs, it is the
+// only job of a run that has one.
+func nthJob(jobs []*rundir.Job, n int, forBoth bool) *rundir.Job {
 	switch {
-	case len(jobs) == 1:
+	case len(jobs) == 1 && forBoth:
 		return jobs[0]
 	case n <= len(jobs):
 		return jobs[n-1]
@@ -270,9 +334,9 @@ func jobList(path string, jobs []*rundir.Job) string {
 			names = append(names, "...")
 			break
 		}
-		names = append(names, fmt.Sprintf("%d %s on %d", i+1, j.Stem, j.Size))
+		names = append(names, fmt.Sprintf("%d: %s on %s", i+1, programOf(jobs, i), aggregate.CountOf(uint64(j.Size), "rank")))
 	}
-	return fmt.Sprintf("%s has %d (%s)", path, len(jobs), strings.Join(names, ", "))
+	return fmt.Sprintf("%s has %s (%s)", path, aggregate.CountOf(uint64(len(jobs)), "job"), strings.Join(names, ", "))
 }
 
 // compareJobs counts what exceeds the limits, too.
@@ -300,7 +364,7 @@ func compareJobs(pairs [][2]*rundir.Job, how aggregate.DiffOptions, limits aggre
 	return diffs, exceeded, nil
 }
 
-func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate.DiffText) error {
+func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate.DiffText, pairs [][2]*rundir.Job, before, after *rundir.Run) error {
 	if o.json {
 		return printable.WriteJSON(w, struct {
 			A    string            `json:"a"`
@@ -313,12 +377,18 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if len(diffs) > 1 {
-			text.NameA, text.NameB = fmt.Sprintf("%s, job %d", a, i+1), fmt.Sprintf("%s, job %d", b, i+1)
-		}
+		text.NameA, text.NameB = jobName(a, before.Jobs, pairs[i][0]), jobName(b, after.Jobs, pairs[i][1])
 		if err := d.Text(w, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// jobName says which job of a run it is, if there are several.
+func jobName(path string, jobs []*rundir.Job, j *rundir.Job) string {
+	if len(jobs) == 1 {
+		return path
+	}
+	return fmt.Sprintf("%s, job %d", path, slices.Index(jobs, j)+1)
 }

@@ -261,12 +261,33 @@ func checkFailOver(t *testing.T, a, b string) {
 // itself.
 func mergedJobs(t *testing.T, sent ...uint64) string {
 	t.Helper()
+	var jobs []testJob
+	for _, bytes := range sent {
+		jobs = append(jobs, testJob{"app", 1, bytes})
+	}
+	return mergedPrograms(t, jobs...)
+}
+
+// testJob is a program whose rank 0 sent itself so many bytes.
+type testJob struct {
+	program string
+	ranks   int
+	sent    uint64
+}
+
+func mergedPrograms(t *testing.T, jobs ...testJob) string {
+	t.Helper()
 	var ps profile.List
-	for i, bytes := range sent {
-		ps = append(ps, &profile.Profile{Run: strconv.Itoa(i), Size: 1, Program: "/bin/app", State: profile.Finalized, Start: int64(i + 1),
-			Comms: []profile.Comm{{ID: "01", Name: "MPI_COMM_WORLD", Parent: -1, Members: profile.Group{Stride: 1, N: 1}}},
-			Rows: []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer,
-				Calls: 1, Messages: 1, Bytes: bytes}}})
+	for i, job := range jobs {
+		for rank := range job.ranks {
+			p := &profile.Profile{Run: strconv.Itoa(i), Rank: rank, Size: job.ranks, Program: "/bin/" + job.program, State: profile.Finalized, Start: int64(i + 1),
+				Comms: []profile.Comm{{ID: "01", Name: "MPI_COMM_WORLD", Parent: -1, Members: profile.Group{Stride: 1, N: job.ranks}}}}
+			if rank == 0 {
+				p.Rows = []profile.Row{{Call: "Send", Class: profile.P2P, Direction: profile.Send, Spread: profile.ToPeer,
+					Calls: 1, Messages: 1, Bytes: job.sent}}
+			}
+			ps = append(ps, p)
+		}
 	}
 	dir := rundir.Dir(t.TempDir())
 	run, err := rundir.OpenSource(ps, nil)
@@ -301,6 +322,40 @@ func TestDiffJobs(t *testing.T) {
 	if got := call("diff", two, two); strings.Count(got.stdout, "nothing changed in bytes and messages") != 2 ||
 		!strings.Contains(got.stdout, two+", job 2: app on 1 rank") {
 		t.Errorf("the text of two jobs:\n%s", got.stdout)
+	}
+}
+
+// TestDiffMatchesJobs: where one run has fewer jobs, they are compared with those of
+// the same program on as many ranks, in whatever order they ran.
+func TestDiffMatchesJobs(t *testing.T) {
+	batch := mergedPrograms(t, testJob{"prepare", 1, 1}, testJob{"solve", 2, 20}, testJob{"solve", 4, 40}, testJob{"plot", 1, 3})
+	solve2, solve4 := mergedPrograms(t, testJob{"solve", 2, 25}), mergedPrograms(t, testJob{"solve", 4, 44}, testJob{"prepare", 1, 7})
+	for _, test := range []struct {
+		args string
+		want []aggregate.Measure // bytes of each job
+	}{
+		{batch + " " + solve2, []aggregate.Measure{{A: 20, B: 25}}},
+		{solve2 + " " + batch, []aggregate.Measure{{A: 25, B: 20}}},
+		{batch + " " + solve4, []aggregate.Measure{{A: 40, B: 44}, {A: 1, B: 7}}},
+		{"--job 4:2 " + batch + " " + solve4, []aggregate.Measure{{A: 3, B: 7}}},
+		{"--job 1:1 " + solve2 + " " + batch, []aggregate.Measure{{A: 25, B: 1}}},
+	} {
+		var got []aggregate.Measure
+		for _, d := range diffs(t, call(strings.Fields("diff --json "+test.args)...)) {
+			got = append(got, d.Total.Bytes)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %+v, want %+v", test.args, got, test.want)
+		}
+	}
+	if got := call("diff", batch, solve2); !strings.Contains(got.stdout, "A: "+batch+", job 2: solve on 2 ranks") {
+		t.Errorf("it does not say which job was compared:\n%s", got.stdout)
+	}
+	for _, other := range []string{mergedPrograms(t, testJob{"solve", 8, 1}), mergedPrograms(t, testJob{"plot", 1, 1}, testJob{"plot", 1, 2})} {
+		if got := call("diff", batch, other); got.code != exitUsage || !strings.Contains(got.stderr, "has 4 jobs (1: prepare on 1 rank, 2: solve on 2 ranks, 3: solve on 4 ranks, 4: plot on 1 rank)") ||
+			!strings.Contains(got.stderr, "choose with --job N:M") {
+			t.Errorf("status %d: %s", got.code, got.stderr)
+		}
 	}
 }
 
@@ -387,8 +442,8 @@ func TestDiffWrongUse(t *testing.T) {
 		{"nothing recorded", one + " " + t.TempDir(), "holds no recording"},
 		{"no profile", one + " diff.go", "neither a recording nor"},
 		{"traffic alone", one + " " + traffic, "neither times nor calls"},
-		{"other numbers of jobs", one + " " + two, "has 1 (1 app on 1), " + two + " has 2 (1 app"},
-		{"no such job", "--job 3 " + one + " " + two, "has 2 (1 app"},
+		{"other numbers of jobs", one + " " + two, "has 1 job (1: app on 1 rank), " + two + " has 2 jobs (1: app"},
+		{"no such job", "--job 3 " + one + " " + two, "has 2 jobs (1: app"},
 		{"a job below 1", "--job -1 " + one + " " + one, "jobs count from 1"},
 		{"sorted by calls", "--sort calls " + one + " " + one, "time, bytes or messages"},
 		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "there is none"},

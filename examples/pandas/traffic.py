@@ -18,7 +18,7 @@ print("Sent, by call")
 print(by_call.sort_values("bytes", ascending=False).to_string())
 
 # A collective has no peer: its volume goes to all others of its communicator.
-p2p = sent[(sent["class"] == "p2p") & sent.peer.notna()].astype({"peer": int})
+p2p = sent[sent["class"] == "p2p"]
 pairs = p2p.groupby(["run", "rank", "peer"], observed=True)[["messages", "bytes"]].sum()
 print("\nTop pairs, point-to-point (world ranks)")
 print(pairs.sort_values("bytes", ascending=False, kind="stable").head(10).to_string())

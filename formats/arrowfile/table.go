@@ -106,7 +106,7 @@ func schemaOf[T any](table string, cols []column[T]) *arrow.Schema {
 	for i, c := range cols {
 		fields[i] = c.field()
 	}
-	md := arrow.MetadataFrom(map[string]string{keyFormat: facts.FormatVersion, keyTool: Tool, keyTable: table})
+	md := arrow.MetadataFrom(map[string]string{keyFormat: facts.FormatVersion, keyTool: Tool, keyTable: table, PandasKey: Pandas(fields)})
 	return arrow.NewSchema(fields, &md)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
@@ -31,7 +32,8 @@ func WriteEvents(w io.Writer, srcs []profile.EventSource) error {
 
 func writeEvents(w io.Writer, srcs []profile.EventSource, groupRows int) error {
 	var meta metadata.KeyValueMetadata
-	if err := errors.Join(meta.Append("mpitrace.tool", arrowfile.Tool), meta.Append("mpitrace.table", "events")); err != nil {
+	if err := errors.Join(meta.Append("mpitrace.tool", arrowfile.Tool), meta.Append("mpitrace.table", "events"),
+		meta.Append(arrowfile.PandasKey, arrowfile.Pandas(eventFields()))); err != nil {
 		return err
 	}
 	sink := &sink{w: w}
@@ -53,6 +55,16 @@ func eventProperties() *parquet.WriterProperties {
 		props = append(props, parquet.WithDictionaryFor(name, false), parquet.WithEncodingFor(name, parquet.Encodings.DeltaBinaryPacked))
 	}
 	return parquet.NewWriterProperties(props...)
+}
+
+// eventFields are the columns of integers, as Arrow has them.
+func eventFields() (fields []arrow.Field) {
+	for _, c := range events.Columns {
+		if c.Type == events.Int32 {
+			fields = append(fields, arrow.Field{Name: c.Name, Type: arrow.PrimitiveTypes.Int32, Nullable: c.Null})
+		}
+	}
+	return fields
 }
 
 func eventSchema() *schema.GroupNode {

@@ -71,8 +71,8 @@ func (w *writer) skeleton() (skeleton, error) {
 	for i, c := range w.cols {
 		fields[i] = c.field()
 	}
-	md := arrow.NewMetadata([]string{keyFormat, keyTool, keyTable, keyTrace},
-		[]string{FormatVersion, arrowfile.Tool, tableEvents, string(text)})
+	md := arrow.NewMetadata([]string{keyFormat, keyTool, keyTable, arrowfile.PandasKey, keyTrace},
+		[]string{FormatVersion, arrowfile.Tool, tableEvents, arrowfile.Pandas(fields), string(text)})
 	return newSkeleton(arrow.NewSchema(fields, &md), w.cols)
 }
 

@@ -62,11 +62,12 @@ POLARS = {
     "time": polars.Datetime("ns", "UTC"),
 }
 
-# A column of integers that has a null is one of floats in pandas.
+# Ranks and lines are nullable integers in pandas. Other columns of integers that
+# have a null are floats.
 PANDAS = {
     "str": {"category"},
     "i32": {"int32"},
-    "i32?": {"int32", "float64"},
+    "i32?": {"Int32"},
     "u8": {"uint8"},
     "u64": {"uint64"},
     "u64?": {"uint64", "float64"},
@@ -124,6 +125,15 @@ def test_pandas_types(run):
         for name, kind, nullable in columns(table):
             allowed = PANDAS.get(kind + "?" * nullable, PANDAS[kind])
             assert str(got[name]) in allowed, f"{path}: {name}"
+
+
+def test_pandas_groups_by_peer(run):
+    """A peer is 3 in a table by rank and peer, and not 3.0."""
+    facts = pandas.read_feather(run / "profile.arrow")
+    sent = facts[(facts.direction == "send") & (facts["class"] == "p2p")]
+    table = sent.groupby(["rank", "peer"]).bytes.sum().unstack()
+    assert [str(peer) for peer in table.columns] == [str(peer) for peer in sorted(set(sent.peer))]
+    assert facts.peer.isna().any(), "calls without a peer have none"
 
 
 def test_every_field_says_its_unit_and_meaning(run):
