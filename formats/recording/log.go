@@ -77,6 +77,8 @@ func (f *file) readRecord(at uint64, kind uint32, buf []byte) error {
 		return f.readHandle(buf)
 	case layout.RecordReading:
 		return f.readReading(buf)
+	case layout.RecordEagerLimit:
+		return f.readEagerLimit(buf)
 	case layout.RecordGroup:
 		return f.readGroup(buf)
 	case layout.RecordPlacement:

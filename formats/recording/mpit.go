@@ -75,6 +75,26 @@ func (f *file) readVariable(buf []byte) error {
 	return nil
 }
 
+func (f *file) readEagerLimit(buf []byte) error {
+	var v layout.EagerLimit
+	rest, err := f.head(buf, &v)
+	if err != nil {
+		return err
+	}
+	t, err := texts(rest, v.NameLength)
+	if err != nil {
+		return err
+	}
+	path, known := eagerPaths[v.Path]
+	if !known {
+		return fmt.Errorf("eager limit %q of path %d", t[0], v.Path)
+	}
+	f.eagerLimits = append(f.eagerLimits, profile.EagerLimit{Path: path, Bytes: v.Bytes, Variable: t[0]})
+	return nil
+}
+
+var eagerPaths = map[uint32]profile.Path{layout.PathSelf: profile.ToSelf, layout.PathNode: profile.InNode, layout.PathNetwork: profile.BetweenNodes}
+
 func (f *file) readPvar(buf []byte) error {
 	var v layout.Pvar
 	rest, err := f.head(buf, &v)

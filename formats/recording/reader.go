@@ -180,6 +180,8 @@ type file struct {
 	latest   int64                     // Unix ns when the latest call returned, once rows are read
 	receives receives                  // of the rows that were read
 	tools    tools
+	// eagerLimits are those that the MPI told.
+	eagerLimits []profile.EagerLimit
 
 	placement *profile.Placement
 	usage     []layout.Usage

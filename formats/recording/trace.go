@@ -262,7 +262,7 @@ func (e *Events) describe(p *profile.Profile, f *file) {
 		e.trace.Comms = append(e.trace.Comms, profile.TraceComm{Label: c.Label(), ID: c.ID, Size: c.Members.Len(),
 			Rank: c.Rank, Inter: c.Inter, Remote: c.Remote.Len(), Edges: c.Edges})
 	}
-	e.trace.Groups = f.groups
+	e.trace.Groups, e.trace.EagerLimits = f.groups, f.eagerLimits
 }
 
 // rows tells what the rows are that events name.

@@ -94,13 +94,19 @@ func lateAsMeasured(t *testing.T, stdout string) map[string]float64 {
 	return measured
 }
 
-// markedSite is the call site in a function of a program that is marked.
+// markedSite is the call site in a function of a program that is marked as waiting.
 func markedSite(t *testing.T, program, function string) string {
+	t.Helper()
+	return markedLine(t, program, function, "waits")
+}
+
+// markedLine is the line in a function of a program that ends in /* mark */.
+func markedLine(t *testing.T, program, function, mark string) string {
 	t.Helper()
 	inside := false
 	for i, line := range strings.Split(string(readAll(t, filepath.Join(root, "interpose", "testdata", program+".c"))), "\n") {
 		inside = inside && line != "}" || strings.HasPrefix(line, "static void "+function+"(")
-		if inside && strings.HasSuffix(line, "/* waits */") {
+		if inside && strings.HasSuffix(line, "/* "+mark+" */") {
 			return fmt.Sprintf("%s %s.c:%d", function, program, i+1)
 		}
 	}

@@ -18,8 +18,9 @@ type protocol struct {
 	// buffered is the size of the largest message whose send completed before its
 	// receive was posted.
 	buffered uint64
+	used     bool // there are messages on the path
 	// evidence is how much speaks for it that sends of a size wait for their
-	// receivers: see chance.
+	// receivers: see the function.
 	evidence map[uint64]int
 }
 
@@ -35,13 +36,23 @@ func (p *protocol) lasted(size uint64, evidence int) {
 	p.evidence[size] += evidence
 }
 
-// chance tells how likely it is, as a power of 1/2, that a call which began before
-// a receive was posted ended so shortly after that by accident. What is to be
-// expected by accident is taken away, so that sums over calls do not grow of
-// themselves.
-func chance(start, posted, end int64) int {
-	const expected = 2
-	return bits.Len64(uint64((end-start)/max(end-posted, 1))) - 1 - expected
+// evidence tells how much speaks for it that a send which began before its receive
+// was posted, and ended after that, waited for the receiver: 1 for each halving of
+// the chance that it ended so shortly after by accident, less what is to be
+// expected by accident. A send that had lasted far longer by then than buffering
+// takes counts too, however late it ended: the sender may have had no processor.
+func evidence(start, posted, end int64, bytes uint64) int {
+	const (
+		expected   = 2
+		long       = 1_000_000 // ns, beside
+		nsPerByte  = 10        // of buffering, at least ten times as long as it takes
+		ofLongOnes = 2
+	)
+	n := bits.Len64(uint64((end-start)/max(end-posted, 1))) - 1 - expected
+	if posted-start >= long+nsPerByte*int64(min(bytes, 1<<40)) {
+		return max(n, ofLongOnes)
+	}
+	return n
 }
 
 // sizeKey gives sizes that differ by less than 3 % the same number, so that there
@@ -171,7 +182,7 @@ func (r *replay) waitedForReceiver(c *call) {
 	if r.o.Wait != nil {
 		r.listed = append(r.listed, listedWait{listed, v})
 	}
-	r.protocols[w.path].lasted(v.size, chance(c.start, w.time, c.end))
+	r.protocols[w.path].lasted(v.size, evidence(c.start, w.time, c.end, w.bytes))
 	if v.prompt && !v.eager {
 		c.jump(&w.cause, long, w.time)
 	}
@@ -264,11 +275,14 @@ type EagerLimit struct {
 	Shown uint64 `json:"shown_bytes"`
 }
 
-// eagerLimits lists the paths of which something is known. Of limits that differ
+// eagerLimits lists the paths that messages took. Of limits that differ
 // between processes it is the lowest rank's.
 func (r *replay) eagerLimits() []EagerLimit {
 	list := []EagerLimit{}
 	for path := range profile.NumPaths {
+		if !r.protocols[path].used {
+			continue
+		}
 		out := EagerLimit{Path: path, Shown: r.protocols[path].buffered}
 		for _, p := range r.processes {
 			if l := p.trace.EagerLimit(path); l != nil {
@@ -276,9 +290,7 @@ func (r *replay) eagerLimits() []EagerLimit {
 				break
 			}
 		}
-		if out.Bytes > 0 || out.Shown > 0 {
-			list = append(list, out)
-		}
+		list = append(list, out)
 	}
 	return list
 }

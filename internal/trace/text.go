@@ -94,20 +94,26 @@ func (r *Result) patternsText(w io.Writer, o TextOptions) {
 
 // eagerText says which sends waited for no receiver, where some did or may have.
 func (r *Result) eagerText(w io.Writer) {
-	if !slices.ContainsFunc(r.Patterns, func(p PatternTotal) bool { return p.Pattern == LateReceiver || p.Pattern == Undecided }) {
+	has := func(pattern Pattern) bool {
+		return slices.ContainsFunc(r.Patterns, func(p PatternTotal) bool { return p.Pattern == pattern })
+	}
+	if !has(LateReceiver) && !has(Undecided) {
 		return
 	}
 	fmt.Fprintln(w)
 	for _, l := range r.EagerLimits {
 		where := [profile.NumPaths]string{"of messages to oneself", "within nodes", "between nodes"}[l.Path]
-		if l.Bytes > 0 {
+		switch {
+		case l.Bytes > 0:
 			fmt.Fprintf(w, "eager limit %s: %s (%s); larger messages wait for their receivers\n", where, aggregate.CountOf(l.Bytes, "byte"), l.Variable)
-		} else {
+		case l.Shown > 0:
 			fmt.Fprintf(w, "eager limit %s: not recorded; messages of up to %s did not wait for their receivers\n", where, aggregate.CountOf(l.Shown, "byte"))
+		default:
+			fmt.Fprintf(w, "eager limit %s: not recorded\n", where)
 		}
 	}
-	if slices.ContainsFunc(r.Patterns, func(p PatternTotal) bool { return p.Pattern == Undecided }) {
-		fmt.Fprintln(w, "undecided: the trace does not prove that the call waited for this rank")
+	if has(Undecided) {
+		fmt.Fprintln(w, "undecided: the trace does not prove that the call waited for the rank named")
 	}
 }
 
@@ -156,7 +162,8 @@ func (r *Result) placesText(w io.Writer, o TextOptions) {
 		}
 		g = append(g, []string{o.clean(p.Callsite), p.Pattern.String(), o.shorten(o.clean(p.Communicator), 32), number(p.count), o.duration(p.all), most})
 		if p.PeerCallsite != "" && p.PeerCallsite != p.Callsite {
-			g = append(g, []string{"  " + p.Pattern.partner() + ": " + o.clean(p.PeerCallsite)})
+			label := "  " + p.Pattern.partner() + ": "
+			g = append(g, []string{label + o.place(o.clean(p.PeerCallsite), cmp.Or(o.Width, textWidth)-len(label))})
 		}
 	}
 	fmt.Fprintln(w)
@@ -244,12 +251,16 @@ func moreText(w io.Writer, more int, noun string) {
 	}
 }
 
-// grid is a table: a line of heads, then one a row.
+// grid is a table: a line of heads, then one a row. A row of one cell is a line of
+// text below the row before.
 type grid [][]string
 
 func (g grid) widths() []int {
 	widths := make([]int, len(g[0]))
 	for _, row := range g {
+		if len(row) < len(g[0]) { // a line of text
+			continue
+		}
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
@@ -267,7 +278,9 @@ func (g grid) fit(o TextOptions) {
 		left -= n + 2
 	}
 	for _, row := range g[1:] {
-		row[0] = o.place(row[0], max(left, least))
+		if len(row) == len(g[0]) {
+			row[0] = o.place(row[0], max(left, least))
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ var structs = []any{
 	layout.Slice{}, layout.Module{}, layout.Vector{}, layout.Stack{},
 	layout.Open{},
 	layout.Setting{}, layout.Variable{}, layout.Pvar{}, layout.Handle{}, layout.Reading{}, layout.Group{},
-	layout.Placement{}, layout.Usage{},
+	layout.Placement{}, layout.Usage{}, layout.EagerLimit{},
 	layout.EventsHeader{}, layout.Chunk{}, layout.Event{},
 }
 
@@ -44,7 +44,7 @@ var constants = []struct {
 	{"RecordVariable", layout.RecordVariable}, {"RecordPvar", layout.RecordPvar},
 	{"Unloaded", uint64(layout.Unloaded)},
 	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"RecordGroup", layout.RecordGroup},
-	{"RecordPlacement", layout.RecordPlacement}, {"RecordUsage", layout.RecordUsage}, {"StackSite", uint64(layout.StackSite)},
+	{"RecordPlacement", layout.RecordPlacement}, {"RecordUsage", layout.RecordUsage}, {"RecordEagerLimit", layout.RecordEagerLimit}, {"StackSite", uint64(layout.StackSite)},
 	{"MaxStackDepth", layout.MaxStackDepth}, {"MaxStacks", layout.MaxStacks},
 	{"StringHost", layout.StringHost}, {"StringJob", layout.StringJob}, {"StringCommand", layout.StringCommand},
 	{"StringProgram", layout.StringProgram}, {"StringLibrary", layout.StringLibrary}, {"StringTool", layout.StringTool},
@@ -56,6 +56,7 @@ var constants = []struct {
 	{"DirUntold", layout.DirUntold}, {"DirSendCancelled", layout.DirSendCancelled},
 	{"DirSendFreed", layout.DirSendFreed}, {"DirSendFailed", layout.DirSendFailed},
 	{"DirLate", layout.DirLate},
+	{"PathSelf", layout.PathSelf}, {"PathNode", layout.PathNode}, {"PathNetwork", layout.PathNetwork},
 	{"VariableEnvironment", layout.VariableEnvironment}, {"VariableAsked", layout.VariableAsked},
 	{"ScopeUnknown", layout.ScopeUnknown}, {"ScopeConstant", layout.ScopeConstant},
 	{"ScopeReadOnly", layout.ScopeReadOnly}, {"ScopeLocal", layout.ScopeLocal}, {"ScopeGroup", layout.ScopeGroup},

@@ -104,9 +104,10 @@ const (
 	RecordReading  = 14
 
 	// Of version 7:
-	RecordPlacement = 15
-	RecordUsage     = 16
-	RecordGroup     = 21
+	RecordPlacement  = 15
+	RecordUsage      = 16
+	RecordEagerLimit = 17
+	RecordGroup      = 21
 )
 
 // OpenBytesUnknown is Open.Bytes where the size of the datatype was not known yet.
@@ -169,6 +170,13 @@ const (
 	// MPITRACE_WATCH_UNEXPECTED waited in the MPI's queue of unexpected ones.
 	// Bytes is no size but the length of that queue, summed over the receives.
 	DirLate = 18
+)
+
+// EagerLimit.Path (version 7)
+const (
+	PathSelf    = 0
+	PathNode    = 1 // to other processes of the node
+	PathNetwork = 2 // to other nodes
 )
 
 // Variable.Origin (version 6)
@@ -522,6 +530,16 @@ type Handle struct {
 	Pvar   uint32
 	Comm   uint32 // Comm.Index, or CommNone
 	Count  uint32 // elements
+}
+
+// EagerLimit (version 7) is the size of the largest message that the MPI sends on a
+// path without waiting for the receiver. It is written where calls are traced. The
+// name of the MPI's variable follows.
+type EagerLimit struct {
+	Record     Record
+	Path       uint32
+	NameLength uint32
+	Bytes      uint64
 }
 
 // Group (version 7) is the group of a Win_start or Win_post: Count int32, world

@@ -48,6 +48,7 @@
 #define MT_RECORD_GROUP 21
 #define MT_RECORD_PLACEMENT 15
 #define MT_RECORD_USAGE 16
+#define MT_RECORD_EAGER_LIMIT 17
 #define MT_STACK_SITE 0x8000000000000000ull
 #define MT_MAX_STACK_DEPTH 32
 #define MT_MAX_STACKS 65536
@@ -76,6 +77,9 @@
 #define MT_DIR_SEND_FREED 16
 #define MT_DIR_SEND_FAILED 17
 #define MT_DIR_LATE 18
+#define MT_PATH_SELF 0
+#define MT_PATH_NODE 1
+#define MT_PATH_NETWORK 2
 #define MT_VARIABLE_ENVIRONMENT 1
 #define MT_VARIABLE_ASKED 2
 #define MT_SCOPE_UNKNOWN 0
@@ -583,6 +587,18 @@ _Static_assert(offsetof(mt_l_usage, system_ns) == 32, "Usage.SystemNs");
 _Static_assert(offsetof(mt_l_usage, voluntary) == 40, "Usage.Voluntary");
 _Static_assert(offsetof(mt_l_usage, involuntary) == 48, "Usage.Involuntary");
 _Static_assert(offsetof(mt_l_usage, run_delay) == 56, "Usage.RunDelay");
+
+typedef struct mt_l_eagerlimit {
+    mt_l_record record;
+    uint32_t path;
+    uint32_t name_length;
+    uint64_t bytes;
+} mt_l_eagerlimit;
+_Static_assert(sizeof(mt_l_eagerlimit) == 24, "size of EagerLimit");
+_Static_assert(offsetof(mt_l_eagerlimit, record) == 0, "EagerLimit.Record");
+_Static_assert(offsetof(mt_l_eagerlimit, path) == 8, "EagerLimit.Path");
+_Static_assert(offsetof(mt_l_eagerlimit, name_length) == 12, "EagerLimit.NameLength");
+_Static_assert(offsetof(mt_l_eagerlimit, bytes) == 16, "EagerLimit.Bytes");
 
 typedef struct mt_l_eventsheader {
     uint8_t magic[8];

@@ -3,6 +3,7 @@
 
 #include "comm.h"
 #include "cvars.h"
+#include "eager.h"
 #include "fortran.h"
 #include "job.h"
 #include "modules.h"
@@ -135,6 +136,7 @@ static void ready(void)
     mt_header->init_end = mt_clock_all();
     mt_slice_intervals();
     mt_cvars_ready();
+    mt_eager_log();
     set_state(MT_ON);
 }
 

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// onRank are the waits of a rank in a function: their number, by pattern, and the
+// call sites of the partners.
+func onRank(found *trace.Result, rank int, function string) (count map[trace.Pattern]uint64, partners []string) {
+	count = map[trace.Pattern]uint64{}
+	for _, w := range found.WaitStates {
+		if w.Rank == rank && strings.HasPrefix(w.Callsite, function+" ") {
+			count[w.Pattern] += w.Count
+			partners = append(partners, w.PeerCallsite)
+		}
+	}
+	slices.Sort(partners)
+	return count, slices.Compact(partners)
+}
+
+// TestEager requires that rank 0 of an exchange waits for a late sender whatever
+// the size of the messages, and in a blocking send for a late receiver only where
+// the MPI does not buffer the message.
+func TestEager(t *testing.T) {
+	t.Setenv("OMPI_MCA_mpi_yield_when_idle", "1")
+	const times = 10 // as in eager.c
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		program := m.compile(t, "eager")
+		for size, late := range map[int]uint64{8: 0, 1 << 20: times} {
+			t.Run(strconv.Itoa(size), func(t *testing.T) {
+				j, _ := m.trace(t, 2, nil, program, strconv.Itoa(size))
+				if j.code != 0 {
+					t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+				}
+				found := analyze(t, j.dir)
+				checkMatched(t, &found.Matching)
+				count, partners := onRank(found, 0, "exchange")
+				diff(t, "waits in the exchange", map[trace.Pattern]uint64{trace.LateSender: times}, count)
+				diff(t, "their partners", []string{markedLine(t, "eager", "exchange", "sends")}, partners)
+				want, receiver := map[trace.Pattern]uint64{}, []string(nil)
+				if late > 0 {
+					want[trace.LateReceiver] = late
+					receiver = []string{markedLine(t, "eager", "receive_from", "receives")}
+				}
+				count, partners = onRank(found, 0, "send_to")
+				diff(t, "waits in the sends", want, count)
+				diff(t, "their partners", receiver, partners)
+			})
+		}
+	})
+}
+
+// TestEagerLimit requires the limit that Open MPI was told to have.
+func TestEagerLimit(t *testing.T) {
+	const limit = 20_000
+	withEach(t, openMPI, func(t *testing.T, m implementation) {
+		name := "btl_vader_eager_limit"
+		if m.name == "openmpi5" {
+			name = "btl_sm_eager_limit"
+		}
+		t.Setenv("OMPI_MCA_"+name, strconv.Itoa(limit))
+		_, traces := m.trace(t, 2, nil, m.compile(t, "eager"), "8")
+		for _, src := range traces {
+			got := src.Trace().EagerLimit(profile.InNode)
+			if want := (profile.EagerLimit{Path: profile.InNode, Bytes: limit, Variable: name}); got == nil || *got != want {
+				t.Errorf("rank %d: %+v, want %+v", src.Trace().Rank, got, want)
+			}
+		}
+	})
+}
