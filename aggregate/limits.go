@@ -48,8 +48,9 @@ func ParseLimits(text string, ignoreTime bool) (Limits, error) {
 		if !named {
 			name, number = "", name
 		}
-		limit, err := strconv.ParseFloat(strings.TrimSuffix(number, "%"), 64)
-		if err != nil || !(limit >= 0 && limit < math.Inf(1)) {
+		value, percent := strings.CutSuffix(number, "%")
+		limit, err := strconv.ParseFloat(value, 64)
+		if err != nil || !percent || !(limit >= 0 && limit < math.Inf(1)) {
 			return nil, fmt.Errorf("%q is no percentage: give 10%%, or bytes=0%%,time=20%%", number)
 		}
 		if named && !slices.Contains(MeasureNames, MeasureName(name)) {

@@ -8,12 +8,12 @@ import (
 
 func TestParseLimits(t *testing.T) {
 	for text, want := range map[string]Limits{
-		"10%":                   {InTime: 10, InBytes: 10, InMessages: 10},
-		"0":                     {InTime: 0, InBytes: 0, InMessages: 0},
-		"bytes=0%,time=20%":     {InTime: 20, InBytes: 0},
-		"time=0.5, messages=3%": {InTime: 0.5, InMessages: 3},
-		"0%,time=20%":           {InTime: 20, InBytes: 0, InMessages: 0},
-		"time=20%,0%":           {InTime: 20, InBytes: 0, InMessages: 0},
+		"10%":                    {InTime: 10, InBytes: 10, InMessages: 10},
+		"0%":                     {InTime: 0, InBytes: 0, InMessages: 0},
+		"bytes=0%,time=20%":      {InTime: 20, InBytes: 0},
+		"time=0.5%, messages=3%": {InTime: 0.5, InMessages: 3},
+		"0%,time=20%":            {InTime: 20, InBytes: 0, InMessages: 0},
+		"time=20%,0%":            {InTime: 20, InBytes: 0, InMessages: 0},
 	} {
 		if got, err := ParseLimits(text, false); err != nil || !maps.Equal(got, want) {
 			t.Errorf("%s: got %v, %v, want %v", text, got, err, want)
@@ -22,7 +22,7 @@ func TestParseLimits(t *testing.T) {
 	if got, err := ParseLimits("10%", true); err != nil || !maps.Equal(got, Limits{InBytes: 10, InMessages: 10}) {
 		t.Errorf("without time: got %v, %v", got, err)
 	}
-	for _, text := range []string{"", "%", "x", "-1%", "inf", "nan", "10%%", "bytes", "bytes=", "calls=1%", "=1%", "1%,2%", "bytes=1%,bytes=2%", "10%,"} {
+	for _, text := range []string{"", "%", "x", "10", "bytes=0,time=20%", "-1%", "inf", "nan", "10%%", "bytes", "bytes=", "calls=1%", "=1%", "1%,2%", "bytes=1%,bytes=2%", "10%,"} {
 		if got, err := ParseLimits(text, false); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}

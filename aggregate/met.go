@@ -180,22 +180,31 @@ func (e *UnmatchedError) Error() string {
 	return fmt.Sprintf("no %s %q in which something was sent; there is: %s%s", e.What, e.Value, strings.Join(e.Have, ", "), more)
 }
 
-// Unmatched is an *UnmatchedError of the first value of the selection that
-// nothing is of; nil if there is none.
-func (t *Tally) Unmatched() error {
-	const most = 20
+// Unmatched returns the values of the selection that nothing is of, one error for
+// each. err is the first of a list of which nothing is of any value: then nothing is
+// selected.
+func (t *Tally) Unmatched() (some []*UnmatchedError, err error) {
 	for by, values := range t.selection.values() {
+		var missing []*UnmatchedError
 		for _, v := range values {
-			if t.met.found[by][v] {
-				continue
+			if !t.met.found[by][v] {
+				missing = append(missing, t.unmatched(criterion(by), v))
 			}
-			have, lost := t.met.names[by].list()
-			slices.SortStableFunc(have, func(a, b string) int { return cmp.Compare(unlike(v, a), unlike(v, b)) })
-			few := min(len(have), most)
-			return &UnmatchedError{criterionNames[by], v, have[:few], lost || few < len(have)}
 		}
+		if len(missing) > 0 && len(missing) == len(values) {
+			return nil, missing[0]
+		}
+		some = append(some, missing...)
 	}
-	return nil
+	return some, nil
+}
+
+func (t *Tally) unmatched(by criterion, value string) *UnmatchedError {
+	const most = 20
+	have, lost := t.met.names[by].list()
+	slices.SortStableFunc(have, func(a, b string) int { return cmp.Compare(unlike(value, a), unlike(value, b)) })
+	few := min(len(have), most)
+	return &UnmatchedError{criterionNames[by], value, have[:few], lost || few < len(have)}
 }
 
 // unlike is how far a value is from a name, or from a communicator's name

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,8 +62,8 @@ func selected(t *testing.T, s Selection) (next, other Volume) {
 	for _, p := range varied() {
 		tally.Add(p)
 	}
-	if err := tally.Unmatched(); err != nil {
-		t.Error(err)
+	if some, err := tally.Unmatched(); err != nil || len(some) > 0 {
+		t.Error(some, err)
 	}
 	m := &tally.Matrices()[All]
 	for r := range 3 {
@@ -205,7 +206,7 @@ func TestOfRows(t *testing.T) {
 // is, the most similar name first; it is the same however tallies are merged.
 func TestUnmatched(t *testing.T) {
 	for want, s := range map[string]Selection{
-		`no call "Isnd" in which something was sent; there is: Isend, Send, Ssend, Put, Allreduce`:   {Calls: []string{"Send", "Isnd"}},
+		`no call "Isnd" in which something was sent; there is: Isend, Send, Ssend, Put, Allreduce`:   {Calls: []string{"Isnd", "Sent"}},
 		`no call "Irecv" in which something was sent; there is: Isend, Send, Ssend, Put, Allreduce`:  {Calls: []string{"Irecv"}},
 		`no call "Isend" in which something was sent; there is: Recv`:                                {Calls: []string{"Isend"}, Received: true},
 		`no communicator "rows" in which something was sent; there is: row#abcd2222, MPI_COMM_WORLD`: {Comms: []string{"rows"}},
@@ -221,10 +222,27 @@ func TestUnmatched(t *testing.T) {
 		}
 		for _, tally := range []*Tally{whole, merged} {
 			var unmatched *UnmatchedError
-			if err := tally.Unmatched(); !errors.As(err, &unmatched) || err.Error() != want {
+			if _, err := tally.Unmatched(); !errors.As(err, &unmatched) || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
 		}
+	}
+}
+
+// TestUnmatchedSome requires that a selection goes on without the values that
+// nothing is of, as long as each list has another, and names them.
+func TestUnmatchedSome(t *testing.T) {
+	tally := NewTally(&Selection{Calls: []string{"Irecv", "Send", "Isnd"}})
+	for _, p := range varied() {
+		tally.Add(p)
+	}
+	some, err := tally.Unmatched()
+	var values []string
+	for _, e := range some {
+		values = append(values, e.Value)
+	}
+	if err != nil || !slices.Equal(values, []string{"Irecv", "Isnd"}) {
+		t.Errorf("got %q, %v, want Irecv and Isnd, and no error", values, err)
 	}
 }
 
@@ -243,7 +261,7 @@ func TestUnmatchedOfMany(t *testing.T) {
 			t.Errorf("%d names are kept", kept)
 		}
 		var unmatched *UnmatchedError
-		if !errors.As(tally.Unmatched(), &unmatched) {
+		if _, err := tally.Unmatched(); !errors.As(err, &unmatched) {
 			t.Fatal("no error")
 		}
 		return unmatched

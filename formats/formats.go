@@ -76,7 +76,14 @@ func Detect(path string) (*Format, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("read %s: neither a recording nor an Arrow or Parquet file nor a .prof file", path)
+	return nil, &UnknownError{path}
+}
+
+// UnknownError says that a file is of no format that is read.
+type UnknownError struct{ Path string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("read %s: neither a recording nor an Arrow or Parquet file nor a .prof file", e.Path)
 }
 
 // Writable are the names of the formats that can be written.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,11 @@ func newDump() *cobra.Command {
 				}
 				errs = append(errs, recording.Dump(cmd.OutOrStdout(), file))
 			}
-			return errors.Join(errs...)
+			err := errors.Join(errs...)
+			if errors.Is(err, fs.ErrNotExist) {
+				return usage(err)
+			}
+			return err
 		},
 	}
 }

@@ -123,6 +123,9 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if r := (refused{}); errors.As(err, &r) {
 		return r // and not "write X: ", which is not what is damaged
 	}
+	if exists := (*export.ExistsError)(nil); errors.As(err, &exists) {
+		return usage(exists)
+	}
 	if err != nil {
 		return err
 	}

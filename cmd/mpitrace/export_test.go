@@ -110,7 +110,7 @@ func TestExportOverwritesWithForceOnly(t *testing.T) {
 	if err := os.WriteFile("run/profile.csv", []byte("mine"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := call("export", "run", "--format", "csv"); got.code != exitError || !strings.Contains(got.stderr, "run/profile.csv exists") {
+	if got := call("export", "run", "--format", "csv"); got.code != exitUsage || !strings.Contains(got.stderr, "run/profile.csv exists") {
 		t.Errorf("%+v", got)
 	}
 	if text, _ := os.ReadFile("run/profile.csv"); string(text) != "mine" {

@@ -22,6 +22,7 @@ type job struct {
 	mpi     *launch.MPI
 	library string
 	dir     rundir.Dir
+	made    bool // the directory is new
 	log     io.Writer
 
 	spool *launch.Spool // nil for none
@@ -33,6 +34,7 @@ type job struct {
 // shows the summary. Its error carries the command's exit status.
 func (j *job) run(s launch.Streams) (err error) {
 	if j.spool, err = launch.NewSpool(j.options.Of("spool").Text); err != nil {
+		j.dir.Discard(j.made)
 		return usage(err)
 	}
 	r := &launch.Recorder{Library: j.library, Flavour: j.mpi.Flavour, Dir: string(j.dir), Settings: j.options}
@@ -48,6 +50,7 @@ func (j *job) run(s launch.Streams) (err error) {
 		if j.spool != nil {
 			os.Remove(j.spool.Dir)
 		}
+		j.dir.Discard(j.made)
 		return err
 	}
 	j.watch = launch.NewWatch(j.places()...)
@@ -57,9 +60,22 @@ func (j *job) run(s launch.Streams) (err error) {
 	j.info.ExitStatus = &status.Code
 	j.bringHome(status)
 	if err != nil {
-		return usage(err)
+		j.dir.Discard(j.made)
+		return &exit{exitNotFound, err}
+	}
+	if why := j.notStarted(status); why != nil && j.dir.Discard(j.made) {
+		return &exit{status.Code, fmt.Errorf("nothing was recorded: %w", why)}
 	}
 	return j.finish(status)
+}
+
+// notStarted returns why no program of the command was started: the launcher
+// failed, and none of them can be found here.
+func (j *job) notStarted(status launch.Status) error {
+	if status.Code == 0 || len(j.command.Programs) == 0 {
+		return nil
+	}
+	return j.command.Missing()
 }
 
 // places are the directories in which processes of this node make recordings.

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
@@ -46,6 +49,15 @@ func usage(err error) error {
 	return &exit{exitUsage, err}
 }
 
+// notFound gives an error the status of a program that cannot be run, if it is
+// about one, else that of wrong usage.
+func notFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, exec.ErrNotFound) {
+		return &exit{exitNotFound, err}
+	}
+	return usage(err)
+}
+
 // execute runs one command line and returns the exit status.
 func execute(args []string, in io.Reader, out, errs io.Writer) int {
 	root := newRoot()
@@ -58,6 +70,9 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 		return 0
 	}
 	e := &exit{exitError, err}
+	if unknown := (*formats.UnknownError)(nil); errors.As(err, &unknown) {
+		e.code = exitUsage
+	}
 	errors.As(err, &e)
 	if e.err != nil {
 		fmt.Fprintf(errs, "mpitrace: %s\n", printable.Lines(err.Error()))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -137,7 +138,7 @@ func openRun(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
 // openJobs leaves it to the caller what to do about damage.
 func openJobs(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
 	run, err := dir.Open(rundir.Whole, log)
-	if os.IsNotExist(err) {
+	if file := (*rundir.NotRunError)(nil); os.IsNotExist(err) || errors.As(err, &file) {
 		return nil, usage(err)
 	}
 	if err != nil {

@@ -38,7 +38,8 @@ Under a launcher (srun mpitrace run -- ./app) each process records itself, and
 What is not given by a flag, the environment and files say: see
 ` + "`mpitrace config`" + `.
 
-The exit status is that of COMMAND; 2 if the command line is wrong.`,
+The exit status is that of COMMAND; 127 if COMMAND cannot be run, 2 if the command
+line is wrong.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace run -o halo --format prof,arrow -- mpiexec -n 16 ./halo 100
   srun -n 64 mpitrace run -o halo -- ./halo 100`,
@@ -75,7 +76,7 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	}
 	command, err := launch.Parse(argv)
 	if err != nil {
-		return usage(err)
+		return notFound(err)
 	}
 	formats, err := rundir.ParseFormats(o.Of("format").Elements())
 	if err != nil {
@@ -91,14 +92,15 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if err := checkCvars(cmd.Context(), o.Of("cvar").Elements(), mpi, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	dir, err := o.directory(command.Name())
-	if err == nil {
-		err = o.preparePhysical(dir)
-	}
+	dir, made, err := o.directory(command.Name())
 	if err != nil {
 		return err
 	}
-	j := &job{options: o.Values, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, log: cmd.ErrOrStderr()}
+	if err := o.preparePhysical(dir); err != nil {
+		dir.Discard(made)
+		return err
+	}
+	j := &job{options: o.Values, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, made: made, log: cmd.ErrOrStderr()}
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 }
 
@@ -148,21 +150,27 @@ func (o *runOptions) preparePhysical(dir rundir.Dir) error {
 	return dir.PreparePhysical()
 }
 
-// directory makes the run directory of a job.
-func (o *runOptions) directory(program string) (rundir.Dir, error) {
-	if o.dir != "" {
-		d, err := rundir.CreateAt(o.dir)
-		if _, holds := err.(*rundir.ExistsError); holds {
-			return "", usage(err)
-		}
-		return d, err
+// directory makes the run directory of a job. made reports whether it did not exist
+// before.
+func (o *runOptions) directory(program string) (d rundir.Dir, made bool, err error) {
+	if o.dir == "" {
+		d, err = rundir.Create(rundir.Name(program, launch.JobID(), time.Now()))
+		return d, true, err
 	}
-	return rundir.Create(rundir.Name(program, launch.JobID(), time.Now()))
+	_, missing := os.Lstat(o.dir)
+	d, err = rundir.CreateAt(o.dir)
+	if _, holds := err.(*rundir.ExistsError); holds {
+		return "", false, usage(err)
+	}
+	return d, missing != nil, err
 }
 
 // rank is `run` under a launcher: this process is one of many, which becomes
 // the program. The run directory is shared, and nobody waits to collect.
 func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error {
+	if err := launch.CheckCommand(argv); err != nil {
+		return notFound(err)
+	}
 	lib, flavour, err := rankLibrary(argv, chosen(o.Values))
 	if err != nil {
 		return usage(err)

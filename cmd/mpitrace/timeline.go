@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,6 +105,9 @@ func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 	traces = firstJob(cmd.ErrOrStderr(), traces)
 	o.Title, o.Log = timelineTitle(dir, traces[0].Trace()), cmd.ErrOrStderr()
 	picture, err := timeline.Draw(traces, o.Options)
+	if none := (*timeline.NoRanksError)(nil); errors.As(err, &none) {
+		return usage(err)
+	}
 	if err != nil {
 		return err
 	}

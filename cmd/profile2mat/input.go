@@ -68,7 +68,7 @@ func (in input) load(paths []string) error {
 	for _, path := range paths {
 		if path == "-" {
 			if len(paths) > 1 {
-				return errors.New("- is standard input: give it alone, since runs are not mixed")
+				return usagef("- is standard input: give it alone, since runs are not mixed")
 			}
 			return in.loadStream(in.stdin, "standard input")
 		}
@@ -76,13 +76,15 @@ func (in input) load(paths []string) error {
 		switch {
 		case errors.Is(err, os.ErrNotExist) && len(paths) == 1:
 			return in.loadPrefix(path)
+		case errors.Is(err, os.ErrNotExist):
+			return usageError{err}
 		case err != nil:
 			return err
 		case info.Mode().IsRegular():
 		case len(paths) > 1 && info.IsDir():
-			return fmt.Errorf("%s is a directory: give one run directory alone, since runs are not mixed", path)
+			return usagef("%s is a directory: give one run directory alone, since runs are not mixed", path)
 		case len(paths) > 1:
-			return fmt.Errorf("%s is no regular file: give it alone", path)
+			return usagef("%s is no regular file: give it alone", path)
 		case info.IsDir():
 			return in.loadDir(path)
 		default:
@@ -106,7 +108,7 @@ func (in input) loadDir(path string) error {
 		in.damage.add(err)
 	}
 	if len(run.Jobs) == 0 {
-		return fmt.Errorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
+		return usagef("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
 	}
 	in.symbolize(run, dir.Known())
 	return in.jobs(filepath.Join(path, "matrix"), run, false)
@@ -186,7 +188,7 @@ func commonFormat(paths []string) (*formats.Format, error) {
 			first = format
 		}
 		if format != first {
-			return nil, fmt.Errorf("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
+			return nil, usagef("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
 				paths[0], first.Name, path, format.Name)
 		}
 	}
@@ -212,7 +214,7 @@ func (in input) ofRun(paths []string, run *rundir.Run) error {
 		return fmt.Errorf("%s: no process in it", paths[0])
 	}
 	if len(paths) > 1 && len(run.Jobs) > 1 {
-		return fmt.Errorf("the files are of different runs (%q and %q): make their matrices one by one",
+		return usagef("the files are of different runs (%q and %q): make their matrices one by one",
 			run.Jobs[0].Run, run.Jobs[1].Run)
 	}
 	return in.jobs(filepath.Dir(paths[0]), run, len(paths) > 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/matrix"
 	"github.com/mpitrace/mpitrace/internal/printable"
 )
@@ -27,10 +28,14 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// usagef makes an error about what the command line names.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 // exitStatus is 2 for wrong usage, 1 for what went wrong later.
 func exitStatus(err error) int {
 	var usage usageError
-	if errors.As(err, &usage) {
+	var unknown *formats.UnknownError
+	if errors.As(err, &usage) || errors.As(err, &unknown) {
 		return 2
 	}
 	return 1

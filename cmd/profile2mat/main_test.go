@@ -121,7 +121,7 @@ func TestExistingFilesAreKept(t *testing.T) {
 	put(t, filepath.Join(dir, "x_avg_external.mat"), "mine")
 	for _, flags := range [][]string{{path}, {path, "--symmetric"}} {
 		_, _, err := run(flags...)
-		if err == nil || !strings.Contains(err.Error(), "x_avg_external.mat exists: ") || exitStatus(err) != 1 {
+		if err == nil || !strings.Contains(err.Error(), "x_avg_external.mat exists: ") || exitStatus(err) != 2 {
 			t.Errorf("got error %v", err)
 		}
 	}
@@ -221,23 +221,24 @@ func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		paths []string
 		want  string
+		code  int
 	}{
-		{[]string{filepath.Join(dir, "none.prof")}, "no such file"},
-		{[]string{x0, again}, "rank 0 is in both"},
-		{[]string{x0, y1}, "are of different runs"},
-		{[]string{x0, larger}, "MPI_COMM_WORLD has 2 ranks in"},
-		{[]string{x0, plain}, "is not named <prefix>.<rank>.prof"},
-		{[]string{empty}, "nothing was sent, and no rank is named"},
-		{[]string{stray}, "neither a recording nor an Arrow or Parquet file nor a .prof file"},
-		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000"},
-		{[]string{x0, dir}, "give one run directory alone"},
-		{[]string{dir}, "holds no recordings, no profile.arrow and no"},
-		{[]string{x0, arrow}, "give files of one"},
-		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`},
+		{[]string{filepath.Join(dir, "none.prof")}, "no such file", 2},
+		{[]string{x0, again}, "rank 0 is in both", 1},
+		{[]string{x0, y1}, "are of different runs", 1},
+		{[]string{x0, larger}, "MPI_COMM_WORLD has 2 ranks in", 1},
+		{[]string{x0, plain}, "is not named <prefix>.<rank>.prof", 1},
+		{[]string{empty}, "nothing was sent, and no rank is named", 1},
+		{[]string{stray}, "neither a recording nor an Arrow or Parquet file nor a .prof file", 2},
+		{[]string{absurd}, "no mat of external: 4611686018427387904 pairs of ranks, where --max-pairs allows 200000000", 1},
+		{[]string{x0, dir}, "give one run directory alone", 2},
+		{[]string{dir}, "holds no recordings, no profile.arrow and no", 2},
+		{[]string{x0, arrow}, "give files of one", 2},
+		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`, 2},
 	} {
 		_, _, err := run(c.paths...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != 1 {
-			t.Errorf("%q: got error %v, want %q", c.paths, err, c.want)
+		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != c.code {
+			t.Errorf("%q: got error %v and status %d, want %q and %d", c.paths, err, exitStatus(err), c.want, c.code)
 		}
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, "*.mat")); len(files) != 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,17 +34,17 @@ type options struct {
 	ranks, from, to             aggregate.Spans // nil is all
 }
 
-// classes are what --class knows.
+// classes are what --class knows. Another name is the one that matrix files have.
 var classes = []struct {
-	name string
-	of   []profile.Class
+	name, other string
+	of          []profile.Class
 }{
-	{"p2p", []profile.Class{profile.P2P}},
-	{"O2A", []profile.Class{profile.OneToAll}},
-	{"A2O", []profile.Class{profile.AllToOne}},
-	{"A2A", []profile.Class{profile.AllToAll}},
-	{"one-sided", []profile.Class{profile.OneSided}},
-	{"coll", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
+	{"p2p", "", []profile.Class{profile.P2P}},
+	{"O2A", "", []profile.Class{profile.OneToAll}},
+	{"A2O", "", []profile.Class{profile.AllToOne}},
+	{"A2A", "", []profile.Class{profile.AllToAll}},
+	{"one-sided", "osc", []profile.Class{profile.OneSided}},
+	{"coll", "", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
 }
 
 // physical is the class of what the MPI library sent, which is no part of what
@@ -55,9 +54,23 @@ const physical = "physical"
 func classNames() []string {
 	var out []string
 	for _, c := range classes {
-		out = append(out, c.name)
+		name := c.name
+		if c.other != "" {
+			name += " (or " + c.other + ")"
+		}
+		out = append(out, name)
 	}
 	return append(out, physical)
+}
+
+// classesNamed returns the classes of calls that a name of --class stands for.
+func classesNamed(name string) ([]profile.Class, bool) {
+	for _, c := range classes {
+		if name == c.name || name == c.other && name != "" {
+			return c.of, true
+		}
+	}
+	return nil, false
 }
 
 // parse checks what the flags say.
@@ -73,14 +86,14 @@ func (o *options) parse() error {
 		return err
 	}
 	for _, name := range o.classes {
-		i := slices.Index(classNames(), name)
+		of, ok := classesNamed(name)
 		switch {
-		case i < 0:
-			return fmt.Errorf("unknown class %q: the classes are %s", name, strings.Join(classNames(), ", "))
 		case name == physical:
 			o.selection.Physical = true
+		case !ok:
+			return fmt.Errorf("unknown class %q: the classes are %s", name, strings.Join(classNames(), ", "))
 		default:
-			o.selection.Classes = append(o.selection.Classes, classes[i].of...)
+			o.selection.Classes = append(o.selection.Classes, of...)
 		}
 	}
 	if err := o.parseDirections(); err != nil {

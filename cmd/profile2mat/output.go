@@ -251,7 +251,7 @@ func (o *options) check(files []file) error {
 	var need uint64
 	for _, f := range files {
 		if _, err := os.Lstat(f.path); err == nil && !o.force {
-			return fmt.Errorf("%s exists: name another directory with -o, or overwrite with --force", f.path)
+			return usagef("%s exists: name another directory with -o, or overwrite with --force", f.path)
 		}
 		if need += f.format.Room(f.sheet); need >= 1<<62 {
 			break

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -75,7 +74,7 @@ func findPhases(prefix string) ([]*phase, error) {
 		p.ranks = append(p.ranks, ranked{filepath.Join(dir, e.Name()), rank})
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no such file or directory, and no prefix of files %s.<rank>.prof or %s_<phase>.<rank>.prof", prefix, base, base)
+		return nil, usagef("%s: no such file or directory, and no prefix of files %s.<rank>.prof or %s_<phase>.<rank>.prof", prefix, base, base)
 	}
 	var out []*phase
 	for _, p := range found {

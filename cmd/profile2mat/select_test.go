@@ -193,6 +193,50 @@ func TestSlugs(t *testing.T) {
 	}
 }
 
+// TestClassOfFiles requires that --class takes the name that matrix files have for
+// one-sided calls, and gives the same matrix.
+func TestClassOfFiles(t *testing.T) {
+	dir := mixedJob(t)
+	var matrices [2]string
+	for i, name := range []string{"one-sided", "osc"} {
+		stdout, _, err := run("--class", name, "--format", "csv", "-o", t.TempDir(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(stdout, "\n")
+		text, err := os.ReadFile(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matrices[i] = strings.ReplaceAll(string(text), "one-sided", "osc")
+	}
+	if matrices[0] != matrices[1] || !strings.Contains(matrices[0], "\n0,") {
+		t.Errorf("one-sided gives\n%s\nosc gives\n%s", matrices[0], matrices[1])
+	}
+}
+
+// TestAbsentCall requires that a call that nothing was sent in is named, and that the
+// others are selected.
+func TestAbsentCall(t *testing.T) {
+	dir, out := mixedJob(t), t.TempDir()
+	stdout, stderr, err := run("--call", "Isend,Bsend", "--format", "csv", "-o", out, dir)
+	alone, _, aloneErr := run("--call", "Isend", "--format", "csv", "-o", out, dir)
+	if err != nil || aloneErr != nil {
+		t.Fatal(err, aloneErr)
+	}
+	if !strings.Contains(stderr, `left out of the selection: no call "Bsend" in which something was sent`) {
+		t.Errorf("said %q", stderr)
+	}
+	first, _, _ := strings.Cut(stdout, "\n")
+	second, _, _ := strings.Cut(alone, "\n")
+	got, err := os.ReadFile(first)
+	want, otherErr := os.ReadFile(second)
+	rows := func(text []byte) string { _, after, _ := strings.Cut(string(text), "\n"); return after }
+	if err != nil || otherErr != nil || rows(got) != rows(want) || rows(got) == "" {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestSelectionsThatFail(t *testing.T) {
 	dir := mixedJob(t)
 	text := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2))
@@ -200,26 +244,26 @@ func TestSelectionsThatFail(t *testing.T) {
 		status            int
 		path, flags, want string
 	}{
-		{1, dir, "--call Isnd", `no call "Isnd" in which something was sent; there is: Isend, Send, Put, Allreduce`},
-		{1, dir, "--comm rows", `no communicator "rows" in which something was sent; there is: row#abcd1111, MPI_COMM_WORLD`},
-		{1, dir, "--slice warm", `no slice "warm" in which something was sent; there is: warmup, run`},
-		{1, dir, "--callsite app.c:22", `no call site "app.c:22" in which something was sent; there is: halo app.c:21`},
+		{2, dir, "--call Isnd", `no call "Isnd" in which something was sent; there is: Isend, Send, Put, Allreduce`},
+		{2, dir, "--comm rows", `no communicator "rows" in which something was sent; there is: row#abcd1111, MPI_COMM_WORLD`},
+		{2, dir, "--slice warm", `no slice "warm" in which something was sent; there is: warmup, run`},
+		{2, dir, "--callsite app.c:22", `no call site "app.c:22" in which something was sent; there is: halo app.c:21`},
 		{1, dir, "--size-class 60", "nothing that was sent is of size-class 60"},
 		{1, dir, "--class O2A", "nothing that was sent is of class O2A"},
 		{1, dir, "--call Send --comm row", "nothing that was sent is of call Send, comm row"},
-		{1, dir, "--ranks 4-7", "--ranks 4-7: there are only ranks 0 to 3"},
-		{1, text, "--call Send", "is a .prof file, which does not know what is selected by (call)"},
-		{1, text, "--comm x", "(communicator)"},
-		{1, text, "--slice x", "(slice)"},
-		{1, text, "--size-class 1", "(size class)"},
-		{1, text, "--callsite x", "(call site)"},
-		{1, text, "--direction recv", "(receiver)"},
-		{1, text, "--class O2A", "(class of collective)"},
-		{1, text, "--by host", "does not know hosts (--by host)"},
+		{2, dir, "--ranks 4-7", "--ranks 4-7: there are only ranks 0 to 3"},
+		{2, text, "--call Send", "is a .prof file, which does not know what is selected by (call)"},
+		{2, text, "--comm x", "(communicator)"},
+		{2, text, "--slice x", "(slice)"},
+		{2, text, "--size-class 1", "(size class)"},
+		{2, text, "--callsite x", "(call site)"},
+		{2, text, "--direction recv", "(receiver)"},
+		{2, text, "--class O2A", "(class of collective)"},
+		{2, text, "--by host", "does not know hosts (--by host)"},
 		{1, dir, "--max-pairs 11 --format csv --class A2A", "no csv of all: 12 pairs of ranks, where --max-pairs allows 11: take --class p2p"},
 		{1, dir, "--max-pairs 15", "no mat of all: 16 pairs of ranks, where --max-pairs allows 15: take a sparse format"},
 		{2, dir, "--format xls", `unknown format "xls": the formats are mat, mtx, npy, csv, arrow, parquet, json, png, svg`},
-		{2, dir, "--class everything", `unknown class "everything": the classes are p2p, O2A, A2O, A2A, one-sided, coll, physical`},
+		{2, dir, "--class everything", `unknown class "everything": the classes are p2p, O2A, A2O, A2A, one-sided (or osc), coll, physical`},
 		{1, dir, "--class physical", "nothing that was sent is of class physical: it takes a run that was recorded under Open MPI with mpitrace run --physical"},
 		{2, dir, "--class physical,p2p", "--class physical stands alone"},
 		{2, dir, "--class physical --call Send", "--class physical stands alone"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
 // sheet is a matrix of a job, selected and with the lines that are wanted.
@@ -24,8 +25,12 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if err := o.checkRanks(j); err != nil {
 		return nil, err
 	}
-	if err := j.tally.Unmatched(); err != nil {
-		return nil, err
+	unmatched, err := j.tally.Unmatched()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	for _, e := range unmatched {
+		fmt.Fprintf(log, "profile2mat: %s: left out of the selection: %s\n", j.prefix, printable.Line(e.Error()))
 	}
 	ms := j.tally.Matrices()
 	if n := j.tally.Unsplit; n > 0 {
@@ -116,7 +121,7 @@ func (o *options) checkRanks(j *job) error {
 		spans      aggregate.Spans
 	}{{"ranks", o.ranksText, o.ranks}, {"from", o.fromText, o.from}, {"to", o.toText, o.to}} {
 		if len(set.spans) > 0 && set.spans[0].First >= j.Size() {
-			return fmt.Errorf("--%s %s: there are only ranks 0 to %d", set.flag, set.text, j.Size()-1)
+			return usagef("--%s %s: there are only ranks 0 to %d", set.flag, set.text, j.Size()-1)
 		}
 	}
 	return nil

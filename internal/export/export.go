@@ -84,6 +84,13 @@ func (o *Options) place(write func(part string) error) error {
 	return nil
 }
 
+// ExistsError says that there is something where a file is to be written.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string {
+	return e.Path + " exists: name another place with -o, or overwrite it with --force"
+}
+
 // check refuses before anything is read.
 func (o *Options) check() error {
 	info, err := os.Stat(o.Path)
@@ -95,7 +102,7 @@ func (o *Options) check() error {
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return Replaceable(o.Path)
 	case !o.Force:
-		return fmt.Errorf("%s exists: name another place with -o, or overwrite it with --force", o.Path)
+		return &ExistsError{o.Path}
 	case info.IsDir() != o.Directory():
 		return fmt.Errorf("%s is a %s: name another place with -o", o.Path, map[bool]string{true: "directory", false: "file"}[info.IsDir()])
 	case info.IsDir():

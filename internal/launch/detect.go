@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,8 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	switch {
 	case cc != "":
 		mpi, err = Probe(cc)
+	case p != nil && p.Kind == UsesMPI && holds(override, p.Library): // of several below a prefix
+		mpi, err = FindCompiler(p.Library, p.Flavour)
 	case override != "" && override != "auto":
 		mpi, err = named(override)
 	case p != nil && p.Kind == UsesMPI:
@@ -34,10 +37,23 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
+	if p != nil && p.Kind == UsesMPI && p.Flavour != mpi.Flavour {
+		return nil, "", fmt.Errorf("%s is linked to %s (%s): nothing of it can be recorded by the library for %s, which --mpi or --cc names",
+			p.Path, p.Flavour.Title(), p.Library, mpi)
+	}
 	if why := mismatch(c, p); why != "" {
 		return mpi, why, nil
 	}
 	return mpi, tell(p, mpi), nil
+}
+
+// holds reports whether a file lies below a directory.
+func holds(dir, file string) bool {
+	abs, err := filepath.Abs(dir)
+	if info, statErr := os.Stat(abs); dir == "" || err != nil || statErr != nil || !info.IsDir() {
+		return false
+	}
+	return strings.HasPrefix(realPath(file), strings.TrimSuffix(realPath(abs), "/")+"/")
 }
 
 // mismatch tells of a launcher that comes with another MPI than the program
@@ -65,14 +81,26 @@ func (c *Command) Files() []string {
 	return files
 }
 
+// Missing returns why the first program of the command cannot be run, if none of
+// them can be found here.
+func (c *Command) Missing() error {
+	var missing error
+	for _, i := range c.Programs {
+		_, err := i.lookup(c.Argv[i.Index])
+		if err == nil {
+			return nil
+		}
+		missing = cmp.Or(missing, err)
+	}
+	return missing
+}
+
 // tell explains what can be expected of a program that the chosen MPI is not
 // evidently right for.
 func tell(p *Program, mpi *MPI) string {
 	switch {
 	case p == nil:
 		return ""
-	case p.Kind == UsesMPI && p.Flavour != mpi.Flavour:
-		return fmt.Sprintf("%s is linked to %s (%s), not to %s: nothing will be recorded", p.Path, p.Flavour.Title(), p.Library, mpi)
 	case p.Kind == NoMPI:
 		return fmt.Sprintf("%s is not linked to an MPI library; if it or a program that it starts uses %s, that is recorded", p.Path, mpi)
 	case p.unreachable():

@@ -154,9 +154,9 @@ func TestDetect(t *testing.T) {
 		{"launcher of another MPI", "mpiexec.mpich -n 2 " + open, "auto", "", OpenMPI, "MPICH's launcher"},
 		{"launcher decides", "mpiexec.mpich -n 2 " + plain, "auto", "", MPICH, "not linked to an MPI"},
 		{"other launcher decides", "mpirun.openmpi -n 2 " + plain, "auto", "", OpenMPI, "not linked to an MPI"},
-		{"name", "mpirun.openmpi -n 2 " + open, "mpich", "", MPICH, "nothing will be recorded"},
 		{"library", "mpirun.openmpi -n 2 " + plain, library, "", MPICH, "not linked"},
-		{"prefix", mpich, "/usr", "", "", ""},
+		{"prefix", mpich, "/usr", "", MPICH, ""},
+		{"other program below the prefix", open, "/usr", "", OpenMPI, ""},
 		{"compiler", "mpirun.openmpi " + plain, "auto", "mpicc.mpich", MPICH, "not linked"},
 		{"no launcher", plain, "auto", "mpicc.mpich", MPICH, ""},
 	} {
@@ -184,6 +184,8 @@ func TestDetectErrors(t *testing.T) {
 	open := compile(t, "mpicc.openmpi", mpiProgram)
 	for _, test := range []struct{ name, command, mpi, cc, path, want string }{
 		{"static", "mpirun.openmpi " + static, "auto", "", "", "linked statically"},
+		{"name of another MPI", "mpirun.openmpi -n 2 " + open, "mpich", "", "", "is linked to Open MPI"},
+		{"compiler of another MPI", "mpirun.openmpi -n 2 " + open, "auto", "mpicc.mpich", "", "nothing of it can be recorded by the library for MPICH"},
 		{"unknown name", "mpirun.openmpi " + open, "lam", "", "", "neither auto, a path, nor one of openmpi, mpich"},
 		{"no such path", "mpirun.openmpi " + open, "/no/such", "", "", "no such file"},
 		{"no MPI library", "mpirun.openmpi " + open, open, "", "", "no PMPI_Init"},

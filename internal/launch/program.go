@@ -118,6 +118,12 @@ func Inspect(path string) (*Program, error) {
 	return p, nil
 }
 
+// CheckCommand returns an error if the program that a command names cannot be run.
+func CheckCommand(argv []string) error {
+	_, err := Invocation{Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])
+	return err
+}
+
 // InspectCommand inspects the program that a command names, as found in PATH.
 func InspectCommand(argv []string) (*Program, error) {
 	path, err := Invocation{Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])

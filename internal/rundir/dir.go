@@ -175,6 +175,25 @@ func CreateAt(path string) (Dir, error) {
 	return d, nil
 }
 
+// Discard removes the directory of a run that recorded nothing, and keeps the
+// directory itself unless it was made for the run. It reports whether it did: not
+// if there is or may be anything of a process, here or on a node.
+func (d Dir) Discard(made bool) bool {
+	recordings, err := d.RecordingFiles()
+	if err != nil || len(recordings)+len(d.traced())+len(d.physicalFiles())+len(d.Uncollected()) > 0 {
+		return false
+	}
+	if os.Remove(d.Recordings()) != nil { // it is not empty
+		return false
+	}
+	os.Remove(d.Physical())
+	os.Remove(d.Info())
+	if made {
+		os.Remove(string(d))
+	}
+	return true
+}
+
 // Used tells whether there is anything of a run.
 func (d Dir) Used() bool {
 	recordings, err := d.RecordingFiles()

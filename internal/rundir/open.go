@@ -47,6 +47,11 @@ const (
 	Whole              // call sites, and damage in any place, too
 )
 
+// NotRunError says that a path is that of a file, where a run directory is asked for.
+type NotRunError struct{ Path string }
+
+func (e *NotRunError) Error() string { return e.Path + " is a file, not the directory of a run" }
+
 // Open looks through what was recorded: the recordings or, where these were
 // removed, the merged file.
 //
@@ -57,7 +62,7 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a run directory", d)
+		return nil, &NotRunError{string(d)}
 	}
 	files, err := d.RecordingFiles()
 	if err != nil {

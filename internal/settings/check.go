@@ -44,6 +44,18 @@ func integer(least, most int) func(string) (string, error) {
 	}
 }
 
+// callers is how many callers a stack has: none, or more than the one that each
+// call site has anyway.
+func callers(most int) func(string) (string, error) {
+	return func(value string) (string, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n != 0 && n < 2 || n > most {
+			return "", fmt.Errorf("give 0 for none, or a number from 2 to %d", most)
+		}
+		return strconv.Itoa(n), nil
+	}
+}
+
 // longest is the longest time that the library takes, in ms.
 const longest = 1_000_000_000
 

@@ -23,7 +23,7 @@ var List = []Setting{
 		Summary: "begin a new slice at each multiple of this time since MPI_Init: 100ms, 2s, at least 1ms; or off",
 		Details: "The end of an interval is noticed at the next call of MPI. Slices are a table in the report, and the column slice of profile.arrow.",
 	}, {
-		Name: "stack", Syntax: "N", Default: "0", Check: integer(0, layout.MaxStackDepth), Ranks: true, Agree: true,
+		Name: "stack", Syntax: "N", Default: "0", Check: callers(layout.MaxStackDepth), Ranks: true, Agree: true,
 		Summary: "tell call sites apart by who called, up to so many callers deep (2 and more); costs some microseconds a call",
 		Details: "Call sites in the report then have their callers.",
 	}, {

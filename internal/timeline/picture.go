@@ -39,6 +39,13 @@ type picture struct {
 	free     sync.Pool // of *bins
 }
 
+// NoRanksError says that none of the ranks to be drawn was traced.
+type NoRanksError struct{ Asked, There aggregate.Spans }
+
+func (e *NoRanksError) Error() string {
+	return fmt.Sprintf("no trace of %v: there are those of %v", e.Asked, e.There)
+}
+
 func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture, error) {
 	p := &picture{sources: sources, seen: all}
 	zero, end := span(all)
@@ -46,7 +53,7 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture
 		return nil, fmt.Errorf("no event in the traces of %s", plural(len(sources), "rank"))
 	}
 	if p.lines = linesOf(sources, all, o); len(p.lines) == 0 {
-		return nil, fmt.Errorf("no trace of %v: there are those of %v", o.Ranks, ranksOf(sources))
+		return nil, &NoRanksError{o.Ranks, ranksOf(sources)}
 	}
 	p.zero = zero
 	if err := p.axis(end, o); err != nil {

@@ -175,6 +175,9 @@ func (r *Result) placesText(w io.Writer, o TextOptions) {
 func (p *CriticalPath) text(w io.Writer, o TextOptions) {
 	fmt.Fprintf(w, "\ncritical path: %s over %s; %s computing, %s in MPI\n", o.duration(p.Length),
 		aggregate.CountOf(uint64(len(p.Ranks)), "rank"), percent(ratio(p.Computation, p.Length)), percent(ratio(p.MPI, p.Length)))
+	if o.Top == 0 {
+		return
+	}
 	ranks, more := top(p.Ranks, o.Top)
 	g := grid{{"rank", "time", "% of path", "computing", "in MPI"}}
 	for _, r := range ranks {
