@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -136,7 +137,7 @@ func (t *Timeline) linksFact(drawn int) string {
 	case t.AllLinks:
 		return text
 	case 0:
-		return text + ", too many and too short to be drawn"
+		return text + ", too close together to be drawn"
 	}
 	return fmt.Sprintf("%s of %s drawn, %s", Grouped(drawn), text, printable(t.LinkChoice))
 }
@@ -226,16 +227,20 @@ func (t *Timeline) x(l *timelineLayout, seconds float64) float64 {
 
 const (
 	linkCover  = 0.1 // of the lanes' area that links may take
+	linkCrowd  = 4   // links between two lanes that may begin or end within linkSpace
+	linkSpace  = 8.0 // pixels
 	linkExtent = 3.0 // pixels of time that links have where not all are drawn: those of less look alike
 )
 
-// segments are the links that are drawn, cut off where the lanes end.
+// segments are the links that are drawn, cut off where the lanes end: those that
+// can be told apart.
 func (t *Timeline) segments(l *timelineLayout) []segment {
 	var out []segment
 	left, right := float64(l.left), float64(l.left+l.columns)
-	for _, link := range t.Links {
+	crowded := t.crowded(l)
+	for i, link := range t.Links {
 		s := segment{t.x(l, link.Start), l.middle(link.From), t.x(l, link.End), l.middle(link.To)}
-		if s, is := s.cut(left, right); is {
+		if s, is := s.cut(left, right); is && !crowded[i] {
 			out = append(out, s)
 		}
 	}
@@ -246,6 +251,36 @@ func (t *Timeline) segments(l *timelineLayout) []segment {
 	for i, s := range out {
 		if room -= s.length(); room < 0 || math.Abs(s.x1-s.x0) < linkExtent {
 			return out[:i]
+		}
+	}
+	return out
+}
+
+// crowded tells which links nobody can tell apart: more than linkCrowd between the
+// same two lanes begin or end within linkSpace pixels.
+func (t *Timeline) crowded(l *timelineLayout) []bool {
+	type end struct {
+		x    float64
+		link int
+	}
+	ends := map[[3]int][]end{} // by both lanes, and the one that the end is in
+	for i, link := range t.Links {
+		low, high := min(link.From, link.To), max(link.From, link.To)
+		from, to := [3]int{low, high, link.From}, [3]int{low, high, link.To}
+		ends[from] = append(ends[from], end{t.x(l, link.Start), i})
+		if from != to {
+			ends[to] = append(ends[to], end{t.x(l, link.End), i})
+		}
+	}
+	out := make([]bool, len(t.Links))
+	for _, list := range ends {
+		slices.SortFunc(list, func(a, b end) int { return cmp.Compare(a.x, b.x) })
+		for i := 0; i+linkCrowd < len(list); i++ {
+			if list[i+linkCrowd].x-list[i].x < linkSpace {
+				for _, e := range list[i : i+linkCrowd+1] {
+					out[e.link] = true
+				}
+			}
 		}
 	}
 	return out

@@ -163,7 +163,7 @@ func TestTimelineLinksThatHide(t *testing.T) {
 	for i := range 1000 {
 		link := Link{0, 1, 5, 5.001}
 		if i < 3 {
-			link.End = 6
+			link = Link{0, 1, float64(i + 1), float64(i + 2)} // alone where they are
 		}
 		p.Links = append(p.Links, link)
 	}
@@ -172,12 +172,19 @@ func TestTimelineLinksThatHide(t *testing.T) {
 		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
 	}
 	p.Links = p.Links[3:]
-	if l := p.layout(sans()); len(l.links) != 0 || !strings.Contains(strings.Join(l.caption, " "), "2,000 messages, too many and too short to be drawn") ||
+	if l := p.layout(sans()); len(l.links) != 0 || !strings.Contains(strings.Join(l.caption, " "), "2,000 messages, too close together to be drawn") ||
 		l.legend[len(l.legend)-1].link {
 		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
 	}
 	p.Links = p.Links[:20]
 	p.AllLinks = 20
+	if l := p.layout(sans()); len(l.links) != 0 || !strings.Contains(strings.Join(l.caption, " "), "20 messages, too close together to be drawn") {
+		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
+	}
+	// Twenty messages far from each other, and one both ways at each end of the axis.
+	for i := range p.Links {
+		p.Links[i] = Link{i % 2, 1 - i%2, 0.5 * float64(i), 0.5*float64(i) + 0.4}
+	}
 	if l := p.layout(sans()); len(l.links) != 20 || !strings.Contains(strings.Join(l.caption, " "), "20 messages;") {
 		t.Errorf("%d drawn, caption %q", len(l.links), l.caption)
 	}

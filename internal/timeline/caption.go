@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
@@ -9,6 +10,9 @@ import (
 // finish adds what is known when all events have been read.
 func (p *picture) finish() {
 	p.Caption = append(p.Caption, p.linesText())
+	if p.skipped > 0 {
+		p.Caption = append(p.Caption, fmt.Sprintf("%v in MPI_Init before (--all)", time.Duration(p.skipped).Round(time.Millisecond)))
+	}
 	if p.messages != nil {
 		p.link()
 	}
@@ -37,9 +41,9 @@ func (p *picture) link() {
 	if of == 0 {
 		p.Caption = append(p.Caption, "no messages")
 	}
-	p.AllLinks, p.LinkName, p.LinkChoice = of, "message", "those that took longest"
+	p.AllLinks, p.LinkName, p.LinkChoice = of, "message", "those that can be told apart and took longest"
 	if p.messages.sends.cut || p.messages.receives.cut {
-		p.LinkChoice = "of the largest those that took longest"
+		p.LinkChoice = "of the largest those that can be told apart and took longest"
 	}
 }
 

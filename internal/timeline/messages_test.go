@@ -115,7 +115,7 @@ func TestManyMessages(t *testing.T) {
 		b.receive("Recv", 0, 1000*i+took-50, 50, bytes, 0, uint32(i+1))
 	}
 	p := draw(t, []*process{a, b}, Options{Messages: true})
-	if p.AllLinks != n || len(p.Links) != maxLinks || p.LinkChoice != "of the largest those that took longest" {
+	if p.AllLinks != n || len(p.Links) != maxLinks || p.LinkChoice != "of the largest those that can be told apart and took longest" {
 		t.Fatalf("%d of %d links, %s", len(p.Links), p.AllLinks, p.LinkChoice)
 	}
 	slow, large := 0, 0

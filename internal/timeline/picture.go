@@ -3,8 +3,11 @@ package timeline
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
@@ -36,7 +39,9 @@ type picture struct {
 	from, to int64 // Unix ns: the axis
 	messages *messages
 	bar      *progress.Bar
-	free     sync.Pool // of *bins
+	free     sync.Pool     // of *bins
+	skipped  int64         // ns before the axis, in MPI_Init
+	inside   atomic.Uint64 // events that are in the picture
 }
 
 // NoRanksError says that none of the ranks to be drawn was traced.
@@ -94,11 +99,69 @@ func (p *picture) axis(end int64, o *Options) error {
 	if o.To > 0 {
 		p.to = min(p.zero+int64(o.To), end)
 	}
+	if at := p.initEnd(); o.From == 0 && !o.All && p.zero < at && at < p.to {
+		p.from, p.skipped = at, at-p.zero
+	}
 	if length := time.Duration(end - p.zero); o.From > 0 && o.From >= length {
 		return fmt.Errorf("nothing after %v: the last event ends %v after the first began", o.From, length)
 	}
 	p.to = max(p.to, p.from+1) // of a lonely event without duration
 	return nil
+}
+
+// initEnd is when the first of the ranks that are drawn left MPI_Init; 0 if that is
+// not known.
+func (p *picture) initEnd() int64 {
+	first := int64(0)
+	for _, source := range p.drawn() {
+		if at := p.sources[source].Trace().InitEnd; at > 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// empty reports whether no event was under way in the time that is drawn.
+func (p *picture) empty() bool { return p.inside.Load() == 0 }
+
+// nearest is the error that tells where there are events, as there is none in the
+// time that was to be drawn.
+func (p *picture) nearest() error {
+	before, after := int64(math.MinInt64), int64(math.MaxInt64)
+	for _, source := range p.drawn() {
+		err := p.sources[source].Each(func(e *profile.Events, _ []profile.EventKind) error {
+			for i, start := range e.Start {
+				if end := start + e.Duration[i]; end < p.from {
+					before = max(before, end)
+				} else {
+					after = min(after, start)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return ofRank(p.sources[source], err)
+		}
+	}
+	since := func(at int64) time.Duration { return time.Duration(at - p.zero) }
+	var there []string
+	if before > math.MinInt64 {
+		there = append(there, fmt.Sprintf("before, the last ends at %v", since(before)))
+	}
+	if after < math.MaxInt64 {
+		there = append(there, fmt.Sprintf("after, the first begins at %v", since(after)))
+	}
+	if len(there) == 0 {
+		return fmt.Errorf("the traces of %v have no event", aggregate.SpansOf(p.ranks()))
+	}
+	return fmt.Errorf("no event from %v to %v: %s", since(p.from), since(p.to), strings.Join(there, "; "))
+}
+
+func (p *picture) ranks() (ranks []int) {
+	for _, l := range ranksOnly(p.lines) {
+		ranks = append(ranks, l.rank)
+	}
+	return ranks
 }
 
 func ranksOf(sources []profile.EventSource) aggregate.Spans {
@@ -237,6 +300,7 @@ func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 	read := 0
 	err := p.each(source, func(e *profile.Events, kinds []profile.EventKind) error {
 		s.add(e, kinds)
+		p.inside.Add(p.countInside(e))
 		ends.add(e, kinds, s)
 		p.bar.Add(e.Len())
 		read += e.Len()
@@ -245,6 +309,16 @@ func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 	p.bar.Add(int(p.sources[source].Trace().Events) - read) // what need not be read
 	p.messages.join(ends)
 	return ofRank(p.sources[source], err)
+}
+
+// countInside counts the events that are in the picture.
+func (p *picture) countInside(e *profile.Events) (n uint64) {
+	for i, start := range e.Start {
+		if start <= p.to && start+e.Duration[i] >= p.from {
+			n++
+		}
+	}
+	return n
 }
 
 // each gives a process's events, at least those that may be in the picture.

@@ -25,8 +25,11 @@ type Options struct {
 	Title         string
 	Width, Height int // pixels, see plot.Timeline
 
-	// From and To are since the first event of all ranks; To is 0 for the end.
+	// From and To are since the first event of all ranks; To is 0 for the end. If
+	// From is 0, MPI_Init is left out, which takes most of a short run, unless All
+	// is set.
 	From, To time.Duration
+	All      bool
 	Ranks    aggregate.Spans // nil is all
 	Messages bool            // are drawn as lines
 
@@ -72,6 +75,9 @@ func Draw(sources []profile.EventSource, o Options) (*plot.Timeline, error) {
 	}
 	if err := p.fill(o.Log); err != nil {
 		return nil, err
+	}
+	if p.empty() {
+		return nil, p.nearest()
 	}
 	p.finish()
 	return p.Timeline, nil

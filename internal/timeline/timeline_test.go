@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,34 @@ func TestTimeRange(t *testing.T) {
 	}
 }
 
+// TestBeginsAfterInit: where the first of the ranks that are drawn has left MPI_Init,
+// if nothing else is wanted.
+func TestBeginsAfterInit(t *testing.T) {
+	ps := []*process{newProcess(0, 2), newProcess(1, 2)}
+	for r, p := range ps {
+		p.trace.InitEnd = int64(1000+500*r) * ms
+		p.call("Init", profile.Other, 0, p.trace.InitEnd)
+		p.call("Barrier", profile.AllToAll, 2000*ms, 1000*ms)
+	}
+	for _, c := range []struct {
+		name    string
+		o       Options
+		from    float64
+		caption string
+	}{
+		{"both", Options{}, 1, "1s in MPI_Init before (--all)"},
+		{"rank 1", Options{Ranks: aggregate.Spans{{First: 1, Last: 1}}}, 1.5, "1.5s in MPI_Init before (--all)"},
+		{"all", Options{All: true}, 0, ""},
+		{"from", Options{From: 500 * time.Millisecond}, 0.5, ""},
+		{"up to a time in MPI_Init", Options{To: 800 * time.Millisecond}, 0, ""},
+	} {
+		p := draw(t, ps, c.o)
+		if said := strings.Contains(strings.Join(p.Caption, " "), "MPI_Init"); p.From != c.from || said != (c.caption != "") || c.caption != "" && !slices.Contains(p.Caption, c.caption) {
+			t.Errorf("%s: from %g s, caption %q", c.name, p.From, p.Caption)
+		}
+	}
+}
+
 // TestFold: 1000 ranks in room for 300 are lanes of 4, with means of their shares.
 func TestFold(t *testing.T) {
 	var ps []*process
@@ -232,6 +261,9 @@ func (b broken) Each(func(*profile.Events, []profile.EventKind) error) error { r
 func TestErrors(t *testing.T) {
 	empty, some := newProcess(0, 2), newProcess(1, 2)
 	some.call("Init", profile.Other, 0, 2*int64(time.Second))
+	sparse := newProcess(0, 1)
+	sparse.call("Barrier", profile.AllToAll, 0, 50*ms)
+	sparse.call("Barrier", profile.AllToAll, 1500*ms, 50*ms)
 	for _, c := range []struct {
 		name, want string
 		src        []profile.EventSource
@@ -240,6 +272,8 @@ func TestErrors(t *testing.T) {
 		{"no events", "no event in the traces of 1 rank", sources(empty), Options{}},
 		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", sources(empty, some), Options{Ranks: aggregate.Spans{{First: 3, Last: 4}}}},
 		{"behind the end", "nothing after 2s: the last event ends 2s after the first began", sources(some), Options{From: 2 * time.Second}},
+		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", sources(sparse),
+			Options{From: 100 * time.Millisecond, To: 200 * time.Millisecond}},
 		{"backwards", "from 1s to 500ms is no time", sources(some), Options{From: time.Second, To: time.Second / 2}},
 		{"before the start", "not negative", sources(some), Options{From: -time.Second}},
 		{"too narrow", "10 pixels wide", sources(some), Options{Width: 10, Height: 600}},
