@@ -19,6 +19,8 @@ type Result struct {
 
 	Matching Matching       `json:"matching"`
 	Patterns []PatternTotal `json:"patterns"`
+	// Communicators are the waits by communicator, the longest first.
+	Communicators []CommunicatorTotal `json:"communicators"`
 	// WaitStates are all waits by who waited for whom and where, the longest first.
 	WaitStates []WaitState `json:"wait_states"`
 	// EagerLimits tell which sends needed no receiver, by path.
@@ -50,7 +52,7 @@ func (r *replay) result(path *CriticalPath) *Result {
 			out.Partial++
 		}
 	}
-	out.Patterns = r.patternTotals(seconds(all))
+	out.Patterns, out.Communicators = r.waits.patternTotals(seconds(all)), r.communicatorTotals(seconds(all))
 	return out
 }
 

@@ -45,6 +45,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		aggregate.OversubscriptionText(b, r.Oversubscribed, r.Ranks, aggregate.TextOptions{ASCII: o.ASCII})
 	}
 	r.patternsText(b, o)
+	r.communicatorsText(b, o)
 	r.placesText(b, o)
 	r.eagerText(b)
 	if r.CriticalPath != nil {
@@ -90,6 +91,22 @@ func (r *Result) patternsText(w io.Writer, o TextOptions) {
 	}
 	fmt.Fprintln(w)
 	g.write(w, 1)
+}
+
+func (r *Result) communicatorsText(w io.Writer, o TextOptions) {
+	list, more := top(r.Communicators, o.Top)
+	if len(list) == 0 {
+		return
+	}
+	g := grid{{"communicator", "mostly", "number", "time", "% of all ranks' time"}}
+	for _, c := range list {
+		mostly := c.Patterns[0] // the longest
+		g = append(g, []string{o.shorten(o.clean(c.Communicator), 32), fmt.Sprintf("%s, %s", mostly.Pattern, o.duration(mostly.Time)),
+			number(c.Count), o.duration(c.Time), percent(c.Share)})
+	}
+	fmt.Fprintln(w)
+	g.write(w, 2)
+	moreText(w, more, "communicator")
 }
 
 // eagerText says which sends waited for no receiver, where some did or may have.

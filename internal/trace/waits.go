@@ -166,12 +166,48 @@ func (r *replay) waitStates() []WaitState {
 	return list
 }
 
-// patternTotals are those of the patterns that there are, the longest first.
-func (r *replay) patternTotals(all float64) []PatternTotal {
-	var sums [numPatterns]waitSum
+// CommunicatorTotal is all waits in one communicator.
+type CommunicatorTotal struct {
+	Communicator string         `json:"communicator"`
+	Count        uint64         `json:"count"`
+	Time         float64        `json:"time_s"` // summed over ranks
+	Share        float64        `json:"share"`  // of the time of all ranks
+	Patterns     []PatternTotal `json:"patterns"`
+}
+
+// communicatorTotals are those of the communicators in which ranks waited, the
+// longest first. All communicators of one label are one.
+func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
+	of := map[string]waits{}
 	for key, s := range r.waits {
-		sums[key.pattern].count += s.count
-		sums[key.pattern].sum += s.sum
+		label := r.comms[key.comm].label
+		if of[label] == nil {
+			of[label] = waits{}
+		}
+		of[label].merge(key, s)
+	}
+	list := []CommunicatorTotal{}
+	for label, w := range of {
+		out := CommunicatorTotal{Communicator: label, Patterns: w.patternTotals(all)}
+		ns := int64(0)
+		for _, s := range w {
+			out.Count += s.count
+			ns += s.sum
+		}
+		out.Time, out.Share = seconds(ns), ratio(seconds(ns), all)
+		list = append(list, out)
+	}
+	slices.SortFunc(list, func(a, b CommunicatorTotal) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Communicator, b.Communicator))
+	})
+	return list
+}
+
+// patternTotals are those of the patterns that there are, the longest first.
+func (w waits) patternTotals(all float64) []PatternTotal {
+	var sums [numPatterns]waitSum
+	for key, s := range w {
+		sums[key.pattern].merge(s)
 	}
 	list := []PatternTotal{}
 	for p, s := range sums {

@@ -246,6 +246,29 @@ func TestPatternTotals(t *testing.T) {
 	}
 }
 
+// TestCommunicatorTotals requires the waits of each of two communicators.
+func TestCommunicatorTotals(t *testing.T) {
+	j := job(2, 100)
+	for _, p := range j {
+		p.trace.Comms = append(p.trace.Comms, profile.TraceComm{Label: "row", ID: "78", Size: 2, Rank: p.trace.Rank})
+	}
+	j[0].send("Send", 1, 50, 51)
+	j[1].recv(0, 0, 52)
+	came(j, "Barrier", -1, 81, 60, 80)
+	for rank, from := range []float64{82, 85} {
+		j[rank].add(profile.EventKind{Call: "Barrier", Class: profile.AllToAll, Direction: profile.Send, Comm: 1, Peer: -1}, from, 86, profile.NoTag, 0)
+	}
+	got := analyze(t, j, Options{}).Communicators
+	// Of the 200 ms that two ranks have.
+	want := []CommunicatorTotal{
+		{"world", 2, 0.070, 0.35, []PatternTotal{{LateSender, 1, 0.050, 0.25}, {WaitAtBarrier, 1, 0.020, 0.1}}},
+		{"row", 1, 0.003, 0.015, []PatternTotal{{WaitAtBarrier, 1, 0.003, 0.015}}},
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestEachWait requires the waits of the pipeline one by one: rank 1 is in its
 // first event from 0 to 30 ms, rank 2 in its first from 0 to 60.
 func TestEachWait(t *testing.T) {
