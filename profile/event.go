@@ -232,6 +232,7 @@ type Wait struct {
 	// Pattern is how, as "late-sender": see docs/tracing.md.
 	Pattern         string
 	Start, Duration int64 // of the wait, Unix ns and ns
+	Window          int   // as EventKind.Window of the call, 0 if it has none
 	Callsite, Comm  string
 	PeerCallsite    string // of the peer's call that was waited for
 }

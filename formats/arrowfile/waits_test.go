@@ -13,7 +13,7 @@ import (
 
 func TestWaits(t *testing.T) {
 	waits := []profile.Wait{
-		{Rank: 0, Event: 17, Peer: 3, Pattern: "late-sender", Start: 1_795_000_000_000_000_001, Duration: 50_000_000, Callsite: "f a.c:1", Comm: "MPI_COMM_WORLD", PeerCallsite: "s a.c:9"},
+		{Rank: 0, Event: 17, Peer: 3, Pattern: "late-sender", Start: 1_795_000_000_000_000_001, Duration: 50_000_000, Callsite: "f a.c:1", Comm: "MPI_COMM_WORLD", PeerCallsite: "s a.c:9", Window: 7},
 		{Rank: 3, Event: 1 << 40, Peer: 0, Pattern: "wait-at-nxn", Start: 1, Duration: 2, Callsite: "g b.c:2", Comm: "row#12345678", PeerCallsite: "g b.c:2"},
 	}
 	for _, n := range []int{0, 2} {
@@ -37,7 +37,8 @@ func TestWaits(t *testing.T) {
 		for i := range got {
 			got[i] = profile.Wait{Rank: int(batch.Column(0).(*array.Int32).Value(i)), Event: int64(batch.Column(1).(*array.Uint64).Value(i)),
 				Pattern: text(2, i), Peer: int(batch.Column(3).(*array.Int32).Value(i)), Start: batch.Column(4).(*array.Int64).Value(i),
-				Duration: batch.Column(5).(*array.Int64).Value(i), Callsite: text(6, i), Comm: text(7, i), PeerCallsite: text(8, i)}
+				Duration: batch.Column(5).(*array.Int64).Value(i), Callsite: text(6, i), Comm: text(7, i), PeerCallsite: text(8, i),
+				Window: int(batch.Column(9).(*array.Int32).Value(i))}
 		}
 		if diff := cmp.Diff(waits[:n], got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -19,6 +19,7 @@ type call struct {
 	// What it received had come by then; unknownTime if that is not known.
 	delivered int64
 	receiver  lateReceiver // of what it sent
+	away      away
 }
 
 // probe is a call that waited for a message, and left it to a receive.
@@ -51,6 +52,7 @@ func (r *replay) begin(e *event) *call {
 		r.close(before)
 	}
 	l.ideal += max(e.start-l.last, 0)
+	r.came(l, e)
 	l.last = max(l.last, e.end)
 	l.mpi += overlap(e.start, e.end, l.process.from(), l.process.to())
 	c := r.freeCalls.get()
@@ -122,17 +124,18 @@ func (r *replay) waited(c *call) {
 		return
 	}
 	if c.latest.lane == nil {
+		r.waitedForTarget(c)
 		return
 	}
-	start, end, site, index := c.start, c.end, c.kind.site, c.index
+	start, end, kind, index := c.start, c.end, c.kind, c.index
 	if p := &c.probed; p.kind != nil && c.latest.pattern == LateSender && c.latest.time <= p.end+slack(c.lane.process, c.latest.lane.process) {
-		start, end, site, index = p.start, p.end, p.kind.site, p.index
+		start, end, kind, index = p.start, p.end, p.kind, p.index
 	}
 	until := min(c.latest.time, end)
-	if until <= start {
+	if until <= start || c.latest.pattern.mayPass() && c.latest.time > end+slack(c.lane.process, c.latest.lane.process) {
 		return
 	}
-	key, listed := r.wait(c, &c.latest, site)
+	key, listed := r.wait(c, &c.latest, kind)
 	listed.Event, listed.Start, listed.Duration = index, start, until-start
 	r.waits.add(key, until-start)
 	if r.o.Wait != nil {
@@ -141,15 +144,17 @@ func (r *replay) waited(c *call) {
 	c.jump(&c.latest, until-start, until)
 }
 
-// wait is the wait of a call at a place for the cause, in both forms that are told.
-func (r *replay) wait(c *call, w *cause, site int32) (waitKey, profile.Wait) {
+// wait is the wait of a call for the cause, in both forms that are told: in the call
+// itself, or in the probe before it.
+func (r *replay) wait(c *call, w *cause, in *kind) (waitKey, profile.Wait) {
 	rank, peer := c.lane.process.rank, w.lane.process.rank
-	key := waitKey{w.pattern, rank, peer, site, w.comm.id, w.site}
+	key := waitKey{w.pattern, rank, peer, in.call, in.site, w.comm.id, w.site}
 	if r.o.Wait == nil {
 		return key, profile.Wait{}
 	}
 	return key, profile.Wait{Rank: int(rank), Event: c.index, Peer: int(peer), Pattern: w.pattern.String(), Start: c.start,
-		Callsite: r.names.list[site], PeerCallsite: r.names.list[w.site], Comm: w.comm.label}
+		Callsite: r.names.list[in.site], PeerCallsite: r.names.list[w.site], Comm: w.comm.label,
+		Window: int(c.kind.window)}
 }
 
 // jump lets the critical path go on with what the call waited for so long.

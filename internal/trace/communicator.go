@@ -11,6 +11,8 @@ type communicator struct {
 	unfinished bool
 	open       map[uint32]*instance // collectives under way, by their order
 	beyond     uint32               // collectives that cannot be put together
+	topology   *topology            // nil if no member has neighbours
+	rma        *rma                 // of a window, which has the members and the name of its communicator
 }
 
 // membership is a process's in a communicator.
@@ -37,6 +39,7 @@ func (r *replay) enter(p *process) {
 		in.known++
 		in.gaps = in.gaps || p.trace.Gaps
 		in.unfinished = in.unfinished || p.unfinished()
+		in.edges(c.Rank, c.Edges)
 		p.members = append(p.members, membership{in: in, rank: int32(c.Rank)})
 	}
 }

@@ -1,6 +1,10 @@
 package trace
 
-import "github.com/mpitrace/mpitrace/profile"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // instance is one collective operation of all members of a communicator.
 type instance struct {
@@ -13,6 +17,8 @@ type instance struct {
 	root    arrivals
 	others  arrivals // all but the root
 	scan    *scan
+	around  *neighbors
+	window  *communicator // that it makes, if it does
 	waiting []participant // for what is not there yet
 }
 
@@ -65,7 +71,7 @@ type participant struct {
 func (i *instance) waitsFor(p *participant) (arrivals, bool) {
 	full := i.arrived == i.in.size
 	switch p.pattern {
-	case WaitAtBarrier, WaitAtNxN:
+	case WaitAtBarrier, WaitAtNxN, WaitAtCommCreate, WaitAtWinCreate, WaitAtWinFree, WaitAtFence:
 		return i.all, full
 	case EarlyReduce:
 		return i.others, full
@@ -76,6 +82,8 @@ func (i *instance) waitsFor(p *participant) (arrivals, bool) {
 			return arrivals{}, false
 		}
 		return i.scan.below[p.rank], true
+	case LateNeighbor:
+		return i.around.waitsFor(p.rank)
 	}
 	return arrivals{}, true
 }
@@ -83,6 +91,12 @@ func (i *instance) waitsFor(p *participant) (arrivals, bool) {
 // collective books that a member came to a collective at that time.
 func (r *replay) collective(e *event, c *call, time int64) {
 	k := e.kind
+	if k.pattern == WaitAtFence || k.pattern == WaitAtWinFree {
+		if k.windowOf() == nil { // its making is not in the trace
+			return
+		}
+		k.member = &k.win.membership
+	}
 	k.member.called++
 	n := k.member.called
 	if e.seq > 0 {
@@ -96,6 +110,12 @@ func (r *replay) collective(e *event, c *call, time int64) {
 		p.pattern = k.pattern.of(p.root)
 	}
 	i := r.instance(k, n)
+	if k.pattern == WaitAtWinCreate {
+		r.windowMade(i, k)
+	}
+	if p.pattern == LateNeighbor && i.around == nil {
+		p.pattern = NoPattern
+	}
 	r.arrive(i, k, &p, arrivals{time, k.lane, k.site, k.lane.ideal})
 	switch {
 	case k.blocks:
@@ -113,6 +133,9 @@ func (r *replay) instance(k *kind, n uint32) *instance {
 		i = &instance{in: in, number: n, call: k.call}
 		if k.pattern == EarlyScan {
 			i.scan = &scan{came: make([]arrivals, in.size), below: make([]arrivals, in.size+1)}
+		}
+		if k.pattern == LateNeighbor && in.topology != nil {
+			i.around = newNeighbors(in.topology)
 		}
 		in.open[n] = i
 	}
@@ -135,7 +158,10 @@ func (r *replay) arrive(i *instance, k *kind, p *participant, a arrivals) {
 	if i.scan != nil {
 		i.scan.add(p.rank, a)
 	}
-	if full || p.root || i.scan != nil {
+	if i.around != nil {
+		i.around.add(p.rank, a)
+	}
+	if full || p.root || i.scan != nil || i.around != nil {
 		i.tell(r)
 	}
 	if full {
@@ -189,7 +215,7 @@ func (r *replay) whole(i *instance) {
 
 // leftCollectives books those that not all members came to.
 func (r *replay) leftCollectives() {
-	for _, in := range r.comms {
+	for _, in := range slices.Concat(r.comms, r.windows) {
 		for _, i := range in.open {
 			r.matching.Collectives.Instances++
 			r.matching.Collectives.add(in.missing(), 1)

@@ -39,6 +39,13 @@ type kind struct {
 	lane        *lane
 	member      *membership // nil if there is no communicator
 
+	rma    rmaCall
+	op     opMask // of a one-sided operation
+	lock   profile.Lock
+	group  int32 // as in profile.EventKind
+	window int32 // number of the window in the process, 0 if there is none
+	win    *window
+
 	// The route of the last message, since programs often send on the same again.
 	route *route
 	tag   int32
@@ -60,11 +67,25 @@ func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
 		site:        r.names.index(k.Callsite),
 		peer:        k.Peer,
 		lane:        r.lane(p, k.Thread),
+		rma:         rmaCallOf(k),
+		op:          opOf(k.Call),
+		lock:        k.Lock,
+		group:       k.Group,
+		window:      k.Window,
 	}
-	if k.Comm >= 0 && int(k.Comm) < len(p.members) {
-		out.member = &p.members[k.Comm]
+	if of := memberOf(k); of >= 0 && int(of) < len(p.members) {
+		out.member = &p.members[of]
 	}
 	return out
+}
+
+// memberOf is the communicator whose members take part in a call: the new one, where
+// only they call its constructor. -1 if there is none.
+func memberOf(k *profile.EventKind) int32 {
+	if k.Made > 0 {
+		return k.Made - 1
+	}
+	return k.Comm
 }
 
 // operationOf reads an event's kind. What only sets a persistent collective up
@@ -96,7 +117,7 @@ func operationOf(k *profile.EventKind) operation {
 
 func calledOperation(k *profile.EventKind) operation {
 	switch {
-	case k.Class.Collective() && k.Comm >= 0 && !strings.HasSuffix(k.Call, "_init"):
+	case k.Class.Collective() && k.Comm >= 0 && !strings.HasSuffix(k.Call, "_init"), constructs(k):
 		return collectiveCall
 	case k.Class != profile.P2P:
 		return plainCall
@@ -108,12 +129,34 @@ func calledOperation(k *profile.EventKind) operation {
 	return plainCall
 }
 
+// constructs tells the calls that are collective though their class is another:
+// constructors of communicators, and what all members of a window call.
+func constructs(k *profile.EventKind) bool {
+	switch collectivePattern(k.Call) {
+	case WaitAtCommCreate:
+		return memberOf(k) >= 0 && (k.Made > 0 || !madeByMembers[k.Call])
+	case WaitAtWinCreate:
+		return k.Comm >= 0
+	case WaitAtWinFree, WaitAtFence:
+		return k.Window > 0
+	}
+	return false
+}
+
+// madeByMembers are the constructors that only the new members call. Who they are is
+// known if the event tells what was made.
+var madeByMembers = map[string]bool{"Comm_create_group": true, "Intercomm_create": true,
+	"Comm_create_from_group": true, "Intercomm_create_from_groups": true}
+
 func mayBlock(k *profile.EventKind) bool {
 	if k.Action != profile.Called {
 		return false
 	}
 	if k.Class.Collective() {
 		return !strings.HasPrefix(k.Call, "I") && !strings.HasSuffix(k.Call, "_init")
+	}
+	if rmaCallOf(k) != notRMA || constructs(k) {
+		return !strings.HasPrefix(k.Call, "Comm_idup")
 	}
 	switch k.Call {
 	case "Send", "Ssend", "Rsend", "Recv", "Mrecv", "Sendrecv", "Sendrecv_replace", "Wait", "Waitall", "Waitany", "Waitsome":

@@ -15,7 +15,7 @@ import "math"
 // MPI_Finalize, by its thread 0. The ideal runtime is that on a network which
 // takes no time: no call takes any, but to wait for others that have not sent or
 // come yet. Ranks compute as they did. Sends wait for nobody, and time in
-// one-sided calls, in IO and in making communicators is none.
+// one-sided operations and in IO is none.
 //
 // https://pop-coe.eu/node/69
 type POP struct {

@@ -35,6 +35,15 @@ type process struct {
 	lanes   []*lane      // by thread; nil where there was no event
 	links   links
 
+	windows  map[int32]*window // by number
+	accesses map[pair]uint32   // how often it started to access each target
+	postings map[pair]uint32   // how often it posted a window for each origin
+
+	present  int64     // Unix ns up to when it is known when the process was in MPI
+	absences []absence // the latest mostAbsences, in a ring
+	absent   int       // how many there were
+	watchers []watcher // calls that may have waited for it
+
 	// unknown is how many receives were set aside that may have got a message, of
 	// which is not known which.
 	unknown int

@@ -162,7 +162,7 @@ func (c *call) waitsForReceiver() bool {
 func (r *replay) waitedForReceiver(c *call) {
 	w := &c.receiver
 	long := w.time - c.start
-	key, listed := r.wait(c, &w.cause, c.kind.site)
+	key, listed := r.wait(c, &w.cause, c.kind)
 	listed.Duration = long
 	if w.need == rendezvous {
 		r.waits.add(key, long)

@@ -12,6 +12,8 @@ type replay struct {
 	names     names
 	comms     []*communicator
 	commOf    map[string]*communicator
+	windows   []*communicator
+	away      []awayWait
 
 	// Rounds: all processes go on to the same time, and then to the next.
 	round    int
@@ -97,10 +99,12 @@ func (r *replay) all() error {
 	}
 	r.leftOver()
 	r.leftCollectives()
+	r.leftWindows()
 	for _, l := range r.lanes {
 		r.finish(l)
 	}
 	r.settle()
+	r.leftAway()
 	return nil
 }
 
@@ -158,6 +162,7 @@ func (r *replay) next() bool {
 	r.round++
 	r.adapt()
 	r.letGo()
+	r.oldEpochs()
 	r.forget()
 	if !r.release() {
 		return false

@@ -106,6 +106,9 @@ func (r *replay) stepCall(e *event) {
 	case collectiveCall:
 		r.collective(e, c, e.start)
 	case plainCall:
+		if k.rma != notRMA {
+			r.oneSided(e, c)
+		}
 		if e.link > 0 {
 			l.process.links.put(e.index, e.completion(), request{posted: l.process.posted(e)})
 		}

@@ -27,13 +27,34 @@ const (
 	LateBroadcast
 	// EarlyScan: a rank waits for those below it in a scan.
 	EarlyScan
+	// LateNeighbor: for the last of the incoming neighbours to come to a collective of
+	// neighbours.
+	LateNeighbor
+	// WaitAtCommCreate: for the last to come to the making of a communicator.
+	WaitAtCommCreate
+	// WaitAtWinCreate: for the last to come to the making of a window.
+	WaitAtWinCreate
+	// WaitAtWinFree: for the last to come to the freeing of a window.
+	WaitAtWinFree
+	// WaitAtFence: for the last to come to a fence.
+	WaitAtFence
+	// LatePost: an origin waits for a target to post the window.
+	LatePost
+	// LateComplete: a target waits for the last origin to complete its access.
+	LateComplete
+	// LockContention: an origin waits for another to unlock.
+	LockContention
+	// WaitForProgress: an origin waits for a target that is outside of MPI.
+	WaitForProgress
 	// Undecided: a call may have waited for another rank, but the events do not
 	// prove that it did.
 	Undecided
 	numPatterns
 )
 
-var patternNames = [numPatterns]string{"none", "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "early-reduce", "late-broadcast", "early-scan", "undecided"}
+var patternNames = [numPatterns]string{"none", "late-sender", "late-receiver", "wait-at-barrier", "wait-at-nxn", "early-reduce", "late-broadcast", "early-scan",
+	"late-neighbor", "wait-at-comm-create", "wait-at-win-create", "wait-at-win-free", "wait-at-fence",
+	"late-post", "late-complete", "lock-contention", "wait-for-progress", "undecided"}
 
 func (p Pattern) String() string {
 	if p < numPatterns {
@@ -51,9 +72,27 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// collectivePattern is how ranks may wait in a collective. In those of neighbours
-// each waits for its own, which a trace does not name.
+// otherPatterns are those of calls that are collective, or nearly so, and of another class.
+var otherPatterns = map[string]Pattern{
+	"Comm_dup": WaitAtCommCreate, "Comm_dup_with_info": WaitAtCommCreate, "Comm_idup": WaitAtCommCreate,
+	"Comm_idup_with_info": WaitAtCommCreate, "Comm_create": WaitAtCommCreate, "Comm_create_group": WaitAtCommCreate,
+	"Comm_split": WaitAtCommCreate, "Comm_split_type": WaitAtCommCreate, "Intercomm_create": WaitAtCommCreate,
+	"Intercomm_merge": WaitAtCommCreate, "Cart_create": WaitAtCommCreate, "Cart_sub": WaitAtCommCreate,
+	"Graph_create": WaitAtCommCreate, "Dist_graph_create": WaitAtCommCreate, "Dist_graph_create_adjacent": WaitAtCommCreate,
+	"Comm_create_from_group": WaitAtCommCreate, "Intercomm_create_from_groups": WaitAtCommCreate,
+	"Win_create": WaitAtWinCreate, "Win_allocate": WaitAtWinCreate, "Win_allocate_shared": WaitAtWinCreate,
+	"Win_create_dynamic": WaitAtWinCreate, "Win_free": WaitAtWinFree, "Win_fence": WaitAtFence,
+}
+
+// mayPass tells patterns of calls which need not wait for the last of the others: a
+// fence that ends no epoch, and constructors, some of which an MPI can do alone.
+func (p Pattern) mayPass() bool { return p >= LateNeighbor && p <= WaitAtFence }
+
+// collectivePattern is how ranks may wait in a collective.
 func collectivePattern(call string) Pattern {
+	if p, ok := otherPatterns[call]; ok {
+		return p
+	}
 	name := strings.ToLower(strings.TrimSuffix(call, "_init"))
 	if call != "" && call[0] == 'I' {
 		name = name[1:]
@@ -70,6 +109,9 @@ func collectivePattern(call string) Pattern {
 	case "scan", "exscan":
 		return EarlyScan
 	}
+	if strings.HasPrefix(name, "neighbor_") {
+		return LateNeighbor
+	}
 	return NoPattern
 }
 
@@ -82,8 +124,16 @@ func (p Pattern) partner() string {
 		return "receiver"
 	case LateBroadcast:
 		return "root"
-	case WaitAtBarrier, WaitAtNxN, EarlyReduce, EarlyScan:
+	case WaitAtBarrier, WaitAtNxN, EarlyReduce, EarlyScan, WaitAtCommCreate, WaitAtWinCreate, WaitAtWinFree, WaitAtFence:
 		return "last to come"
+	case LateNeighbor:
+		return "last neighbour to come"
+	case LatePost, WaitForProgress:
+		return "target"
+	case LateComplete:
+		return "origin"
+	case LockContention:
+		return "holder"
 	}
 	return "partner"
 }
@@ -102,6 +152,7 @@ type waits map[waitKey]*waitSum
 type waitKey struct {
 	pattern    Pattern
 	rank, peer int32
+	call       int32 // name
 	site, comm int32
 	peerSite   int32 // of the peer's call
 }
@@ -133,6 +184,7 @@ type WaitState struct {
 	Pattern Pattern `json:"pattern"`
 	Rank    int     `json:"rank"` // that waited
 	Peer    int     `json:"peer"` // that it waited for; of collectives, the last to come; if undecided, that it may have waited for
+	Call    string  `json:"call"` // that waited, without MPI_
 	// Callsite is that of the call that waited: "function file:line".
 	Callsite string `json:"callsite"`
 	// PeerCallsite is that of the peer's call that the rank waited for: the send,
@@ -156,12 +208,12 @@ type PatternTotal struct {
 func (r *replay) waitStates() []WaitState {
 	list := make([]WaitState, 0, len(r.waits))
 	for key, s := range r.waits {
-		list = append(list, WaitState{key.pattern, int(key.rank), int(key.peer), r.names.list[key.site], r.names.list[key.peerSite], r.comms[key.comm].label,
+		list = append(list, WaitState{key.pattern, int(key.rank), int(key.peer), r.names.list[key.call], r.names.list[key.site], r.names.list[key.peerSite], r.comms[key.comm].label,
 			s.count, seconds(s.sum), seconds(s.max)})
 	}
 	slices.SortFunc(list, func(a, b WaitState) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Pattern, b.Pattern), a.Rank-b.Rank, a.Peer-b.Peer,
-			strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.PeerCallsite, b.PeerCallsite), strings.Compare(a.Communicator, b.Communicator))
+			strings.Compare(a.Call, b.Call), strings.Compare(a.Callsite, b.Callsite), strings.Compare(a.PeerCallsite, b.PeerCallsite), strings.Compare(a.Communicator, b.Communicator))
 	})
 	return list
 }

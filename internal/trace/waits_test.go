@@ -20,7 +20,7 @@ func wait(p Pattern, rank, peer int, site string, count uint64, time, longest fl
 	case LateReceiver, Undecided:
 		peerSite = "Recv"
 	}
-	return WaitState{p, rank, peer, site, peerSite, "world", count, time / 1000, longest / 1000}
+	return WaitState{p, rank, peer, site, site, peerSite, "world", count, time / 1000, longest / 1000}
 }
 
 // at is the wait for another call of the peer's.

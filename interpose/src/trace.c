@@ -2,7 +2,6 @@
 
 #include "clock.h"
 #include "events.h"
-#include "lock.h"
 #include "recording.h"
 #include "request.h"
 #include "sample.h"
@@ -10,6 +9,7 @@
 #include "world.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,10 +193,10 @@ void mt_trace_rank(int rank)
     if (!mt_trace_on || !ranks || lists_rank(ranks, rank))
         return;
     mt_gate_set(MT_GATE_TRACE, false);
-    mt_lock(&lock);
+    pthread_mutex_lock(&lock);
     stopped = true;
     mt_events_remove();
-    mt_unlock(&lock);
+    pthread_mutex_unlock(&lock);
 }
 
 void mt_trace_slice(const char *name)
@@ -291,8 +291,9 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         mt_lost(&header->dropped, 1);
         return NULL;
     }
-    int saved = errno;
-    mt_lock(&lock);
+    int saved = errno, cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); // not with the lock held
+    pthread_mutex_lock(&lock);
     hand_back(t);
     mt_slot *s = next_slot();
     t->chunk = s ? s->chunk : &mt_trace_full;
@@ -306,7 +307,8 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         mt_lost(&header->dropped, 1);
         atomic_store(&over, true);
     }
-    mt_unlock(&lock);
+    pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel, NULL);
     errno = saved;
     return s ? s->chunk : NULL;
 }

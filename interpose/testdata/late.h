@@ -82,9 +82,10 @@ static inline void tell(const phase *p, double all[][REPEATS])
     }
 }
 
-static inline int run_phases(const phase *phases, int n)
+static double all_came[16][8][REPEATS]; /* of each phase and rank, on rank 0 */
+
+static inline void measure_phases(const phase *phases, int n)
 {
-    static double all[16][8][REPEATS];
     ping();
     for (int i = 0; i < n; i++) {
         for (repeat = 0; repeat < REPEATS; repeat++) {
@@ -92,13 +93,23 @@ static inline int run_phases(const phase *phases, int n)
             phases[i].run();
         }
         meet();
-        MPI_Gather(came, REPEATS, MPI_DOUBLE, all[i], REPEATS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        MPI_Gather(came, REPEATS, MPI_DOUBLE, all_came[i], REPEATS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
     ping();
+}
+
+static inline int tell_phases(const phase *phases, int n)
+{
     end();
     for (int i = 0; world_rank == 0 && i < n; i++)
-        tell(&phases[i], all[i]);
+        tell(&phases[i], all_came[i]);
     return 0;
+}
+
+static inline int run_phases(const phase *phases, int n)
+{
+    measure_phases(phases, n);
+    return tell_phases(phases, n);
 }
 
 #endif

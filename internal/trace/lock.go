@@ -1,0 +1,149 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// lockEpoch is a passive target epoch of an origin: from Win_lock to Win_unlock.
+type lockEpoch struct {
+	lane      *lane
+	target    int32 // world rank, or allTargets
+	exclusive bool
+	locked    int64 // when Win_lock was called
+	unlocked  moment
+	end       int64 // of Win_unlock
+	// calls are those that may wait for the lock: Win_lock itself, and where an MPI
+	// asks for it later, the first operation that takes long, and the first call that
+	// completes operations.
+	calls [3]*call
+}
+
+const (
+	callOfLock = iota
+	callOfOperation
+	callOfCompletion
+)
+
+// Epochs that have ended are kept for a while, as the calls of others that waited
+// for them may come later in the replay.
+const (
+	epochRounds = 2
+	mostEpochs  = 2048 // of a window
+)
+
+// lock replays a Win_lock or Win_lock_all.
+func (r *replay) lock(w *window, c *call) {
+	target := c.kind.target()
+	x := &lockEpoch{lane: c.lane, target: target, exclusive: c.kind.lock == profile.ExclusiveLock, locked: c.start}
+	x.calls[callOfLock] = c
+	c.open++
+	w.locks[target] = x
+	m := w.in.rma
+	m.epochs = append(m.epochs, x)
+	if len(m.epochs) > mostEpochs {
+		r.dropEpochs(w.in, len(m.epochs)/2)
+	}
+	if target != allTargets {
+		r.needsTarget(w, c, target, pendingOps{c.start, opLock})
+	}
+}
+
+// unlock replays a Win_unlock or Win_unlock_all.
+func (r *replay) unlock(w *window, c *call) {
+	r.flush(w, c)
+	target := c.kind.target()
+	x := w.locks[target]
+	if x == nil {
+		return
+	}
+	delete(w.locks, target)
+	x.unlocked, x.end = c.moment(), c.end
+}
+
+// needsLock notes the first call of an epoch that operates, or completes operations:
+// it may wait for the lock.
+func (r *replay) needsLock(w *window, c *call, as int) {
+	x := w.locks[c.kind.target()]
+	if x == nil {
+		x = w.locks[allTargets]
+	}
+	if x != nil && x.calls[as] == nil {
+		x.calls[as] = c
+		c.open++
+	}
+}
+
+// excludes tells whether two epochs cannot both have the lock.
+func (x *lockEpoch) excludes(y *lockEpoch) bool {
+	return x.lane.process != y.lane.process && (x.exclusive || y.exclusive) &&
+		(x.target == y.target || x.target == allTargets || y.target == allTargets)
+}
+
+// waitedFor tells the calls of y that waited for x to unlock: x asked for the lock
+// first, and had given it back when y did so. Where both overlap, the events do not
+// tell who had it.
+func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
+	if x.unlocked.lane == nil || x.locked >= y.locked || !x.excludes(y) {
+		return
+	}
+	for i, c := range y.calls {
+		if c == nil || c.start >= x.unlocked.time || x.unlocked.time > c.end {
+			continue
+		}
+		before := y.unlocked.lane == nil || x.end <= y.unlocked.time || i == callOfCompletion && c.start == y.unlocked.time && x.end <= y.end
+		if before {
+			c.learn(x.unlocked.cause(LockContention, in))
+		}
+	}
+}
+
+// dropEpochs lets go of the oldest epochs of a window that have ended, and of their calls.
+func (r *replay) dropEpochs(in *communicator, n int) {
+	r.dropEpochsIf(in, func(i int, x *lockEpoch) bool { return i < n && x.unlocked.lane != nil })
+}
+
+func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) bool) {
+	list := in.rma.epochs
+	var dropped []*lockEpoch
+	kept := list[:0:0]
+	for i, x := range list {
+		if drop(i, x) {
+			dropped = append(dropped, x)
+		} else {
+			kept = append(kept, x)
+		}
+	}
+	if len(dropped) == 0 {
+		return
+	}
+	for i, x := range dropped {
+		for _, others := range [][]*lockEpoch{dropped[i+1:], kept} {
+			for _, y := range others {
+				x.waitedFor(y, in)
+				y.waitedFor(x, in)
+			}
+		}
+	}
+	for _, x := range dropped {
+		for _, c := range x.calls {
+			if c != nil {
+				r.close(c)
+			}
+		}
+	}
+	in.rma.epochs = kept
+}
+
+// oldEpochs drops what ended some rounds ago.
+func (r *replay) oldEpochs() {
+	old := r.until - epochRounds*r.window
+	for _, in := range r.windows {
+		if len(in.rma.epochs) > 0 && slices.ContainsFunc(in.rma.epochs, func(x *lockEpoch) bool { return x.old(old) }) {
+			r.dropEpochsIf(in, func(_ int, x *lockEpoch) bool { return x.old(old) })
+		}
+	}
+}
+
+func (x *lockEpoch) old(before int64) bool { return x.unlocked.lane != nil && x.end < before }

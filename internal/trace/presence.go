@@ -1,0 +1,239 @@
+package trace
+
+import "github.com/mpitrace/mpitrace/profile"
+
+// An MPI may need the target of an operation to be in a call of MPI, as it has no
+// other thread that takes part. A flush then waits until the target's next call.
+// That is shown where the target was outside of MPI when the flush began and the
+// flush ended just after the target came back, unless operations of the same kind on
+// the same window were completed at a target that was outside all the time.
+
+// opMask is a set of kinds of operations, which an MPI may carry out in different ways.
+type opMask uint8
+
+const (
+	opPut opMask = 1 << iota
+	opGet
+	opAtomic
+	opLock
+	opUnlock
+)
+
+// pendingOps are operations that an origin has not completed at a target.
+type pendingOps struct {
+	since int64 // when the first of them was called
+	ops   opMask
+}
+
+// leastAbsence is the shortest wait, in ns, that a target's absence is the reason
+// of: a message takes about as long.
+const leastAbsence = 20_000
+
+// operation notes what is to be completed at a target. Some MPIs wait for the target
+// before the operation returns.
+func (r *replay) operation(w *window, c *call) {
+	k := c.kind
+	p, ok := w.pending[k.peer]
+	if !ok {
+		p.since = c.start
+	}
+	p.ops |= k.op
+	w.pending[k.peer] = p
+	if c.end-c.start >= leastAbsence {
+		r.needsLock(w, c, callOfOperation)
+		r.needsTarget(w, c, k.peer, pendingOps{c.start, k.op})
+	}
+}
+
+func opOf(call string) opMask {
+	switch call {
+	case "Put", "Rput":
+		return opPut
+	case "Get", "Rget":
+		return opGet
+	}
+	return opAtomic
+}
+
+// flush replays a call that completes operations at one target, or at all.
+func (r *replay) flush(w *window, c *call) {
+	r.needsLock(w, c, callOfCompletion)
+	target := c.kind.target()
+	targets := []int32{target}
+	if target == allTargets {
+		targets = targets[:0]
+		for t := range w.pending {
+			targets = append(targets, t)
+		}
+	}
+	for _, t := range targets {
+		p, ok := w.pending[t]
+		switch c.kind.rma {
+		case winUnlock, winUnlockAll:
+			if !ok {
+				p.since = c.start
+			}
+			p.ops, ok = p.ops|opUnlock, true
+		}
+		if !ok {
+			continue
+		}
+		if !c.kind.local() {
+			delete(w.pending, t)
+		}
+		r.needsTarget(w, c, t, p)
+	}
+}
+
+// local tells the calls after which operations may still be under way at the target.
+func (k *kind) local() bool {
+	return k.rma == rmaOperation || k.rma == winFlushLocal || k.rma == winFlushLocalAll
+}
+
+// absence is a time that a process spent outside of MPI.
+type absence struct {
+	from, to int64
+	site     int32 // of the call that ended it
+}
+
+// watcher is a call that may have waited for its target to come into MPI.
+type watcher struct {
+	call *call
+	in   *communicator
+	pendingOps
+}
+
+// mostAbsences is how many of the latest absences of a process are kept.
+const mostAbsences = 128
+
+// needsTarget finds out whether a call had to wait for the target to be in MPI.
+func (r *replay) needsTarget(w *window, c *call, rank int32, p pendingOps) {
+	t := r.byRank[rank]
+	if t == nil || t == c.lane.process || t.trace.Threads > 1 || t.partial || t.trace.Gaps {
+		return
+	}
+	x := watcher{c, w.in, p}
+	if t.present > c.end || t.progress == ended {
+		x.judge(t)
+		return
+	}
+	c.open++
+	t.watchers = append(t.watchers, x)
+}
+
+// came notes that a process entered MPI, and was outside before.
+func (r *replay) came(l *lane, e *event) {
+	p := l.process
+	if e.start > l.last {
+		if p.absences == nil {
+			p.absences = make([]absence, mostAbsences)
+		}
+		p.absences[p.absent%mostAbsences] = absence{l.last, e.start, e.kind.site}
+		p.absent++
+	}
+	p.present = max(p.present, e.end)
+	if len(p.watchers) > 0 {
+		kept := p.watchers[:0]
+		for _, x := range p.watchers {
+			if p.present <= x.call.end {
+				kept = append(kept, x)
+				continue
+			}
+			x.judge(p)
+			r.close(x.call)
+		}
+		p.watchers = kept
+	}
+}
+
+// latestAbsence is the latest absence of the process that began before a time.
+func (p *process) latestAbsence(t int64) (absence, bool) {
+	for i := p.absent - 1; i >= 0 && i >= p.absent-mostAbsences; i-- {
+		if a := p.absences[i%mostAbsences]; a.from < t {
+			return a, true
+		}
+	}
+	return absence{}, false
+}
+
+// judge decides on a call when it is known what the target did.
+func (x *watcher) judge(t *process) {
+	c := x.call
+	a, absent := t.latestAbsence(c.end)
+	if !absent || a.to <= c.start {
+		return
+	}
+	if a.to > c.end {
+		if a.from <= x.since && !c.kind.local() {
+			x.in.rma.alone |= x.ops
+		}
+		return
+	}
+	from := max(a.from, c.start)
+	waited, after := a.to-from, c.end-a.to
+	if waited < leastAbsence {
+		return
+	}
+	found := cause{a.to, WaitForProgress, t.main(), x.in, a.site}
+	if after > max(waited/10, leastAbsence) {
+		found.pattern = Undecided
+	}
+	c.absent(found, from, x.ops)
+}
+
+// absent tells a call of the absence of a target. Whether that is proved is known in
+// the end.
+func (c *call) absent(w cause, from int64, ops opMask) {
+	have := &c.away
+	if have.lane == nil || w.time > have.time || w.time == have.time && w.before(&have.cause) {
+		*have = away{w, from, ops}
+	}
+}
+
+// away is the latest target to come back into MPI while a call waited.
+type away struct {
+	cause
+	from int64 // when it was outside, and the call had begun
+	ops  opMask
+}
+
+// awayWait is such a wait, until it is known whether operations of its kinds need
+// their target at all.
+type awayWait struct {
+	key      waitKey
+	listed   profile.Wait
+	of       cause
+	own      *lane
+	from, to int64
+	ops      opMask
+}
+
+// waitedForTarget keeps the wait of a call for a target that was outside of MPI, if
+// it had one.
+func (r *replay) waitedForTarget(c *call) {
+	w := &c.away
+	if w.lane == nil {
+		return
+	}
+	key, listed := r.wait(c, &w.cause, c.kind)
+	listed.Start, listed.Duration = w.from, w.time-w.from
+	r.away = append(r.away, awayWait{key, listed, w.cause, c.lane, w.from, w.time, w.ops})
+}
+
+// leftAway books the waits for targets that were outside of MPI, but for those of
+// operations that were completed without them.
+func (r *replay) leftAway() {
+	for i := range r.away {
+		a := &r.away[i]
+		if a.ops&^a.of.comm.rma.alone == 0 {
+			continue
+		}
+		r.waits.add(a.key, a.to-a.from)
+		if r.o.Wait != nil {
+			r.o.Wait(a.listed)
+		}
+		if long := a.to - a.from; long >= pathWait && a.of.pattern != Undecided {
+			a.own.jumps = append(a.own.jumps, jump{a.to, a.of.lane.id})
+		}
+	}
+}
