@@ -148,6 +148,48 @@ func sayLeft(log io.Writer, dir rundir.Dir, left []rundir.Left) {
 	}
 }
 
+// sayLost tells of recordings that somebody deleted.
+func sayLost(log io.Writer, dir rundir.Dir, info *rundir.Info) {
+	if len(info.Lost) > 0 {
+		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", printable.Line(lostText(dir, info)))
+	}
+}
+
+func lostText(dir rundir.Dir, info *rundir.Info) string {
+	n, place, hint := uint64(len(info.Lost)), dir.Recordings(), ""
+	if info.Spool != "" {
+		place, hint = info.Spool, " (with --spool run they are made in the run directory)"
+	}
+	return fmt.Sprintf("the recordings of %s are gone: they were deleted from %s before mpitrace brought them home%s",
+		aggregate.CountOf(n, "process"), place, hint)
+}
+
+// whereabouts tells what is known of the recordings of a run that has none in its
+// directory; nothing if no process is known to have made one.
+func whereabouts(dir rundir.Dir, info *rundir.Info) string {
+	if len(info.Lost) > 0 {
+		return lostText(dir, info)
+	}
+	host, _ := os.Hostname()
+	for _, l := range dir.Uncollected() {
+		here := l.Host == host
+		if _, err := os.Lstat(l.Path); here && os.IsNotExist(err) {
+			return fmt.Sprintf("its recordings were in %s, which is gone", l)
+		}
+		if !here || l.Path != info.Spool { // a spool of this node has been looked into
+			return fmt.Sprintf("its recordings are still at %s; to bring them: mpitrace collect %s", l, shellQuote(string(dir)))
+		}
+	}
+	recorded := 0
+	for _, job := range info.Jobs {
+		recorded += job.Recorded
+	}
+	if recorded > 0 {
+		return fmt.Sprintf("run.json names %s, which somebody has deleted since", aggregate.CountOf(uint64(recorded), "recording"))
+	}
+	return ""
+}
+
 // sayNotHome warns of recordings that may get lost where they are. Those in the
 // spool of this node are read there.
 func sayNotHome(log io.Writer, dir rundir.Dir) {

@@ -136,7 +136,13 @@ func (j *job) late() {
 func (j *job) note(left []string) {
 	j.dir.SetUncollected(j.info, left)
 	j.info.Processes = nil
-	for _, e := range j.watch.Exits() {
+	exits := j.watch.Exits()
+	seen := make([]string, len(exits))
+	for i, e := range exits {
+		seen[i] = e.Recording
+	}
+	j.dir.SetLost(j.info, seen)
+	for _, e := range exits {
 		if e.Finalized && e.Known && e.Status == 0 {
 			continue // as it should be
 		}
@@ -233,7 +239,13 @@ func (j *job) finish(status launch.Status) error {
 		if unrecorded != "" && status.Code == 0 {
 			why, unrecorded = unrecorded, ""
 		}
-		fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", printable.Lines(why))
+		if known := whereabouts(j.dir, j.info); known != "" {
+			fmt.Fprintf(j.log, "mpitrace: nothing can be shown: %s\n", printable.Lines(known))
+		} else {
+			fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", printable.Lines(why))
+		}
+	} else {
+		sayLost(j.log, j.dir, j.info)
 	}
 	complete, err := j.show(run)
 	if err != nil {
@@ -259,7 +271,7 @@ func (j *job) finish(status launch.Status) error {
 	switch {
 	case status.Code != 0:
 		return &exit{code: status.Code}
-	case j.options.Of("strict").On() && (!complete || unrecorded != "" || len(wrongMPI) > 0 || len(left) > 0 || notMerged != nil):
+	case j.options.Of("strict").On() && (!complete || unrecorded != "" || len(wrongMPI) > 0 || len(left) > 0 || len(j.info.Lost) > 0 || notMerged != nil):
 		return &exit{exitIncomplete, fmt.Errorf("the record in %s is missing or incomplete (--strict)", j.dir)}
 	}
 	return nil

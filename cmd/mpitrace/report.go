@@ -80,11 +80,12 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	_, infoErr := dir.ReadInfo()
+	info, infoErr := dir.ReadInfo()
 	if infoErr != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: %v; going on without it, nothing is merged\n", infoErr)
 	}
 	sayNotHome(cmd.ErrOrStderr(), dir)
+	sayLost(cmd.ErrOrStderr(), dir, info)
 	sayWrongMPI(cmd.ErrOrStderr(), dir.WrongMPI())
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
 		if err := mergeIfStale(dir, run, formats); err != nil {
@@ -171,6 +172,10 @@ func nothingIn(path string) error {
 	}
 	if files, _ := rundir.Dir(run).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == rundir.Dir(run).Recordings() {
 		return fmt.Errorf("that is the recordings of %s: give %s", run, run)
+	}
+	info, _ := rundir.Dir(path).ReadInfo() // without it nothing is known
+	if known := whereabouts(rundir.Dir(path), info); known != "" {
+		return fmt.Errorf("%s holds no recording: %s", path, known)
 	}
 	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
 }

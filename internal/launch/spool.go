@@ -117,7 +117,9 @@ const OrphanWait = 3 * time.Second
 // the spool: what is still written to, and what could not be moved, for which
 // there is an error; or the spool's own path if its recordings are not known.
 func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err error) {
-	if err := ownDirectory(s.Dir); err != nil {
+	if err := ownDirectory(s.Dir); os.IsNotExist(err) {
+		return nil, fmt.Errorf("collect recordings: %s: %w", s.Dir, fs.ErrNotExist)
+	} else if err != nil {
 		return []string{s.Dir}, fmt.Errorf("collect recordings: %w", err)
 	}
 	s.awaitWriters(time.Now().Add(wait))
@@ -132,9 +134,12 @@ func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err erro
 }
 
 // remove deletes the spool, with all but recordings: a process may have begun
-// to record after the others were brought home.
+// to record after the others were brought home. Somebody else may have deleted it.
 func (s *Spool) remove() (left []string, err error) {
 	entries, err := os.ReadDir(s.Dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return []string{s.Dir}, fmt.Errorf("remove spool: %w", err)
 	}
@@ -149,7 +154,7 @@ func (s *Spool) remove() (left []string, err error) {
 	if len(left) > 0 {
 		return left, nil
 	}
-	if err := os.Remove(s.Dir); err != nil {
+	if err := os.Remove(s.Dir); err != nil && !os.IsNotExist(err) {
 		return []string{s.Dir}, fmt.Errorf("remove spool: %w", err)
 	}
 	return nil, nil

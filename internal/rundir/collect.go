@@ -86,6 +86,22 @@ func (d Dir) SetUncollected(info *Info, spooled []string) {
 	}
 }
 
+// SetLost has run.json name those of the recordings that were seen on this node, by
+// the names of their files, that are neither home nor still to be collected.
+func (d Dir) SetLost(info *Info, seen []string) {
+	noted := map[string]bool{}
+	for _, l := range d.notes() {
+		noted[filepath.Base(l.Path)] = true
+	}
+	info.Lost = nil
+	for _, name := range seen {
+		inSpool := info.Spool != "" && exists(filepath.Join(info.Spool, name))
+		if !exists(filepath.Join(d.Recordings(), name)) && !inSpool && !noted[name] {
+			info.Lost = append(info.Lost, name)
+		}
+	}
+}
+
 // Collect brings home what is left on this node, host being its name, and notes
 // in run.json what is still left. n is the number of recordings that came.
 // It goes on after an error.
@@ -160,12 +176,35 @@ func (d Dir) collectSpool(host string) (n int, err error) {
 	var left []string
 	n = len(d.spooled())
 	if err != nil {
-		err = fmt.Errorf("%s is gone: what was in it is lost", Left{host, info.Spool})
+		err = d.spoolGone(info)
 	} else {
 		left, err = spool.Collect(d.Recordings(), 0)
 	}
 	d.SetUncollected(info, left)
 	return n - len(left), errors.Join(err, d.WriteInfo(info))
+}
+
+// spoolGone is the error that recordings were lost with the spool; nil if all are
+// home: mpitrace run may have been killed, or have had no room to write run.json,
+// when it had brought them.
+func (d Dir) spoolGone(info *Info) error {
+	spool := Left{info.Host, info.Spool}
+	run, err := d.Open(Heads, nil)
+	if err != nil {
+		return fmt.Errorf("%s is gone, and what is home cannot be read: %w", spool, err)
+	}
+	recorded, missing := 0, 0
+	for _, j := range run.Jobs {
+		recorded += j.Processes
+		missing += max(j.Size-j.Processes, 0)
+	}
+	switch {
+	case recorded == 0:
+		return fmt.Errorf("%s is gone, and the recordings in it with it: somebody deleted it, or the node was restarted", spool)
+	case missing > 0:
+		return fmt.Errorf("%s is gone: %d of %d recordings are home, the others are lost", spool, recorded, recorded+missing)
+	}
+	return nil
 }
 
 // Hosts are the nodes on which something is left, but for this one.

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,21 +91,37 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A spool that is gone is said, and once.
+// A spool that is gone is reported, once, with what was lost in it: nothing, if all
+// recordings are home, as where mpitrace run brought them and could not note it.
 func TestCollectLost(t *testing.T) {
-	d, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	spool := filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef")
-	if err := d.WriteInfo(&Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Collect("n1"); err == nil || !strings.Contains(err.Error(), "lost") {
-		t.Errorf("got %v, want that it is lost", err)
-	}
-	if n, err := d.Collect("n1"); n != 0 || err != nil {
-		t.Errorf("again: %d, %v", n, err)
+	for _, test := range []struct {
+		home int    // recordings, of 2 ranks
+		want string // empty for no error
+	}{
+		{0, "is gone, and the recordings in it with it"},
+		{1, "is gone: 1 of 2 recordings are home, the others are lost"},
+		{2, ""},
+	} {
+		d, err := Create(filepath.Join(t.TempDir(), "run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rank := range test.home {
+			p := &profile.Profile{Rank: rank, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"}
+			if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spool := filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef")
+		if err := d.WriteInfo(&Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Collect("n1"); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%d recordings are home: got %v, want %q", test.home, err, test.want)
+		}
+		if n, err := d.Collect("n1"); n != 0 || err != nil || len(d.Uncollected()) > 0 {
+			t.Errorf("again: %d, %v, left %q", n, err, d.Uncollected())
+		}
 	}
 }
 

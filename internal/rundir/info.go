@@ -43,6 +43,9 @@ type Info struct {
 	// Uncollected are recordings that are not here yet, or of which more may
 	// come: "host:path" of one, or of the spool with all that is in it.
 	Uncollected []string `json:"uncollected,omitempty"`
+	// Lost are recordings that processes of this node made and that somebody deleted
+	// before they were brought home: the names of their files.
+	Lost []string `json:"lost,omitempty"`
 }
 
 // CVar is a control variable of the MPI that differs from its default.
