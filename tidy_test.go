@@ -188,6 +188,17 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// TestLocks requires that the library takes its locks by mt_lock, which disables the cancellation of threads. Those of
+// the request tables are plain (request.c says why).
+func TestLocks(t *testing.T) {
+	for _, s := range sources(t, ".c", ".h") {
+		name := filepath.Base(s.path)
+		if s.dir() == "interpose/src" && name != "lock.c" && name != "request.c" && bytes.Contains(s.text, []byte("pthread_mutex_lock(")) {
+			t.Errorf("%s: pthread_mutex_lock: use mt_lock", s.path)
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	for _, s := range sources(t, ".go", ".c", ".h") {
 		if n := bytes.Count(s.text, []byte("\n")); n > maxFileLines && !s.generated() {

@@ -27,6 +27,9 @@ func (f *file) addOpen(p *profile.Profile, index map[uint32]int32, scale float64
 	for _, o := range f.opens {
 		p.Open = append(p.Open, f.openCall(o, index, scale))
 	}
+	if abort := f.header.Abort; abort.Call != 0 { // of a thread that has no record: it counts as the last
+		p.Open = append(p.Open, f.openCall(openRecord{abort, uint32(len(f.threads))}, index, scale))
+	}
 }
 
 func (f *file) openCall(o openRecord, index map[uint32]int32, scale float64) profile.OpenCall {

@@ -12,10 +12,9 @@ import (
 
 // structs are the types of a recording, a type before those that hold it.
 var structs = []any{
-	layout.Clock{}, layout.Header{}, layout.Segment{}, layout.Row{}, layout.Sample{}, layout.Record{},
+	layout.Clock{}, layout.Open{}, layout.Header{}, layout.Segment{}, layout.Row{}, layout.Sample{}, layout.Record{},
 	layout.String{}, layout.Thread{}, layout.Comm{}, layout.Name{}, layout.Edges{},
 	layout.Slice{}, layout.Module{}, layout.Vector{}, layout.Stack{},
-	layout.Open{},
 	layout.Setting{}, layout.Variable{}, layout.Pvar{}, layout.Handle{}, layout.Reading{}, layout.Group{},
 	layout.Placement{}, layout.Usage{}, layout.EagerLimit{},
 	layout.EventsHeader{}, layout.Chunk{}, layout.Event{},

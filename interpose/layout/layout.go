@@ -313,6 +313,9 @@ type Header struct {
 
 	// Of version 6:
 	LostReadings uint64 // of performance variables: there was no room, or the MPI refused
+
+	// Of version 7:
+	Abort Open // MPI_Abort, if a thread calls it that has no table: it may be called where no table can be made
 }
 
 // Sum is a checksum on the way (version 3), which starts with ChecksumStart and

@@ -2,12 +2,12 @@
 
 #include "group.h"
 #include "handles.h"
+#include "lock.h"
 #include "pvars.h"
 #include "recording.h"
 #include "resolve.h"
 #include "thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,9 +227,9 @@ static mt_comm *find_locked(MPI_Comm handle)
 
 mt_comm *mt_comm_meet(MPI_Comm handle)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = find_locked(handle);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -249,9 +249,9 @@ static void remember(mt_thread *t, uint64_t key, mt_comm *c)
 
 mt_comm *mt_comm_met(MPI_Comm handle)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(handle));
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -280,9 +280,9 @@ mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm)
 
 mt_comm *mt_comm_numbered(uint32_t index)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = index < (uint32_t)all_count ? all[index] : NULL;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -297,9 +297,18 @@ static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
     mt_comm_named(handle, name);
 }
 
+static uint32_t world_index = MT_COMM_NONE;
+
+uint32_t mt_comm_world_index(void)
+{
+    return world_index;
+}
+
 void mt_comm_open(void)
 {
     open_one(mt_const.comm_world, "MPI_COMM_WORLD", 1);
+    const mt_comm *world = mt_comm_met(mt_const.comm_world);
+    world_index = world ? world->index : MT_COMM_NONE;
     open_one(mt_const.comm_self, "MPI_COMM_SELF", 2);
     MPI_Comm parent = mt_const.comm_null;
     if (mt_pmpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
@@ -336,27 +345,27 @@ static mt_comm_origin numbered(MPI_Comm parent, unsigned call, uint64_t site)
 
 void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm_origin o = numbered(parent, call, site);
     if (made != mt_const.comm_null)
         born(&o, made);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 mt_comm_origin mt_comm_promised(MPI_Comm parent, unsigned call, uint64_t site)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm_origin o = numbered(parent, call, site);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return o;
 }
 
 void mt_comm_kept(const mt_comm_origin *origin, MPI_Comm made)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (made != mt_const.comm_null)
         born(origin, made);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // How often these members have made one with this tag before. The chains hold
@@ -402,12 +411,12 @@ mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsign
 {
     if (made == mt_const.comm_null)
         return NULL;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm p = *find_locked(parent);
     if (call == MT_CALL_INTERCOMM_CREATE) // two groups have two local communicators: neither names the child
         p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
     mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -424,16 +433,16 @@ mt_comm *mt_comm_made_from_group(const char *tag, MPI_Comm made, unsigned call, 
     static const mt_comm nobody = {.index = MT_COMM_NONE, .id = {4, 4}, .fold = {4, 4}};
     if (made == mt_const.comm_null)
         return NULL;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = born_of_members(&nobody, hash_text(tag), made, call, site);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
 mt_comm *mt_comm_of_group(MPI_Group group)
 {
     mt_comm made = {.flags = MT_COMM_FOUND, .stride = 1}, *c = NULL;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (mt_group_describe_alone(&made, group)) {
         mt_group_name(made.id, &made, (uint64_t[2]){6, 6}, 0, 0);
         memcpy(made.fold, made.id, sizeof made.fold);
@@ -446,7 +455,7 @@ mt_comm *mt_comm_of_group(MPI_Group group)
         if (!c || known)
             free_lists(&made);
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     if (c)
         return c;
     mt_lost(&mt_header->lost_comms, 1);
@@ -457,13 +466,13 @@ mt_comm *mt_comm_leaving(MPI_Comm comm)
 {
     if (comm == mt_const.comm_null)
         return NULL;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(comm));
     if (c)
         mt_handles_drop(&handles, MT_KEY(comm));
     forget(comm);
     mt_pvars_comm_leaving(c);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -471,7 +480,7 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
 {
     if (!c)
         return;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (comm != mt_const.comm_null) { // it was not freed after all
         mt_handles_put(&handles, MT_KEY(comm), c);
         mt_pvars_comm_made(comm, c);
@@ -481,27 +490,27 @@ void mt_comm_left(MPI_Comm comm, mt_comm *c)
         c->next_freed = *chain;
         *chain = c;
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_comm_each(void (*visit)(MPI_Comm, mt_comm *))
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             visit((MPI_Comm)(uintptr_t)handles.keys[i], handles.values[i]);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_comm_named(MPI_Comm comm, const char *name)
 {
     mt_comm *c = mt_comm_meet(comm);
     uint64_t length = strnlen(name, sizeof c->name - 1);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     bool same = strncmp(c->name, name, sizeof c->name - 1) == 0; // a name set in a loop takes no room
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name, length);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     mt_l_name *r = same || c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + length);
     if (!r)
         return;
@@ -514,9 +523,9 @@ void mt_comm_named(MPI_Comm comm, const char *name)
 mt_comm_name mt_comm_called(const mt_comm *c)
 {
     mt_comm_name name;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     memcpy(name.text, c->name, sizeof name.text);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return name;
 }
 
@@ -530,11 +539,11 @@ int mt_comm_world_rank(const mt_comm *c, int peer)
 
 mt_comm **mt_comm_all(int *count)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm **list = malloc(((size_t)all_count + 1) * sizeof *list);
     if (list && all_count)
         memcpy(list, all, (size_t)all_count * sizeof *list);
     *count = list ? all_count : 0;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return list;
 }

@@ -41,6 +41,9 @@ mt_comm *mt_comm_known(mt_thread *t, MPI_Comm comm) MT_APART;
 mt_comm *mt_comm_met(MPI_Comm comm);
 mt_comm *mt_comm_meet(MPI_Comm comm);
 
+// The index of MPI_COMM_WORLD, with no lock; MT_COMM_NONE before it is known.
+uint32_t mt_comm_world_index(void);
+
 // By its index; NULL if there is no such communicator.
 mt_comm *mt_comm_numbered(uint32_t index);
 

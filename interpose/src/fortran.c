@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "fortran.h"
 
+#include "lock.h"
 #include "record.h"
 #include "request.h"
 #include "resolve.h"
@@ -11,7 +12,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,12 +131,12 @@ static void open_bindings(void *binding, uint64_t caller)
         layer = extent_of(look_up(inits[i], caller));
     // Only now: whoever loads a library may hold the dynamic linker's lock, and
     // call us.
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (layer.end && atomic_load(&mt_layer.size) == 0)
         set_watch(&mt_layer, layer.start, layer.end - layer.start);
     widen(&layer);
     widen(&bindings);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // Stands for a function that nobody has: the program found ours, and did not ask

@@ -6,6 +6,7 @@
 #include "fortran.h"
 #include "leave.h"
 #include "lifecycle.h"
+#include "lock.h"
 #include "offered.h"
 #include "open.h"
 #include "slice.h"
@@ -29,6 +30,8 @@ MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 
 MT_EXPORT int MPI_Finalize(void)
 {
+    if (mt_unlikely(mt_protected()))
+        return mt_finalize_interrupted();
     mt_span span = mt_enter(MT_CALL_FINALIZE);
     mt_finalizing();
     int rc = mt_pmpi.Finalize();
@@ -36,15 +39,11 @@ MT_EXPORT int MPI_Finalize(void)
     return rc;
 }
 
-// It does not return where it does what it says: it is in no row then, but is the
-// call that the thread was in at the end.
 MT_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode)
 {
-    mt_span span = mt_enter(MT_CALL_ABORT);
-    mt_open_peer(&span, comm, MT_NO_RANK);
-    mt_open_count(&span, errorcode);
+    mt_span span = mt_aborting(MT_SITE, MT_FRAME, comm, errorcode);
     int rc = mt_pmpi.Abort(comm, errorcode);
-    mt_leave_probe(&span, rc, comm, MT_NO_RANK);
+    mt_abort_returned(&span);
     return rc;
 }
 

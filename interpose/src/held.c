@@ -1,9 +1,9 @@
 #include "held.h"
 
+#include "lock.h"
 #include "prof.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static mt_held *watching;
 
 static void watch(mt_held *h, bool watched)
 {
-    pthread_mutex_lock(&watching_lock);
+    mt_lock(&watching_lock);
     mt_held **at = &watching;
     while (*at && *at != h)
         at = &(*at)->next_watching;
@@ -25,7 +25,7 @@ static void watch(mt_held *h, bool watched)
         *at = h->next_watching;
     }
     mt_gate_set(MT_GATE_MOST, watching != NULL);
-    pthread_mutex_unlock(&watching_lock);
+    mt_unlock(&watching_lock);
 }
 
 static void raise_most(mt_held *h, uint64_t now)
@@ -37,10 +37,10 @@ static void raise_most(mt_held *h, uint64_t now)
 void mt_offered_look(void)
 {
     int saved = errno;
-    pthread_mutex_lock(&watching_lock);
+    mt_lock(&watching_lock);
     for (mt_held *h = watching; h; h = h->next_watching)
         raise_most(h, h->variable->now());
-    pthread_mutex_unlock(&watching_lock);
+    mt_unlock(&watching_lock);
     errno = saved;
 }
 

@@ -156,6 +156,36 @@ _Static_assert(offsetof(mt_l_clock, ticks) == 0, "Clock.Ticks");
 _Static_assert(offsetof(mt_l_clock, monotonic) == 8, "Clock.Monotonic");
 _Static_assert(offsetof(mt_l_clock, realtime) == 16, "Clock.Realtime");
 
+typedef struct mt_l_open {
+    uint64_t callsite;
+    uint32_t comm;
+    int32_t peer;
+    uint32_t slice;
+    uint16_t call;
+    uint8_t direction;
+    uint8_t size_class;
+    uint64_t start;
+    uint64_t bytes;
+    uint64_t spent;
+    uint64_t last;
+    int32_t source;
+    uint32_t count;
+} mt_l_open;
+_Static_assert(sizeof(mt_l_open) == 64, "size of Open");
+_Static_assert(offsetof(mt_l_open, callsite) == 0, "Open.Callsite");
+_Static_assert(offsetof(mt_l_open, comm) == 8, "Open.Comm");
+_Static_assert(offsetof(mt_l_open, peer) == 12, "Open.Peer");
+_Static_assert(offsetof(mt_l_open, slice) == 16, "Open.Slice");
+_Static_assert(offsetof(mt_l_open, call) == 20, "Open.Call");
+_Static_assert(offsetof(mt_l_open, direction) == 22, "Open.Direction");
+_Static_assert(offsetof(mt_l_open, size_class) == 23, "Open.SizeClass");
+_Static_assert(offsetof(mt_l_open, start) == 24, "Open.Start");
+_Static_assert(offsetof(mt_l_open, bytes) == 32, "Open.Bytes");
+_Static_assert(offsetof(mt_l_open, spent) == 40, "Open.Spent");
+_Static_assert(offsetof(mt_l_open, last) == 48, "Open.Last");
+_Static_assert(offsetof(mt_l_open, source) == 56, "Open.Source");
+_Static_assert(offsetof(mt_l_open, count) == 60, "Open.Count");
+
 typedef struct mt_l_header {
     uint8_t magic[8];
     uint32_t version;
@@ -185,8 +215,9 @@ typedef struct mt_l_header {
     uint32_t timing;
     uint32_t receives;
     uint64_t lost_readings;
+    mt_l_open abort;
 } mt_l_header;
-_Static_assert(sizeof(mt_l_header) == 264, "size of Header");
+_Static_assert(sizeof(mt_l_header) == 328, "size of Header");
 _Static_assert(offsetof(mt_l_header, magic) == 0, "Header.Magic");
 _Static_assert(offsetof(mt_l_header, version) == 8, "Header.Version");
 _Static_assert(offsetof(mt_l_header, byte_order) == 12, "Header.ByteOrder");
@@ -215,6 +246,7 @@ _Static_assert(offsetof(mt_l_header, checksum) == 240, "Header.Checksum");
 _Static_assert(offsetof(mt_l_header, timing) == 248, "Header.Timing");
 _Static_assert(offsetof(mt_l_header, receives) == 252, "Header.Receives");
 _Static_assert(offsetof(mt_l_header, lost_readings) == 256, "Header.LostReadings");
+_Static_assert(offsetof(mt_l_header, abort) == 264, "Header.Abort");
 
 typedef struct mt_l_segment {
     uint32_t magic;
@@ -429,36 +461,6 @@ _Static_assert(sizeof(mt_l_stack) == 16, "size of Stack");
 _Static_assert(offsetof(mt_l_stack, record) == 0, "Stack.Record");
 _Static_assert(offsetof(mt_l_stack, id) == 8, "Stack.ID");
 _Static_assert(offsetof(mt_l_stack, depth) == 12, "Stack.Depth");
-
-typedef struct mt_l_open {
-    uint64_t callsite;
-    uint32_t comm;
-    int32_t peer;
-    uint32_t slice;
-    uint16_t call;
-    uint8_t direction;
-    uint8_t size_class;
-    uint64_t start;
-    uint64_t bytes;
-    uint64_t spent;
-    uint64_t last;
-    int32_t source;
-    uint32_t count;
-} mt_l_open;
-_Static_assert(sizeof(mt_l_open) == 64, "size of Open");
-_Static_assert(offsetof(mt_l_open, callsite) == 0, "Open.Callsite");
-_Static_assert(offsetof(mt_l_open, comm) == 8, "Open.Comm");
-_Static_assert(offsetof(mt_l_open, peer) == 12, "Open.Peer");
-_Static_assert(offsetof(mt_l_open, slice) == 16, "Open.Slice");
-_Static_assert(offsetof(mt_l_open, call) == 20, "Open.Call");
-_Static_assert(offsetof(mt_l_open, direction) == 22, "Open.Direction");
-_Static_assert(offsetof(mt_l_open, size_class) == 23, "Open.SizeClass");
-_Static_assert(offsetof(mt_l_open, start) == 24, "Open.Start");
-_Static_assert(offsetof(mt_l_open, bytes) == 32, "Open.Bytes");
-_Static_assert(offsetof(mt_l_open, spent) == 40, "Open.Spent");
-_Static_assert(offsetof(mt_l_open, last) == 48, "Open.Last");
-_Static_assert(offsetof(mt_l_open, source) == 56, "Open.Source");
-_Static_assert(offsetof(mt_l_open, count) == 60, "Open.Count");
 
 typedef struct mt_l_setting {
     mt_l_record record;

@@ -6,6 +6,7 @@
 #include "eager.h"
 #include "fortran.h"
 #include "job.h"
+#include "lock.h"
 #include "modules.h"
 #include "mpit.h"
 #include "offered.h"
@@ -31,7 +32,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,12 +167,12 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
     mt_span s = {.site = site, .frame = frame, .call = (uint16_t)call};
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(call, &s.site);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (mt_state_now == MT_COLD)
         set_state(start(site, false) ? MT_STARTING : MT_OFF);
     if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_gate() & MT_GATE_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     s.timed = mt_header && mt_header->timing != MT_TIMING_OFF;
     s.start = mt_ticks();
@@ -224,10 +224,10 @@ void mt_leave_init(mt_span *s, int rc)
 {
     uint64_t now = mt_ticks();
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (rc == MPI_SUCCESS && can_open())
         world_opened();
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     book_init(s, rc, now);
     errno = saved;
 }
@@ -237,14 +237,14 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
 {
     uint64_t now = mt_ticks();
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (rc == MPI_SUCCESS && can_open()) {
         mt_request_share(); // each session may have another level
         if (!mt_world_session(*session))
             open_models--; // its end will not be known either
         opened();
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     book_init(s, rc, now);
     errno = saved;
 }
@@ -273,11 +273,11 @@ mt_thread *mt_thread_met(uint64_t site)
     mt_state state = atomic_load_explicit(&mt_state_now, memory_order_acquire);
     if (state == MT_COLD) {
         int saved = errno;
-        pthread_mutex_lock(&lock);
+        mt_lock(&lock);
         if (mt_state_now == MT_COLD)
             start_late(site);
         state = mt_state_now;
-        pthread_mutex_unlock(&lock);
+        mt_unlock(&lock);
         errno = saved;
     }
     if (state != MT_ON)
@@ -320,10 +320,10 @@ static void closed(mt_span *s)
     int saved = errno;
     if (s->thread)
         mt_book_bare(s);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (--open_models <= 0 && mt_on())
         end();
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
 }
 
@@ -351,6 +351,67 @@ void mt_finalized(mt_span *s, int rc)
         closed(s);
     } else if (s->thread) {
         mt_book_bare(s);
+    }
+}
+
+int mt_finalize_interrupted(void)
+{
+    mt_l_clock before = mt_clock_all();
+    int rc = mt_pmpi.Finalize();
+    if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
+        mt_lost(&mt_header->lost_calls, 1); // this one
+        mt_header->finalize_start = before;
+        mt_header->finalize_end = mt_clock_all();
+        __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
+        set_state(MT_OFF);
+    }
+    return rc;
+}
+
+// The call of a thread that has no table is told in the header.
+static mt_open *abort_line(void)
+{
+    return (mt_open *)(void *)&mt_header->abort;
+}
+
+mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
+{
+    mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
+    if (atomic_load(&mt_state_now) == MT_COLD && (mt_protected() || !mt_thread_met(site)))
+        mt_resolve(site);
+    if (mt_gate() & (MT_GATE_CLOSED | MT_GATE_PAUSED))
+        return s;
+    if (mt_lies_in(&mt_bindings, site))
+        mt_fortran_take(MT_CALL_ABORT, &s.site);
+    s.timed = mt_header->timing != MT_TIMING_OFF;
+    s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
+    s.thread = mt_self;
+    uint64_t now = mt_ticks();
+    if (s.thread) {
+        s.start = now - s.thread->open->spent;
+        mt_open_begin(&s);
+        mt_open_abort(s.thread, s.thread->open, comm, errorcode);
+        return s;
+    }
+    mt_open *line = abort_line();
+    line->site = s.site;
+    line->start = s.timed ? now : 0;
+    line->slice = s.slice;
+    mt_open_abort(NULL, line, comm, errorcode);
+    __atomic_store_n(&line->call, MT_CALL_ABORT, __ATOMIC_RELEASE);
+    return s;
+}
+
+void mt_abort_returned(mt_span *s)
+{
+    if (s->thread && !mt_protected()) {
+        mt_book_bare(s);
+    } else if (mt_on()) {
+        mt_lost(&mt_header->lost_calls, 1);
+        if (s->thread)
+            mt_open_end(s);
+        else
+            mt_open_clear(abort_line());
     }
 }
 

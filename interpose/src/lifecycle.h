@@ -13,6 +13,16 @@ void mt_leave_init(mt_span *s, int rc);
 void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);
 
+// MPI_Finalize in a signal handler that interrupted the library where it holds a
+// lock: the recording says that the process was finalized, and no more is done.
+int mt_finalize_interrupted(void);
+
+// Around MPI_Abort, which a signal handler may call wherever the thread is: it
+// takes no lock, allocates nothing and looks nothing up. The call is told as the
+// one that the thread was in at the end. In most cases it does not return.
+mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode);
+void mt_abort_returned(mt_span *s);
+
 #if MT_HAVE_Session_init
 // A session is opened as MPI is by MPI_Init, between mt_enter_init and this;
 // and closed. The recording ends with whatever is finalized last, and goes on

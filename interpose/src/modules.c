@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "modules.h"
 
+#include "lock.h"
 #include "record.h"
 #include "recording.h"
 #include "request.h"
@@ -9,7 +10,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -237,9 +237,9 @@ static void drop_unloaded(bool recording)
 
 void mt_modules_scan(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     scan(true);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_modules_meet(uint64_t address)
@@ -271,15 +271,15 @@ void mt_modules_unloaded(void)
     dl_iterate_phdr(count_unloads, &now);
     if (now == atomic_load_explicit(&unloads, memory_order_relaxed))
         return; // other references to the file remain
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     drop_unloaded(mt_on());
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_modules_resume(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     drop_unloaded(true);
     scan(true);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }

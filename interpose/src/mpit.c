@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
 #include "mpit.h"
 
+#include "lock.h"
+
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 
 static enum { UNOPENED, OPEN, REFUSED } state;
@@ -43,12 +44,12 @@ static void find_types(uint64_t caller)
 #ifdef OPEN_MPI
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static bool found;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     void *module = found || dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     for (int i = 0; i < TYPES && !found; i++)
         types[i].handle = mt_resolve_variable(types[i].variable, module);
     found = true;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 #else
     (void)caller;
 #endif

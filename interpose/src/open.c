@@ -259,6 +259,17 @@ void mt_open_io(const mt_span *s, unsigned direction, int64_t count, MPI_Datatyp
         tell(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes_of(s, count, type));
 }
 
+void mt_open_abort(mt_thread *t, mt_open *line, MPI_Comm comm, int errorcode)
+{
+    uint64_t key = MT_KEY(comm);
+    mt_comm_hit *hit = t ? mt_comm_place(t->comms, MT_COMM_CACHE, key) : NULL;
+    bool remembered = hit && mt_holds(&hit->key, key);
+    line->comm = remembered ? hit->comm->index : comm == mt_const.comm_world ? mt_comm_world_index() : MT_COMM_NONE;
+    line->peer = MT_PEER_NONE;
+    mt_write(&line->bytes, MT_OPEN_BYTES_UNKNOWN);
+    line->count = (uint32_t)errorcode;
+}
+
 void mt_open_count(const mt_span *s, int count)
 {
     if (s->thread)

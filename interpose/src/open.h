@@ -65,7 +65,11 @@ void mt_open_probe(const mt_span *s, MPI_Comm comm, int peer, int tag);
 void mt_open_comm(const mt_span *s, const mt_comm *c, int32_t peer);
 void mt_open_received(const mt_span *s, const mt_comm *c, int32_t peer, int64_t count, MPI_Datatype type);
 
-// Calls that are given requests; and MPI_Abort, its error code.
+// Calls that are given requests.
 void mt_open_count(const mt_span *s, int count);
+
+// MPI_Abort: its communicator, if that is MPI_COMM_WORLD or is remembered by the
+// thread (which may be NULL), and its error code.
+void mt_open_abort(mt_thread *t, mt_open *line, MPI_Comm comm, int errorcode);
 
 #endif

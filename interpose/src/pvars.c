@@ -3,13 +3,13 @@
 
 #include "clock.h"
 #include "handles.h"
+#include "lock.h"
 #include "mpit.h"
 #include "recording.h"
 #include "variables.h"
 #include "watch.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,16 +318,16 @@ static bool enter(guard *g)
     if (!atomic_load_explicit(&on, memory_order_acquire))
         return false;
     *g = (guard){mt_ticks(), errno};
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (atomic_load(&on))
         return true;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return false;
 }
 
 static void leave(const guard *g)
 {
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     not_the_calls(g->begun);
     errno = g->saved;
 }
@@ -459,9 +459,9 @@ bool mt_pvars_queued(const mt_comm *c, uint64_t *messages)
 
 static void open_comm(MPI_Comm comm, mt_comm *c)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     bind_comm(comm, c);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 static void open_session(void)
@@ -484,19 +484,19 @@ void mt_pvars_open(void)
     int saved = errno;
     if (!opened || atomic_load(&on) || !mt_mpit_open(0))
         return;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     open_session();
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     if (atomic_load(&on)) {
         mt_comm_each(open_comm);
-        pthread_mutex_lock(&lock);
+        mt_lock(&lock);
         read_all(MT_READ_AT_INIT, slice_now());
         zero = mt_clock_all();
         if (period) {
             foretell();
             mt_gate_set(MT_GATE_PVARS, true);
         }
-        pthread_mutex_unlock(&lock);
+        mt_unlock(&lock);
         mt_watch_open();
     }
     errno = saved;

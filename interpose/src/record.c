@@ -2,6 +2,7 @@
 // have to grow, and what happens when they cannot.
 #include "record.h"
 
+#include "lock.h"
 #include "modules.h"
 #include "open.h"
 #include "recording.h"
@@ -10,7 +11,6 @@
 #include "trace.h"
 #include "volume.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 // The row of a key, from `row` on, or the empty one where it belongs.
@@ -145,11 +145,11 @@ static bool grow(mt_thread *t)
     }
     mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (capacity - 1) * sizeof(mt_row)};
     mt_l_segment *before = (mt_l_segment *)t->rows - 1;
-    pthread_mutex_lock(&copying);
+    mt_lock(&copying);
     t->used = copy_rows(&wider, t);
     t->moved = 0;
     adopt(t, table);
-    pthread_mutex_unlock(&copying);
+    mt_unlock(&copying);
     if (!mt_trace_on)
         mt_segment_release(before);
     return true;
@@ -167,11 +167,11 @@ void mt_rows_move(void *argument, mt_thread *t)
 {
     const mt_move *move = argument;
     uint64_t of_events = 0;
-    pthread_mutex_lock(&copying);
+    mt_lock(&copying);
     move_sites(move, t->rows, capacity_of(t), &t->moved);
     for (mt_outgrown *o = t->outgrown; o; o = o->next)
         move_sites(move, o->rows, o->capacity, &of_events);
-    pthread_mutex_unlock(&copying);
+    mt_unlock(&copying);
     mt_volume_move_sites(move, t);
 }
 

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "events.h"
+#include "lock.h"
 #include "place.h"
 #include "sample.h"
 #include "settings.h"
@@ -10,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,7 +79,7 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
     const char *why = "it has as many bytes as MPITRACE_MAX_MB allows";
     int saved = errno, fd = -1;
     size = pages(size);
-    pthread_mutex_lock(&grow_lock);
+    mt_lock(&grow_lock);
     if (mt_header->end + size <= most && (fd = mt_place_reopen(&place)) < 0)
         why = "its file cannot be opened again";
     if (fd >= 0) {
@@ -93,7 +93,7 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
             __atomic_store_n(&mt_header->end, offset + size, __ATOMIC_RELEASE);
         }
     }
-    pthread_mutex_unlock(&grow_lock);
+    mt_unlock(&grow_lock);
     if (!s.segment)
         mt_recording_full(why);
     errno = saved;
@@ -110,13 +110,13 @@ static void clear(void *at, uint64_t size)
 static mt_segment reuse_segment(uint64_t rows)
 {
     mt_segment s = {NULL, 0};
-    pthread_mutex_lock(&grow_lock);
+    mt_lock(&grow_lock);
     for (int i = 0; i < MT_FREE_SEGMENTS && !s.segment; i++)
         if (free_segments[i].segment && free_segments[i].segment->rows == rows) {
             s = free_segments[i];
             free_segments[i].segment = NULL;
         }
-    pthread_mutex_unlock(&grow_lock);
+    mt_unlock(&grow_lock);
     if (s.segment) {
         clear(s.segment + 1, mt_sample_table_size(rows));
         s.segment->kind = MT_SEGMENT_TABLE;
@@ -135,13 +135,13 @@ mt_segment mt_segment_table(uint64_t rows)
 void mt_segment_release(mt_l_segment *segment)
 {
     segment->kind = MT_SEGMENT_FREE;
-    pthread_mutex_lock(&grow_lock);
+    mt_lock(&grow_lock);
     for (int i = 0; i < MT_FREE_SEGMENTS; i++)
         if (!free_segments[i].segment) {
             free_segments[i] = (mt_segment){segment, segment->offset};
             break;
         }
-    pthread_mutex_unlock(&grow_lock);
+    mt_unlock(&grow_lock);
 }
 
 // The log segment that is being filled.
@@ -172,9 +172,9 @@ void *mt_log_begin(uint64_t size)
     size = (size + 7) & ~7ull;
     if (!mt_header || size > UINT32_MAX)
         return NULL;
-    pthread_mutex_lock(&log_lock);
+    mt_lock(&log_lock);
     if (!log_room(size)) {
-        pthread_mutex_unlock(&log_lock);
+        mt_unlock(&log_lock);
         return NULL;
     }
     mt_l_record *record = (mt_l_record *)((char *)log_now.segment + log_now.used);
@@ -192,7 +192,7 @@ void mt_log_commit(void *record, uint32_t kind)
     mt_l_record *r = record;
     log_now.used += r->size;
     __atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&log_lock);
+    mt_unlock(&log_lock);
 }
 
 void mt_log_string(uint32_t key, const char *text, uint64_t length)
@@ -305,12 +305,12 @@ void mt_recording_close(void)
         return;
     // What lies behind the last segment was reserved and never used. A thread
     // that makes calls between two sessions may be growing the file.
-    pthread_mutex_lock(&grow_lock);
+    mt_lock(&grow_lock);
     if (ftruncate(fd, (off_t)mt_header->end) != 0) { /* it stays longer */ }
     mt_header->checksum = checksum(fd, mt_header->end);
     mt_events_close();
     if (place.elsewhere)
         mt_place_deliver(&place, fd, mt_header->end);
-    pthread_mutex_unlock(&grow_lock);
+    mt_unlock(&grow_lock);
     close(fd);
 }

@@ -1,16 +1,18 @@
 #include "request.h"
 
+#include "lock.h"
 #include "resolve.h"
 #include "status.h"
 #include "trace.h"
 #include "volume.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 // Shards keep threads apart under MPI_THREAD_MULTIPLE; otherwise no lock is taken.
+// Their locks are plain ones (see lock.h): a few instructions are done under them,
+// and none that a thread can be cancelled in, but for resize().
 enum { MT_SHARDS = 16 };
 
 typedef struct mt_shard {
@@ -80,17 +82,19 @@ static void free_entries(mt_request *entries, uint64_t capacity)
 
 static MT_SLOW bool resize(mt_shard *s, uint64_t capacity)
 {
+    mt_protect();
     mt_shard old = *s;
     mt_request *entries = new_entries(capacity);
-    if (!entries)
-        return false;
-    s->entries = entries;
-    s->capacity = capacity;
-    for (uint64_t i = 0; i < old.capacity; i++)
-        if (old.entries[i].key)
-            *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
-    free_entries(old.entries, old.capacity);
-    return true;
+    if (entries) {
+        s->entries = entries;
+        s->capacity = capacity;
+        for (uint64_t i = 0; i < old.capacity; i++)
+            if (old.entries[i].key)
+                *place_of(s, old.entries[i].key, scatter(old.entries[i].key)) = old.entries[i];
+        free_entries(old.entries, old.capacity);
+    }
+    mt_unprotect();
+    return entries != NULL;
 }
 
 // Room for one more.

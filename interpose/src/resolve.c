@@ -2,10 +2,10 @@
 #include "resolve.h"
 
 #include "aside.h"
+#include "lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 
 mt_pmpi_table mt_pmpi;
 mt_constants mt_const;
@@ -109,11 +109,11 @@ bool mt_resolve(uint64_t caller)
     void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (!atomic_load(&known) && state < 0)
         mt_step_aside();
     atomic_store_explicit(&known, state, memory_order_release);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return state > 0;
 }

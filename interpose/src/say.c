@@ -1,5 +1,6 @@
 #include "mt.h"
 
+#include "lock.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -63,7 +64,9 @@ void mt_say(const char *format, ...)
         if ((unsigned char)line[i] < ' ' || line[i] == 127)
             line[i] = '?';
     line[n++] = '\n';
+    mt_protect();
     write_line(line, (size_t)n);
+    mt_unprotect();
     errno = saved;
 }
 

@@ -1,11 +1,11 @@
 #include "settings.h"
 
+#include "lock.h"
 #include "recording.h"
 #include "sample.h"
 #include "slice.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ bool mt_setting_changes(mt_setting s)
 size_t mt_setting_shown(mt_setting s, char *buffer, size_t size)
 {
     int i = changeable_at(s);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     const char *text = i < CHANGEABLE && *changeable[i].now ? changeable[i].now : mt_setting_text(s);
     if (!text)
         text = mt_settings[s].otherwise;
@@ -101,7 +101,7 @@ size_t mt_setting_shown(mt_setting s, char *buffer, size_t size)
         memcpy(buffer, text, length < size ? length : size - 1);
         buffer[length < size ? length : size - 1] = '\0';
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return length;
 }
 
@@ -116,12 +116,12 @@ static mt_setting_answer keep(mt_setting s, const char *value)
 static void change(int i, const char *value)
 {
     static int changes;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     changeable[i].change(value);
     snprintf(changeable[i].now, sizeof changeable[i].now, "%s", value);
     if (changes < MT_CHANGES)
         log_setting(changeable[i].setting, ++changes < MT_CHANGES ? value : "changing");
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 mt_setting_answer mt_setting_change(mt_setting s, const char *value)

@@ -1,5 +1,6 @@
 #include "slice.h"
 
+#include "lock.h"
 #include "pvars.h"
 #include "recording.h"
 #include "settings.h"
@@ -8,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,26 +152,26 @@ static void begin(bool resume)
 static void set_phase(const char *name, bool resume)
 {
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     snprintf(phase, sizeof phase, "%s", name);
     named = true;
     begin(resume);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
 }
 
 void mt_slice_open(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     begin(false);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_slice_close(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_usage_slice_ends(latest);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_slice_level(int level)
@@ -184,11 +184,11 @@ void mt_slice_level(int level)
         set_phase(name, true);
         return;
     }
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (level == 0 && !(mt_gate() & MT_GATE_PAUSED))
         mt_header->pauses++;
     mt_gate_set(MT_GATE_PAUSED, level == 0);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // A slice that is logged again has another name from then on.
@@ -233,7 +233,7 @@ void mt_slice_phase_begins(mt_phase *p)
 {
     static unsigned begun;
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     do { // a name that the program has not given itself
         snprintf(p->name, sizeof p->name, "phase %u", ++begun);
     } while (table.capacity > 0 && *place_of(p->name));
@@ -244,14 +244,14 @@ void mt_slice_phase_begins(mt_phase *p)
     passing = p;
     if (mt_on())
         begin(false);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
 }
 
 void mt_slice_phase_ends(mt_phase *p, const char *name)
 {
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_phase **at = &passing;
     while (*at && *at != p)
         at = &(*at)->below;
@@ -265,7 +265,7 @@ void mt_slice_phase_ends(mt_phase *p, const char *name)
             rename_phase(p, name);
         begin(false);
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
 }
 
@@ -293,7 +293,7 @@ bool mt_slice_is_length(const char *text)
 
 void mt_slice_cut(const char *text)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_store(&until, UINT64_MAX);
     interval.length = mt_clock_length(text);
     interval.unit = 1000;
@@ -304,7 +304,7 @@ void mt_slice_cut(const char *text)
         look_at_clock();
     begin(false);
     mt_gate_set(MT_GATE_INTERVAL, interval.length != 0);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_slice_intervals(void)
@@ -326,13 +326,13 @@ void mt_slice_look(void)
     if (mt_ticks() < mt_load(&until))
         return;
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (mt_ticks() >= mt_load(&until)) { // no other thread was here first
         uint64_t before = interval.number;
         look_at_clock();
         if (interval.number != before)
             begin(false);
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
 }

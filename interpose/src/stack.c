@@ -6,6 +6,7 @@
 // exceptions. That costs microseconds a call, most of it whatever the depth.
 #include "stack.h"
 
+#include "lock.h"
 #include "modules.h"
 #include "record.h"
 #include "recording.h"
@@ -13,7 +14,6 @@
 
 #include <errno.h>
 #include <execinfo.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -96,7 +96,7 @@ static mt_l_stack *append(stack s)
 static mt_l_stack *add(stack s, uint64_t h)
 {
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     _Atomic(mt_l_stack *) *slot = probe(s, h); // another thread may have been quicker
     mt_l_stack *r = atomic_load_explicit(slot, memory_order_relaxed);
     if (!r && !full) {
@@ -108,7 +108,7 @@ static mt_l_stack *add(stack s, uint64_t h)
         if (full && count == MT_MAX_STACKS)
             mt_say("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     for (uint32_t i = 0; r && i < s.depth; i++)
         mt_modules_meet(s.frames[i]);
     errno = saved;
@@ -121,13 +121,13 @@ void mt_stacks_move(const mt_move *move)
 {
     if (!slots)
         return;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     for (uint32_t i = 0; i < MT_STACK_SLOTS; i++) {
         mt_l_stack *r = atomic_load_explicit(&slots[i], memory_order_relaxed);
         for (uint32_t k = 0; r && k < r->depth; k++)
             mt_move_site(move, (uint64_t *)(r + 1) + k);
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // The frames from `site` on. What lies before is ours, and the MPI's Fortran

@@ -1,13 +1,13 @@
 #include "thread.h"
 
 #include "fortran.h"
+#include "lock.h"
 #include "open.h"
 #include "recording.h"
 #include "trace.h"
 #include "world.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +37,10 @@ static void give_back(void *thread)
     if (mt_on())
         mt_open_forget(t); // it may have ended in the middle of a call
     mt_thread_is(NULL);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     t->next = ended;
     ended = t;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // The thread's record, and in it a cache line for the call that it is in.
@@ -87,7 +87,7 @@ mt_thread *mt_thread_attach(void)
     if (atomic_load_explicit(&failed, memory_order_relaxed))
         return NULL; // for good: what there is no room for now comes with each call
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (!has_key)
         has_key = pthread_key_create(&at_exit, give_back) == 0;
     mt_thread *t = ended;
@@ -99,7 +99,7 @@ mt_thread *mt_thread_attach(void)
         atomic_store(&failed, true);
         mt_say("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     if (t && has_key)
         pthread_setspecific(at_exit, t);
     mt_thread_is(t);
@@ -109,8 +109,8 @@ mt_thread *mt_thread_attach(void)
 
 void mt_thread_each(void (*visit)(void *, mt_thread *), void *argument)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     for (mt_thread *t = all; t; t = t->sibling)
         visit(argument, t);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }

@@ -1,10 +1,10 @@
 #include "tool.h"
 
+#include "lock.h"
 #include "offered.h"
 #include "settings.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -121,12 +121,12 @@ static void hold(int required)
 void mt_tool_finalizing(void)
 {
 #ifdef OPEN_MPI
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (held && atomic_load(&opened) == 0) {
         mt_pmpi.T_finalize();
         held = false;
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 #endif
 }
 
@@ -143,13 +143,13 @@ MT_EXPORT int MPI_T_init_thread(int required, int *provided)
     if (rc != MPI_SUCCESS)
         return rc;
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     level = *provided;
     hold(required);
     count_library();
     mt_offered_open(site);
     atomic_fetch_add(&opened, 1);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return rc;
 }
@@ -159,12 +159,12 @@ MT_EXPORT int MPI_T_finalize(void)
     MT_TOOL_ENTER(T_finalize());
     int rc = mt_pmpi.T_finalize();
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (rc == MPI_SUCCESS && atomic_load(&opened) > 0 && atomic_fetch_sub(&opened, 1) == 1) {
         mt_offered_forget();
         mt_tool_cvars_forget();
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return rc;
 }

@@ -1,13 +1,13 @@
 // Our own control variables: the settings of the processes, and whether calls are
 // recorded now.
 #include "handles.h"
+#include "lock.h"
 #include "mpit.h"
 #include "settings.h"
 #include "slice.h"
 #include "tool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,7 @@ MT_EXPORT int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cv
     if (!handle || !count)
         return MPI_T_ERR_INVALID;
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     owned *h = mt_handles_room(&handles) ? malloc(sizeof *h) : NULL;
     if (h) {
         *h = (owned){mt_tool_new_handle(), own, own == MT_ENABLED ? 1 : room_for(own)};
@@ -129,7 +129,7 @@ MT_EXPORT int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cv
         *handle = (MPI_T_cvar_handle)(uintptr_t)h->number;
         *count = h->count;
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return h ? MPI_SUCCESS : MPI_T_ERR_OUT_OF_HANDLES;
 }
@@ -141,10 +141,10 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
         return handle ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_INVALID;
     if (!mt_tool_is_own(*handle))
         return mt_pmpi.T_cvar_handle_free(handle);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)*handle);
     mt_handles_drop(&handles, (uint64_t)(uintptr_t)*handle);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     free(h);
     if (h)
         *handle = MPI_T_CVAR_HANDLE_NULL;
@@ -153,22 +153,22 @@ MT_EXPORT int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
 
 void mt_tool_cvars_forget(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             free(handles.values[i]);
     mt_handles_clear(&handles);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // A copy of what is behind a handle of ours; false if it was freed.
 static bool find(MPI_T_cvar_handle handle, owned *copy)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     const owned *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
     if (h)
         *copy = *h;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return h != NULL;
 }
 

@@ -2,10 +2,10 @@
 // library's variables are the library's own; those of ours are here.
 #include "handles.h"
 #include "held.h"
+#include "lock.h"
 #include "mpit.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,25 +90,25 @@ static void forget_session(mt_tool_session *s)
 
 void mt_offered_forget(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     for (uint64_t i = 0; i < sessions.capacity;)
         if (sessions.keys[i])
             forget_session(sessions.values[i]); // what is behind may take its place
         else
             i++;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 static void set_frozen(bool frozen, void (*visit)(mt_held *))
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (!frozen)
         mt_held_frozen = false;
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             visit(handles.values[i]);
     mt_held_frozen = frozen;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_offered_freeze(void)
@@ -204,11 +204,11 @@ static int allocate(MPI_T_pvar_session library, const mt_offered *v, const void 
 static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_held *))
 {
     int rc, saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_held *h = held_of(library, handle, &rc);
     if (h)
         rc = act(h);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return rc;
 }
@@ -218,14 +218,14 @@ static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)
 static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_held *))
 {
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_tool_session *s = session_of(library);
     for (mt_held *h = s ? s->handles : NULL; h; h = h->next) {
         int one = h->variable->form == MT_FORM_NOW ? MPI_SUCCESS : act(h);
         if (rc == MPI_SUCCESS)
             rc = one;
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return rc;
 }
@@ -233,11 +233,11 @@ static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_held *))
 // What is wrong with what is to be passed on, as not all libraries look.
 static int wrong(MPI_T_pvar_session library, MPI_T_pvar_handle handle)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     int rc = !session_of(library)                 ? MPI_T_ERR_INVALID_SESSION
              : handle == MPI_T_PVAR_HANDLE_NULL ? MPI_T_ERR_INVALID_HANDLE
                                                   : MPI_SUCCESS;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return rc;
 }
 
@@ -313,7 +313,7 @@ MT_EXPORT int MPI_T_pvar_session_create(MPI_T_pvar_session *pe_session)
     if (rc != MPI_SUCCESS)
         return rc;
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_tool_session *s = calloc(1, sizeof *s), *stale = session_of(*pe_session);
     if (stale)
         forget_session(stale);
@@ -324,7 +324,7 @@ MT_EXPORT int MPI_T_pvar_session_create(MPI_T_pvar_session *pe_session)
         free(s);
         rc = MPI_T_ERR_OUT_OF_SESSIONS;
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     if (rc != MPI_SUCCESS)
         mt_pmpi.T_pvar_session_free(pe_session);
     errno = saved;
@@ -335,11 +335,11 @@ MT_EXPORT int MPI_T_pvar_session_free(MPI_T_pvar_session *pe_session)
 {
     MT_TOOL_ENTER(T_pvar_session_free(pe_session));
     int saved = errno;
-    pthread_mutex_lock(&lock); // before the library may give the session out again
+    mt_lock(&lock); // before the library may give the session out again
     mt_tool_session *s = pe_session ? session_of(*pe_session) : NULL;
     if (s)
         forget_session(s);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return s ? mt_pmpi.T_pvar_session_free(pe_session) : MPI_T_ERR_INVALID_SESSION;
 }
@@ -355,9 +355,9 @@ MT_EXPORT int MPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_in
         return mt_pmpi.T_pvar_handle_alloc(pe_session, mt_tool_library(MT_TOOL_PVARS, pvar_index), obj_handle, handle,
                                            count);
     int saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     int rc = allocate(pe_session, mt_offered_at(own), obj_handle, handle, count);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return rc;
 }
@@ -418,11 +418,11 @@ MT_EXPORT int MPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle 
 static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, void *buffer, int (*act)(mt_held *, void *))
 {
     int rc, saved = errno;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_held *h = held_of(library, handle, &rc);
     if (h)
         rc = buffer ? act(h, buffer) : MPI_T_ERR_INVALID;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     errno = saved;
     return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "events.h"
+#include "lock.h"
 #include "recording.h"
 #include "request.h"
 #include "sample.h"
@@ -9,7 +10,6 @@
 #include "world.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,10 +193,10 @@ void mt_trace_rank(int rank)
     if (!mt_trace_on || !ranks || lists_rank(ranks, rank))
         return;
     mt_gate_set(MT_GATE_TRACE, false);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     stopped = true;
     mt_events_remove();
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_trace_slice(const char *name)
@@ -291,9 +291,8 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         mt_lost(&header->dropped, 1);
         return NULL;
     }
-    int saved = errno, cancel;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); // not with the lock held
-    pthread_mutex_lock(&lock);
+    int saved = errno;
+    mt_lock(&lock);
     hand_back(t);
     mt_slot *s = next_slot();
     t->chunk = s ? s->chunk : &mt_trace_full;
@@ -307,8 +306,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t)
         mt_lost(&header->dropped, 1);
         atomic_store(&over, true);
     }
-    pthread_mutex_unlock(&lock);
-    pthread_setcancelstate(cancel, NULL);
+    mt_unlock(&lock);
     errno = saved;
     return s ? s->chunk : NULL;
 }

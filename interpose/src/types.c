@@ -1,10 +1,10 @@
 #include "types.h"
 
 #include "handles.h"
+#include "lock.h"
 #include "resolve.h"
 #include "thread.h"
 
-#include <pthread.h>
 
 // Grows before anything is forgotten: what was found before it is not kept.
 static _Atomic uint64_t epoch;
@@ -28,9 +28,9 @@ static void remember(mt_thread *t, uint64_t key, uint64_t size)
 
 static bool look_up(uint64_t key, uint64_t *size)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     uint64_t found = (uint64_t)(uintptr_t)mt_handles_get(&sizes, key);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     *size = found - 1;
     return found != 0;
 }
@@ -42,9 +42,9 @@ static bool ask(MPI_Datatype type, uint64_t *size)
     if (type == mt_const.datatype_null || mt_pmpi.Type_size_x(type, &n) != MPI_SUCCESS || n < 0)
         return false;
     *size = (uint64_t)n;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_handles_put(&sizes, MT_KEY(type), (void *)(uintptr_t)(n + 1));
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return true;
 }
 
@@ -119,9 +119,9 @@ static void forget(void *type, mt_thread *t)
 void mt_type_forget(MPI_Datatype type)
 {
     uint64_t key = MT_KEY(type);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_handles_drop(&sizes, key);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     atomic_fetch_add(&epoch, 1);
     mt_thread_each(forget, &key);
 }
@@ -136,9 +136,9 @@ static void forget_all(void *none, mt_thread *t)
 
 void mt_types_forget_all(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_handles_clear(&sizes);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     atomic_fetch_add(&epoch, 1);
     mt_thread_each(forget_all, NULL);
 }

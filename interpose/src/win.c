@@ -2,12 +2,12 @@
 
 #include "handles.h"
 #include "group.h"
+#include "lock.h"
 #include "pvars.h"
 #include "recording.h"
 #include "resolve.h"
 #include "thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,14 +64,14 @@ static void keep(uint64_t key, mt_comm *c, uint32_t number)
 const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win)
 {
     uint64_t key = MT_KEY(win), before = atomic_load(&epoch);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, key);
     if (!c) {
         c = meet(win);
         mt_handles_put(&handles, key, c);
     }
     uint32_t number = number_of(key);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     mt_win_hit *hit = mt_win_place(t, key);
     hit->comm = c;
     hit->number = number;
@@ -87,9 +87,9 @@ mt_comm *mt_win_known(mt_thread *t, MPI_Win win)
     mt_win_hit *hit = mt_win_place(t, key);
     if (mt_likely(mt_holds(&hit->key, key)))
         return hit->comm;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, key);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -97,27 +97,27 @@ uint32_t mt_win_made(mt_thread *t, MPI_Comm comm, MPI_Win win)
 {
     static uint32_t made;
     mt_comm *c = mt_comm_of(t, comm);
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (!mt_handles_room(&handles))
         mt_lost(&mt_header->lost_comms, 1);
     uint32_t number = made < MT_MAX_WINDOWS ? ++made : 0;
     keep(MT_KEY(win), c, number);
     forget(win);
     mt_pvars_win_made(win, c);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return number;
 }
 
 mt_comm *mt_win_leaving(MPI_Win win, uint32_t *number)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     mt_comm *c = mt_handles_get(&handles, MT_KEY(win));
     *number = number_of(MT_KEY(win));
     mt_handles_drop(&handles, MT_KEY(win));
     mt_handles_drop(&numbers, MT_KEY(win));
     forget(win);
     mt_pvars_win_leaving(win);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return c;
 }
 
@@ -125,10 +125,10 @@ void mt_win_left(MPI_Win win, mt_comm *c, uint32_t number)
 {
     if (!c || win == mt_const.win_null)
         return;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     keep(MT_KEY(win), c, number);
     mt_pvars_win_made(win, c);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 // Programs have few groups of neighbours, so that a list is looked through. A number
@@ -170,9 +170,9 @@ uint32_t mt_win_group(MPI_Group group)
     uint32_t number = 0;
     if (!mt_group_describe_alone(&members, group))
         return 0;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     number = number_group(&members);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     free(members.members);
     return number;
 }

@@ -1,10 +1,10 @@
 #include "world.h"
 
 #include "job.h"
+#include "lock.h"
 #include "resolve.h"
 #include "trace.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,19 +30,19 @@ int mt_world_rank_said(void)
 void mt_world_open(void)
 {
     int rank = -1, size = -1;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     if (mt_pmpi.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
         mt_pmpi.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
         is(rank, size);
     has_world = true;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 void mt_world_close(void)
 {
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     has_world = false;
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
 }
 
 #if MT_HAVE_Session_init
@@ -100,7 +100,7 @@ bool mt_world_session(MPI_Session session)
 {
     MPI_Group group;
     int rank = -1, size = -1;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     bool kept = keep(session);
     if (mt_world_rank < 0 && session_group(&group)) {
         if (mt_pmpi.Group_rank(group, &rank) == MPI_SUCCESS && mt_pmpi.Group_size(group, &size) == MPI_SUCCESS)
@@ -109,20 +109,20 @@ bool mt_world_session(MPI_Session session)
     }
     if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
         is(rank, size);
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return kept;
 }
 
 bool mt_world_session_leaving(MPI_Session session)
 {
     bool found = false;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     for (int i = 0; i < session_count && !found; i++)
         if (sessions[i].handle == session) {
             sessions[i] = sessions[--session_count];
             found = true;
         }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return found;
 }
 #else
@@ -152,12 +152,12 @@ static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker ta
 bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argument)
 {
     MPI_Group world;
-    pthread_mutex_lock(&lock);
+    mt_lock(&lock);
     bool ok = has_world ? mt_pmpi.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
     if (ok) {
         ok = translate(group, world, n, take, argument);
         mt_pmpi.Group_free(&world);
     }
-    pthread_mutex_unlock(&lock);
+    mt_unlock(&lock);
     return ok;
 }

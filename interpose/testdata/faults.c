@@ -43,6 +43,21 @@ static bool fails(struct fault *f)
     return false;
 }
 
+/* No thread may end in the library: where one could be cancelled, that is said. */
+static void check_cancellation(const char *name)
+{
+    static const char points[] = " open close posix_fallocate read pread write pwrite poll sigtimedwait fclose ";
+    char word[32];
+    int state;
+    snprintf(word, sizeof word, " %s ", name);
+    if (!strstr(points, word))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    if (state == PTHREAD_CANCEL_ENABLE)
+        fprintf(stderr, "a thread can be cancelled in %s\n", name);
+    pthread_setcancelstate(state, NULL);
+}
+
 /* FAULT(name, type, value if it fails, errno then, parameters, arguments) */
 #define FAULT(name, type, failed, why, parameters, arguments)                 \
     extern type __real_##name parameters;                                     \
@@ -55,6 +70,7 @@ static bool fails(struct fault *f)
     }                                                                         \
     type __wrap_##name parameters                                             \
     {                                                                         \
+        check_cancellation(#name);                                            \
         if (!fails(&name##_fault))                                            \
             return __real_##name arguments;                                   \
         errno = why;                                                          \

@@ -1,0 +1,79 @@
+/* A signal handler ends the program (1 rank). The signal comes while the library
+ * makes its file longer, with its locks held: this program's own posix_fallocate,
+ * which the library calls, raises it.
+ *
+ *   ends_in_handler abort      in MPI_Comm_dup; the handler calls MPI_Abort
+ *   ends_in_handler finalize   in MPI_Send; the handler calls MPI_Finalize, and
+ *                              the program goes on
+ *   ends_in_handler thread     no signal: a thread whose first MPI call it is
+ *                              calls MPI_Abort */
+#define _GNU_SOURCE
+#include "check.h"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t armed;
+static const char *mode;
+
+int posix_fallocate(int fd, off_t offset, off_t length)
+{
+    int (*next)(int, off_t, off_t) = (int (*)(int, off_t, off_t))dlsym(RTLD_NEXT, "posix_fallocate");
+    if (armed) {
+        armed = 0;
+        raise(SIGUSR1);
+    }
+    return next(fd, offset, length);
+}
+
+static void handler(int unused)
+{
+    (void)unused;
+    if (mode[0] == 'a')
+        MPI_Abort(MPI_COMM_WORLD, 7); /* in a handler */
+    MPI_Finalize();
+}
+
+static void *aborting(void *unused)
+{
+    MPI_Abort(MPI_COMM_WORLD, 9); /* in a thread */
+    return unused;
+}
+
+/* A row and a record for each communicator: the table of rows and the log grow
+ * before the last one. The library remembers a few communicators of a thread, of
+ * which none is MPI_COMM_WORLD then. */
+static void fill(void)
+{
+    static MPI_Comm comms[1000];
+    for (int i = 0; i < 400; i++)
+        MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+    for (int i = 0; i < 100; i++)
+        MPI_Send(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, comms[i]);
+    armed = 1;
+    for (int i = 100; i < 400 && mode[0] == 'f' && armed; i++)
+        MPI_Send(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, comms[i]);
+    for (int i = 400; i < 1000 && armed; i++)
+        MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    int provided, finalized;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    REQUIRE(argc == 2);
+    mode = argv[1];
+    if (mode[0] == 't') {
+        REQUIRE(pthread_create(&thread, NULL, aborting, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    signal(SIGUSR1, handler);
+    fill();
+    MPI_Finalized(&finalized);
+    if (finalized)
+        puts("ok");
+    return !finalized;
+}
