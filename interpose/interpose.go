@@ -31,6 +31,7 @@ type BuildOptions struct {
 	CC     string   // the MPI's compiler wrapper (mpicc)
 	MPI    string   // path of the MPI's shared library: part of the identity, may be empty
 	CFlags []string // further flags, such as -fsanitize=address
+	Dir    string   // to keep what is built in, which nobody else may write to; empty: the user's cache
 	Log    io.Writer
 }
 
@@ -51,6 +52,13 @@ var library = product{
 // there, and returns its path. The name of the file tells all that went in.
 func Build(ctx context.Context, o BuildOptions) (string, error) { return library.build(ctx, o) }
 
+// NoRoomError says that there is no directory to build in: no home directory, or
+// one that cannot be written to.
+type NoRoomError struct{ Err error }
+
+func (e *NoRoomError) Error() string { return e.Err.Error() }
+func (e *NoRoomError) Unwrap() error { return e.Err }
+
 // cacheDir is mpitrace's own directory in the user's cache. What is in it will
 // be loaded into programs: nobody else may write there.
 func cacheDir() (string, error) {
@@ -58,7 +66,7 @@ func cacheDir() (string, error) {
 	if dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return "", fmt.Errorf("find cache directory: %w (set MPITRACE_CACHE)", err)
+			return "", &NoRoomError{fmt.Errorf("find cache directory: %w (set MPITRACE_CACHE)", err)}
 		}
 		dir = filepath.Join(user, "mpitrace")
 	}
@@ -70,7 +78,7 @@ func cacheDir() (string, error) {
 		return "", fmt.Errorf("cache directory %q: a preloaded library's path may hold no space or colon (set MPITRACE_CACHE)", dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make cache directory: %w (set MPITRACE_CACHE)", err)
+		return "", &NoRoomError{fmt.Errorf("make cache directory: %w (set MPITRACE_CACHE)", err)}
 	}
 	if err := checkPlace(dir); err != nil {
 		return "", fmt.Errorf("cache directory: %w (or set MPITRACE_CACHE)", err)

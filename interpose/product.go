@@ -2,14 +2,13 @@ package interpose
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -46,44 +45,18 @@ func (p *product) build(ctx context.Context, o BuildOptions) (string, error) {
 
 // path is where the product for an MPI is, or will be.
 func (p *product) path(o BuildOptions) (string, error) {
-	dir, err := cacheDir()
-	if err != nil {
-		return "", err
+	dir := o.Dir
+	if dir == "" {
+		var err error
+		if dir, err = cacheDir(); err != nil {
+			return "", err
+		}
 	}
 	key, err := p.identity(o)
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, fmt.Sprintf(p.name, key)), nil
-}
-
-// identity hashes what the product depends on: our sources, the flags, the
-// compiler wrapper, and the MPI library as it is now.
-func (p *product) identity(o BuildOptions) (string, error) {
-	h := sha256.New()
-	names, err := p.sources()
-	if err != nil {
-		return "", err
-	}
-	for _, name := range names {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "%s %d\n", name, len(text))
-		h.Write(text)
-	}
-	fmt.Fprintln(h, Version, o.CC, p.compile, p.link, o.CFlags)
-	for _, path := range []string{o.CC, o.MPI} {
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			continue
-		}
-		if info, err := os.Stat(real); err == nil {
-			fmt.Fprintln(h, real, info.Size(), info.ModTime().UnixNano())
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
 // sources are the embedded files that the product is made of, sorted.
@@ -102,9 +75,10 @@ func (p *product) sources() ([]string, error) {
 // make compiles and links in a directory beside the file, which is renamed into
 // its place.
 func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
+	removeAbandoned(filepath.Dir(file))
 	work, err := os.MkdirTemp(filepath.Dir(file), "build-")
 	if err != nil {
-		return err
+		return &NoRoomError{err}
 	}
 	defer os.RemoveAll(work)
 	units, err := p.unpack(work)
@@ -114,6 +88,11 @@ func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
 	if err := o.writeHave(ctx, work); err != nil {
 		return err
 	}
+	key, err := p.identity(o)
+	if err != nil {
+		return err
+	}
+	o.CFlags = append(slices.Clone(o.CFlags), `-DMT_LIBRARY_IDENTITY="`+key+`"`)
 	objects, err := p.compileUnits(ctx, o, work, units)
 	if err != nil {
 		return err
@@ -131,6 +110,23 @@ func (p *product) make(ctx context.Context, o BuildOptions, file string) error {
 		return err
 	}
 	return os.Rename(out, file)
+}
+
+// abandonedAfter is the age at which a directory that something was built in is
+// taken for one whose program was killed: builds take minutes.
+const abandonedAfter = time.Hour
+
+// removeAbandoned removes what interrupted programs left in the cache: of builds,
+// of probing compiler wrappers, and of `mpitrace doctor`.
+func removeAbandoned(dir string) {
+	for _, pattern := range []string{"build-*", "mpitrace-probe-*", "doctor-*"} {
+		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // a directory of an odd name is not cleaned
+		for _, path := range left {
+			if info, err := os.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > abandonedAfter {
+				_ = os.RemoveAll(path) // it is in nobody's way
+			}
+		}
+	}
 }
 
 // linkFlags make a program load the MPI that it was built for, whatever

@@ -59,7 +59,7 @@ func (o *buildOptions) run(cmd *cobra.Command) error {
 	}
 	taken := map[string]bool{}
 	for _, mpi := range mpis {
-		lib, err := buildLibrary(cmd.Context(), mpi, cmd.ErrOrStderr())
+		lib, err := buildLibrary(cmd.Context(), mpi, nil, cmd.ErrOrStderr())
 		if err != nil {
 			return fmt.Errorf("build the library for %s: %w", mpi, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -26,8 +27,9 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what is found here, what is missing, and whether recording works",
 		Long: `Look for MPIs, their compiler wrappers and what else mpitrace needs; then compile
-a tiny program with each MPI, run it recorded, and check what was recorded. The
-exit status is 1 if there is no MPI with which that works.`,
+a tiny program with each MPI, run it recorded, and check what was recorded. Of an
+MPI without a compiler wrapper, see whether an installed library fits it. The
+exit status is 1 if no MPI here can be recorded.`,
 		Example: "  mpitrace doctor",
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,13 +62,31 @@ func doctor(ctx context.Context, out io.Writer) error {
 		working++
 		fmt.Fprintf(w, "\tworks: a program was compiled, run and recorded\n")
 	}
+	without := withoutWrapper(mpis)
+	for _, mpi := range without {
+		lib, ok := findLibrary(mpi)
+		text := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
+		if ok {
+			working++
+			text = fmt.Sprintf("can be recorded: %s is for it (not tried, as nothing here compiles an MPI program)", lib)
+		}
+		fmt.Fprintf(w, "%s\t%s\n\t%s\n", mpi, mpi.Library, printable.Lines(text))
+	}
 	switch {
-	case len(mpis) == 0:
+	case len(mpis)+len(without) == 0:
 		return errors.New("no MPI found: install one (Debian: apt install libopenmpi-dev openmpi-bin, or libmpich-dev mpich), or load its module")
 	case working == 0:
 		return errors.New("recording works with none of the MPIs found")
 	}
 	return nil
+}
+
+// withoutWrapper lists the MPIs here that are not among those found by their
+// compiler wrappers.
+func withoutWrapper(found []*launch.MPI) []*launch.MPI {
+	return slices.DeleteFunc(launch.Installations(), func(m *launch.MPI) bool {
+		return slices.ContainsFunc(found, func(f *launch.MPI) bool { return f.Library == m.Library })
+	})
 }
 
 // place prints where something is, or why it is not.
@@ -111,19 +131,19 @@ const (
 // tryPreload compiles a program that calls three barriers, runs it alone with
 // the library, and compares what was recorded.
 func tryPreload(ctx context.Context, mpi *launch.MPI) error {
-	lib, err := buildLibrary(ctx, mpi, io.Discard)
-	if err != nil {
-		return err
-	}
-	cache, err := interpose.CacheDir()
-	if err != nil {
-		return err
-	}
+	cache, _ := interpose.CacheDir() // without one the system's directory for such files has to do
 	dir, err := os.MkdirTemp(cache, "doctor-")
+	if err != nil && cache != "" {
+		dir, err = os.MkdirTemp("", "mpitrace-doctor-")
+	}
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	lib, err := buildLibrary(ctx, mpi, func() (string, error) { return dir, nil }, io.Discard)
+	if err != nil {
+		return err
+	}
 	source, bin := filepath.Join(dir, "try.c"), filepath.Join(dir, "try")
 	if err := os.WriteFile(source, []byte(trySource), 0o600); err != nil {
 		return err

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/printable"
@@ -28,42 +29,91 @@ func chosen(v settings.Values) choice {
 	return choice{mpi.Text, cc.Text}
 }
 
-// buildLibrary compiles the library for an MPI, or finds it in the cache.
-func buildLibrary(ctx context.Context, mpi *launch.MPI, log io.Writer) (string, error) {
+// findLibrary finds the library for an MPI without compiling: the installed one if
+// it is what would be built, else the one in the cache.
+func findLibrary(mpi *launch.MPI) (lib string, ok bool) {
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
-	if lib, ok := interpose.Find(o); ok {
+	for _, lib := range installedLibraries(mpi.Flavour) {
+		if interpose.CheckLibrary(lib) == nil && interpose.Fits(lib, o) {
+			return lib, true
+		}
+	}
+	return interpose.Find(o)
+}
+
+// buildLibrary finds the library for an MPI, or compiles it into the cache; where
+// there can be no cache, into the directory that elsewhere makes (may be nil).
+func buildLibrary(ctx context.Context, mpi *launch.MPI, elsewhere func() (string, error), log io.Writer) (string, error) {
+	if lib, ok := findLibrary(mpi); ok {
 		return lib, nil
 	}
+	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
 	fmt.Fprintf(log, "mpitrace: building the library for %s (first time)…\n", mpi)
 	lib, err := interpose.Build(ctx, o)
+	var noRoom *interpose.NoRoomError
+	if errors.As(err, &noRoom) && elsewhere != nil {
+		if o.Dir, err = elsewhere(); err != nil {
+			return "", errors.Join(noRoom, err)
+		}
+		fmt.Fprintf(log, "mpitrace: %s: the library is built into %s, for this run alone\n", printable.Lines(noRoom.Error()), o.Dir)
+		return interpose.Build(ctx, o)
+	}
 	if err == nil {
 		launch.Remember(mpi)
 	}
 	return lib, err
 }
 
-// detectLibrary finds the MPI of a command and the library for it. Where the
-// MPI has no compiler wrapper around, the library that is installed beside
-// this program serves.
-func detectLibrary(ctx context.Context, c *launch.Command, which choice, log io.Writer) (*launch.MPI, string, error) {
+// detectLibrary finds the MPI of a command and the library for it. Where the MPI
+// has no compiler wrapper around, an installed library serves.
+func detectLibrary(ctx context.Context, c *launch.Command, which choice, elsewhere func() (string, error), log io.Writer) (*launch.MPI, string, error) {
 	mpi, note, err := launch.Detect(c, which.mpi, which.cc)
-	var missing *launch.NoCompilerError
-	if errors.As(err, &missing) && missing.Flavour != "" {
-		if lib, ok := installedLibrary(missing.Flavour); ok {
-			return &launch.MPI{Flavour: missing.Flavour, Library: missing.Library}, lib, interpose.CheckLibrary(lib)
-		}
-	}
 	if err != nil {
+		if mpi := withoutCompiler(c, which, err); mpi != nil {
+			if lib, ok := libraryWithoutCompiler(mpi, log); ok {
+				return mpi, lib, interpose.CheckLibrary(lib)
+			}
+		}
 		return nil, "", usage(err)
 	}
 	if note != "" {
 		fmt.Fprintln(log, "mpitrace:", printable.Lines(note))
 	}
-	lib, err := buildLibrary(ctx, mpi, log)
+	lib, err := buildLibrary(ctx, mpi, elsewhere, log)
 	if err != nil {
 		return nil, "", err
 	}
 	return mpi, lib, interpose.CheckLibrary(lib)
+}
+
+// withoutCompiler is the MPI of a command whose compiler wrapper is missing, which
+// is why it was not detected; nil if it is not known or something else is wrong.
+func withoutCompiler(c *launch.Command, which choice, err error) *launch.MPI {
+	var missing *launch.NoCompilerError
+	switch {
+	case which.cc != "":
+		return nil
+	case errors.As(err, &missing) && missing.Flavour != "" && missing.Library != "":
+		return &launch.MPI{Flavour: missing.Flavour, Library: missing.Library}
+	case missing != nil || errors.Is(err, launch.ErrNoMPI):
+		return launch.InstalledFor(c, which.mpi)
+	}
+	return nil
+}
+
+// libraryWithoutCompiler finds a library for an MPI that none can be built for:
+// one that was built for exactly this MPI, else for one of its family.
+func libraryWithoutCompiler(mpi *launch.MPI, log io.Writer) (lib string, ok bool) {
+	if lib, ok := findLibrary(mpi); ok {
+		return lib, true
+	}
+	libs := installedLibraries(mpi.Flavour)
+	if len(libs) == 0 {
+		return "", false
+	}
+	fmt.Fprintf(log, "mpitrace: %s was built for another version of %s than %s, which has no compiler wrapper here to build one: calls that the library does not know are not recorded\n",
+		libs[0], mpi.Flavour.Title(), mpi.Library)
+	return libs[0], true
 }
 
 // rankLibrary finds the library for a rank without compiling anything, as many
@@ -75,13 +125,13 @@ func rankLibrary(argv []string, which choice) (lib string, flavour launch.Flavou
 		return "", "", err
 	}
 	for _, mpi := range mpis {
-		if lib, ok := interpose.Find(interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}); ok && mpi.CC != "" {
+		if lib, ok := findLibrary(mpi); ok && (mpi.CC != "" || mpi.Library != "") {
 			return lib, mpi.Flavour, nil
 		}
 	}
 	for _, mpi := range mpis {
-		if lib, ok := installedLibrary(mpi.Flavour); ok {
-			return lib, mpi.Flavour, nil
+		if libs := installedLibraries(mpi.Flavour); len(libs) > 0 {
+			return libs[0], mpi.Flavour, nil
 		}
 	}
 	return "", "", errors.New("no library for this MPI yet, and ranks do not compile one: run `mpitrace build` once, outside of the job" +
@@ -111,19 +161,31 @@ func rankMPIs(argv []string, which choice) ([]*launch.MPI, error) {
 	return nil, p.Err()
 }
 
-// installedLibrary is lib/libmpitrace-<mpi>.so beside the directory of this
-// program, where `make install` puts it.
-func installedLibrary(f launch.Flavour) (string, bool) {
+// installedLibraries are lib/libmpitrace-<mpi>*.so beside the directory of this
+// program, where `make install` puts them: of several versions of an MPI the first
+// has the plain name, and comes first.
+func installedLibraries(f launch.Flavour) []string {
 	self, err := os.Executable()
 	if err != nil {
-		return "", false
+		return nil
 	}
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
-	lib := filepath.Join(filepath.Dir(filepath.Dir(self)), "lib", libraryName(f))
-	_, err = os.Stat(lib)
-	return lib, !errors.Is(err, fs.ErrNotExist)
+	dir := filepath.Join(filepath.Dir(filepath.Dir(self)), "lib")
+	plain := libraryName(f)
+	stem := strings.TrimSuffix(plain, ".so") + "-"
+	entries, _ := os.ReadDir(dir) // without it none is installed
+	var found []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == plain:
+			found = slices.Insert(found, 0, filepath.Join(dir, name))
+		case strings.HasPrefix(name, stem) && strings.HasSuffix(name, ".so"):
+			found = append(found, filepath.Join(dir, name))
+		}
+	}
+	return found
 }
 
 func libraryName(f launch.Flavour) string { return "libmpitrace-" + string(f) + ".so" }

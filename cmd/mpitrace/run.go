@@ -82,7 +82,20 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	mpi, lib, err := detectLibrary(cmd.Context(), command, chosen(o.Values), cmd.ErrOrStderr())
+	var dir rundir.Dir
+	var made, ready bool
+	defer func() {
+		if dir != "" && !ready {
+			dir.Discard(made)
+		}
+	}()
+	inRun := func() (path string, err error) {
+		if dir, made, err = o.directory(command.Name()); err != nil {
+			return "", err
+		}
+		return dir.PrepareLibrary()
+	}
+	mpi, lib, err := detectLibrary(cmd.Context(), command, chosen(o.Values), inRun, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -92,14 +105,16 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if err := checkCvars(cmd.Context(), o.Of("cvar").Elements(), mpi, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	dir, made, err := o.directory(command.Name())
+	if dir == "" {
+		dir, made, err = o.directory(command.Name())
+	}
+	if err == nil {
+		err = o.preparePhysical(dir)
+	}
 	if err != nil {
 		return err
 	}
-	if err := o.preparePhysical(dir); err != nil {
-		dir.Discard(made)
-		return err
-	}
+	ready = true
 	j := &job{options: o.Values, formats: formats, command: command, mpi: mpi, library: lib, dir: dir, made: made, log: cmd.ErrOrStderr()}
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 }

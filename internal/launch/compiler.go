@@ -256,6 +256,6 @@ func FindAll() (found []*MPI, errs []error) {
 	return found, errs
 }
 
-// errNoMPI says that nothing names an MPI.
-var errNoMPI = errors.New("no MPI found: no mpicc in PATH. Install one (Debian: libopenmpi-dev or libmpich-dev), " +
+// ErrNoMPI says that nothing names an MPI.
+var ErrNoMPI = errors.New("no MPI found: no mpicc in PATH. Install one (Debian: libopenmpi-dev or libmpich-dev), " +
 	"load its module, or name it with --mpi or its compiler wrapper with --cc")

@@ -221,13 +221,13 @@ func guess(c *Command) (*MPI, error) {
 			}
 		}
 	}
-	err := errNoMPI
+	err := ErrNoMPI
 	for _, cc := range existing(pathDirs(), []string{"mpicc", "mpiicx", "mpiicc"}) {
 		mpi, probeErr := Probe(cc)
 		if probeErr == nil {
 			return mpi, nil
 		}
-		err = errors.Join(errNoMPI, probeErr)
+		err = errors.Join(ErrNoMPI, probeErr)
 	}
 	return nil, err
 }

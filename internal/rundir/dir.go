@@ -3,6 +3,7 @@
 //
 //	run.json                     what was run, how it ended, the jobs in it
 //	recordings/*.rec             one for each process
+//	lib/*.so                     the library, if it could be kept nowhere else
 //	physical/*.prof              what the MPI library wrote of what it sent, if asked for
 //	profile.arrow                the facts of all ranks of all jobs
 //	comms.arrow ranks.arrow      the communicators and the processes
@@ -83,6 +84,19 @@ func (d Dir) Comms() string { return filepath.Join(string(d), "comms.arrow") }
 
 // Ranks is the table of processes.
 func (d Dir) Ranks() string { return filepath.Join(string(d), "ranks.arrow") }
+
+// library is the directory of PrepareLibrary.
+func (d Dir) library() string { return filepath.Join(string(d), "lib") }
+
+// PrepareLibrary makes the directory for a library that is built for this run
+// alone, where the user has no cache, and returns its path.
+func (d Dir) PrepareLibrary() (string, error) {
+	dir := d.library()
+	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+		return "", fmt.Errorf("make directory for the library: %w", err)
+	}
+	return dir, nil
+}
 
 // Pvars is the table of readings of performance variables.
 func (d Dir) Pvars() string { return filepath.Join(string(d), "pvars.arrow") }
@@ -188,6 +202,11 @@ func (d Dir) Discard(made bool) bool {
 	}
 	os.Remove(d.Physical())
 	os.Remove(d.Info())
+	libraries, _ := filepath.Glob(filepath.Join(escape(d.library()), "libmpitrace-*.so")) // the pattern is well formed
+	for _, library := range libraries {
+		os.Remove(library)
+	}
+	os.Remove(d.library())
 	if made {
 		os.Remove(string(d))
 	}

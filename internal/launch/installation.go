@@ -1,0 +1,89 @@
+package launch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Installations lists the MPI libraries that programs can be run with here,
+// whether or not there is a compiler wrapper: those in LD_LIBRARY_PATH, beside the
+// launchers in PATH, and those that the loader knows. Their version and wrapper
+// are not known.
+func Installations() []*MPI {
+	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
+	for _, launcher := range existing(filepath.SplitList(os.Getenv("PATH")), []string{"mpirun", "mpiexec", "mpiexec.hydra"}) {
+		prefix := filepath.Dir(filepath.Dir(realPath(launcher)))
+		dirs = append(dirs, filepath.Join(prefix, "lib"), filepath.Join(prefix, "lib64"))
+	}
+	var files []string
+	for _, dir := range dirs {
+		found, _ := filepath.Glob(filepath.Join(dir, "libmp*.so.*")) // a directory of an odd name has none
+		files = append(files, found...)
+	}
+	var all []*MPI
+	for _, file := range append(files, loaderCache()...) {
+		real := realPath(file)
+		if !mayBeMPI(filepath.Base(file)) || slices.ContainsFunc(all, func(m *MPI) bool { return m.Library == real }) {
+			continue
+		}
+		if f, ok := FlavourOf(file); ok {
+			all = append(all, &MPI{Flavour: f, Library: real})
+		}
+	}
+	return all
+}
+
+// loaderCache lists the libraries in the loader's cache.
+func loaderCache() []string {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "/sbin/ldconfig", "-p").Output()
+	if err != nil {
+		return nil // musl has none
+	}
+	var files []string
+	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
+		if _, file, ok := strings.Cut(s.Text(), " => "); ok {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// InstalledFor is the MPI library that a command is likely to use, found without
+// a compiler wrapper: of the flavour that --mpi names, else of the launcher's, the
+// first otherwise. nil if there is none.
+func InstalledFor(c *Command, override string) *MPI {
+	all := Installations()
+	if len(all) == 0 {
+		return nil
+	}
+	wanted := []Flavour{Flavour(strings.ToLower(override))}
+	if override == "" || override == "auto" {
+		wanted = nil
+		l := c.Launcher
+		if l == nil {
+			l, _ = findLauncher("mpirun") // nil if there is none
+		}
+		if l != nil {
+			wanted = l.flavours()
+		}
+		if len(wanted) == 0 {
+			return all[0]
+		}
+	}
+	for _, f := range wanted {
+		if i := slices.IndexFunc(all, func(m *MPI) bool { return m.Flavour == f }); i >= 0 {
+			return all[i]
+		}
+	}
+	return nil
+}
