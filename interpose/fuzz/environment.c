@@ -26,12 +26,17 @@
 #undef lock
 #define lock stack_lock
 #define add stack_add
+#define hash stack_hash
 #include "../src/stack.c"
 #undef lock
 #undef add
+#undef hash
 #define lock modules_lock
 #include "../src/modules.c"
 #undef lock
+#define depth lock_depth
+#include "../src/lock.c"
+#undef depth
 #include "../src/clock.c"
 #include "../src/cvalue.c"
 #include "../src/cvars.c"
@@ -128,6 +133,7 @@ bool mt_events_write(mt_events where, const mt_l_chunk *chunk, const char **why)
 }
 void mt_events_remove(void) {}
 
+void mt_requests_move(const mt_move *move) { (void)move; }
 void mt_row_longest(mt_row *row, uint64_t ticks) { (void)row, (void)ticks; }
 void mt_pvars_slice_ends(uint32_t slice) { (void)slice; }
 mt_comm **mt_comm_all(int *count)
