@@ -122,7 +122,9 @@ func merge(log io.Writer, dir rundir.Dir) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeIfStale(dir, run, nil); err != nil {
+	err = mergeIfStale(dir, run, nil)
+	sayEvents(log, dir, &run.Traced)
+	if err != nil {
 		return fmt.Errorf("not merged: %w", err)
 	}
 	return nil

@@ -17,11 +17,8 @@ import (
 // there is room again both are collected.
 func TestCollectFromNodes(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
-		testenv.Need(t, "mount", "umount", "dd")
-		if os.Geteuid() != 0 {
-			testenv.Skip(t, "mounting a small disk needs root")
-		}
-		disk := smallDisk(t)
+		testenv.Need(t, "dd")
+		disk := testenv.SmallDisk(t, "512k")
 		c := newCluster(t) // with the disk, as it is mounted already
 		run, fill := filepath.Join(disk, "run"), filepath.Join(disk, "fill")
 		program := fmt.Sprintf("sh -c 'dd if=/dev/zero of=%s bs=4096 oflag=append conv=notrunc 2>/dev/null; exec %s 100'", fill, m.ring(t))
@@ -53,17 +50,6 @@ func TestCollectFromNodes(t *testing.T) {
 			t.Errorf("left in /tmp: %q", left)
 		}
 	})
-}
-
-// smallDisk mounts a disk of half a megabyte.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	disk := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=512k", "small", disk).CombinedOutput(); err != nil {
-		testenv.Skip(t, fmt.Sprintf("no disk can be mounted here: %v: %s", err, out))
-	}
-	t.Cleanup(func() { exec.Command("umount", "-l", disk).Run() })
-	return disk
 }
 
 func TestShellQuote(t *testing.T) {

@@ -92,7 +92,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 			// Somebody else's directory can still be read.
 			fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
 		}
-		sayTraced(cmd.ErrOrStderr(), &run.Traced)
+		sayEvents(cmd.ErrOrStderr(), dir, &run.Traced)
 		sayWhatTracesAreFor(cmd.ErrOrStderr(), dir, &run.Traced)
 	}
 	found, err := o.summaries(run, now)

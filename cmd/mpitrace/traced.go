@@ -17,15 +17,32 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
+// noRoom is why events are not in a trace.
+const noRoom = "had no room (a full disk, --trace-limit, --trace-buffer or --keep)"
+
+// sayEvents tells what a merge did with the events, or else how many of them the
+// traces lack.
+func sayEvents(w io.Writer, dir rundir.Dir, t *rundir.Traced) {
+	if t.Processes > 0 || t.Dropped > 0 || len(t.Damaged) > 0 {
+		sayTraced(w, t)
+	} else if e := dir.TracedEvents(); e != nil && e.Dropped > 0 {
+		fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow; %s %s\n", aggregate.CountOf(e.Written, "event"),
+			aggregate.CountOf(uint64(e.Processes), "process"), aggregate.CountOf(e.Dropped, "other"), noRoom)
+	}
+}
+
 // sayTraced tells how many events were written, and what was done about clocks.
 func sayTraced(w io.Writer, t *rundir.Traced) {
 	sayDamage(w, t.Damaged)
 	if t.Processes == 0 {
+		if t.Dropped > 0 {
+			fmt.Fprintf(w, "mpitrace: %s %s\n", aggregate.CountOf(t.Dropped, "event"), noRoom)
+		}
 		return
 	}
 	dropped := ""
 	if t.Dropped > 0 {
-		dropped = fmt.Sprintf("; %s had no room (--trace-buffer, --trace-limit, --keep)", aggregate.CountOf(t.Dropped, "other"))
+		dropped = fmt.Sprintf("; %s %s", aggregate.CountOf(t.Dropped, "other"), noRoom)
 	}
 	if t.Events == 0 && t.Dropped == 0 && len(t.Damaged) == 0 {
 		dropped += ": no call was of what is traced (--trace-slices, --trace-classes)"

@@ -138,6 +138,8 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		if !done {
 			w.run.Traced.leave(filepath.Base(p.Source), events.Trace().Events)
 		}
+	} else {
+		w.run.Traced.Dropped += events.Trace().Dropped // they are lost wherever the others will be written
 	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(printable.Line(problem)))

@@ -46,6 +46,15 @@ type Info struct {
 	// Lost are recordings that processes of this node made and that somebody deleted
 	// before they were brought home: the names of their files.
 	Lost []string `json:"lost,omitempty"`
+	// TracedEvents is what is in all trace.*.arrow; nil if there are none.
+	TracedEvents *TracedEvents `json:"traced_events,omitempty"`
+}
+
+// TracedEvents counts the events of a run.
+type TracedEvents struct {
+	Processes int    `json:"processes"` // that were traced
+	Written   uint64 `json:"written"`   // events that are in the traces
+	Dropped   uint64 `json:"dropped"`   // events that had no room: a full disk, --trace-limit, --trace-buffer or --keep
 }
 
 // CVar is a control variable of the MPI that differs from its default.

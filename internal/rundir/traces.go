@@ -52,6 +52,34 @@ func (d Dir) ofTrace(file string) (job, rank int, ok bool) {
 	return job, rank, err == nil && filepath.Base(file) == filepath.Base(d.traceFile(job, rank))
 }
 
+// countTraced adds up what the traces hold. One that cannot be read is left out:
+// whoever reads its events reports that.
+func (d Dir) countTraced() *TracedEvents {
+	var sum *TracedEvents
+	for _, file := range d.TraceFiles() {
+		f, err := tracefile.Open(file)
+		if err != nil {
+			continue
+		}
+		if sum == nil {
+			sum = new(TracedEvents)
+		}
+		sum.Processes++
+		sum.Written += f.Trace().Events
+		sum.Dropped += f.Trace().Dropped
+	}
+	return sum
+}
+
+// TracedEvents is what run.json says of the traces, or else they themselves; nil if
+// there are none.
+func (d Dir) TracedEvents() *TracedEvents {
+	if info, err := d.ReadInfo(); err == nil && info.TracedEvents != nil {
+		return info.TracedEvents
+	}
+	return d.countTraced()
+}
+
 // Traces are the events of the run's processes, in the order of jobs and ranks. It is an
 // error if there are none, or if a file is damaged; damage of the events is found
 // out when they are read.

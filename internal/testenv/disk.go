@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -27,4 +28,20 @@ func FullDisk(t *testing.T, bytes uint64, rest func()) {
 		t.Fatal(err)
 	}
 	rest()
+}
+
+// SmallDisk mounts a disk of so many bytes ("512k"), which "mount -o remount,size="
+// can make larger.
+func SmallDisk(t *testing.T, size string) string {
+	t.Helper()
+	Need(t, "mount", "umount")
+	if os.Geteuid() != 0 {
+		Skip(t, "mounting a small disk needs root")
+	}
+	disk := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "small", disk).CombinedOutput(); err != nil {
+		Skip(t, fmt.Sprintf("no disk can be mounted here: %v: %s", err, out))
+	}
+	t.Cleanup(func() { exec.Command("umount", "-l", disk).Run() })
+	return disk
 }
