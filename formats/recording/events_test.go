@@ -237,7 +237,7 @@ func TestNoEvents(t *testing.T) {
 		if err := syscall.Mkfifo(strings.TrimSuffix(w.path, ".rec")+eventsEnding, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w.fails(t, "1.events is no regular file")
+		w.fails(t, "1.events is a named pipe, not a regular file")
 	})
 }
 

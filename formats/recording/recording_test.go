@@ -331,7 +331,7 @@ func TestPipe(t *testing.T) {
 		"head": func() error { _, err := ReadHead(path); return err },
 		"dump": func() error { return Dump(io.Discard, path) },
 	} {
-		if err := read(); err == nil || !strings.Contains(err.Error(), path+" is no regular file") {
+		if err := read(); err == nil || !strings.Contains(err.Error(), path+" is a named pipe, not a regular file") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

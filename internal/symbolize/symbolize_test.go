@@ -320,7 +320,7 @@ func TestChangedAndMissing(t *testing.T) {
 	if err := os.Mkdir(program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	check("a folder", "no regular file")
+	check("a folder", "not a regular file")
 	os.Remove(program)
 	compile(t, dir, "marks.c", "gcc", "-O2", "-g", "-Wl,--build-id=none")
 	check("without a build-id now", "its build-id is none")
