@@ -36,6 +36,8 @@ var unsanitized = map[string]string{
 	"phase_parts":     "is built in several parts",
 	"plugin":          "is a library",
 	"readings":        "needs imaginary: see TestSanitizedVariables",
+	"reloaded":        "is no MPI program",
+	"reloaded_plugin": "is a library",
 	"sizes":           "moves 3 GiB, which takes minutes so",
 	"spawned":         "has children that a launcher gives no environment",
 	"stranded":        "is killed",

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,5 +128,63 @@ func TestUnloadedPlugins(t *testing.T) {
 			}
 			diff(t, "events", map[string]uint64{"step_in_red": 10 * times, "step_in_green": 20 * times, "step_in_blue": 30 * times}, got)
 		})
+	})
+}
+
+// TestReloadedMPI unloads MPI with the plugin that uses it, and loads it again: each round is recorded.
+func TestReloadedMPI(t *testing.T) {
+	const rounds = 3
+	check := func(t *testing.T, library, plugin string) {
+		host := compilePlain(t, "reloaded")
+		for _, scope := range []string{"local", "global"} {
+			t.Run(scope, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "run")
+				command := preload(library, []string{"MPITRACE_DIR=" + dir}, host, plugin, scope, strconv.Itoa(rounds))
+				out := succeed(t, nil, command...)
+				if strings.TrimSpace(out.stdout) != "ok" || out.stderr != "" {
+					t.Errorf("it printed %q and %q", out.stdout, out.stderr)
+				}
+				ranks := readRecordings(t, dir)
+				checkWhole(t, 1, job{ranks: ranks})
+				moved := message(0, 0, 20).times(rounds)
+				want{
+					sent: map[string]volumes{"Sendrecv": moved}, received: map[string]volumes{"Sendrecv": moved},
+					calls: map[string][]uint64{"Init": {rounds}, "Sendrecv": {rounds}, "Barrier": {rounds}, "Finalize": {rounds}},
+				}.check(t, ranks)
+				worlds := 0
+				for i := range ranks[0].Comms {
+					if ranks[0].Comms[i].Name == "MPI_COMM_WORLD" {
+						worlds++
+					}
+				}
+				diff(t, "communicators called MPI_COMM_WORLD", 1, worlds)
+			})
+		}
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		check(t, m.library(t), m.compile(t, "reloaded_plugin", "-shared", "-fPIC"))
+		if !hasFortran(m) {
+			return
+		}
+		withBindings(t, func(t *testing.T, b binding) {
+			check(t, m.library(t), m.compileFortran(t, b, "fortran_reloaded", "-shared", "-fPIC"))
+		})
+	})
+}
+
+// The library of another MPI steps aside each time that the MPI is loaded.
+func TestReloadedOtherMPI(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		other := implementations()[0]
+		if m.name == other.name {
+			other = implementations()[1]
+		}
+		plugin := m.compile(t, "reloaded_plugin", "-shared", "-fPIC")
+		for _, scope := range []string{"local", "global"} {
+			out := succeed(t, nil, preload(other.library(t), nil, compilePlain(t, "reloaded"), plugin, scope, "2")...)
+			if strings.TrimSpace(out.stdout) != "ok" {
+				t.Errorf("%s: it printed %q", scope, out.stdout)
+			}
+		}
 	})
 }

@@ -49,8 +49,9 @@ func writeThunks(b *bytes.Buffer) error {
 		}
 	}
 	fmt.Fprintf(b, "#include \"calls_gen.h\"\n#include \"fortran.h\"\n#include \"thunks.h\"\n\n"+
-		"#if MT_FORTRAN\nvoid *mt_next[%d * MT_KINDS * MT_SPELLINGS];\nbool mt_next_foreign[%d * MT_KINDS * MT_SPELLINGS];\n\n"+
-		"const mt_next_name mt_next_names[] = {\n%s};\n\nMT_THUNK_CODE;\n%s#endif\n", n, n, &names, &thunks)
+		"#if MT_FORTRAN\nconst uint32_t mt_next_count = %d * MT_KINDS * MT_SPELLINGS;\n"+
+		"void *mt_next[%d * MT_KINDS * MT_SPELLINGS];\nbool mt_next_foreign[%d * MT_KINDS * MT_SPELLINGS];\n\n"+
+		"const mt_next_name mt_next_names[] = {\n%s};\n\nMT_THUNK_CODE;\n%s#endif\n", n, n, n, &names, &thunks)
 	return nil
 }
 

@@ -1,8 +1,8 @@
 // A wrapper that was compiled for handles that are 32-bit integers cannot pass
 // on pointers: forwarding the arguments in C would cut them. A jump passes on
 // every register as it is, so that is what the wrappers' first instructions
-// become. It happens in a process that was started with the wrong library, once,
-// and nowhere else. (A test in every wrapper would cost every call of everybody.)
+// become. It happens in a process that was started with the wrong library, once
+// for each MPI that it loads, and nowhere else. (A test in every wrapper would cost every call of everybody.)
 #define _GNU_SOURCE
 #include "aside.h"
 
@@ -29,15 +29,20 @@ static const unsigned char jump[] = {0};
 enum { MT_TARGET = -1 };
 #endif
 
-static bool patch(unsigned char *code, void *target)
+typedef struct code {
+    unsigned char bytes[sizeof jump];
+} code;
+
+static code *replaced; // of each entry of mt_symbols, as it was
+
+static bool overwrite(unsigned char *at, const code *with)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)code & ~(page - 1);
-    size_t size = (uintptr_t)code + sizeof jump - start;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)at & ~(page - 1);
+    size_t size = (uintptr_t)at + sizeof jump - start;
     if (mprotect((void *)start, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         return false;
-    memcpy(code, jump, sizeof jump);
-    memcpy(code + MT_TARGET, &target, sizeof target);
-    __builtin___clear_cache((char *)code, (char *)code + sizeof jump);
+    memcpy(at, with, sizeof jump);
+    __builtin___clear_cache((char *)at, (char *)at + sizeof jump);
     mprotect((void *)start, size, PROT_READ | PROT_EXEC);
     return true;
 }
@@ -60,18 +65,54 @@ static void leave_note(const char *mpi)
     mt_place_leave(".wrong-mpi", text);
 }
 
+static bool patch(unsigned char *at, void *target)
+{
+    code with;
+    memcpy(&with, jump, sizeof jump);
+    memcpy(with.bytes + MT_TARGET, &target, sizeof target);
+    return overwrite(at, &with);
+}
+
+static size_t count_symbols(void)
+{
+    size_t n = 0;
+    while (mt_symbols[n].name)
+        n++;
+    return n;
+}
+
 void mt_step_aside(void)
 {
+    static bool said;
     const char *mpi = mpi_file();
-    mt_say("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
-           "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
-    leave_note(mpi);
+    if (!said) {
+        mt_say("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
+               "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
+        leave_note(mpi);
+    }
+    said = true;
+    size_t n = count_symbols();
     bool done = MT_TARGET >= 0;
-    for (const mt_symbol *s = mt_symbols; s->name && done; s++) {
+    replaced = calloc(n, sizeof *replaced);
+    for (size_t i = 0; i < n && done; i++) {
+        const mt_symbol *s = &mt_symbols[i];
         void *target = *(void **)((char *)&mt_pmpi + s->offset);
-        if (s->wrapper && target)
-            done = patch(s->wrapper, target);
+        if (!s->wrapper || !target)
+            continue;
+        if (replaced)
+            memcpy(&replaced[i], s->wrapper, sizeof *replaced);
+        done = patch(s->wrapper, target);
     }
     if (!done)
         mt_say("and it cannot step aside here: start the program without it");
+}
+
+void mt_step_back(void)
+{
+    static const code untouched;
+    for (size_t i = 0; replaced && mt_symbols[i].name; i++)
+        if (memcmp(&replaced[i], &untouched, sizeof untouched) != 0)
+            overwrite(mt_symbols[i].wrapper, &replaced[i]);
+    free(replaced);
+    replaced = NULL;
 }

@@ -286,13 +286,46 @@ mt_comm *mt_comm_numbered(uint32_t index)
     return c;
 }
 
+// The same communicator of an MPI that was loaded before, or NULL.
+static mt_comm *opened_before(const mt_comm *c)
+{
+    for (int i = 0; i < all_count; i++)
+        if (memcmp(all[i]->id, c->id, sizeof c->id) == 0)
+            return all[i];
+    return NULL;
+}
+
+static void forget_hits(void *none, mt_thread *t)
+{
+    (void)none;
+    for (int i = 0; i < MT_COMM_CACHE; i++)
+        atomic_store(&t->comms[i].key, 0);
+    for (int i = 0; i < MT_WIN_CACHE; i++)
+        atomic_store(&t->wins[i].key, 0);
+    atomic_store(&t->comm_key, 0);
+}
+
+void mt_comm_forget_all(void)
+{
+    mt_lock(&lock);
+    mt_handles_clear(&handles);
+    mt_unlock(&lock);
+    atomic_fetch_add(&epoch, 1);
+    mt_thread_each(forget_hits, NULL);
+}
+
 static void open_one(MPI_Comm handle, const char *name, uint64_t seed)
 {
-    mt_comm made;
+    mt_comm made, *before;
     if (!describe_into(&made, handle, NULL))
         return;
     mt_group_name(made.id, &made, (uint64_t[2]){seed, seed}, 0, 0);
     memcpy(made.fold, made.id, sizeof made.fold);
+    if ((before = opened_before(&made))) {
+        free_lists(&made);
+        mt_handles_put(&handles, MT_KEY(handle), before);
+        return;
+    }
     enter(handle, &made, MT_COMM_NONE, 0);
     mt_comm_named(handle, name);
 }

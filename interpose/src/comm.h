@@ -72,6 +72,9 @@ MT_INLINE uint32_t mt_comm_index(mt_thread *t, MPI_Comm comm)
 // spawned it, at the end of MPI_Init.
 void mt_comm_open(void);
 
+// Forgets all handles: the MPI was unloaded.
+void mt_comm_forget_all(void);
+
 // A constructor that is collective over `parent` made `made` (which may be
 // MPI_COMM_NULL here: the others still count it).
 void mt_comm_made(MPI_Comm parent, MPI_Comm made, unsigned call, uint64_t site);

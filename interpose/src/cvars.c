@@ -362,7 +362,8 @@ void mt_cvars_ready(void)
     for (int i = asked.count - 1; i >= 0; i--) // the first of one name remembers what was there
         restore(&asked.lines[i]);
 #endif
+    mt_resolve_done(asked.module);
     free(asked.text);
-    asked.text = NULL;
+    asked.module = asked.text = NULL;
     asked.count = 0;
 }

@@ -1,12 +1,14 @@
 // dlclose is wrapped, as it is the one moment at which a file and the addresses
 // of its calls can part: see modules.h. The wrapper passes the handle on and looks
-// afterwards whether a file is gone. A process that does not use MPI pays one
-// comparison.
+// afterwards whether a file is gone, and whether it was the MPI. A process that
+// does not use MPI pays two comparisons.
 #define _GNU_SOURCE
 #include "dlclose.h"
 
 #include "fortran.h"
+#include "lifecycle.h"
 #include "modules.h"
+#include "resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,12 +26,15 @@ int mt_dlclose(void *handle)
 
 MT_EXPORT int dlclose(void *handle)
 {
-    if (!mt_header)
+    if (!mt_header && !mt_resolve_known())
         return mt_dlclose(handle);
     if (mt_noted_call.call)
         mt_fortran_missed(); // its site may be in the file
     int rc = mt_dlclose(handle), saved = errno;
-    mt_modules_unloaded();
+    if (mt_header)
+        mt_modules_unloaded();
+    if (mt_resolve_unloaded())
+        mt_mpi_unloaded();
     errno = saved;
     return rc;
 }

@@ -54,13 +54,13 @@ static void spell(char symbol[static 128], uint32_t index, bool profiling)
         snprintf(symbol, 128, "%s%s%s%s", profiling ? "p" : "", name->lower, suffixes[kind], underscores[spelling]);
 }
 
-// Looks in anybody's sight, then where the caller can see. A module that helped
-// is kept: what it gave sight of must not go away.
+// Looks in anybody's sight, then where the caller can see.
 static void *look_up(const char *symbol, uint64_t caller)
 {
     void *p = mt_resolve_symbol(symbol, NULL), *module = p ? NULL : mt_resolve_module(caller);
-    if (module && !(p = mt_resolve_symbol(symbol, module)))
-        dlclose(module);
+    if (module)
+        p = mt_resolve_symbol(symbol, module);
+    mt_resolve_done(module);
     return p;
 }
 
@@ -181,8 +181,20 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     errno = saved;
     return p;
 }
+void mt_fortran_forget(void)
+{
+    memset(mt_next, 0, mt_next_count * sizeof *mt_next);
+    memset(mt_next_foreign, 0, mt_next_count * sizeof *mt_next_foreign);
+    set_watch(&mt_layer, 0, 0);
+    set_watch(&mt_bindings, 0, 0);
+    mt_noted_call.call = 0;
+}
 #else
 void mt_fortran_missed(void)
+{
+}
+
+void mt_fortran_forget(void)
 {
 }
 #endif

@@ -44,6 +44,7 @@ MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
 
 // The MPI's own functions that the thunks jump to, and those that are no MPI's:
 // other libraries have functions of such names too, above all in C.
+extern MT_OURS const uint32_t mt_next_count;
 extern MT_OURS void *mt_next[];
 extern MT_OURS bool mt_next_foreign[];
 
@@ -54,6 +55,9 @@ extern MT_OURS const mt_next_name mt_next_names[];
 
 // Looks up one of mt_next, for the thunks; `caller` is who called them.
 void *mt_next_find(uint32_t index, uint64_t caller);
+
+// The MPI was unloaded: forgets its functions.
+void mt_fortran_forget(void);
 
 // A call from Fortran did not reach C before the next one, or before the end: it
 // is counted, but nobody timed it.

@@ -1,5 +1,6 @@
 // Calls that are more than two readings of the clock and one row, and why.
 #include "fortran.h"
+#include "lifecycle.h"
 #include "open.h"
 #include "pvars.h"
 #include "quick.h"
@@ -50,8 +51,10 @@ mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
     uint32_t gate = mt_gate(); // now, as the first call of all may have opened it
     if ((gate & MT_GATE_SITES) && !find_site(&s))
         s.thread = NULL;
-    if (gate & (MT_GATE_CLOSED | MT_GATE_PAUSED))
+    if (gate & (MT_GATE_CLOSED | MT_GATE_PAUSED)) {
         s.thread = NULL;
+        mt_mpi_met(site);
+    }
     if (!s.thread)
         return s;
     if (gate & (MT_GATE_INTERVAL | MT_GATE_PVARS))

@@ -28,6 +28,7 @@
 #include "trace.h"
 #include "types.h"
 #include "usage.h"
+#include "win.h"
 #include "world.h"
 
 #include <errno.h>
@@ -127,7 +128,6 @@ static void ready(void)
         snprintf(version, sizeof version, "%s", mt_flavour());
     mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
-    mt_types_open();
     mt_modules_scan();
     mt_stack_open();
     mt_pvars_open();
@@ -143,7 +143,8 @@ static void ready(void)
 static void opened(void)
 {
     mt_physical_named();
-    open_models++;
+    if (++open_models == 1)
+        mt_types_open();
     if (mt_state_now != MT_ON)
         ready();
     mt_pvars_open(); // if they are not, as all of MPI was closed before
@@ -160,6 +161,14 @@ static void world_opened(void)
     opened();
 }
 
+// The MPI that was recorded was unloaded, and one is loaded again: mt_leave_init
+// goes on with the recording. False if it is another MPI.
+static bool found_again(uint64_t site)
+{
+    set_state(MT_OFF);
+    return mt_resolve(site);
+}
+
 // The thread that opens MPI has its table from here on, to say that it does.
 mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
 {
@@ -168,7 +177,9 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(call, &s.site);
     mt_lock(&lock);
-    if (mt_state_now == MT_COLD)
+    if (mt_state_now == MT_COLD && mt_header)
+        found_again(site);
+    else if (mt_state_now == MT_COLD)
         set_state(start(site, false) ? MT_STARTING : MT_OFF);
     if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_gate() & MT_GATE_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
@@ -191,7 +202,7 @@ static bool can_open(void)
     if (ended) {
         ended = false;
         if (!mt_recording_resume()) {
-            mt_say("a session was opened after the recording was brought home (rank %d): it is not recorded",
+            mt_say("MPI was opened again after the recording was brought home (rank %d): that is not recorded",
                    mt_world_rank);
             return false;
         }
@@ -254,7 +265,7 @@ void mt_leave_session_init(mt_span *s, int rc, const MPI_Session *session)
 static void start_late(uint64_t site)
 {
     int initialized = 0, finalized = 0;
-    if (!mt_resolve(site)) {
+    if (mt_header ? !found_again(site) : !mt_resolve(site)) {
         set_state(MT_OFF);
         return;
     }
@@ -262,30 +273,53 @@ static void start_late(uint64_t site)
     mt_pmpi.Finalized(&finalized);
     if (!initialized || finalized)
         return;
-    if (start(site, true))
+    if (mt_header ? can_open() : start(site, true))
         world_opened();
     else
         set_state(MT_OFF);
 }
 
+void mt_mpi_met(uint64_t site)
+{
+    if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_COLD)
+        return;
+    int saved = errno;
+    mt_lock(&lock);
+    if (mt_state_now == MT_COLD)
+        start_late(site);
+    mt_unlock(&lock);
+    errno = saved;
+}
+
 mt_thread *mt_thread_met(uint64_t site)
 {
-    mt_state state = atomic_load_explicit(&mt_state_now, memory_order_acquire);
-    if (state == MT_COLD) {
-        int saved = errno;
-        mt_lock(&lock);
-        if (mt_state_now == MT_COLD)
-            start_late(site);
-        state = mt_state_now;
-        mt_unlock(&lock);
-        errno = saved;
-    }
-    if (state != MT_ON)
+    mt_mpi_met(site);
+    if (atomic_load_explicit(&mt_state_now, memory_order_acquire) != MT_ON)
         return NULL;
     mt_thread *t = mt_thread_attach();
     if (!t)
         mt_lost(&mt_header->lost_calls, 1);
     return t;
+}
+
+void mt_mpi_unloaded(void)
+{
+    int saved = errno;
+    mt_lock(&lock);
+    if (mt_state_now == MT_ON)
+        mt_say("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded", mt_world_rank);
+    mt_fortran_forget();
+    mt_mpit_forget();
+    mt_tool_forget();
+    mt_comm_forget_all();
+    mt_win_forget_all();
+    mt_types_forget_all();
+    mt_world_close();
+    mt_resolve_forget();
+    open_models = 0;
+    set_state(MT_COLD);
+    mt_unlock(&lock);
+    errno = saved;
 }
 
 static void closing(void)

@@ -9,6 +9,13 @@
 mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame);
 void mt_leave_init(mt_span *s, int rc);
 
+// A call of MPI, while nothing is recorded: the first, or the first of an MPI that
+// was loaded again.
+void mt_mpi_met(uint64_t site) MT_SLOW;
+
+// The program has unloaded the MPI library, and may load it again.
+void mt_mpi_unloaded(void);
+
 // Around MPI_Finalize.
 void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);

@@ -265,6 +265,22 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
+static int holds(struct dl_phdr_info *info, size_t size, void *address)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && *(uint64_t *)address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+            return 1;
+    }
+    return 0;
+}
+
+bool mt_modules_loaded(uint64_t address)
+{
+    return dl_iterate_phdr(holds, &address) != 0;
+}
+
 void mt_modules_unloaded(void)
 {
     uint64_t now = 0;

@@ -41,6 +41,9 @@ void mt_modules_meet(uint64_t address);
 // is recorded this is only noted, and done by mt_modules_resume.
 void mt_modules_unloaded(void);
 
+// Whether an address lies in a file that is loaded.
+bool mt_modules_loaded(uint64_t address);
+
 // The recording is written again after it had ended.
 void mt_modules_resume(void);
 

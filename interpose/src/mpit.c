@@ -39,15 +39,19 @@ static struct {
 
 enum { TYPES = sizeof types / sizeof *types };
 
+#ifdef OPEN_MPI
+static bool found;
+#endif
+
 static void find_types(uint64_t caller)
 {
 #ifdef OPEN_MPI
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool found;
     mt_lock(&lock);
     void *module = found || dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     for (int i = 0; i < TYPES && !found; i++)
         types[i].handle = mt_resolve_variable(types[i].variable, module);
+    mt_resolve_done(module);
     found = true;
     mt_unlock(&lock);
 #else
@@ -88,6 +92,16 @@ void mt_mpit_close(void)
         return;
     mt_pmpi.T_finalize();
     state = REFUSED;
+}
+
+void mt_mpit_forget(void)
+{
+    if (state == OPEN)
+        mt_say("the MPI library was unloaded: variables of one that is loaded again are neither set nor read");
+    state = state == UNOPENED ? UNOPENED : REFUSED;
+#ifdef OPEN_MPI
+    found = false;
+#endif
 }
 
 const mt_mpit_type *mt_mpit_type_of(MPI_Datatype type)

@@ -19,6 +19,9 @@ bool mt_mpit_open(uint64_t caller);
 // counted when nothing is open any more (--physical). The program opens its own.
 void mt_mpit_close(void);
 
+// The MPI was unloaded.
+void mt_mpit_forget(void);
+
 // The datatypes that variables have.
 typedef struct mt_mpit_type {
     const char *name; // for people

@@ -2,7 +2,9 @@
 #include "resolve.h"
 
 #include "aside.h"
+#include "dlclose.h"
 #include "lock.h"
+#include "modules.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,14 +28,18 @@ static int missing(void)
     return MPI_ERR_INTERN;
 }
 
-// A handle on the module of the caller, whose own dependencies hold the MPI
-// when it is in nobody else's sight.
 void *mt_resolve_module(uint64_t caller)
 {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)caller, &info) || !info.dli_fname)
         return NULL;
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void mt_resolve_done(void *module)
+{
+    if (module)
+        mt_dlclose(module);
 }
 
 void *mt_resolve_symbol(const char *name, void *module)
@@ -50,9 +56,18 @@ static void resolve_functions(void *module)
     }
 }
 
+// Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
+// any more, as glibc notes that our library, which never is, refers to it.
+void *mt_resolve_first(const char *name)
+{
+    void *program = dlopen(NULL, RTLD_LAZY), *p = program ? dlsym(program, name) : NULL;
+    mt_resolve_done(program);
+    return p;
+}
+
 void *mt_resolve_variable(const char *name, void *module)
 {
-    void *p = dlsym(RTLD_DEFAULT, name);
+    void *p = mt_resolve_first(name);
     return p || !module ? p : dlsym(module, name);
 }
 
@@ -97,18 +112,22 @@ static bool resolve_constants(void *module)
 }
 #endif
 
+static _Atomic int known; // 1: the MPI that we were built for, -1: another
+static _Atomic uint64_t home; // an address in the MPI
+
 // Without a lock, as whoever loads a library may hold the dynamic linker's and
 // call us: two threads may look things up at once, and find the same.
 bool mt_resolve(uint64_t caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static _Atomic int known; // 1: the MPI that we were built for, -1: another
     int state = atomic_load_explicit(&known, memory_order_acquire), saved = errno;
     if (mt_likely(state))
         return state > 0;
     void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
+    atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
+    mt_resolve_done(module);
     mt_lock(&lock);
     if (!atomic_load(&known) && state < 0)
         mt_step_aside();
@@ -116,4 +135,21 @@ bool mt_resolve(uint64_t caller)
     mt_unlock(&lock);
     errno = saved;
     return state > 0;
+}
+
+bool mt_resolve_known(void)
+{
+    return atomic_load_explicit(&known, memory_order_relaxed) != 0;
+}
+
+bool mt_resolve_unloaded(void)
+{
+    uint64_t address = atomic_load_explicit(&home, memory_order_relaxed);
+    return mt_resolve_known() && address && !mt_modules_loaded(address);
+}
+
+void mt_resolve_forget(void)
+{
+    mt_step_back();
+    atomic_store_explicit(&known, 0, memory_order_release);
 }

@@ -32,14 +32,31 @@ extern MT_OURS mt_constants mt_const;
 // The family of MPIs that this library was built for.
 const char *mt_flavour(void);
 
-// Fills mt_pmpi and mt_const, once. `caller` is an address inside the module
-// that called us. False if the MPI found is not the one we were built for.
+// Fills mt_pmpi and mt_const, once for each MPI that is loaded. `caller` is an
+// address inside the module that called us. False if the MPI found is not the one
+// we were built for.
 bool mt_resolve(uint64_t caller);
 
-// A function of the MPI: in anybody's sight after us, else in that of `module`
-// (which may be NULL), the one that `caller` is an address in.
-void *mt_resolve_symbol(const char *name, void *module);
+// Whether an MPI was found, and whether it has been unloaded since: a program may
+// load a plugin that uses MPI, unload it with its MPI, and load it again. Then what
+// was found has to be forgotten.
+bool mt_resolve_known(void);
+bool mt_resolve_unloaded(void);
+void mt_resolve_forget(void);
+
+// A handle on the module of the caller, whose own dependencies hold the MPI
+// when it is in nobody else's sight; NULL if there is none. It keeps the module
+// loaded until mt_resolve_done, which has to follow soon: the program may want to
+// unload it.
 void *mt_resolve_module(uint64_t caller);
+void mt_resolve_done(void *module);
+
+// A function of the MPI: in anybody's sight after us, else in that of `module`,
+// which may be NULL.
+void *mt_resolve_symbol(const char *name, void *module);
+
+// The first definition of a name in anybody's sight, from the program on.
+void *mt_resolve_first(const char *name);
 
 // A variable of the MPI: in anybody's sight from the program on, since a program
 // that is not position-independent holds copies of them, and then the MPI library

@@ -4,6 +4,7 @@
 #include "thunks.h"
 
 #if MT_FORTRAN
+const uint32_t mt_next_count = 409 * MT_KINDS * MT_SPELLINGS;
 void *mt_next[409 * MT_KINDS * MT_SPELLINGS];
 bool mt_next_foreign[409 * MT_KINDS * MT_SPELLINGS];
 

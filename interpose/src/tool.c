@@ -130,6 +130,16 @@ void mt_tool_finalizing(void)
 #endif
 }
 
+void mt_tool_forget(void)
+{
+    mt_lock(&lock);
+    atomic_store(&opened, 0);
+    counted = held = false;
+    mt_offered_forget();
+    mt_tool_cvars_forget();
+    mt_unlock(&lock);
+}
+
 MT_EXPORT int MPI_T_init_thread(int required, int *provided)
 {
     static _Atomic int level; // Open MPI tells it once

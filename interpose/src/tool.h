@@ -31,6 +31,9 @@ mt_tool_state mt_tool_enter(uint64_t site);
 // closed it. (Open MPI's monitoring writes its files only then.)
 void mt_tool_finalizing(void);
 
+// The MPI was unloaded.
+void mt_tool_forget(void);
+
 // How many of a kind there are of ours.
 enum { MT_TOOL_OWN_CATEGORIES = 1 };
 int mt_tool_cvars(void);

@@ -30,7 +30,9 @@ static MPI_T_pvar_handle find_all(uint64_t site)
     (void)site;
     return MPI_T_PVAR_ALL_HANDLES;
 #else
-    const MPI_T_pvar_handle *p = mt_resolve_variable("MPI_T_PVAR_ALL_HANDLES", mt_resolve_module(site));
+    void *module = mt_resolve_module(site);
+    const MPI_T_pvar_handle *p = mt_resolve_variable("MPI_T_PVAR_ALL_HANDLES", module);
+    mt_resolve_done(module);
     return p ? *p : MPI_T_PVAR_HANDLE_NULL;
 #endif
 }
@@ -96,6 +98,7 @@ void mt_offered_forget(void)
             forget_session(sessions.values[i]); // what is behind may take its place
         else
             i++;
+    types[0] = 0; // Open MPI's may be elsewhere the next time
     mt_unlock(&lock);
 }
 

@@ -47,6 +47,15 @@ static void forget(MPI_Win win)
     mt_thread_each(forget_in, &key);
 }
 
+void mt_win_forget_all(void)
+{
+    mt_lock(&lock);
+    mt_handles_clear(&handles);
+    mt_handles_clear(&numbers);
+    mt_unlock(&lock);
+    atomic_fetch_add(&epoch, 1);
+}
+
 static uint32_t number_of(uint64_t key)
 {
     return (uint32_t)(uintptr_t)mt_handles_get(&numbers, key);

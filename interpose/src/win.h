@@ -10,6 +10,9 @@ const mt_win_hit *mt_win_find(mt_thread *t, MPI_Win win) MT_APART;
 // The same for a handle that may be bad: NULL unless it was met before.
 mt_comm *mt_win_known(mt_thread *t, MPI_Win win);
 
+// Forgets all handles; threads do so in mt_comm_forget_all.
+void mt_win_forget_all(void);
+
 MT_INLINE mt_win_hit *mt_win_place(mt_thread *t, uint64_t key)
 {
     return &t->wins[(key ^ key >> 7) % MT_WIN_CACHE];

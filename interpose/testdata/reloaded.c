@@ -1,0 +1,30 @@
+/* A program that is not linked with MPI and loads a plugin that is, calls it and
+ * unloads it, several times: reloaded PLUGIN local|global TIMES. MPI is unloaded
+ * with the plugin, and starts anew the next time. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    if (argc < 4)
+        return 2;
+    for (int i = 0; i < atoi(argv[3]); i++) {
+        void *plugin = dlopen(argv[1], RTLD_NOW | (argv[2][0] == 'g' ? RTLD_GLOBAL : RTLD_LOCAL));
+        if (!plugin) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 1;
+        }
+        int (*run)(void);
+        *(void **)&run = dlsym(plugin, "run");
+        if (run() != 0)
+            return 3;
+        dlclose(plugin);
+        if (dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD)) {
+            fprintf(stderr, "the plugin was not unloaded\n");
+            return 4;
+        }
+    }
+    puts("ok");
+    return 0;
+}
