@@ -461,7 +461,7 @@ static void look_at_module(void)
     struct dl_phdr_info info = {.dlpi_addr = (uintptr_t)memory, .dlpi_name = path, .dlpi_phdr = segments,
                                 .dlpi_phnum = 2};
     atomic_store(&known_count, 0);
-    visit(&info, sizeof info, NULL);
+    visit(&info, sizeof info, &(scanning){.enters = true});
     mt_modules_meet((uintptr_t)memory);
     free(memory);
     free(path);
