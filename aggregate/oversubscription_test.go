@@ -57,10 +57,10 @@ func TestOversubscriptions(t *testing.T) {
 			"oversubscribed: 3 ranks in a control group that may use the time of 1.5 cores"},
 		{"a limit that is enough", with(on("0-3", "0-3", "0-3"), limited(2.5)), ""},
 		{"control groups of their own", with(on("0-3", "0-3"), func(p *Placed) { p.At.CPULimit, p.At.LimitGroup = 1, uint64(p.Rank) }), ""},
-		{"measured", with(on("0-3", "0-3"), crowded), "cores were shared with other processes or threads: ranks 0-1\n" +
+		{"measured", with(on("0-3", "0-3"), crowded), "ranks 0-1 shared their cores with other processes or threads\n" +
 			"ranks waited for a core 70.0 % of their time; used a core 20.0 % of it; 300 involuntary context switches a second each"},
 		{"without the kernel's delay", with(on("0", "1"), func(p *Placed) { crowded(p); p.Usage.DelayKnown = false }),
-			"cores were shared with other processes or threads: ranks 0-1\nranks used a core 20.0 % of their time; 300 involuntary context switches a second each"},
+			"ranks 0-1 shared their cores with other processes or threads\nranks used a core 20.0 % of their time; 300 involuntary context switches a second each"},
 		{"asleep", with(on("0", "1"), func(p *Placed) { p.Usage = profile.Usage{WallNs: 1e9, UserNs: 1e6, Voluntary: 5000, DelayKnown: true} }), ""},
 		{"too short to tell", with(on("0", "1"), func(p *Placed) { crowded(p); p.Usage.WallNs = 99e6 }), ""},
 		{"other hosts", with(on("0", "0"), func(p *Placed) { p.Host = []string{"n0", "n1"}[p.Rank] }), ""},

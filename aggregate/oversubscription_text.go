@@ -36,7 +36,11 @@ func (s *Oversubscription) line(of string) string {
 	case s.Reason == TooSmallLimit:
 		return fmt.Sprintf("oversubscribed: %s%s in a control group that may use the time of %.3g cores", who, of, s.CPULimit)
 	case s.Reason == OtherProcesses:
-		return fmt.Sprintf("cores were shared with other processes or threads: %s%s", s.Ranks, of)
+		whose := "their"
+		if s.Ranks.Len() == 1 {
+			whose = "its"
+		}
+		return fmt.Sprintf("%s%s shared %s cores with other processes or threads", s.Ranks, of, whose)
 	case s.NodeProcessors > s.Count || s.Ranks.Len() < s.HostRanks:
 		return fmt.Sprintf("oversubscribed: %s may run on %s%s only (%s)", who, s.cores(s.Count), s.outOf(of), s.Processors)
 	default:
