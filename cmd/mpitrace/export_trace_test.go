@@ -46,7 +46,7 @@ func TestExportOfTrace(t *testing.T) {
 		if got.code != 0 || got.stderr != "" || strings.Count(got.stdout, "\n") != want {
 			t.Errorf("%q: %+v, want %d lines", ranks, got, want)
 		}
-		if strings.Contains(got.stdout, "\n0,") != (ranks == "") || !strings.Contains(got.stdout, "\n2,1001000400,600,100,7,0,1,Recv,p2p,call,recv,MPI_COMM_WORLD,1,rank,main app.c:1,run,0\n") {
+		if strings.Contains(got.stdout, "\n0,") != (ranks == "") || !strings.Contains(got.stdout, "\n2,1001000400,600,100,7,0,1,Recv,p2p,call,recv,MPI_COMM_WORLD,1,rank,main app.c:1,run,0,\n") {
 			t.Errorf("%q: got\n%s", ranks, got.stdout)
 		}
 	}
@@ -60,7 +60,7 @@ func TestExportOfTrace(t *testing.T) {
 		if got := call(strings.Fields("export run " + args)...); got.code != 0 || got.stdout != want || got.stderr != "" {
 			t.Errorf("%s: %+v", args, got)
 		}
-		if got := call(strings.Fields("export run " + args)...); got.code != exitUsage || !strings.Contains(got.stderr, "--force") {
+		if got := call(strings.Fields("export run " + args)...); got.code != exitError || !strings.Contains(got.stderr, "--force") {
 			t.Errorf("%s again: %+v", args, got)
 		}
 		if got := call(strings.Fields("export run --force " + args)...); got.code != 0 {

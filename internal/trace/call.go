@@ -54,7 +54,9 @@ func (r *replay) begin(e *event) *call {
 	l.ideal += max(e.start-l.last, 0)
 	r.came(l, e)
 	l.last = max(l.last, e.end)
-	l.mpi += overlap(e.start, e.end, l.process.from(), l.process.to())
+	inside := overlap(e.start, e.end, l.process.from(), l.process.to())
+	l.mpi += inside
+	r.calls.add(e.kind.call, inside)
 	c := r.freeCalls.get()
 	*c = call{lane: l, kind: e.kind, start: e.start, end: e.end, index: e.index, probed: probed, open: 1}
 	l.call = c

@@ -3,6 +3,8 @@ package trace
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -118,7 +120,7 @@ var onesidedPrograms = []struct {
 	}, nil},
 	{"locks on others", func(j []*program) {
 		j[0].on("Lock exclusive", 1, 20, 21)
-		j[0].on("Win_unlock", 1, 60, 62)
+		j[0].on("Win_unlock", 1, 60, 60.5)
 		j[1].on("Win_lock", 2, 30, 61)
 		j[1].on("Win_unlock", 2, 63, 64)
 	}, nil},
@@ -142,6 +144,16 @@ var onesidedPrograms = []struct {
 		j[0].on("Win_flush", 1, 21, 61)
 		j[1].busy(18, 30, 60, 62)
 	}, []WaitState{wait(WaitForProgress, 0, 1, "Win_flush", 1, 30, 30).at("Iprobe")}},
+	{"the target has left MPI again", func(j []*program) {
+		j[0].put("Put", 1, 20, 20.001)
+		j[0].on("Win_flush", 1, 21, 61)
+		j[1].busy(18, 19, 60, 60.2, 60.3, 60.4, 90, 91)
+	}, []WaitState{wait(WaitForProgress, 0, 1, "Win_flush", 1, 39, 39).at("Iprobe")}},
+	{"the target comes twice", func(j []*program) {
+		j[0].put("Put", 1, 20, 20.001)
+		j[0].on("Win_flush", 1, 21, 81)
+		j[1].busy(18, 19, 60, 60.2, 90, 91)
+	}, []WaitState{wait(Undecided, 0, 1, "Win_flush", 1, 39, 39).at("Iprobe")}},
 	{"two targets: the last counts", func(j []*program) {
 		j[0].put("Put", 1, 20, 20.001)
 		j[0].put("Put", 2, 20.5, 20.501)
@@ -267,4 +279,24 @@ func TestNeighborWaits(t *testing.T) {
 	}
 	came(j, "Neighbor_alltoall", -1, 60, 20, 40, 50)
 	checkWaits(t, analyze(t, j, Options{}), late(LateNeighbor, 0, 1, "Neighbor_alltoall", 20), late(LateNeighbor, 1, 2, "Neighbor_alltoall", 10))
+}
+
+// TestCallTotals has two ranks in a fence for 60 ms of the 200 ms that they have, half
+// of which one waits for the other, and a flush that may have waited for 39 ms.
+func TestCallTotals(t *testing.T) {
+	j := job(2, 100)
+	makeWindow(j, 0, 0)
+	j[0].on("Win_fence", -1, 1, 46)
+	j[1].on("Win_fence", -1, 31, 46)
+	j[0].put("Put", 1, 50, 50)
+	j[0].on("Win_flush", 1, 50, 100)
+	j[1].busy(80, 100)
+	want := []CallTotal{
+		{Call: "Win_fence", Count: 2, Time: 0.060, Waiting: 0.030, Share: 0.3},
+		{Call: "Win_flush", Count: 1, Time: 0.050, Undecided: 0.030, Share: 0.25},
+		{Call: "Iprobe", Count: 1, Time: 0.020, Share: 0.1},
+	}
+	if diff := cmp.Diff(want, analyze(t, j, Options{}).Calls, cmp.Comparer(near)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

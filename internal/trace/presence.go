@@ -146,39 +146,51 @@ func (r *replay) came(l *lane, e *event) {
 	}
 }
 
-// latestAbsence is the latest absence of the process that began before a time.
-func (p *process) latestAbsence(t int64) (absence, bool) {
+// absencesIn gives the absences of the process between two times, the latest first,
+// until it is told to stop. The first may last longer.
+func (p *process) absencesIn(from, to int64, f func(absence) bool) {
 	for i := p.absent - 1; i >= 0 && i >= p.absent-mostAbsences; i-- {
-		if a := p.absences[i%mostAbsences]; a.from < t {
-			return a, true
+		a := p.absences[i%mostAbsences]
+		if a.to <= from || a.from < to && !f(a) {
+			return
 		}
 	}
-	return absence{}, false
 }
 
-// judge decides on a call when it is known what the target did.
+// judge decides on a call when it is known what the target did: of the absences during
+// the call the latest counts that ended just before the call did. If there is none the
+// longest one may have been waited for.
 func (x *watcher) judge(t *process) {
 	c := x.call
-	a, absent := t.latestAbsence(c.end)
-	if !absent || a.to <= c.start {
-		return
-	}
-	if a.to > c.end {
-		if a.from <= x.since && !c.kind.local() {
-			x.in.rma.alone |= x.ops
+	var longest absence
+	found := false
+	t.absencesIn(c.start, c.end, func(a absence) bool {
+		if a.to > c.end && a.from <= x.since { // the call ended without the target
+			if !c.kind.local() {
+				x.in.rma.alone |= x.ops
+			}
+			found = true
+			return false
 		}
-		return
+		site, end := a.site, a.to
+		a = absence{max(a.from, c.start), min(a.to, c.end), a.site}
+		waited, after := a.to-a.from, c.end-a.to
+		if waited < leastAbsence {
+			return true
+		}
+		if end <= c.end && after <= max(waited/10, leastAbsence) {
+			c.absent(cause{a.to, WaitForProgress, t.main(), x.in, site}, a.from, x.ops)
+			found = true
+			return false
+		}
+		if waited > longest.to-longest.from {
+			longest = a
+		}
+		return true
+	})
+	if !found && longest.to > 0 {
+		c.absent(cause{longest.to, Undecided, t.main(), x.in, longest.site}, longest.from, x.ops)
 	}
-	from := max(a.from, c.start)
-	waited, after := a.to-from, c.end-a.to
-	if waited < leastAbsence {
-		return
-	}
-	found := cause{a.to, WaitForProgress, t.main(), x.in, a.site}
-	if after > max(waited/10, leastAbsence) {
-		found.pattern = Undecided
-	}
-	c.absent(found, from, x.ops)
 }
 
 // absent tells a call of the absence of a target. Whether that is proved is known in

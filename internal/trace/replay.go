@@ -14,6 +14,7 @@ type replay struct {
 	commOf    map[string]*communicator
 	windows   []*communicator
 	away      []awayWait
+	calls     callSums
 
 	// Rounds: all processes go on to the same time, and then to the next.
 	round    int

@@ -19,6 +19,8 @@ type Result struct {
 
 	Matching Matching       `json:"matching"`
 	Patterns []PatternTotal `json:"patterns"`
+	// Calls are the MPI functions by the time in them, the longest first.
+	Calls []CallTotal `json:"calls"`
 	// Communicators are the waits by communicator, the longest first.
 	Communicators []CommunicatorTotal `json:"communicators"`
 	// WaitStates are all waits by who waited for whom and where, the longest first.
@@ -52,6 +54,7 @@ func (r *replay) result(path *CriticalPath) *Result {
 			out.Partial++
 		}
 	}
+	out.Calls = r.callTotals(seconds(all))
 	out.Patterns, out.Communicators = r.waits.patternTotals(seconds(all)), r.communicatorTotals(seconds(all))
 	return out
 }

@@ -44,6 +44,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		fmt.Fprintln(b)
 		aggregate.OversubscriptionText(b, r.Oversubscribed, r.Ranks, aggregate.TextOptions{ASCII: o.ASCII})
 	}
+	r.callsText(b, o)
 	r.patternsText(b, o)
 	r.communicatorsText(b, o)
 	r.placesText(b, o)
@@ -78,6 +79,29 @@ func (r *Result) popText(w io.Writer, o TextOptions) {
 		name := line.tree + line.name
 		fmt.Fprintf(w, "%s%s %7s  %s\n", name, pad(name, 22), percent(line.value), line.why)
 	}
+}
+
+// callsText says where the time in MPI is, and how much of it is waiting for others.
+func (r *Result) callsText(w io.Writer, o TextOptions) {
+	list, more := top(r.Calls, o.Top)
+	if len(list) == 0 {
+		return
+	}
+	unproven := slices.ContainsFunc(list, func(c CallTotal) bool { return c.Undecided > 0 })
+	g := grid{{"call", "number", "time", "% of all ranks' time", "waiting for others"}}
+	if unproven {
+		g[0] = append(g[0], "undecided")
+	}
+	for _, c := range list {
+		row := []string{o.clean(c.Call), number(c.Count), o.duration(c.Time), percent(c.Share), o.duration(c.Waiting)}
+		if unproven {
+			row = append(row, o.duration(c.Undecided))
+		}
+		g = append(g, row)
+	}
+	fmt.Fprintln(w)
+	g.write(w, 1)
+	moreText(w, more, "call")
 }
 
 func (r *Result) patternsText(w io.Writer, o TextOptions) {
@@ -117,8 +141,13 @@ func (r *Result) eagerText(w io.Writer) {
 	if !has(LateReceiver) && !has(Undecided) {
 		return
 	}
+	ofSends := func(s WaitState) bool { return s.Pattern == Undecided && !oneSidedCalls[s.Call] }
+	limits := r.EagerLimits
+	if !has(LateReceiver) && !slices.ContainsFunc(r.WaitStates, ofSends) {
+		limits = nil
+	}
 	fmt.Fprintln(w)
-	for _, l := range r.EagerLimits {
+	for _, l := range limits {
 		where := [profile.NumPaths]string{"of messages to oneself", "within nodes", "between nodes"}[l.Path]
 		switch {
 		case l.Bytes > 0:

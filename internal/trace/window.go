@@ -29,6 +29,16 @@ var rmaCalls = map[string]rmaCall{
 	"Win_flush_local": winFlushLocal, "Win_flush_local_all": winFlushLocalAll,
 }
 
+// oneSidedCalls are the calls that may wait for a target.
+var oneSidedCalls = func() map[string]bool {
+	all := map[string]bool{"Put": true, "Get": true, "Accumulate": true, "Get_accumulate": true, "Fetch_and_op": true,
+		"Compare_and_swap": true, "Rput": true, "Rget": true, "Raccumulate": true, "Rget_accumulate": true}
+	for call := range rmaCalls {
+		all[call] = true
+	}
+	return all
+}()
+
 func rmaCallOf(k *profile.EventKind) rmaCall {
 	switch {
 	case k.Action != profile.Called || k.Window == 0:

@@ -1,0 +1,52 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// CallTotal is the time in all calls of one MPI function, and how much of it is
+// waiting for other ranks.
+type CallTotal struct {
+	Call      string  `json:"call"` // without MPI_
+	Count     uint64  `json:"count"`
+	Time      float64 `json:"time_s"`      // summed over ranks, between Init and Finalize
+	Waiting   float64 `json:"waiting_s"`   // of this, until the rank that was waited for came
+	Undecided float64 `json:"undecided_s"` // of this, waits that are not proven
+	Share     float64 `json:"share"`       // of the time of all ranks
+}
+
+// callSums adds up the time in calls, by the index of their names.
+type callSums []waitSum
+
+func (s *callSums) add(call int32, ns int64) {
+	for int(call) >= len(*s) {
+		*s = append(*s, waitSum{})
+	}
+	(*s)[call].count++
+	(*s)[call].sum += ns
+}
+
+// callTotals lists the calls that took time, the longest first.
+func (r *replay) callTotals(all float64) []CallTotal {
+	waiting, undecided := make([]int64, len(r.names.list)), make([]int64, len(r.names.list))
+	for key, s := range r.waits {
+		if key.pattern == Undecided {
+			undecided[key.call] += s.sum
+		} else {
+			waiting[key.call] += s.sum
+		}
+	}
+	list := []CallTotal{}
+	for call, s := range r.calls {
+		if s.sum > 0 {
+			list = append(list, CallTotal{r.names.list[call], s.count, seconds(s.sum), seconds(waiting[call]), seconds(undecided[call]),
+				ratio(seconds(s.sum), all)})
+		}
+	}
+	slices.SortFunc(list, func(a, b CallTotal) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Call, b.Call))
+	})
+	return list
+}
