@@ -155,6 +155,9 @@ type Trace struct {
 	// Gaps tells that events may be missing before others that are there. Messages
 	// and collectives can then not be told apart by counting: none has a Seq.
 	Gaps bool `json:"gaps"`
+	// WholeUntil is when the first of several threads had no room for an event, Unix
+	// ns: what began later has no Seq. 0 if none had to stop.
+	WholeUntil int64 `json:"whole_until_ns,omitempty"`
 	// Clock tells what was added to the process's own clock; nil if nothing was.
 	Clock *ClockCorrection `json:"clock,omitempty"`
 	// EagerLimits are those that the MPI told, at most one of each path.

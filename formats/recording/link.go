@@ -46,7 +46,7 @@ func (r *reading) link() error {
 	})
 	r.links.open = nil
 	if err == nil && !r.trace.Gaps && r.holes == 0 { // else counting would join messages with others
-		r.links.count(r.rows.roles)
+		r.links.count(r.rows.roles, r.whole)
 	}
 	r.links.start = nil
 	return err
@@ -124,8 +124,9 @@ func (l *links) join(request uint32, i int32, roles []role) {
 
 // count numbers the messages of each channel: what is sent in the order in which
 // sends began, what is received in that in which receives were posted, as the
-// Standard matches them.
-func (l *links) count(roles []role) {
+// Standard matches them. What began at the time whole or later has no number, if
+// that is not 0: of what came before something may be missing.
+func (l *links) count(roles []role, whole uint64) {
 	c := counters{of: map[channel]*uint32{}}
 	if l.start == nil {
 		for i := range l.kind {
@@ -133,7 +134,14 @@ func (l *links) count(roles []role) {
 		}
 		return
 	}
-	for _, m := range l.begun(roles) {
+	for _, m := range l.begun(roles, whole > 0) {
+		if whole > 0 && m.start >= whole {
+			return
+		}
+		if o := &roles[l.kind[m.event]]; whole > 0 && o.posts && l.link[m.event] == 0 {
+			c.lose(o, l.tag[m.event])
+			continue
+		}
 		l.number(m.event, &c, roles)
 	}
 }
@@ -175,11 +183,12 @@ type beginning struct {
 	event int32
 }
 
-// begun are such events in the order in which they began.
-func (l *links) begun(roles []role) []beginning {
+// begun are such events in the order in which they began; with posts also receives
+// whose end is not in the trace.
+func (l *links) begun(roles []role, posts bool) []beginning {
 	begins := func(i int) bool {
 		o := &roles[l.kind[i]]
-		return o.sends || o.receives || o.took || o.gave || l.link[i] > 0
+		return posts && o.posts || o.sends || o.receives || o.took || o.gave || l.link[i] > 0
 	}
 	n := 0
 	for i := range l.kind {
@@ -210,6 +219,22 @@ type channel struct {
 type counters struct {
 	of   map[channel]*uint32
 	near [256]nearCounter
+	// Receives whose end is not in the trace: later ones of their channels, or of
+	// their communicators where they would have taken any message, have no numbers.
+	lost    map[channel]bool
+	lostAny map[int32]bool
+}
+
+// lose gives no number to later receives that the receive may have come before.
+func (c *counters) lose(o *role, tag int32) {
+	if c.lost == nil {
+		c.lost, c.lostAny = map[channel]bool{}, map[int32]bool{}
+	}
+	if o.peer < 0 || tag < 0 {
+		c.lostAny[o.comm] = true
+	} else {
+		c.lost[channel{o.comm, o.peer, tag, false}] = true
+	}
 }
 
 type nearCounter struct {
@@ -221,6 +246,9 @@ type nearCounter struct {
 // next is the number of a message; 0 where it is not known from or to whom it is.
 func (c *counters) next(kind uint32, tag int32, o *role) uint32 {
 	if o.comm < 0 || o.peer < 0 {
+		return 0
+	}
+	if c.lost != nil && !o.sends && !o.gave && (c.lostAny[o.comm] || c.lost[channel{o.comm, o.peer, tag, false}]) {
 		return 0
 	}
 	n := &c.near[(kind*31+uint32(tag))%uint32(len(c.near))]

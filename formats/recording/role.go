@@ -18,6 +18,7 @@ type role struct {
 	byHandle        bool // receives, or posts the receive of, such a message
 	both            bool // sends, or would but to nobody, and receives
 	goesOn          bool // what it joins is not over
+	posts           bool // a receive, which completes later
 	tagged          bool
 	window          bool // the tag names a window or a new communicator
 	call            string
@@ -40,6 +41,7 @@ func roleOf(k *profile.EventKind, same []int32) role {
 		o.gave = k.Action == profile.Dropped && k.Aside == profile.FailedSend
 		o.found = called && (name == "mprobe" || name == "improbe")
 		o.both = called && strings.HasPrefix(name, "sendrecv")
+		o.posts = o.posted || called && (name == "irecv" || name == "imrecv")
 		o.byHandle = called && (name == "mrecv" || name == "imrecv")
 	}
 	if k.Comm >= 0 {

@@ -81,6 +81,7 @@ type Events struct {
 	of    *profile.Profile
 	clock Clock
 	names []string // of the files
+	whole uint64   // ticks until when no thread had to stop; 0 if none had to
 	// Problems are what was found wrong with the files, each with its place.
 	Problems []string
 }
@@ -118,10 +119,19 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 		return nil, err
 	}
 	e.trace.Gaps = len(e.Problems) > 0 || r.holes > 0 || p.Pauses > 0
+	stopped := false // some threads, before others
 	for _, f := range r.files {
 		e.trace.Dropped += f.header.Dropped
 		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
-		e.trace.Gaps = e.trace.Gaps || gaps(f.header.Cut, max(len(r.streams), p.Threads))
+		e.trace.Gaps = e.trace.Gaps || f.header.Cut&(layout.CutRing|layout.CutSlices) != 0
+		stopped = stopped || f.header.Cut&(layout.CutLimit|layout.CutNoRoom) != 0
+	}
+	if stopped && max(len(r.streams), p.Threads) > 1 && !e.trace.Gaps {
+		if e.whole = r.wholeUntil(); e.whole == 0 || len(r.streams) < p.Threads {
+			e.trace.Gaps = true
+		} else {
+			e.trace.WholeUntil = c.time(e.whole)
+		}
 	}
 	e.trace.Events = r.count()
 	e.trace.Cut = e.trace.Cut || len(e.Problems) > 0 || r.holes > 0
@@ -154,10 +164,26 @@ func (r *reading) count() (n uint64) {
 	return n
 }
 
-// gaps tells whether events may be missing before others. Of one thread the first
-// ones are there where the last have no room; of several each ends elsewhere.
-func gaps(cut uint32, threads int) bool {
-	return cut&(layout.CutRing|layout.CutSlices) != 0 || threads > 1 && cut&(layout.CutLimit|layout.CutNoRoom) != 0
+// wholeUntil is when the first thread that has no room left ended its last event
+// that is there, in ticks: its next one began later. Only a thread whose last chunk
+// is full may have had to stop. 0 if that is not known.
+func (r *reading) wholeUntil() uint64 {
+	first := uint64(0)
+	for _, s := range r.streams {
+		last := s[len(s)-1]
+		if last.Count < layout.ChunkEvents {
+			continue
+		}
+		raw := make([]byte, eventSize)
+		if _, err := last.in.ReadAt(raw, last.at+int64(last.Count-1)*eventSize); err != nil {
+			return 0
+		}
+		e := decodeEvent(raw, last.Thread)
+		if end := e.end(); first == 0 || end < first {
+			first = end
+		}
+	}
+	return first
 }
 
 func (r *reading) close() {

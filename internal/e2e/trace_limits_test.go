@@ -211,3 +211,37 @@ func analyzed(t *testing.T, dir string) trace.Matching {
 	}
 	return found.Matching
 }
+
+// TestTraceLimitOfThreads gives four threads, each of which sends itself 10,000
+// messages in 20,000 events, two chunks less than they take. What began before the
+// first of them had to stop is matched: of that one it is a chunk at least.
+func TestTraceLimitOfThreads(t *testing.T) {
+	const (
+		chunks = 1 + 4*3 - 2 // the main thread has one, the others need three
+		least  = layout.ChunkEvents / 2
+	)
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		limit := fmt.Sprintf("%dK", chunks*layout.ChunkSize/1024)
+		j, traces := m.trace(t, 2, []string{"--trace-limit", limit}, m.compile(t, "threads"))
+		if j.code != 0 {
+			t.Fatalf("exit status %d\n%s", j.code, j.stderr)
+		}
+		for _, src := range traces {
+			if at := src.Trace(); at.Dropped == 0 || at.Gaps || at.WholeUntil <= at.InitEnd || at.WholeUntil >= at.FinalizeStart {
+				t.Errorf("%+v: want events without room, and the time of the first", at)
+			}
+		}
+		got := analyzed(t, j.dir)
+		if got.Matched < 2*least || got.SizesDiffer > 0 {
+			t.Errorf("%d of %d messages matched, %d of them of another size, want %d at least", got.Matched, got.Sent, got.SizesDiffer, 2*least)
+		}
+		for why, n := range got.UnmatchedSends {
+			if why != trace.Gaps && why != trace.Cut {
+				t.Errorf("%d sends: %s", n, why)
+			}
+		}
+		if rest := got.UnmatchedSends[trace.Gaps] + got.UnmatchedSends[trace.Cut]; got.Matched+rest != got.Sent {
+			t.Errorf("%d sends, %d matched, %d with a reason", got.Sent, got.Matched, rest)
+		}
+	})
+}

@@ -97,6 +97,9 @@ func (r *replay) collective(e *event, c *call, time int64) {
 		}
 		k.member = &k.win.membership
 	}
+	if until := k.lane.process.trace.WholeUntil; until > 0 && time >= until { // others may be missing before
+		return
+	}
 	k.member.called++
 	n := k.member.called
 	if e.seq > 0 {

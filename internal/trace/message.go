@@ -53,7 +53,7 @@ func numbered(e *event) bool { return e.kind.peer >= 0 && e.seq > 0 && e.kind.me
 
 // noNumber is why a message of the process has none.
 func (p *process) noNumber(k *kind) Reason {
-	if k.peer >= 0 && p.trace.Gaps {
+	if k.peer >= 0 && (p.trace.Gaps || p.trace.WholeUntil > 0) {
 		return Gaps
 	}
 	return OtherWorld
