@@ -66,6 +66,40 @@ func (s *Summary) sitesText(w io.Writer, o TextOptions) {
 	if !slices.ContainsFunc(s.CallSites, func(c CallSite) bool { return c.Line > 0 }) {
 		fmt.Fprintln(w, "no line numbers: the program has no debug information (compile with -g)")
 	}
+	if s.wrapped() {
+		fmt.Fprintln(w, "many of these functions only wrap MPI: with mpitrace run --stack auto the call sites are where they are called (some microseconds a call)")
+	}
+}
+
+// wrapped reports whether half of the calls, or of the time in them, is in functions
+// that are named for the one MPI function they call, and nobody recorded who calls them.
+func (s *Summary) wrapped() bool {
+	const least = 3 // functions
+	calls := map[string]map[string]bool{}
+	for i := range s.CallSites {
+		c := &s.CallSites[i]
+		if len(c.Callers) > 0 {
+			return false
+		}
+		if calls[c.Function] == nil {
+			calls[c.Function] = map[string]bool{}
+		}
+		calls[c.Function][c.Call] = true
+	}
+	var in, all Totals
+	wrappers := map[string]bool{}
+	for i := range s.CallSites {
+		c := &s.CallSites[i]
+		if profile.SetsUp(c.Call) {
+			continue
+		}
+		all.plus(c.Totals)
+		if len(calls[c.Function]) == 1 && profile.NamedFor(c.Function, c.Call) {
+			in.plus(c.Totals)
+			wrappers[c.Function] = true
+		}
+	}
+	return len(wrappers) >= least && (2*in.Calls >= all.Calls || all.TimeNs > 0 && 2*in.TimeNs >= all.TimeNs)
 }
 
 func (o TextOptions) ofRank(ns uint64, rank int) string {

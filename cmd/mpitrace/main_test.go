@@ -185,7 +185,7 @@ func TestWrongUse(t *testing.T) {
 		{"unknown command", "rport", "unknown command"},
 		{"unknown flag", "run --bad -- true", "unknown flag"},
 		{"nothing to run", "run", "requires at least 1 arg"},
-		{"a stack of one", "run --stack 1 -- true", "give 0 for none, or a number from 2 to"},
+		{"a stack of one", "run --stack 1 -- true", "give auto, 0 for none, or a number from 2 to"},
 		{"a limit without %", "diff --fail-over 10 a b", `"10" is no percentage: give 10%`},
 		{"a limit of one measure without %", "diff --fail-over bytes=10 a b", `"10" is no percentage`},
 		{"dump nothing", "dump none", "no such file"},

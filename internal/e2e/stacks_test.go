@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +49,34 @@ func TestStacks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStackAuto: call sites are where wrappers around MPI are called, by the numbers
+// of calls of 2 ranks that are in wrappers.c.
+func TestStackAuto(t *testing.T) {
+	want := map[string]uint64{
+		"Allreduce solve app.c:10": 20, "Allreduce solve app.c:11": 2, "Allreduce norm app.c:21": 10,
+		"Allgather solve app.c:13": 2, "Allgather norm app.c:23": 2, "Allgather norm app.c:24": 2,
+		"Barrier solve app.c:14": 2, "Barrier main app.c:35": 2,
+		"Sendrecv exchange app.c:3": 4,
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		j := record(t, []string{"--stack", "auto"}, m.launch(2, m.compile(t, "wrappers"))...)
+		checkWhole(t, 2, j)
+		if plain := record(t, nil, m.launch(2, m.compile(t, "wrappers"))...); strings.Contains(plain.stderr, "Allreduce solve") {
+			t.Errorf("without --stack auto:\n%s", plain.stderr)
+		}
+		for _, again := range []string{"from recordings", "from profile.arrow"} {
+			got := map[string]uint64{}
+			for _, c := range callSites(t, j.dir) {
+				if !profile.SetsUp(c.Call) {
+					got[fmt.Sprintf("%s %s %s:%d", c.Call, c.Function, filepath.Base(c.File), c.Line)] += c.Calls
+				}
+			}
+			diff(t, again, want, got)
+			os.RemoveAll(filepath.Join(j.dir, "recordings"))
+		}
+	})
 }
 
 func sentBytes(p *profile.Profile) (sum uint64) {

@@ -125,6 +125,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 		j.run.folds.Unify(p)
 		if j.run.symbols != nil {
 			p.Symbols = j.run.symbols
+			j.run.wraps.Skip(p)
 		}
 		return f(p)
 	}

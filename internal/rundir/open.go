@@ -30,6 +30,7 @@ type Run struct {
 
 	folds   profile.Folds
 	sites   symbolize.Sites
+	wraps   profile.Wrappers
 	symbols profile.Symbols
 	log     io.Writer
 	home    string                  // where recordings go that are still in the spool
@@ -161,6 +162,7 @@ func Damage(p *profile.Profile) error {
 func (r *Run) note(p *profile.Profile) {
 	r.folds.Note(p)
 	r.sites.Add(p)
+	r.wraps.Note(p)
 	r.readings = r.readings || len(p.Readings) > 0
 }
 
@@ -198,6 +200,7 @@ func (r *Run) tellApart(members []member) {
 func (r *Run) Symbolize(known profile.Symbols) []error {
 	var errs []error
 	r.symbols, errs = r.sites.Symbols(known)
+	r.wraps.Find(r.symbols)
 	return errs
 }
 

@@ -48,9 +48,12 @@ func integer(least, most int) func(string) (string, error) {
 // call site has anyway.
 func callers(most int) func(string) (string, error) {
 	return func(value string) (string, error) {
+		if value == "auto" {
+			return value, nil
+		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n != 0 && n < 2 || n > most {
-			return "", fmt.Errorf("give 0 for none, or a number from 2 to %d", most)
+			return "", fmt.Errorf("give auto, 0 for none, or a number from 2 to %d", most)
 		}
 		return strconv.Itoa(n), nil
 	}

@@ -23,9 +23,9 @@ var List = []Setting{
 		Summary: "begin a new slice at each multiple of this time since MPI_Init: 100ms, 2s, at least 1ms; or off",
 		Details: "The end of an interval is noticed at the next call of MPI. Slices are a table in the report, and the column slice of profile.arrow.",
 	}, {
-		Name: "stack", Syntax: "N", Default: "0", Check: callers(layout.MaxStackDepth), Ranks: true, Agree: true,
-		Summary: "tell call sites apart by who called, up to so many callers deep (2 and more); costs some microseconds a call",
-		Details: "Call sites in the report then have their callers.",
+		Name: "stack", Syntax: "N|auto", Default: "0", Check: callers(layout.MaxStackDepth), Ranks: true, Agree: true,
+		Summary: "tell call sites apart by who called, up to so many callers deep (2 and more); or auto: call sites are where functions that only wrap MPI are called. Costs some microseconds a call",
+		Details: "With a number, call sites in the report have their callers. With auto, a function is skipped that calls one MPI function only and is named for it (hypre_MPI_Waitall), and source files and libraries of which each function calls one MPI function only; 8 callers are recorded.",
 	}, {
 		Name: "cvar", Syntax: "NAME=VALUE", Empty: "none", Check: assignment, Separator: "\n", Ranks: true,
 		Summary: "set a control variable of the MPI library, through MPI_T; can be given several times",

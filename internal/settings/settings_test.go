@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		{"stack", "32", "32", ""},
 		{"stack", "33", "", "from 2 to 32"},
 		{"stack", "0", "0", ""},
-		{"stack", "1", "", "give 0 for none, or a number from 2 to 32"},
+		{"stack", "1", "", "give auto, 0 for none, or a number from 2 to 32"},
 		{"stack", "-1", "", "from 2 to 32"},
 		{"watch-unexpected", "0", "0", ""},
 		{"watch-unexpected", "off", "", ""},
@@ -112,7 +112,7 @@ func TestFileErrors(t *testing.T) {
 		"timing = never":             `config:1: timing "never": it can be exact, sampled, off`,
 		"timing":                     `config:1: "timing": a line is name = value`,
 		"stack = 3\n\nstack = 4":     "config:3: stack is set in line 1 already",
-		"stack =":                    `config:1: stack "": give 0 for none`,
+		"stack =":                    `config:1: stack "": give auto, 0 for none`,
 		strings.Repeat("x", 1<<17):   "config:1: ",
 		strings.Repeat("#\n", 1<<20): "more than 1048576 bytes",
 	} {

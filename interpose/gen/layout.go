@@ -44,7 +44,7 @@ var constants = []struct {
 	{"Unloaded", uint64(layout.Unloaded)},
 	{"RecordHandle", layout.RecordHandle}, {"RecordReading", layout.RecordReading}, {"RecordGroup", layout.RecordGroup},
 	{"RecordPlacement", layout.RecordPlacement}, {"RecordUsage", layout.RecordUsage}, {"RecordEagerLimit", layout.RecordEagerLimit}, {"StackSite", uint64(layout.StackSite)},
-	{"MaxStackDepth", layout.MaxStackDepth}, {"MaxStacks", layout.MaxStacks},
+	{"MaxStackDepth", layout.MaxStackDepth}, {"AutoStackDepth", layout.AutoStackDepth}, {"MaxStacks", layout.MaxStacks},
 	{"StringHost", layout.StringHost}, {"StringJob", layout.StringJob}, {"StringCommand", layout.StringCommand},
 	{"StringProgram", layout.StringProgram}, {"StringLibrary", layout.StringLibrary}, {"StringTool", layout.StringTool},
 	{"DirNone", layout.DirNone}, {"DirSend", layout.DirSend}, {"DirRecv", layout.DirRecv},

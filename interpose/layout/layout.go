@@ -124,7 +124,9 @@ const Unloaded = 1 << 62
 // Stacks (version 2): addresses of one, and how many different ones a process keeps.
 const (
 	MaxStackDepth = 32
-	MaxStacks     = 1 << 16
+	// AutoStackDepth is that of --stack auto: wrappers around MPI are no deeper.
+	AutoStackDepth = 8
+	MaxStacks      = 1 << 16
 )
 
 // String.Key

@@ -8,7 +8,7 @@
     X(TIMING, "timing", "MPITRACE_TIMING", "exact", "which calls to time: exact (each), sampled (of frequent ones some: times are estimates, with their error), off (none: counts and bytes only)") \
     X(RECEIVES, "receives", "MPITRACE_RECEIVES", "on", "follow nonblocking receives to their completion: on, or off, which leaves what they received unknown") \
     X(INTERVAL, "interval", "MPITRACE_INTERVAL", "off", "begin a new slice at each multiple of this time since MPI_Init: 100ms, 2s, at least 1ms; or off") \
-    X(STACK, "stack", "MPITRACE_STACK", "0", "tell call sites apart by who called, up to so many callers deep (2 and more); costs some microseconds a call") \
+    X(STACK, "stack", "MPITRACE_STACK", "0", "tell call sites apart by who called, up to so many callers deep (2 and more); or auto: call sites are where functions that only wrap MPI are called. Costs some microseconds a call") \
     X(CVAR, "cvar", "MPITRACE_CVAR", "none", "set a control variable of the MPI library, through MPI_T; can be given several times") \
     X(PVAR, "pvar", "MPITRACE_PVAR", "none", "read the performance variables of the MPI library whose names match one of the patterns") \
     X(PVAR_INTERVAL, "pvar-interval", "MPITRACE_PVAR_INTERVAL", "0", "read performance variables also at the first call of MPI after each such time: 10ms, 2s, whole milliseconds; 0 for never") \

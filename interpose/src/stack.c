@@ -38,12 +38,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void mt_stack_open(void)
 {
     const char *text = mt_setting_text(MT_SETTING_STACK);
-    char *end;
-    long n = text ? strtol(text, &end, 10) : 0;
     if (!text)
         return;
-    if (*end || n < 0 || n > MT_MAX_STACK_DEPTH) {
-        mt_say("MPITRACE_STACK=%s: a number of callers from 0 to %d; no stacks are recorded", text, MT_MAX_STACK_DEPTH);
+    bool automatic = strcmp(text, "auto") == 0; // which frames are wrappers' is found out when names are known
+    char *end = NULL;
+    long n = automatic ? MT_AUTO_STACK_DEPTH : strtol(text, &end, 10);
+    if ((end && *end) || n < 0 || n > MT_MAX_STACK_DEPTH) {
+        mt_say("MPITRACE_STACK=%s: give auto, or a number of callers from 0 to %d; no stacks are recorded", text, MT_MAX_STACK_DEPTH);
         mt_setting_refuse(MT_SETTING_STACK);
         return;
     }

@@ -1,0 +1,69 @@
+/* The program calls MPI through functions that do nothing else, in a file of their
+ * own and under names of their own: call sites are worth something only where these
+ * are called (2 ranks). */
+#include "check.h"
+
+#define KEEP __attribute__((noinline, noclone)) static
+#define NO_JUMP __asm__ volatile("")
+
+static int data[8], more[16];
+
+#line 1 "stubs.c"
+KEEP void my_MPI_Allreduce(int n) /* named for what it calls */
+{
+    MPI_Allreduce(data, more, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    NO_JUMP;
+}
+
+#line 1 "layer.c"
+KEEP void share(void) /* named for nothing, as everything in its file */
+{
+    MPI_Allgather(data, 1, MPI_INT, more, 1, MPI_INT, MPI_COMM_WORLD);
+    NO_JUMP;
+}
+
+KEEP void wait_for_all(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    NO_JUMP;
+}
+
+#line 1 "app.c"
+KEEP void exchange(int peer) /* the only call of its function, but part of the program */
+{
+    MPI_Sendrecv(data, 2, MPI_INT, peer, 0, more, 2, MPI_INT, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    NO_JUMP;
+}
+
+KEEP void solve(int peer)
+{
+    for (int i = 0; i < 10; i++)
+        my_MPI_Allreduce(1);
+    my_MPI_Allreduce(4);
+    exchange(peer);
+    share();
+    wait_for_all();
+    NO_JUMP;
+}
+
+KEEP void norm(int peer)
+{
+    for (int i = 0; i < 5; i++)
+        my_MPI_Allreduce(2);
+    exchange(peer);
+    share();
+    share();
+    NO_JUMP;
+}
+
+int main(int argc, char **argv)
+{
+    begin(argc, argv, 2);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    solve(1 - rank);
+    norm(1 - rank);
+    wait_for_all();
+    MPI_Finalize();
+    return 0;
+}
