@@ -14,6 +14,8 @@ type lockEpoch struct {
 	locked    int64 // when Win_lock was called
 	unlocked  moment
 	end       int64 // of Win_unlock
+	// held is when a flush in the epoch ended, so that it had the lock; 0 if none did.
+	held int64
 	// calls are those that may wait for the lock: Win_lock itself, and where an MPI
 	// asks for it later, the first operation that takes long, and the first call that
 	// completes operations.
@@ -69,9 +71,15 @@ func (r *replay) needsLock(w *window, c *call, as int) {
 	if x == nil {
 		x = w.locks[allTargets]
 	}
-	if x != nil && x.calls[as] == nil {
+	if x == nil {
+		return
+	}
+	if x.calls[as] == nil {
 		x.calls[as] = c
 		c.open++
+	}
+	if x.held == 0 && (c.kind.rma == winFlush || c.kind.rma == winFlushAll) && len(w.pending) > 0 {
+		x.held = c.end
 	}
 }
 
@@ -82,8 +90,8 @@ func (x *lockEpoch) excludes(y *lockEpoch) bool {
 }
 
 // waitedFor tells the calls of y that waited for x to unlock: x asked for the lock
-// first, and had given it back when y did so. Where both overlap, the events do not
-// tell who had it.
+// first, and had operations completed before it gave the lock back, or had given it
+// back when y did so. Otherwise the events do not tell who had it.
 func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	if x.unlocked.lane == nil || x.locked >= y.locked || !x.excludes(y) {
 		return
@@ -92,7 +100,7 @@ func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 		if c == nil || c.start >= x.unlocked.time || x.unlocked.time > c.end {
 			continue
 		}
-		before := y.unlocked.lane == nil || x.end <= y.unlocked.time || i == callOfCompletion && c.start == y.unlocked.time && x.end <= y.end
+		before := x.held > 0 || y.unlocked.lane == nil || x.end <= y.unlocked.time || i == callOfCompletion && c.start == y.unlocked.time && x.end <= y.end
 		if before {
 			c.learn(x.unlocked.cause(LockContention, in))
 		}

@@ -112,6 +112,15 @@ var onesidedPrograms = []struct {
 		j[2].on("Win_flush", 1, 31, 61)
 		j[2].on("Win_unlock", 1, 63, 64)
 	}, []WaitState{wait(LockContention, 2, 0, "Win_flush", 1, 29, 29).at("Win_unlock")}},
+	{"the holder has had operations completed", func(j []*program) {
+		j[0].on("Lock exclusive", 1, 20, 21)
+		j[0].put("Put", 1, 21, 21.001)
+		j[0].on("Win_flush", 1, 22, 23)
+		j[0].on("Win_unlock", 1, 60, 80) // the machine is busy
+		j[1].busy(10, 90)
+		j[2].on("Win_lock", 1, 30, 61)
+		j[2].on("Win_unlock", 1, 63, 64)
+	}, []WaitState{wait(LockContention, 2, 0, "Win_lock", 1, 30, 30).at("Win_unlock")}},
 	{"shared locks", func(j []*program) {
 		j[0].on("Win_lock", 1, 20, 21)
 		j[0].on("Win_unlock", 1, 60, 62)
