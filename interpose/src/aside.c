@@ -52,7 +52,7 @@ static const char *mpi_file(void)
 {
     Dl_info info;
     void *init;
-    memcpy(&init, &mt_pmpi.Init, sizeof init);
+    memcpy(&init, &mt_own.Init, sizeof init);
     return dladdr(init, &info) && info.dli_fname ? info.dli_fname : "unknown";
 }
 

@@ -344,7 +344,7 @@ void mt_comm_open(void)
     world_index = world ? world->index : MT_COMM_NONE;
     open_one(mt_const.comm_self, "MPI_COMM_SELF", 2);
     MPI_Comm parent = mt_const.comm_null;
-    if (mt_pmpi.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
+    if (mt_own.Comm_get_parent(&parent) == MPI_SUCCESS && parent != mt_const.comm_null)
         open_one(parent, "MPI_COMM_PARENT", 5);
 }
 

@@ -2,6 +2,7 @@
 #include "fortran.h"
 
 #include "lock.h"
+#include "lifecycle.h"
 #include "record.h"
 #include "request.h"
 #include "resolve.h"
@@ -173,6 +174,8 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
         open_bindings(p, caller);
     }
+    if (p && kind == MT_PMPI_C && strcmp(mt_next_names[index / (MT_SPELLINGS * MT_KINDS)].c, "MPI_Finalize") == 0)
+        p = (void *)(uintptr_t)mt_finalize_passed_on;
     if (!p) {
         mt_say("%s is called, and no library has it: nothing is done instead", symbol);
         p = (void *)(uintptr_t)nothing;

@@ -28,15 +28,24 @@ MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
     return rc;
 }
 
+static _Atomic bool in_finalize;
+
 MT_EXPORT int MPI_Finalize(void)
 {
     if (mt_unlikely(mt_protected()))
         return mt_finalize_interrupted();
     mt_span span = mt_enter(MT_CALL_FINALIZE);
     mt_finalizing();
+    atomic_store(&in_finalize, true);
     int rc = mt_pmpi.Finalize();
+    atomic_store(&in_finalize, false);
     mt_finalized(&span, rc);
     return rc;
+}
+
+int mt_finalize_passed_on(void)
+{
+    return atomic_load(&in_finalize) ? mt_own.Finalize() : MPI_Finalize();
 }
 
 MT_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode)

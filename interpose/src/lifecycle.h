@@ -16,6 +16,10 @@ void mt_mpi_met(uint64_t site) MT_SLOW;
 // The program has unloaded the MPI library, and may load it again.
 void mt_mpi_unloaded(void);
 
+// PMPI_Finalize was called: by another tool that is called by our MPI_Finalize, or
+// by one that intercepts MPI_Finalize before us. Then it ends the recording.
+int mt_finalize_passed_on(void);
+
 // Around MPI_Finalize.
 void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);

@@ -276,6 +276,18 @@ static int holds(struct dl_phdr_info *info, size_t size, void *address)
     return 0;
 }
 
+static int holds_both(struct dl_phdr_info *info, size_t size, void *addresses)
+{
+    uint64_t *both = addresses;
+    return holds(info, size, &both[0]) && holds(info, size, &both[1]);
+}
+
+bool mt_modules_same(const void *a, const void *b)
+{
+    uint64_t both[] = {(uint64_t)(uintptr_t)a, (uint64_t)(uintptr_t)b};
+    return a && b && dl_iterate_phdr(holds_both, both) != 0;
+}
+
 bool mt_modules_loaded(uint64_t address)
 {
     return dl_iterate_phdr(holds, &address) != 0;

@@ -44,6 +44,9 @@ void mt_modules_unloaded(void);
 // Whether an address lies in a file that is loaded.
 bool mt_modules_loaded(uint64_t address);
 
+// Whether two addresses lie in the same file.
+bool mt_modules_same(const void *a, const void *b);
+
 // The recording is written again after it had ended.
 void mt_modules_resume(void);
 

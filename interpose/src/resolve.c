@@ -5,11 +5,15 @@
 #include "dlclose.h"
 #include "lock.h"
 #include "modules.h"
+#include "world.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
 
-mt_pmpi_table mt_pmpi;
+mt_pmpi_table mt_pmpi, mt_own;
 mt_constants mt_const;
 
 const char *mt_flavour(void)
@@ -48,12 +52,76 @@ void *mt_resolve_symbol(const char *name, void *module)
     return p || !module ? p : dlsym(module, name);
 }
 
+static void **entry(mt_pmpi_table *table, const mt_symbol *s)
+{
+    return (void **)((char *)table + s->offset);
+}
+
 static void resolve_functions(void *module)
 {
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         void *p = mt_resolve_symbol(s->name, module);
-        *(void **)((char *)&mt_pmpi + s->offset) = p ? p : (void *)(uintptr_t)missing;
+        *entry(&mt_own, s) = p ? p : (void *)(uintptr_t)missing;
     }
+    mt_pmpi = mt_own;
+}
+
+// MPI_x, of a function that we record.
+static const char *recorded_name(const mt_symbol *s)
+{
+    return s->wrapper && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
+}
+
+// Another tool that comes after us has MPI_x too: it is called as it would be
+// without us, and calls PMPI_x. (Another library of mpitrace is no other tool.)
+static void resolve_tools(void)
+{
+    void *mpi = *(void **)&mt_own.Init, *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
+    for (const mt_symbol *s = mt_symbols; s->name; s++) {
+        const char *name = recorded_name(s);
+        void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
+        if (p && p != *entry(&mt_own, s) && !mt_modules_same(p, mpi) && !mt_modules_same(p, mpitrace))
+            *entry(&mt_pmpi, s) = p;
+    }
+}
+
+// Where a program that is not position-independent takes the address of a function,
+// the dynamic linker finds that function in the program, which only imports it.
+static bool is_imported(void *p)
+{
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    return !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx == SHN_UNDEF;
+}
+
+// What another tool that comes before us intercepts does not reach us, except for
+// MPI_Finalize: see mt_finalize_passed_on.
+static void tell_intercepted(void)
+{
+    char names[200] = "";
+    const char *file = NULL;
+    int n = 0;
+    size_t length = 0;
+    void *program = dlopen(NULL, RTLD_LAZY), *mpi = *(void **)&mt_own.Init;
+    for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
+        const char *name = recorded_name(s);
+        void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
+        Dl_info info;
+        if (!p || p == s->wrapper || mt_modules_same(p, s->wrapper) || mt_modules_same(p, mpi) || is_imported(p))
+            continue;
+        if (!file && dladdr(p, &info))
+            file = info.dli_fname;
+        if (length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", n++ ? ", " : "", name);
+        else
+            n++;
+    }
+    mt_resolve_done(program);
+    if (n && mt_world_rank_said() <= 0)
+        mt_say("%s comes before mpitrace's library and intercepts %d MPI function%s (%s%s): calls of %s are not "
+               "recorded. Load it after mpitrace's library to record them",
+               file ? file : "another library", n, n == 1 ? "" : "s", names, length >= sizeof names ? "..." : "",
+               n == 1 ? "it" : "these");
 }
 
 // Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
@@ -126,11 +194,14 @@ bool mt_resolve(uint64_t caller)
     void *module = dlsym(RTLD_NEXT, "PMPI_Init") ? NULL : mt_resolve_module(caller);
     resolve_functions(module);
     state = resolve_constants(module) ? 1 : -1;
+    resolve_tools();
     atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
     mt_resolve_done(module);
     mt_lock(&lock);
     if (!atomic_load(&known) && state < 0)
         mt_step_aside();
+    else if (!atomic_load(&known))
+        tell_intercepted();
     atomic_store_explicit(&known, state, memory_order_release);
     mt_unlock(&lock);
     errno = saved;

@@ -29,6 +29,10 @@ typedef struct mt_constants {
 
 extern MT_OURS mt_constants mt_const;
 
+// The MPI's own functions, for ourselves. mt_pmpi has what the wrappers pass calls
+// on to: the same, or another tool's, which is loaded after us.
+extern MT_OURS mt_pmpi_table mt_own;
+
 // The family of MPIs that this library was built for.
 const char *mt_flavour(void);
 

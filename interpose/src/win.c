@@ -22,12 +22,12 @@ static mt_handles numbers; // window -> its number, in place of a pointer
 static mt_comm *meet(MPI_Win win)
 {
     MPI_Group group;
-    if (mt_pmpi.Win_get_group(win, &group) != MPI_SUCCESS) {
+    if (mt_own.Win_get_group(win, &group) != MPI_SUCCESS) {
         mt_lost(&mt_header->lost_comms, 1);
         return mt_comm_lost();
     }
     mt_comm *c = mt_comm_of_group(group);
-    mt_pmpi.Group_free(&group);
+    mt_own.Group_free(&group);
     return c;
 }
 

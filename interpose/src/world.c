@@ -31,8 +31,8 @@ void mt_world_open(void)
 {
     int rank = -1, size = -1;
     mt_lock(&lock);
-    if (mt_pmpi.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
-        mt_pmpi.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
+    if (mt_own.Comm_rank(mt_const.comm_world, &rank) == MPI_SUCCESS &&
+        mt_own.Comm_size(mt_const.comm_world, &size) == MPI_SUCCESS)
         is(rank, size);
     has_world = true;
     mt_unlock(&lock);
@@ -58,12 +58,12 @@ static bool has_world_set(MPI_Session session)
 {
     static const char world[] = "mpi://WORLD";
     int n = 0;
-    if (mt_pmpi.Session_get_num_psets(session, mt_const.info_null, &n) != MPI_SUCCESS)
+    if (mt_own.Session_get_num_psets(session, mt_const.info_null, &n) != MPI_SUCCESS)
         return false;
     for (int i = 0; i < n; i++) {
         char name[sizeof world + 1];
         int length = sizeof name;
-        if (mt_pmpi.Session_get_nth_pset(session, mt_const.info_null, i, &length, name) == MPI_SUCCESS &&
+        if (mt_own.Session_get_nth_pset(session, mt_const.info_null, i, &length, name) == MPI_SUCCESS &&
             strncmp(name, world, sizeof name) == 0)
             return true;
     }
@@ -76,7 +76,7 @@ static bool session_group(MPI_Group *group)
 {
     for (int i = 0; i < session_count; i++)
         if (sessions[i].has_world_set &&
-            mt_pmpi.Group_from_session_pset(sessions[i].handle, "mpi://WORLD", group) == MPI_SUCCESS)
+            mt_own.Group_from_session_pset(sessions[i].handle, "mpi://WORLD", group) == MPI_SUCCESS)
             return true;
     return false;
 }
@@ -103,9 +103,9 @@ bool mt_world_session(MPI_Session session)
     mt_lock(&lock);
     bool kept = keep(session);
     if (mt_world_rank < 0 && session_group(&group)) {
-        if (mt_pmpi.Group_rank(group, &rank) == MPI_SUCCESS && mt_pmpi.Group_size(group, &size) == MPI_SUCCESS)
+        if (mt_own.Group_rank(group, &rank) == MPI_SUCCESS && mt_own.Group_size(group, &size) == MPI_SUCCESS)
             is(rank, size);
-        mt_pmpi.Group_free(&group);
+        mt_own.Group_free(&group);
     }
     if (mt_world_rank < 0 && mt_job_rank(&rank, &size))
         is(rank, size);
@@ -142,7 +142,7 @@ static bool translate(MPI_Group group, MPI_Group world, int n, mt_world_taker ta
         int some = n - first < most ? n - first : most;
         for (int i = 0; i < some; i++)
             ranks[i] = first + i;
-        if (mt_pmpi.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||
+        if (mt_own.Group_translate_ranks(group, some, ranks, world, world_ranks) != MPI_SUCCESS ||
             !take(argument, first, some, world_ranks))
             return false;
     }
@@ -153,10 +153,10 @@ bool mt_world_translate(MPI_Group group, int n, mt_world_taker take, void *argum
 {
     MPI_Group world;
     mt_lock(&lock);
-    bool ok = has_world ? mt_pmpi.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
+    bool ok = has_world ? mt_own.Comm_group(mt_const.comm_world, &world) == MPI_SUCCESS : session_group(&world);
     if (ok) {
         ok = translate(group, world, n, take, argument);
-        mt_pmpi.Group_free(&world);
+        mt_own.Group_free(&world);
     }
     mt_unlock(&lock);
     return ok;
