@@ -2,7 +2,9 @@ package aggregate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -29,6 +31,7 @@ func (j *Job) Problems() []string {
 	out = append(out, j.settings()...)
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
+	out = append(out, j.clockProblems()...)
 	out = append(out, j.physical.problems()...)
 	return append(out, j.unplaced()...)
 }
@@ -140,4 +143,29 @@ func (j *Job) unplaced() []string {
 	}
 	return []string{fmt.Sprintf("not in any matrix: %s (%s) to other worlds, or to peers that were not kept",
 		CountOf(rows.Messages-placed.Messages, "message"), CountOf(rows.Bytes-placed.Bytes, "byte"))}
+}
+
+// clockProblems names ranks whose times may be wrong. Where the time of day was set by as much for all ranks, no time is
+// wrong: those of a rank are counted from its start by a clock that nobody sets.
+func (j *Job) clockProblems() []string {
+	var wrong []int
+	var most time.Duration
+	steps := map[time.Duration][]int{}
+	for _, p := range j.ordered() {
+		if d := time.Duration(p.clocks.Error).Abs(); d > 0 {
+			wrong, most = append(wrong, p.Rank), max(most, d)
+		}
+		step := time.Duration(p.clocks.Step).Round(time.Second)
+		steps[step] = append(steps[step], p.Rank)
+	}
+	var out []string
+	if len(wrong) > 0 {
+		out = append(out, fmt.Sprintf("the CPU's clock and the system's do not agree, by up to %v (%s): times may be wrong", most.Round(time.Millisecond), spansOf(wrong)))
+	}
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		if len(steps) > 1 && step != 0 {
+			out = append(out, fmt.Sprintf("the time of day was set by %v during the run (%s): times cannot be compared with those of other ranks", step, spansOf(steps[step])))
+		}
+	}
+	return out
 }

@@ -20,6 +20,7 @@ type process struct {
 	unfollowed       bool            // see profile.Profile
 	watched          string          // --watch-unexpected
 	threads          int
+	clocks           profile.ClockCheck
 	usage            profile.Usage // WallNs is 0 if it is not known
 	settings         string        // those that were made: name=value, NUL between
 }
@@ -47,7 +48,7 @@ func processOf(p *profile.Profile) process {
 		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed,
 		settings: shared(settingsLine(p)), watched: shared(watchedFor(p))}
 	out.Host = shared(p.Host)
-	out.threads = p.Threads
+	out.threads, out.clocks = p.Threads, p.Clocks
 	if p.Placement != nil {
 		at := *p.Placement
 		at.Processors = shared(at.Processors)

@@ -52,6 +52,7 @@ type Profile struct {
 	Exit    Exit
 	Pauses  uint64 // how often the program stopped the recording: MPI_Pcontrol(0)
 	Losses  Losses
+	Clocks  ClockCheck
 
 	// Settings of mpitrace that were not at their defaults, by name.
 	Settings  map[string]string
@@ -170,6 +171,13 @@ func PostsReceive(call string) bool {
 		return true
 	}
 	return false
+}
+
+// ClockCheck says how far the clocks of a process disagreed from its start to its end, in ns. Each is 0 where they
+// agreed, up to what reading and adjusting them explains.
+type ClockCheck struct {
+	Error int64 `json:"error,omitempty"` // the system's clock, less what the CPU's counter says: times may be wrong
+	Step  int64 `json:"step,omitempty"`  // by how much the time of day was set meanwhile
 }
 
 // Losses counts what a recording could not keep exactly. All zero in a

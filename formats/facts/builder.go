@@ -134,7 +134,7 @@ func (b *Header) process(p *profile.Profile) processInfo {
 			program{p.Run, p.Size, p.Program, p.Command, p.Library}),
 		Rank: p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State, Timing: p.Timing.String(), Unfollowed: p.Unfollowed,
 		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
-		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Problems: p.Problems,
+		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Clocks: p.Clocks, Problems: p.Problems,
 		Exit: exit(p.Exit), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical), Rows: len(p.Rows),
 		Settings: p.Settings, Variables: p.Variables, Placement: p.Placement, Usage: p.Usage,
 	}

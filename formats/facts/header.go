@@ -79,14 +79,17 @@ type processInfo struct {
 	Losses        profile.Losses `json:"losses,omitzero"`
 	Pauses        uint64         `json:"pauses,omitempty"`
 	Problems      []string       `json:"problems,omitempty"`
-	Slices        []slice        `json:"slices,omitempty"`
-	Modules       []module       `json:"modules,omitempty"`
-	Comms         []membership   `json:"communicators,omitempty"`
-	Stacks        *packed        `json:"stacks,omitempty"` // see packStacks
-	Vectors       []vector       `json:"vectors,omitempty"`
-	Asides        []aside        `json:"asides,omitempty"`
-	Open          []openCall     `json:"open,omitempty"`
-	Exit          exit           `json:"exit,omitzero"`
+
+	Clocks profile.ClockCheck `json:"clocks,omitzero"`
+
+	Slices  []slice      `json:"slices,omitempty"`
+	Modules []module     `json:"modules,omitempty"`
+	Comms   []membership `json:"communicators,omitempty"`
+	Stacks  *packed      `json:"stacks,omitempty"` // see packStacks
+	Vectors []vector     `json:"vectors,omitempty"`
+	Asides  []aside      `json:"asides,omitempty"`
+	Open    []openCall   `json:"open,omitempty"`
+	Exit    exit         `json:"exit,omitzero"`
 
 	Settings  map[string]string  `json:"settings,omitempty"`
 	Variables []profile.Variable `json:"variables,omitempty"`
@@ -308,7 +311,7 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		Program: prog.Program, Command: prog.Command, Library: prog.Library, Source: info.Source,
 		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
 		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
-		Pauses: info.Pauses, Problems: info.Problems, Exit: profile.Exit(info.Exit),
+		Pauses: info.Pauses, Clocks: info.Clocks, Problems: info.Problems, Exit: profile.Exit(info.Exit),
 		Settings: info.Settings, Variables: info.Variables, Placement: info.Placement, Usage: info.Usage,
 	}
 	for _, s := range info.Slices {

@@ -28,8 +28,8 @@ func (f *file) profile() *profile.Profile {
 		Command: splitCommand(f.text(layout.StringCommand)),
 		Library: strings.TrimRight(f.text(layout.StringLibrary), "\x00\n "),
 		State:   profile.State(h.State), Timing: f.timing(), Unfollowed: f.unfollowed(), Threads: len(f.threads),
-		Start: int64(h.Start.Realtime), InitEnd: int64(h.InitEnd.Realtime),
-		FinalizeStart: int64(h.FinalizeStart.Realtime), End: int64(h.FinalizeEnd.Realtime),
+		Start: f.timeOf(h.Start), InitEnd: f.timeOf(h.InitEnd),
+		FinalizeStart: f.timeOf(h.FinalizeStart), End: f.timeOf(h.FinalizeEnd), Clocks: f.checkClocks(),
 		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
 			Comms: h.LostComms, NegativeTicks: h.NegativeTicks, Untimed: h.UntimedCalls,
 			Stacks: h.LostStacks, Readings: h.LostReadings},
@@ -81,46 +81,6 @@ func splitCommand(text string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
-}
-
-// nsPerTick is the clock's rate, from the two readings of both clocks that are
-// furthest apart.
-func (f *file) nsPerTick() float64 {
-	h := &f.header
-	if h.Clock == layout.ClockMonotonic {
-		return 1
-	}
-	rate, span := 1.0, uint64(0)
-	for _, c := range []layout.Clock{h.InitEnd, f.lastClock(), h.FinalizeStart, h.FinalizeEnd} {
-		if c.Ticks <= h.Start.Ticks || c.Monotonic <= h.Start.Monotonic {
-			continue
-		}
-		if d := c.Monotonic - h.Start.Monotonic; d > span {
-			span = d
-			rate = float64(d) / float64(c.Ticks-h.Start.Ticks)
-		}
-	}
-	return rate
-}
-
-// lastClock is the reading at the latest new row, if it was written whole.
-func (f *file) lastClock() layout.Clock {
-	if f.header.LastWrites%2 != 0 {
-		return layout.Clock{}
-	}
-	return f.header.Last
-}
-
-// unixTime turns a moment in ticks into Unix ns.
-func (f *file) unixTime(ticks uint64, scale float64) int64 {
-	start := f.header.Start
-	return int64(start.Realtime) + int64(float64(int64(ticks-start.Ticks))*scale)
-}
-
-// lastKnown is when a process ended that did not say so, as far as it is known:
-// when its latest call returned.
-func (f *file) lastKnown(p *profile.Profile) int64 {
-	return max(p.Start, p.InitEnd, p.FinalizeStart, int64(f.lastClock().Realtime), f.latest)
 }
 
 // addComms enters the communicators, and returns their places by the index

@@ -43,7 +43,7 @@ func ReadClock(path string) (host string, c Clock, err error) {
 		h := &f.header
 		host = f.text(layout.StringHost)
 		c = Clock{h.Start.Ticks, int64(h.Start.Realtime), f.nsPerTick(), 0}
-		for _, later := range []layout.Clock{h.InitEnd, f.lastClock(), h.FinalizeStart, h.FinalizeEnd} {
+		for _, later := range f.laterClocks() {
 			if later.Monotonic > h.Start.Monotonic {
 				c.span = max(c.span, later.Monotonic-h.Start.Monotonic)
 			}
