@@ -79,6 +79,16 @@ func TestTraceLimits(t *testing.T) {
 	})
 }
 
+// TestTraceGenerations: with --keep last the chunks of threads that ended go to threads that start later, also where
+// there were more threads than chunks before.
+func TestTraceGenerations(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "thread_generations")
+		_, traces := m.trace(t, 1, []string{"--keep", "last", "--trace-buffer", "1M"}, program) // 4 chunks: main has one
+		diff(t, "sends", 3*100, len(calledOf(t, traces[0], "Send", tagOf)))
+	})
+}
+
 // TestTraceSelected traces some ranks, slices and classes of calls only.
 func TestTraceSelected(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {

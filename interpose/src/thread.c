@@ -37,6 +37,7 @@ static void give_back(void *thread)
     if (mt_on())
         mt_open_forget(t); // it may have ended in the middle of a call
     mt_thread_is(NULL);
+    mt_trace_thread_ended(t);
     mt_lock(&lock);
     t->next = ended;
     ended = t;
@@ -91,10 +92,12 @@ mt_thread *mt_thread_attach(void)
     if (!has_key)
         has_key = pthread_key_create(&at_exit, give_back) == 0;
     mt_thread *t = ended;
-    if (t)
+    if (t) {
         ended = t->next;
-    else
+        mt_trace_thread_started(t);
+    } else {
         t = make_thread();
+    }
     if (!t) {
         atomic_store(&failed, true);
         mt_say("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());

@@ -26,6 +26,7 @@ typedef struct mt_slot {
     mt_l_chunk *chunk;
     uint64_t sequence; // of the chunk
     bool filling;      // some thread's; else it is full
+    mt_thread *idle;   // the thread, if that has ended: the next one takes it over, or, of the last events, another does
 } mt_slot;
 
 static mt_slot *slots;
@@ -230,13 +231,24 @@ static mt_slot *map_slot(bool far_too)
     return &slots[mapped++];
 }
 
-static mt_slot *oldest(void)
+static mt_slot *oldest(bool idle)
 {
     mt_slot *found = NULL;
     for (uint64_t i = 0; i < mapped; i++)
-        if (!slots[i].filling && (!found || slots[i].sequence < found->sequence))
+        if ((idle ? slots[i].idle != NULL : !slots[i].filling) && (!found || slots[i].sequence < found->sequence))
             found = &slots[i];
     return found;
+}
+
+// The chunk of a thread that ended, for one that has none.
+static mt_slot *inherited(void)
+{
+    mt_slot *s = oldest(true);
+    if (s) {
+        s->idle->chunk = &mt_trace_full;
+        s->idle = NULL;
+    }
+    return s;
 }
 
 // A chunk that was filled goes behind the others, and where they have no more room
@@ -261,7 +273,7 @@ static mt_slot *next_slot(void)
     if (stopped || left == 0)
         return NULL;
     mt_slot *s = ring || !mt_events_in_memory() ? map_slot(false) : NULL;
-    if (!s && (s = oldest())) {
+    if (!s && ((s = oldest(false)) || (ring && (s = inherited())))) {
         if (ring) {
             header->cut |= MT_CUT_RING;
             mt_lost(&header->dropped, s->chunk->count);
@@ -277,11 +289,45 @@ static mt_slot *next_slot(void)
     return s;
 }
 
-static void hand_back(const mt_thread *t)
+// The slot of a thread's chunk; NULL if it has none.
+static mt_slot *slot_of(const mt_thread *t)
 {
     for (uint64_t i = 0; i < mapped && t->chunk != &mt_trace_full; i++)
         if (slots[i].chunk == t->chunk)
-            slots[i].filling = false;
+            return &slots[i];
+    return NULL;
+}
+
+static void hand_back(const mt_thread *t)
+{
+    mt_slot *s = slot_of(t);
+    if (s)
+        s->filling = false;
+}
+
+// Threads that got no chunk ask again when one of another thread is free.
+void mt_trace_thread_ended(mt_thread *t)
+{
+    if (!mt_trace_on)
+        return;
+    mt_lock(&lock);
+    mt_slot *s = slot_of(t);
+    if (s)
+        s->idle = t;
+    if (s && ring)
+        atomic_store(&over, false);
+    mt_unlock(&lock);
+}
+
+void mt_trace_thread_started(mt_thread *t)
+{
+    if (!mt_trace_on)
+        return;
+    mt_lock(&lock);
+    mt_slot *s = slot_of(t);
+    if (s)
+        s->idle = NULL;
+    mt_unlock(&lock);
 }
 
 mt_l_chunk *mt_trace_chunk(mt_thread *t)
