@@ -22,13 +22,14 @@ type shortage struct {
 	limit   string   // of the program, see keys.c
 	enough  bool     // nothing is missing
 	message string   // what each rank says
+	fit     int      // ranks that there is room for, if not both: the other uses the next place, and says nothing
 }
 
 var shortages = []shortage{
 	{name: "a spool of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "small"}, message: "No space left on device"},
-	{name: "a spool of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "small"}, message: "No space left on device"},
+	{name: "a spool of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "small"}, message: "No space left on device", fit: 1},
 	{name: "a disk of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device"},
-	{name: "a disk of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device"},
+	{name: "a disk of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device", fit: 1},
 	{name: "a file system that cannot reserve", mount: "-t ramfs", flags: []string{"--spool", "run", "-o", "small/run"}, enough: true},
 	{name: "short files", limit: "fsize", message: "File too large"},
 	{name: "little memory", limit: "as", message: "Cannot allocate memory"},
@@ -63,19 +64,30 @@ func (s shortage) test(t *testing.T, m implementation) {
 	} else {
 		command = append([]string{"env", "-C", dir}, command...)
 	}
-	out := execute(t, nil, command...)
+	tmp, err := os.MkdirTemp("", "small") // a short name: Open MPI makes sockets there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(tmp)
+	out := execute(t, []string{"TMPDIR=" + tmp}, command...)
 	if out.code != 0 || !strings.HasPrefix(out.stdout, "ok\n") || s.mount != "" && !strings.Contains(out.stderr, "precious\n") {
 		t.Errorf("status %d, output %q", out.code, out.stdout)
 	}
+	said := 0
 	for r := range 2 {
-		if n := strings.Count(out.stderr, fmt.Sprintf("no room for more (rank %d): %s", r, s.message)); n != 1 && !s.enough || n != 0 && s.enough {
+		n := strings.Count(out.stderr, fmt.Sprintf("no room for more (rank %d): %s", r, s.message))
+		if n > 1 || n == 0 && !s.enough && s.fit == 0 || n > 0 && s.enough {
 			t.Errorf("rank %d spoke of it %d times", r, n)
 		}
+		said += n
+	}
+	if s.fit > 0 && said != s.fit {
+		t.Errorf("%d ranks spoke of it, want %d", said, s.fit)
 	}
 	if told := strings.Contains(out.stderr, "what does not add up"); told == s.enough {
 		t.Errorf("the report tells of losses: %v", told)
 	}
-	checkKeys(t, readRecordings(t, filepath.Join(dir, "run")), 50)
+	checkKeys(t, append(readRecordings(t, filepath.Join(dir, "run")), readFiles(t, filepath.Join(tmp, "mpitrace-*", "*.rec"))...), 50)
 	if t.Failed() {
 		t.Log(out.stderr)
 	}
@@ -237,6 +249,25 @@ func TestBillion(t *testing.T) {
 		ranks := readRecordings(t, dir)
 		want{calls: map[string][]uint64{"Send": {millions * 500000}, "Iprobe": {millions * 500000}}}.check(t, ranks)
 		t.Logf("%d million calls: %d KiB after the first, %d in the end", millions, before, after)
+	})
+}
+
+// TestClockOfProgram: the times in a recording are the kernel's, also where the program sees others (libfaketime).
+func TestClockOfProgram(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "clock_jumps", "-rdynamic")
+		start := time.Now()
+		ranks := m.run(t, 2, program).ranks
+		limit := time.Since(start)
+		for _, p := range ranks {
+			wall, application := time.Duration(p.End-p.Start), time.Duration(p.FinalizeStart-p.InitEnd)
+			if application < 100*time.Millisecond || wall < application || wall > limit || p.Clocks != (profile.ClockCheck{}) {
+				t.Errorf("rank %d: %v in all, %v between MPI_Init and MPI_Finalize, clocks %+v; the run took %v", p.Rank, wall, application, p.Clocks, limit)
+			}
+			if begun := time.Unix(0, p.Start); begun.Before(start) || begun.After(start.Add(limit)) {
+				t.Errorf("rank %d began at %v, not from %v on for %v", p.Rank, begun, start, limit)
+			}
+		}
 	})
 }
 

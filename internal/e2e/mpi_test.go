@@ -225,7 +225,13 @@ func record(t *testing.T, flags []string, command ...string) job {
 // readRecordings reads all of a run directory, by rank.
 func readRecordings(t *testing.T, dir string) []*profile.Profile {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	return readFiles(t, filepath.Join(dir, "recordings", "*.rec"))
+}
+
+// readFiles reads the recordings whose paths match a pattern, by rank.
+func readFiles(t *testing.T, pattern string) []*profile.Profile {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,6 +227,24 @@ uint64_t mt_recording_bound(void)
     return most;
 }
 
+// What every process needs: the header, the first log and the table of one thread.
+static uint64_t first_bytes(void)
+{
+    return pages(MT_HEADER_SIZE) + pages(MT_MIN_LOG_SEGMENT) +
+           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * sizeof(mt_row));
+}
+
+// Maps the header in a place that has room for all of that. In another place
+// nothing could be recorded: the next one may have more room.
+static mt_l_header *map_header(int fd, const char **why)
+{
+    int rc = reserve(fd, 0, first_bytes());
+    if (rc == 0)
+        return mt_recording_map(fd, 0, pages(MT_HEADER_SIZE), why);
+    *why = strerror(rc);
+    return NULL;
+}
+
 bool mt_recording_open(void)
 {
     read_bound();
@@ -234,7 +252,7 @@ bool mt_recording_open(void)
     uint64_t head = pages(MT_HEADER_SIZE);
     int fd;
     while ((fd = mt_place_next(&place)) >= 0) {
-        mt_l_header *h = mt_recording_map(fd, 0, head, &place.why);
+        mt_l_header *h = map_header(fd, &place.why);
         close(fd);
         if (h) {
             memcpy(h->magic, "MPITRACE", 8);
