@@ -53,7 +53,7 @@ func (s *DiffSide) text(w io.Writer, o DiffText, letter, name string) {
 	if s.RanksRecorded != s.RanksExpected {
 		fmt.Fprintf(w, "%d of ", s.RanksRecorded)
 	}
-	fmt.Fprintf(w, "%s, %s; %s", CountOf(uint64(s.RanksExpected), "rank"), CountOf(uint64(s.Hosts), "host"), o.clean(libraryName(s.Library)))
+	fmt.Fprintf(w, "%s, %s; %s", CountOf(uint64(s.RanksExpected), "rank"), CountOf(uint64(s.Hosts), "host"), o.clean(LibraryName(s.Library)))
 	if !s.Started.IsZero() {
 		fmt.Fprintf(w, "; %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}

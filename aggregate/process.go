@@ -44,7 +44,7 @@ type RankTimes struct {
 
 func processOf(p *profile.Profile) process {
 	out := process{RankTimes: timesOf(p), start: p.Start, size: p.Size,
-		program: shared(p.Program), library: shared(libraryLine(p.Library)),
+		program: shared(p.Name()), library: shared(p.LibraryLine()),
 		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed,
 		settings: shared(settingsLine(p)), watched: shared(watchedFor(p))}
 	out.Host = shared(p.Host)
@@ -116,9 +116,3 @@ func elapsed(from, to int64) float64 {
 }
 
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
-
-// libraryLine is the first line of a version string in one run of words: MPICH
-// has tabs in it.
-func libraryLine(version string) string {
-	return strings.Join(strings.Fields(firstLine(version)), " ")
-}

@@ -152,7 +152,7 @@ func (s *Summary) hostsText(o TextOptions) string {
 
 // head writes what the times are of before the sums.
 func (s *Summary) head(w io.Writer, o TextOptions, of string) {
-	fmt.Fprintf(w, "%s; run %s", o.clean(libraryName(s.Library)), o.clean(s.Run))
+	fmt.Fprintf(w, "%s; run %s", o.clean(LibraryName(s.Library)), o.clean(s.Run))
 	if !s.Started.IsZero() {
 		fmt.Fprintf(w, ", started %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
 	}
@@ -180,8 +180,8 @@ func (s *Summary) settingsText(w io.Writer, o TextOptions) {
 	}
 }
 
-// libraryName leaves out what follows Open MPI's version: package, ident, date.
-func libraryName(line string) string {
+// LibraryName leaves out what follows Open MPI's version: package, ident, date.
+func LibraryName(line string) string {
 	if strings.HasPrefix(line, "Open MPI") {
 		line, _, _ = strings.Cut(line, ",")
 	}

@@ -272,8 +272,8 @@ func TestLibraryName(t *testing.T) {
 		"MPICH Version:\t4.0.2\nMPICH Release date:\tx": {"MPICH Version: 4.0.2", "MPICH Version: 4.0.2"},
 		"Some MPI 2021.1,  for Linux":                   {"Some MPI 2021.1, for Linux", "Some MPI 2021.1, for Linux"},
 	} {
-		line := libraryLine(version)
-		if got := [2]string{line, libraryName(line)}; got != want {
+		line := (&profile.Profile{Library: version}).LibraryLine()
+		if got := [2]string{line, LibraryName(line)}; got != want {
 			t.Errorf("%q: got %q, want %q", version, got, want)
 		}
 	}

@@ -45,6 +45,12 @@ func bytesText(n uint64) string {
 	return fmt.Sprintf("%s %ciB", threeDigits(v), "KMGTPE"[unit-1])
 }
 
+// BytesText prints bytes as the reports do.
+func BytesText(n uint64) string { return bytesText(n) }
+
+// DurationText prints nanoseconds as the reports do.
+func DurationText(ns int64, o TextOptions) string { return o.duration(float64(ns)) }
+
 // durationText prints nanoseconds to three digits.
 func durationText(ns float64, micro string) string {
 	v, decimals, unit := durationParts(ns, micro)

@@ -60,7 +60,7 @@ func TestExportOfTrace(t *testing.T) {
 		if got := call(strings.Fields("export run " + args)...); got.code != 0 || got.stdout != want || got.stderr != "" {
 			t.Errorf("%s: %+v", args, got)
 		}
-		if got := call(strings.Fields("export run " + args)...); got.code != exitError || !strings.Contains(got.stderr, "--force") {
+		if got := call(strings.Fields("export run " + args)...); got.code != exitUsage || !strings.Contains(got.stderr, "--force") {
 			t.Errorf("%s again: %+v", args, got)
 		}
 		if got := call(strings.Fields("export run --force " + args)...); got.code != 0 {

@@ -206,6 +206,7 @@ func (j *job) merge() (*rundir.Run, error) {
 func (j *job) show(run *rundir.Run) (complete bool, err error) {
 	complete = len(run.Jobs) > 0 && len(run.Damaged) == 0 && len(run.Traced.Damaged) == 0
 	now := time.Now()
+	var jobs []*aggregate.Summary
 	for _, src := range run.Jobs {
 		job, err := aggregate.Of(live.Source{Of: src, Read: now}, nil)
 		if err != nil {
@@ -213,12 +214,17 @@ func (j *job) show(run *rundir.Run) (complete bool, err error) {
 		}
 		s := job.Summary()
 		complete = complete && len(s.Problems) == 0
-		if !j.options.Of("no-report").On() {
-			o := textOptionsFor(j.log)
-			o.Sites = topSites
-			s.Text(j.log, o)
-			fmt.Fprintln(j.log)
-		}
+		jobs = append(jobs, s)
+	}
+	if j.options.Of("no-report").On() {
+		return complete, nil
+	}
+	jobsTable(j.log, jobs)
+	o := textOptionsFor(j.log)
+	o.Sites = topSites
+	for _, s := range jobs {
+		s.Text(j.log, o)
+		fmt.Fprintln(j.log)
 	}
 	return complete, nil
 }

@@ -98,7 +98,7 @@ survives a crash of the program.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStacks(), newCollect(), newDiff(), newExport(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStacks(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
 	return root
 }
 

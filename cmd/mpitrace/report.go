@@ -39,8 +39,8 @@ func newReport() *cobra.Command {
 a run whose ranks recorded themselves, are merged first: at any time, also
 while the run goes on.
 
-If DIR holds several jobs, each has a summary, one after the other by start
-time. With --rank, these are of that rank in each job that recorded it; jobs
+If DIR holds several jobs, a table lists them, and each has a summary, one after
+the other by start time. With --rank, these are of that rank in each job that recorded it; jobs
 that did not are left out, and it is an error if none did.`,
 		Example: `  mpitrace report mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
@@ -213,6 +213,13 @@ func (o *reportOptions) summaries(run *rundir.Run, now time.Time) ([]summary, er
 }
 
 func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
+	var jobs []*aggregate.Summary
+	for _, s := range found {
+		if job, ok := s.(*aggregate.Summary); ok {
+			jobs = append(jobs, job)
+		}
+	}
+	jobsTable(w, jobs)
 	for i, s := range found {
 		if i > 0 {
 			fmt.Fprintln(w)

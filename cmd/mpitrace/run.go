@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 type runOptions struct {
@@ -198,7 +199,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	}
 	name := o.dir
 	if name == "" {
-		name = rundir.Name(filepath.Base(argv[0]), launch.LaunchID(), time.Time{})
+		name = rundir.Name(filepath.Base(profile.ProgramName(argv[0], argv)), launch.LaunchID(), time.Time{})
 	}
 	dir, err := rundir.Share(name)
 	if err == nil {

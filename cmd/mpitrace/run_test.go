@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +125,19 @@ func TestRunScript(t *testing.T) {
 		jobs := load(t, filepath.Join(dir, "run"))
 		if len(jobs) != 3 {
 			t.Fatalf("%d jobs, want 3", len(jobs))
+		}
+		report := sh(t, dir, "$mpitrace report run").stdout
+		for _, text := range []string{got.stderr, report} { // one table, before the summaries
+			table, _, _ := strings.Cut(text[max(strings.Index(text, "job  program"), 0):], "\n\n")
+			lines := strings.Split(table, "\n")
+			if len(lines) != 4 || strings.Index(text, table) > strings.Index(text, " on 1 of 1 ranks") {
+				t.Fatalf("no table of 3 jobs first:\n%s", text)
+			}
+			for n := 1; n <= 3; n++ {
+				if !regexp.MustCompile(fmt.Sprintf(`^%d +ring-%s +%d +.* complete$`, n, m.name, n)).MatchString(lines[n]) {
+					t.Errorf("job %d: %q", n, lines[n])
+				}
+			}
 		}
 		for i, j := range jobs {
 			checkRing(t, j, i+1, uint64(101+i))

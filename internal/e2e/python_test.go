@@ -33,6 +33,9 @@ func TestPython(t *testing.T) {
 		if strings.Contains(j.stderr, "incomplete:") { // mpi4py's file has weak imports of all that MPIs may have
 			t.Errorf("functions that this MPI lacks are said to be unrecorded:\n%s", j.stderr)
 		}
+		if !strings.Contains(j.stderr, "exchange.py on 2 of 2 ranks") {
+			t.Errorf("the run is not named after the script:\n%s", j.stderr)
+		}
 		_, text, _ := strings.Cut(strings.TrimSpace(j.stdout), "\n")
 		pickled, err := strconv.Atoi(text)
 		if err != nil {

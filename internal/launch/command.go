@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Command is a command line that starts MPI processes, taken apart.
@@ -330,7 +332,8 @@ func (c *Command) Rewrite(rank []string) []string {
 // the command itself.
 func (c *Command) Name() string {
 	if len(c.Programs) > 0 {
-		return filepath.Base(c.Argv[c.Programs[0].Index])
+		program := c.Argv[c.Programs[0].Index:]
+		return filepath.Base(profile.ProgramName(program[0], program))
 	}
-	return filepath.Base(c.Argv[0])
+	return filepath.Base(profile.ProgramName(c.Argv[0], c.Argv))
 }

@@ -101,11 +101,12 @@ func (i *Info) exits() map[string]profile.Exit {
 
 // JobInfo describes an MPI job of the run.
 type JobInfo struct {
-	Run      string `json:"run"`      // the value of column `run` in the Arrow files
-	Program  string `json:"program"`  // the stem of the job's file names
-	Size     int    `json:"size"`     // of MPI_COMM_WORLD, as far as it is known
-	Recorded int    `json:"recorded"` // processes
-	StartNs  int64  `json:"start_ns"` // Unix time
+	Run      string `json:"run"`               // the value of column `run` in the Arrow files
+	Program  string `json:"program"`           // the stem of the job's file names
+	Size     int    `json:"size"`              // of MPI_COMM_WORLD, as far as it is known
+	Recorded int    `json:"recorded"`          // processes
+	StartNs  int64  `json:"start_ns"`          // Unix time
+	Library  string `json:"library,omitempty"` // the MPI, as it names itself
 
 	// Variables are the MPI's control variables that mpitrace was asked to set and
 	// those that the environment sets, with the launcher's own, as rank 0 has them.
@@ -125,10 +126,10 @@ func (d Dir) ReadInfo() (*Info, error) {
 	if os.IsNotExist(err) {
 		return info, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, info)
-	}
 	if err != nil {
+		return new(Info), fmt.Errorf("read run: %w", err)
+	}
+	if err := json.Unmarshal(b, info); err != nil {
 		return new(Info), fmt.Errorf("read %s: %w", d.Info(), err)
 	}
 	return info, nil

@@ -23,6 +23,8 @@ type Job struct {
 	Processes int    // that were recorded
 
 	members   []member
+	finalized int                // processes that reached MPI_Finalize
+	library   string             // as the process of the lowest rank names it
 	variables []profile.Variable // as rank 0 has them
 	run       *Run
 }
@@ -30,6 +32,8 @@ type Job struct {
 // member is a process of a job, and where its profile is.
 type member struct {
 	run, program, host string
+	library            string
+	finalized          bool
 	rank, pid, size    int
 	start              int64
 	from               origin
@@ -61,7 +65,7 @@ func originOf(path string, p *profile.Profile, depth Depth) origin {
 }
 
 func memberOf(p *profile.Profile, from origin, index int) member {
-	m := member{run: p.Run, program: p.Program, host: p.Host, rank: p.Rank, pid: p.Pid, size: p.Size, start: p.Start,
+	m := member{run: p.Run, program: p.Name(), finalized: p.State == profile.Finalized, library: p.LibraryLine(), host: p.Host, rank: p.Rank, pid: p.Pid, size: p.Size, start: p.Start,
 		from: from, index: index}
 	if p.Rank == 0 {
 		m.variables = p.Variables
@@ -72,6 +76,9 @@ func memberOf(p *profile.Profile, from origin, index int) member {
 func (j *Job) add(m member) {
 	j.members = append(j.members, m)
 	j.Processes++
+	if m.finalized {
+		j.finalized++
+	}
 	j.Size = max(j.Size, m.size, m.rank+1)
 	if m.start < j.Start {
 		j.Start = m.start
@@ -79,6 +86,11 @@ func (j *Job) add(m member) {
 	if m.rank == 0 {
 		j.variables = m.variables
 	}
+}
+
+// info describes the job for run.json.
+func (j *Job) info() JobInfo {
+	return JobInfo{Run: j.Run, Program: j.Stem, Size: j.Size, Recorded: j.Processes, StartNs: j.Start, Library: j.library, Variables: j.variables}
 }
 
 // Loaded are the files that the process of the lowest rank had loaded, as far
@@ -104,6 +116,9 @@ func (j *Job) sort() {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(a.host, b.host), cmp.Compare(a.pid, b.pid))
 	})
 	j.Stem = "mpi"
+	for _, m := range j.members {
+		j.library = cmp.Or(j.library, m.library)
+	}
 	for _, m := range j.members {
 		if m.program != "" {
 			j.Stem = printable.FileName(filepath.Base(m.program))

@@ -65,7 +65,7 @@ func (d Dir) Stale() bool {
 func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 	info.Jobs = nil
 	for _, j := range run.Jobs {
-		info.Jobs = append(info.Jobs, JobInfo{j.Run, j.Stem, j.Size, j.Processes, j.Start, j.variables})
+		info.Jobs = append(info.Jobs, j.info())
 	}
 	info.WrongMPI = d.WrongMPI()
 	for _, f := range formats {

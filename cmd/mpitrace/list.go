@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+func newList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [DIR]",
+		Short: "List the recorded runs in a directory",
+		Long: `List the runs that are in DIR, or in the current directory, one line each, the
+latest first: the run directory, the program, the ranks, the MPI, when the run
+started, how long it took, how it ended, and the size of the directory. A run of
+several jobs has the programs, ranks and MPIs of all of them.
+
+How a run ended is the exit status of its command, or the signal that killed it.
+Where nobody waited for the command, "finalized" tells that all ranks reached
+MPI_Finalize, and "unfinished" that some did not, or not yet.`,
+		Example: `  mpitrace list
+  mpitrace list --json runs`,
+		Args: asUsage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return list(cmd, cmp.Or(strings.Join(args, ""), "."), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of text")
+	return cmd
+}
+
+func list(cmd *cobra.Command, dir string, asJSON bool) error {
+	runs, errs := rundir.List(dir)
+	if runs == nil {
+		runs = []rundir.Entry{}
+	}
+	if err := errors.Join(errs...); err != nil && len(runs) == 0 {
+		return usage(err)
+	}
+	for _, err := range errs {
+		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: left out: %s\n", printable.Line(err.Error()))
+	}
+	if asJSON {
+		return printable.WriteJSON(cmd.OutOrStdout(), runs)
+	}
+	return runsText(cmd.OutOrStdout(), runs)
+}
+
+func runsText(w io.Writer, runs []rundir.Entry) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "run\tprogram\tranks\tMPI\tstarted\ttime\tended\tsize")
+	for _, r := range runs {
+		started, took := "?", "?"
+		if r.StartNs != 0 {
+			started = time.Unix(0, r.StartNs).Format(time.DateTime)
+		}
+		if r.WallNs > 0 {
+			took = aggregate.DurationText(r.WallNs, textOptions())
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Line(filepath.Clean(r.Dir)),
+			ofJobs(r.Jobs, func(j rundir.JobInfo) string { return jobNumber.ReplaceAllString(j.Program, "") }),
+			ranksOfJobs(r.Jobs), ofJobs(r.Jobs, func(j rundir.JobInfo) string { return aggregate.LibraryName(j.Library) }),
+			started, took, howEnded(&r), aggregate.BytesText(uint64(r.Bytes)))
+	}
+	return table.Flush()
+}
+
+// jobNumber ends the stem of files of one job of several.
+var jobNumber = regexp.MustCompile(`-job[0-9]+$`)
+
+// ofJobs lists what jobs have, each once.
+func ofJobs(jobs []rundir.JobInfo, of func(rundir.JobInfo) string) string {
+	var all []string
+	for _, j := range jobs {
+		if text := cmp.Or(printable.Line(of(j)), "?"); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
+}
+
+// ranksOfJobs is "64", or "2+4" for jobs of 2 and of 4 ranks, and "5 jobs" for more
+// than 3 jobs.
+func ranksOfJobs(jobs []rundir.JobInfo) string {
+	if len(jobs) > 3 {
+		return fmt.Sprintf("%d jobs", len(jobs))
+	}
+	var sizes []string
+	for _, j := range jobs {
+		sizes = append(sizes, strconv.Itoa(j.Size))
+	}
+	return cmp.Or(strings.Join(sizes, "+"), "-")
+}
+
+func howEnded(r *rundir.Entry) string {
+	switch {
+	case r.ExitStatus == nil && r.Finalized:
+		return "finalized"
+	case r.ExitStatus == nil:
+		return "unfinished"
+	case *r.ExitStatus == 0:
+		return "ok"
+	case *r.ExitStatus > 128 && unix.SignalName(unix.Signal(*r.ExitStatus-128)) != "":
+		return fmt.Sprintf("%d (%s)", *r.ExitStatus, unix.SignalName(unix.Signal(*r.ExitStatus-128)))
+	}
+	return fmt.Sprintf("exit %d", *r.ExitStatus)
+}
