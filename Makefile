@@ -79,12 +79,20 @@ generate:
 	$(GO) run ./interpose/gen
 	$(GO) run ./cmd/mpitrace manual > docs/mpitrace.1.new
 	mv docs/mpitrace.1.new docs/mpitrace.1
+	$(GO) run ./cmd/profile2mat --manual > docs/profile2mat.1.new
+	mv docs/profile2mat.1.new docs/profile2mat.1
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 644 interpose/include/mpitrace.h $(DESTDIR)$(PREFIX)/include
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 docs/mpitrace.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/mpitrace.1 docs/profile2mat.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	for command in mpitrace profile2mat; do \
+	  bin/$$command completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$command && \
+	  bin/$$command completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$command && \
+	  bin/$$command completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$command.fish || exit 1; \
+	done
 	install -m 755 bin/mpitrace bin/profile2mat $(DESTDIR)$(PREFIX)/bin
 	for lib in lib/libmpitrace-*.so; do \
 	  test ! -e $$lib || install -m 755 $$lib $(DESTDIR)$(PREFIX)/lib || exit 1; \

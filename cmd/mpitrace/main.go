@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/rundir"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -86,10 +89,13 @@ func newRoot() *cobra.Command {
 		Short: "Record what an MPI program communicates: who with whom, how much, how long",
 		Long: `mpitrace records every MPI call of a program, without recompiling it: who sends
 to whom, how much, in which messages, and how long it takes. What was recorded
-survives a crash of the program.`,
+survives a crash of the program.
+
+` + "`mpitrace completion bash`" + ` (or zsh, fish) prints what makes the shell complete
+commands, values of flags and run directories.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace report mpitrace-app-20260102-150405`,
-		Version:       versionString() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		Version:       commandline.Platform(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          asUsage(cobra.NoArgs),
@@ -99,7 +105,35 @@ survives a crash of the program.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStacks(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
+	completeWords(root)
 	return root
+}
+
+// completeWords has shells complete run directories and the values of flags.
+func completeWords(root *cobra.Command) {
+	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "list": 1, "report": 1, "stacks": 1, "timeline": 1}
+	values := map[string][]string{
+		"report --sort":   {string(aggregate.ByTime), string(aggregate.ByBytes), string(aggregate.ByCalls)},
+		"report --format": {string(rundir.Prof), string(rundir.Arrow)},
+		"report --top":    {"all"}, "analyze --top": {"all"}, "diff --top": {"all"},
+		"diff --sort":     {string(aggregate.InTime), string(aggregate.InBytes), string(aggregate.InMessages)},
+		"export --format": strings.Split(exportFormats(), ", "),
+	}
+	for _, cmd := range root.Commands() {
+		if most := runs[cmd.Name()]; most > 0 {
+			cmd.ValidArgsFunction = commandline.CompleteRuns(most)
+		}
+		completed := map[string]bool{}
+		for flag, words := range values {
+			if command, name, _ := strings.Cut(flag, " --"); command == cmd.Name() {
+				commandline.CompleteFlag(cmd, name, words...)
+				completed[name] = true
+			}
+		}
+		if len(completed) == 0 {
+			completeSettings(cmd)
+		}
+	}
 }
 
 // asUsage makes a complaint about arguments a usage error.

@@ -4,8 +4,10 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/rundir"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
@@ -50,6 +52,16 @@ func registerSettings(f *pflag.FlagSet, names ...string) {
 		flag := f.VarPF(value, s.Name, s.Short, s.Summary)
 		if s.Switch {
 			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// completeSettings completes the values of the flags of settings.
+func completeSettings(cmd *cobra.Command) {
+	for i := range settings.List {
+		s := &settings.List[i]
+		if words := s.Words(); cmd.Flags().Lookup(s.Name) != nil && len(words) > 0 && !s.Switch {
+			commandline.CompleteFlag(cmd, s.Name, words...)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/printable"
 )
 
@@ -98,7 +99,10 @@ those of the script that comes with Open MPI: a class has as many lines as its
 largest rank asks for, and internal, osc and coll come only with external.
 Other formats have all lines and classes, and halves where means are halves.
 
-The names of the files written go to stdout, everything else to stderr.`
+The names of the files written go to stdout, everything else to stderr.
+
+` + "`profile2mat completion bash`" + ` (or zsh, fish) prints what makes the shell
+complete the values of flags.`
 
 const examples = `  profile2mat mpitrace-lmp-20240229-134501
   profile2mat -o matrices --no-self run.*.prof
@@ -110,15 +114,17 @@ const examples = `  profile2mat mpitrace-lmp-20240229-134501
 
 func newCommand() *cobra.Command {
 	var o options
+	var printManual bool
 	cmd := &cobra.Command{
 		Use:           "profile2mat PATH...",
+		Version:       commandline.Platform(),
 		Short:         "make communication matrices of the profiles of an MPI job",
 		Long:          long,
 		Example:       examples,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && !printManual {
 				return usageError{fmt.Errorf("no PATH given: %s\nsee profile2mat --help", cmd.UseLine())}
 			}
 			return nil
@@ -130,14 +136,25 @@ func newCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if printManual {
+				_, err := cmd.OutOrStdout().Write(manual(cmd))
+				return err
+			}
 			return o.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nsee profile2mat --help", err)}
 	})
-	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.SetVersionTemplate("profile2mat {{.Version}}\n")
+	cmd.CompletionOptions.HiddenDefaultCmd = true
 	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&printManual, "manual", false, "print the manual page, as it is installed")
+	cmd.Flags().MarkHidden("manual")
+	commandline.CompleteFlag(cmd, "format", matrix.Names()...)
+	commandline.CompleteFlag(cmd, "class", classWords()...)
+	commandline.CompleteFlag(cmd, "direction", "send", "write", "read", "recv")
+	commandline.CompleteFlag(cmd, "by", "rank", "host")
 	return cmd
 }
 

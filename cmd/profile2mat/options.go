@@ -63,6 +63,17 @@ func classNames() []string {
 	return append(out, physical)
 }
 
+// classWords are all names that --class takes.
+func classWords() []string {
+	var words []string
+	for _, c := range classes {
+		if words = append(words, c.name); c.other != "" {
+			words = append(words, c.other)
+		}
+	}
+	return append(words, physical)
+}
+
 // classesNamed returns the classes of calls that a name of --class stands for.
 func classesNamed(name string) ([]profile.Class, bool) {
 	for _, c := range classes {

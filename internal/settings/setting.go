@@ -39,6 +39,24 @@ func (s *Setting) Env() string {
 	return "MPITRACE_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
+// Words returns the words that a value, or an element of it, can be, as far as they
+// can be listed.
+func (s *Setting) Words() []string {
+	var words []string
+	for word := range strings.FieldsFuncSeq(s.Syntax, func(r rune) bool { return r == '|' || r == ',' }) {
+		if word == strings.ToLower(word) && strings.Trim(word, ".") != "" {
+			words = append(words, word)
+		}
+	}
+	switch s.Name {
+	case "mpi":
+		words = append(words, implementations...)
+	case "trace-classes":
+		words = append(words, eventClasses...)
+	}
+	return words
+}
+
 // IsList tells whether it is a list.
 func (s *Setting) IsList() bool { return s.Separator != "" }
 

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/commandline"
+)
+
+// manual is the manual page, made of the help: `make generate` writes
+// docs/profile2mat.1.
+func manual(cmd *cobra.Command) []byte {
+	p := commandline.NewPage(cmd.Name(), cmd.Short)
+	p.Section("SYNOPSIS")
+	p.Line("\\fB" + cmd.Name() + "\\fR [flags] PATH...")
+	p.Section("DESCRIPTION")
+	p.Prose(cmd.Long)
+	p.Section("OPTIONS")
+	p.Flags(cmd)
+	p.Section("EXIT STATUS")
+	for _, s := range []struct{ code, means string }{
+		{"0", "All is well."},
+		{"1", "A failure, such as damaged input or a full disk."},
+		{"2", "The command line names what does not exist or cannot be used; nothing was written."},
+	} {
+		p.Line(".TP\n.B " + s.code + "\n" + commandline.Roff(s.means))
+	}
+	p.Section("EXAMPLES")
+	p.Prose(cmd.Example)
+	p.Section("SEE ALSO")
+	p.Line(".BR mpitrace (1)")
+	return p.Bytes()
+}

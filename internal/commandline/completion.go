@@ -1,0 +1,62 @@
+package commandline
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mpitrace/mpitrace/internal/rundir"
+)
+
+// CompleteFlag completes the value of a flag by words. A list has several, with
+// commas between them.
+func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := ""
+		if f := cmd.Flags().Lookup(flag); f != nil && strings.Contains(typed, ",") {
+			before = typed[:strings.LastIndex(typed, ",")+1]
+		}
+		var found []string
+		for _, word := range words {
+			if strings.HasPrefix(before+word, typed) {
+				found = append(found, before+word)
+			}
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // there is no such flag, or it has words already
+	}
+}
+
+// CompleteRuns returns a completion of up to most run directories. Other directories
+// are offered too, as there may be runs in them.
+func CompleteRuns(most int) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		dir, prefix := filepath.Split(typed)
+		entries, _ := os.ReadDir(filepath.Clean("./" + dir))
+		if filepath.IsAbs(dir) {
+			entries, _ = os.ReadDir(dir)
+		}
+		directive := cobra.ShellCompDirectiveNoFileComp
+		var found []string
+		for _, e := range entries {
+			path := dir + e.Name()
+			info, err := os.Stat(path)
+			if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), prefix) || prefix == "" && e.Name()[0] == '.' {
+				continue
+			}
+			if !rundir.Dir(path).Used() {
+				path += "/"
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+			found = append(found, path)
+		}
+		return found, directive
+	}
+}

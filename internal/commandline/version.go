@@ -1,0 +1,26 @@
+package commandline
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/mpitrace/mpitrace/interpose"
+)
+
+// Platform is the version of the commands and what they were built for.
+func Platform() string { return Version() + " " + runtime.GOOS + "/" + runtime.GOARCH }
+
+// Version is the version, with the revision of the source if that is
+// known.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return interpose.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return interpose.Version + " (" + s.Value[:12] + ")"
+		}
+	}
+	return interpose.Version
+}
