@@ -96,7 +96,7 @@ func TestConfigErrors(t *testing.T) {
 	userFile(t, "")
 	for _, test := range []struct{ args, want string }{
 		{"config --interval 5", `--interval "5": give a time like 100ms or 2s`},
-		{"run --stack 33 -- true", `--stack "33": give 0 for none, or a number from 2 to 32`},
+		{"run --stack 33 -- true", `--stack "33": give auto, 0 for none, or a number from 2 to 32`},
 		{"config --run " + t.TempDir(), "holds no recording"},
 	} {
 		if got := call(strings.Fields(test.args)...); got.code != exitUsage || !strings.Contains(got.stderr, test.want) {
