@@ -241,7 +241,7 @@ func TestReportedSites(t *testing.T) {
 			continue
 		}
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); n > 110 {
+			if n := utf8.RuneCountInString(line); n > 120 {
 				t.Errorf("%v: %d columns: %s", test.flags, n, line)
 			}
 		}
