@@ -34,9 +34,9 @@ type probe struct {
 type cause struct {
 	time    int64 // Unix ns
 	pattern Pattern
+	site    int32 // of the lane's call
 	lane    *lane
 	comm    *communicator
-	site    int32 // of the lane's call
 }
 
 // begin makes a call the last of its lane; the one before gets no completions

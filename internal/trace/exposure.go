@@ -28,7 +28,7 @@ type moment struct {
 func (c *call) moment() moment { return moment{c.start, c.lane, c.kind.site} }
 
 func (m *moment) cause(p Pattern, in *communicator) cause {
-	return cause{m.time, p, m.lane, in, m.site}
+	return cause{m.time, p, m.site, m.lane, in}
 }
 
 // exposure finds one, or makes it.

@@ -96,6 +96,7 @@ func (r *replay) collective(e *event, c *call, time int64) {
 			return
 		}
 		k.member = &k.win.membership
+		clear(k.win.pending) // it completes all operations
 	}
 	if until := k.lane.process.trace.WholeUntil; until > 0 && time >= until { // others may be missing before
 		return
@@ -162,9 +163,9 @@ func (r *replay) arrive(i *instance, k *kind, p *participant, a arrivals) {
 		i.scan.add(p.rank, a)
 	}
 	if i.around != nil {
-		i.around.add(p.rank, a)
+		i.around.add(p.rank, a, func(place int) { i.tellOne(r, place) })
 	}
-	if full || p.root || i.scan != nil || i.around != nil {
+	if full || p.root || i.scan != nil {
 		i.tell(r)
 	}
 	if full {
@@ -177,6 +178,9 @@ func (r *replay) arrive(i *instance, k *kind, p *participant, a arrivals) {
 func (i *instance) tell(r *replay) {
 	kept := i.waiting[:0]
 	for _, p := range i.waiting {
+		if p.call == nil { // told already
+			continue
+		}
 		if a, ok := i.waitsFor(&p); ok {
 			r.got(p.call, i.cause(&p, a), a.ideal, p.needed)
 		} else {
@@ -186,8 +190,17 @@ func (i *instance) tell(r *replay) {
 	i.waiting = kept
 }
 
+// tellOne ends the wait of one of them. Its place stays empty, as others have theirs.
+func (i *instance) tellOne(r *replay, place int) {
+	p := &i.waiting[place]
+	if a, ok := i.waitsFor(p); ok && p.call != nil {
+		r.got(p.call, i.cause(p, a), a.ideal, p.needed)
+		p.call = nil
+	}
+}
+
 func (i *instance) cause(p *participant, a arrivals) cause {
-	return cause{a.time, p.pattern, a.lane, i.in, a.site}
+	return cause{a.time, p.pattern, a.site, a.lane, i.in}
 }
 
 // await lets the participant's call wait for what it needs of the others.
@@ -204,6 +217,9 @@ func (r *replay) await(i *instance, p participant) {
 		p.call.needs++
 	}
 	i.waiting = append(i.waiting, p)
+	if i.around != nil && p.rank >= 0 && int(p.rank) < len(i.around.waiting) {
+		i.around.waiting[p.rank] = int32(len(i.waiting))
+	}
 }
 
 // whole counts an instance that all members came to.
@@ -223,7 +239,9 @@ func (r *replay) leftCollectives() {
 			r.matching.Collectives.Instances++
 			r.matching.Collectives.add(in.missing(), 1)
 			for _, p := range i.waiting {
-				r.got(p.call, cause{}, 0, p.needed)
+				if p.call != nil {
+					r.got(p.call, cause{}, 0, p.needed)
+				}
 			}
 		}
 		if n := uint64(in.beyond); n > 0 {

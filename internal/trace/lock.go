@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -32,7 +33,7 @@ const (
 // for them may come later in the replay.
 const (
 	epochRounds = 2
-	mostEpochs  = 2048 // of a window
+	mostEpochs  = 2048 // of a window, unless more are open
 )
 
 // lock replays a Win_lock or Win_lock_all.
@@ -44,8 +45,9 @@ func (r *replay) lock(w *window, c *call) {
 	w.locks[target] = x
 	m := w.in.rma
 	m.epochs = append(m.epochs, x)
-	if len(m.epochs) > mostEpochs {
+	if len(m.epochs) > max(m.full, mostEpochs) {
 		r.dropEpochs(w.in, len(m.epochs)/2)
+		m.full = 2 * len(m.epochs) // many may be open, as of Win_lock_all on all ranks
 	}
 	if target != allTargets {
 		r.needsTarget(w, c, target, pendingOps{c.start, opLock})
@@ -113,10 +115,8 @@ func (r *replay) dropEpochs(in *communicator, n int) {
 }
 
 func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) bool) {
-	list := in.rma.epochs
-	var dropped []*lockEpoch
-	kept := list[:0:0]
-	for i, x := range list {
+	var dropped, kept []*lockEpoch
+	for i, x := range in.rma.epochs {
 		if drop(i, x) {
 			dropped = append(dropped, x)
 		} else {
@@ -126,14 +126,7 @@ func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) b
 	if len(dropped) == 0 {
 		return
 	}
-	for i, x := range dropped {
-		for _, others := range [][]*lockEpoch{dropped[i+1:], kept} {
-			for _, y := range others {
-				x.waitedFor(y, in)
-				y.waitedFor(x, in)
-			}
-		}
-	}
+	contention(in)
 	for _, x := range dropped {
 		for _, c := range x.calls {
 			if c != nil {
@@ -142,6 +135,42 @@ func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) b
 		}
 	}
 	in.rma.epochs = kept
+}
+
+// contention finds the calls that waited for another epoch of the window to end. An
+// epoch is compared with those that asked for the lock while it lasted; two of which
+// neither is exclusive are not.
+func contention(in *communicator) {
+	if !slices.ContainsFunc(in.rma.epochs, func(x *lockEpoch) bool { return x.exclusive }) {
+		return
+	}
+	byTime := slices.Clone(in.rma.epochs)
+	slices.SortStableFunc(byTime, func(x, y *lockEpoch) int { return cmp.Compare(x.locked, y.locked) })
+	var exclusive []*lockEpoch
+	for _, x := range byTime {
+		if x.exclusive {
+			exclusive = append(exclusive, x)
+		}
+	}
+	after := func(x *lockEpoch, list []*lockEpoch) {
+		if x.unlocked.lane == nil {
+			return
+		}
+		first, _ := slices.BinarySearchFunc(list, x.locked+1, func(y *lockEpoch, t int64) int { return cmp.Compare(y.locked, t) })
+		for _, y := range list[first:] {
+			if y.locked >= x.unlocked.time {
+				return
+			}
+			x.waitedFor(y, in)
+		}
+	}
+	for _, x := range byTime {
+		if x.exclusive {
+			after(x, byTime)
+		} else {
+			after(x, exclusive)
+		}
+	}
 }
 
 // oldEpochs drops what ended some rounds ago.

@@ -105,7 +105,7 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 	r.protocols[pathOf(m.lane.process, w.call.lane.process)].used = true
 	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
 	w.call.delivered = max(w.call.delivered, m.delivered)
-	r.got(w.call, cause{m.start, LateSender, m.lane, rt.in, m.site}, m.ideal, w.needed)
+	r.got(w.call, cause{m.start, LateSender, m.site, m.lane, rt.in}, m.ideal, w.needed)
 	switch {
 	case m.call != nil:
 		r.received(m.call, m)

@@ -38,25 +38,33 @@ type neighbors struct {
 	of   *topology
 	came []arrivals
 	left []int
+	// waiting is the place of each member in instance.waiting, from 1; 0 if it does
+	// not wait there.
+	waiting []int32
 }
 
 func newNeighbors(of *topology) *neighbors {
 	of.invert()
-	n := &neighbors{of: of, came: make([]arrivals, len(of.incoming)), left: make([]int, len(of.incoming))}
+	n := &neighbors{of: of, came: make([]arrivals, len(of.incoming)), left: make([]int, len(of.incoming)), waiting: make([]int32, len(of.incoming))}
 	for i, list := range of.incoming {
 		n.left[i] = len(list)
 	}
 	return n
 }
 
-func (n *neighbors) add(rank int32, a arrivals) {
+// add notes that a member came, and calls f with the place of each that waits for
+// nobody else.
+func (n *neighbors) add(rank int32, a arrivals, f func(place int)) {
 	if rank < 0 || int(rank) >= len(n.came) {
 		return
 	}
 	n.came[rank] = a
 	for _, to := range n.of.outgoing[rank] {
-		if to >= 0 && int(to) < len(n.left) && to != rank {
-			n.left[to]--
+		if to < 0 || int(to) >= len(n.left) || to == rank {
+			continue
+		}
+		if n.left[to]--; n.left[to] == 0 && n.waiting[to] > 0 {
+			f(int(n.waiting[to]) - 1)
 		}
 	}
 }

@@ -124,12 +124,8 @@ func (r *replay) needsTarget(w *window, c *call, rank int32, p pendingOps) {
 // came notes that a process entered MPI, and was outside before.
 func (r *replay) came(l *lane, e *event) {
 	p := l.process
-	if e.start > l.last {
-		if p.absences == nil {
-			p.absences = make([]absence, mostAbsences)
-		}
-		p.absences[p.absent%mostAbsences] = absence{l.last, e.start, e.kind.site}
-		p.absent++
+	if e.start > l.last && p.windows != nil { // else nobody can wait for it so
+		p.leave(absence{l.last, e.start, e.kind.site})
 	}
 	p.present = max(p.present, e.end)
 	if len(p.watchers) > 0 {
@@ -144,6 +140,16 @@ func (r *replay) came(l *lane, e *event) {
 		}
 		p.watchers = kept
 	}
+}
+
+// leave keeps an absence, in place of the oldest if there are too many.
+func (p *process) leave(a absence) {
+	if len(p.absences) < mostAbsences {
+		p.absences = append(p.absences, a)
+	} else {
+		p.absences[p.absent%mostAbsences] = a
+	}
+	p.absent++
 }
 
 // absencesIn gives the absences of the process between two times, the latest first,
@@ -179,7 +185,7 @@ func (x *watcher) judge(t *process) {
 			return true
 		}
 		if end <= c.end && after <= max(waited/10, leastAbsence) {
-			c.absent(cause{a.to, WaitForProgress, t.main(), x.in, site}, a.from, x.ops)
+			c.absent(cause{a.to, WaitForProgress, site, t.main(), x.in}, a.from, x.ops)
 			found = true
 			return false
 		}
@@ -189,7 +195,7 @@ func (x *watcher) judge(t *process) {
 		return true
 	})
 	if !found && longest.to > 0 {
-		c.absent(cause{longest.to, Undecided, t.main(), x.in, longest.site}, longest.from, x.ops)
+		c.absent(cause{longest.to, Undecided, longest.site, t.main(), x.in}, longest.from, x.ops)
 	}
 }
 
@@ -209,15 +215,35 @@ type away struct {
 	ops  opMask
 }
 
-// awayWait is such a wait, until it is known whether operations of its kinds need
-// their target at all.
-type awayWait struct {
-	key      waitKey
-	listed   profile.Wait
-	of       cause
-	own      *lane
-	from, to int64
-	ops      opMask
+// awayKey names such waits, until it is known whether operations of their kinds
+// need their target at all.
+type awayKey struct {
+	waitKey
+	rma *rma // of the window
+	ops opMask
+}
+
+// needless reports whether such operations were completed without their target.
+func (k *awayKey) needless() bool { return k.ops&^k.rma.alone == 0 }
+
+// awayWaits are the waits for targets that were outside of MPI: their sums; and
+// each that the critical path may leave its rank at, or that is listed.
+type awayWaits struct {
+	sums   map[awayKey]*waitSum
+	jumps  []awayJump
+	listed []awayListed
+}
+
+type awayJump struct {
+	own *lane
+	jump
+	rma *rma
+	ops opMask
+}
+
+type awayListed struct {
+	profile.Wait
+	key awayKey
 }
 
 // waitedForTarget keeps the wait of a call for a target that was outside of MPI, if
@@ -227,25 +253,39 @@ func (r *replay) waitedForTarget(c *call) {
 	if w.lane == nil {
 		return
 	}
-	key, listed := r.wait(c, &w.cause, c.kind)
-	listed.Start, listed.Duration = w.from, w.time-w.from
-	r.away = append(r.away, awayWait{key, listed, w.cause, c.lane, w.from, w.time, w.ops})
+	wait, listed := r.wait(c, &w.cause, c.kind)
+	key, long := awayKey{wait, w.comm.rma, w.ops}, w.time-w.from
+	sum := r.away.sums[key]
+	if sum == nil {
+		sum = new(waitSum)
+		r.away.sums[key] = sum
+	}
+	sum.merge(&waitSum{1, long, long})
+	if w.pattern != Undecided && long >= pathWait {
+		r.away.jumps = append(r.away.jumps, awayJump{c.lane, jump{w.time, w.lane.id}, key.rma, key.ops})
+	}
+	if r.o.Wait != nil {
+		listed.Start, listed.Duration = w.from, long
+		r.away.listed = append(r.away.listed, awayListed{listed, key})
+	}
 }
 
 // leftAway books the waits for targets that were outside of MPI, but for those of
 // operations that were completed without them.
 func (r *replay) leftAway() {
-	for i := range r.away {
-		a := &r.away[i]
-		if a.ops&^a.of.comm.rma.alone == 0 {
-			continue
+	for key, sum := range r.away.sums {
+		if !key.needless() {
+			r.waits.merge(key.waitKey, sum)
 		}
-		r.waits.add(a.key, a.to-a.from)
-		if r.o.Wait != nil {
-			r.o.Wait(a.listed)
+	}
+	for _, w := range r.away.listed {
+		if !w.key.needless() {
+			r.o.Wait(w.Wait)
 		}
-		if long := a.to - a.from; long >= pathWait && a.of.pattern != Undecided {
-			a.own.jumps = append(a.own.jumps, jump{a.to, a.of.lane.id})
+	}
+	for _, j := range r.away.jumps {
+		if k := (awayKey{rma: j.rma, ops: j.ops}); !k.needless() {
+			j.own.jumps = append(j.own.jumps, j.jump)
 		}
 	}
 }

@@ -73,8 +73,8 @@ func pathOf(from, to *process) profile.Path {
 	return profile.BetweenNodes
 }
 
-// completed tells that the send of a message was over by then, if that is not 0. If its receive was
-// posted later it had been buffered.
+// completed notes that the send of a message ended by that time; 0 is not known. If
+// its receive was posted later, the message had been buffered.
 func (p *protocols) completed(m *message, end int64) {
 	if end == 0 || m.buffered || m.synchronous || m.posted.time == unknownTime {
 		return
@@ -122,7 +122,7 @@ func (r *replay) received(c *call, m *message) {
 		return
 	}
 	path := pathOf(m.lane.process, m.receiver.process)
-	w := lateReceiver{cause{m.posted.time, LateReceiver, m.receiver, m.in, m.posted.site}, m.bytes, path, m.need(path)}
+	w := lateReceiver{cause{m.posted.time, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, path, m.need(path)}
 	if have := &c.receiver; have.lane == nil || w.over(have) {
 		*have = w
 	}
@@ -175,10 +175,12 @@ func (r *replay) waitedForReceiver(c *call) {
 	const promptly = 8 // times as long before the receive was posted as after
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
 	k := undecidedKey{key, v}
-	if r.undecided[k] == nil {
-		r.undecided[k] = new(waitSum)
+	sum := r.undecided[k]
+	if sum == nil {
+		sum = new(waitSum)
+		r.undecided[k] = sum
 	}
-	r.undecided[k].merge(&waitSum{1, long, long})
+	sum.merge(&waitSum{1, long, long})
 	if r.o.Wait != nil {
 		r.listed = append(r.listed, listedWait{listed, v})
 	}

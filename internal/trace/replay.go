@@ -13,7 +13,7 @@ type replay struct {
 	comms     []*communicator
 	commOf    map[string]*communicator
 	windows   []*communicator
-	away      []awayWait
+	away      awayWaits
 	calls     callSums
 
 	// Rounds: all processes go on to the same time, and then to the next.
@@ -57,6 +57,7 @@ const (
 func newReplay(sources []profile.EventSource, o Options) *replay {
 	r := &replay{
 		o: o, byRank: map[int32]*process{}, commOf: map[string]*communicator{}, routes: map[routeKey]*route{}, waits: waits{}, undecided: undecided{},
+		away:   awayWaits{sums: map[awayKey]*waitSum{}},
 		names:  names{at: map[string]int32{}},
 		loaded: make(chan *process, len(sources)), perRound: uint64(max(roundEvents, rankEvents*len(sources))),
 		matching: Matching{UnmatchedSends: map[Reason]uint64{}, UnmatchedReceives: map[Reason]uint64{},

@@ -150,7 +150,7 @@ func (r *Result) eagerText(w io.Writer) {
 	for _, l := range limits {
 		where := [profile.NumPaths]string{"of messages to oneself", "within nodes", "between nodes"}[l.Path]
 		switch {
-		case l.Bytes > 0:
+		case l.Variable != "":
 			fmt.Fprintf(w, "eager limit %s: %s (%s); larger messages wait for their receivers\n", where, aggregate.CountOf(l.Bytes, "byte"), l.Variable)
 		case l.Shown > 0:
 			fmt.Fprintf(w, "eager limit %s: not recorded; messages of up to %s did not wait for their receivers\n", where, aggregate.CountOf(l.Shown, "byte"))

@@ -93,6 +93,7 @@ func (k *kind) windowOf() *window {
 type rma struct {
 	exposures map[exposureKey]*exposure
 	epochs    []*lockEpoch
+	full      int // epochs at which the oldest are dropped next
 	// alone are the kinds of operations that were completed at a target which was
 	// outside of MPI all the time: they do not need it.
 	alone opMask
@@ -125,8 +126,8 @@ func (r *replay) oneSided(e *event, c *call) {
 	}
 }
 
-// targets is the world rank that a call of passive synchronisation is for, and
-// whether it is for all.
+// target is the world rank that a call of passive synchronisation is for, or
+// allTargets.
 func (k *kind) target() int32 {
 	switch k.rma {
 	case winLockAll, winUnlockAll, winFlushAll, winFlushLocalAll:
