@@ -3,6 +3,7 @@ package aggregate
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -82,7 +83,7 @@ func (c *CPUShare) line(whose string) string {
 	if c.WithoutProcessor != nil {
 		waited, of = fmt.Sprintf("waited for a core %s %s; ", percent(*c.WithoutProcessor), of), "of it"
 	}
-	return fmt.Sprintf("%sused a core %s %s; %.0f involuntary context switches a second", waited, percent(c.Used), of, c.Involuntary)
+	return fmt.Sprintf("%sused a core %s %s; %s involuntary context switches a second", waited, percent(c.Used), of, count(uint64(math.Round(c.Involuntary))))
 }
 
 // oversubscriptions are those of the job.

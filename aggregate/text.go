@@ -74,7 +74,7 @@ func (o TextOptions) clean(s string) string {
 
 // Text writes the summary for people to read on a terminal.
 func (s *Summary) Text(w io.Writer, o TextOptions) error {
-	b := bufio.NewWriter(w)
+	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
 	o.omitted = new([]string)
 	fmt.Fprintf(b, "%s on %d of %d ranks, %s\n", o.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText(o))
 	s.head(b, o, "over all ranks: ")
@@ -99,7 +99,7 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 
 // Text writes the summary of a rank for people to read on a terminal.
 func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
-	b := bufio.NewWriter(w)
+	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
 	o.omitted = new([]string)
 	fmt.Fprintf(b, "rank %d of %d of %s, ", s.Rank, s.RanksExpected, o.clean(s.Program))
 	for _, r := range s.Ranks {
@@ -158,7 +158,7 @@ func (s *Summary) head(w io.Writer, o TextOptions, of string) {
 	}
 	fmt.Fprintf(w, "\nwall time %s; %sapplication %s", o.seconds(s.WallTimeS), of, o.seconds(s.ApplicationTimeS))
 	if s.timed() {
-		fmt.Fprintf(w, ", in MPI %s; Init and Finalize, apart: %s\n", o.estimate(1e9*s.MPITimeS, 1e9*s.MPITimeErrorS), o.seconds(s.InitFinalizeTimeS))
+		fmt.Fprintf(w, ", of which in MPI %s; Init and Finalize %s besides\n", o.estimate(1e9*s.MPITimeS, 1e9*s.MPITimeErrorS), o.seconds(s.InitFinalizeTimeS))
 		fmt.Fprintf(w, "share of MPI time: %s\n", shareText(s.Ranks, o))
 	} else {
 		fmt.Fprintln(w, ", in MPI: not timed")

@@ -202,37 +202,7 @@ func (k *shownKind) wrap(w io.Writer, width int) {
 		if text != "" && row.about != "" {
 			text += ": "
 		}
-		wrapped(w, head, "", "        ", width)
-		wrapped(w, text+oneLine(row.about), "    ", "    ", width)
-	}
-}
-
-// wrapped prints a text in lines of a width, with these in front of the first and
-// of the others. A word that is longer is cut into several.
-func wrapped(w io.Writer, text, first, others string, width int) {
-	line, empty := first, true
-	for _, word := range strings.Fields(text) {
-		for {
-			room := width - utf8.RuneCountInString(line)
-			if !empty {
-				room--
-			}
-			if n := utf8.RuneCountInString(word); n <= room {
-				if !empty {
-					line += " "
-				}
-				line, empty = line+word, false
-				break
-			}
-			if empty {
-				cut := []rune(word)
-				line, word = line+string(cut[:room]), string(cut[room:])
-			}
-			fmt.Fprintln(w, line)
-			line, empty = others, true
-		}
-	}
-	if !empty {
-		fmt.Fprintln(w, line)
+		printable.Wrap(w, head, "", "        ", width)
+		printable.Wrap(w, text+oneLine(row.about), "    ", "    ", width)
 	}
 }

@@ -109,20 +109,6 @@ func TestPrintVars(t *testing.T) {
 	}
 }
 
-func TestWrapped(t *testing.T) {
-	var out bytes.Buffer
-	wrapped(&out, "a path of 30 letters: "+strings.Repeat("x", 30)+" and more", "* ", "  ", 20)
-	want := `* a path of 30
-  letters:
-  xxxxxxxxxxxxxxxxxx
-  xxxxxxxxxxxx and
-  more
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
-	}
-}
-
 func TestVarsUsage(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"vars --verbosity all", "unknown verbosity"},

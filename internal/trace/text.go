@@ -20,6 +20,12 @@ import (
 // for that.
 const textWidth = 100
 
+// minPlace is to how many characters a place is shortened at most.
+const minPlace = 16
+
+// shareHead is the head of a share of the time of all ranks: ranks times runtime.
+const shareHead = "% of time"
+
 // TextOptions says how text may look.
 type TextOptions struct {
 	ASCII bool // no other characters
@@ -29,7 +35,7 @@ type TextOptions struct {
 
 // Text writes the result for people to read on a terminal.
 func (r *Result) Text(w io.Writer, o TextOptions) error {
-	b := bufio.NewWriter(w)
+	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
 	ranks := fmt.Sprintf("%d ranks", r.Size)
 	if r.Ranks < r.Size {
 		ranks = fmt.Sprintf("%d of %d ranks", r.Ranks, r.Size)
@@ -60,9 +66,13 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 	return b.Flush()
 }
 
-// popText is the tree of POP's metrics, each with what it is made of.
+// popText is the tree of POP's metrics, each with the two times that it is the ratio of.
 func (r *Result) popText(w io.Writer, o TextOptions) {
 	p := r.POP
+	most, lost := o.duration(p.UsefulMax), "lost in messages and calls"
+	if len(r.Oversubscribed) > 0 {
+		lost = "lost in MPI or waiting for a core"
+	}
 	fork, end, past := o.pick("├", "|"), o.pick("└", "`"), "  "
 	fmt.Fprintln(w)
 	for _, line := range []struct {
@@ -71,13 +81,13 @@ func (r *Result) popText(w io.Writer, o TextOptions) {
 		why        string
 	}{
 		{"", "parallel efficiency", p.ParallelEfficiency, fmt.Sprintf("ranks compute %s of %s in the mean", o.duration(p.UsefulMean), o.duration(p.Runtime))},
-		{fork + " ", "load balance", p.LoadBalance, fmt.Sprintf("rank %d computes most, %s", p.UsefulMaxRank, o.duration(p.UsefulMax))},
-		{end + " ", "communication", p.CommunicationEfficiency, "what MPI leaves to the rank that computes most"},
-		{past + fork + " ", "serialisation", p.Serialisation, fmt.Sprintf("if messages took no time: %s, by waiting in turn", o.duration(p.IdealRuntime))},
-		{past + end + " ", "transfer", p.Transfer, "what messages and calls take themselves"},
+		{fork + " ", "load balance", p.LoadBalance, fmt.Sprintf("rank %d computes most, %s", p.UsefulMaxRank, most)},
+		{end + " ", "communication", p.CommunicationEfficiency, fmt.Sprintf("rank %d computes %s of %s", p.UsefulMaxRank, most, o.duration(p.Runtime))},
+		{past + fork + " ", "serialisation", p.Serialisation, fmt.Sprintf("%s of %s on an ideal network", most, o.duration(p.IdealRuntime))},
+		{past + end + " ", "transfer", p.Transfer, fmt.Sprintf("%s of %s; %s", o.duration(p.IdealRuntime), o.duration(p.Runtime), lost)},
 	} {
 		name := line.tree + line.name
-		fmt.Fprintf(w, "%s%s %7s  %s\n", name, pad(name, 22), percent(line.value), line.why)
+		fmt.Fprintf(w, "%s%s %7s  %s\n", name, pad(name, 19), percent(line.value), line.why)
 	}
 }
 
@@ -88,7 +98,7 @@ func (r *Result) callsText(w io.Writer, o TextOptions) {
 		return
 	}
 	unproven := slices.ContainsFunc(list, func(c CallTotal) bool { return c.Undecided > 0 })
-	g := grid{{"call", "number", "time", "% of all ranks' time", "waiting for others"}}
+	g := grid{{"call", "number", "time", shareHead, "waiting for others"}}
 	if unproven {
 		g[0] = append(g[0], "undecided")
 	}
@@ -109,12 +119,12 @@ func (r *Result) patternsText(w io.Writer, o TextOptions) {
 		fmt.Fprintf(w, "\nno rank waited for another\n")
 		return
 	}
-	g := grid{{"waits", "number", "time", "% of all ranks' time"}}
+	g := grid{{"waits", "for", "number", "time", shareHead}}
 	for _, p := range r.Patterns {
-		g = append(g, []string{p.Pattern.String(), number(p.Count), o.duration(p.Time), percent(p.Share)})
+		g = append(g, []string{p.Pattern.String(), p.Pattern.waitsFor(), number(p.Count), o.duration(p.Time), percent(p.Share)})
 	}
 	fmt.Fprintln(w)
-	g.write(w, 1)
+	g.write(w, 2)
 }
 
 func (r *Result) communicatorsText(w io.Writer, o TextOptions) {
@@ -122,7 +132,7 @@ func (r *Result) communicatorsText(w io.Writer, o TextOptions) {
 	if len(list) == 0 {
 		return
 	}
-	g := grid{{"communicator", "mostly", "number", "time", "% of all ranks' time"}}
+	g := grid{{"communicator", "mostly", "number", "time", shareHead}}
 	for _, c := range list {
 		mostly := c.Patterns[0] // the longest
 		g = append(g, []string{o.shorten(o.clean(c.Communicator), 32), fmt.Sprintf("%s, %s", mostly.Pattern, o.duration(mostly.Time)),
@@ -146,8 +156,13 @@ func (r *Result) eagerText(w io.Writer) {
 	if !has(LateReceiver) && !slices.ContainsFunc(r.WaitStates, ofSends) {
 		limits = nil
 	}
+	ofSelf := func(s WaitState) bool { return s.Rank == s.Peer && (s.Pattern == LateReceiver || ofSends(s)) }
+	toSelf := slices.ContainsFunc(r.WaitStates, ofSelf)
 	fmt.Fprintln(w)
 	for _, l := range limits {
+		if l.Path == profile.ToSelf && !toSelf {
+			continue
+		}
 		where := [profile.NumPaths]string{"of messages to oneself", "within nodes", "between nodes"}[l.Path]
 		switch {
 		case l.Variable != "":
@@ -165,9 +180,32 @@ func (r *Result) eagerText(w io.Writer) {
 
 // waitPlace is all waits of one pattern at one place.
 type waitPlace struct {
-	WaitState     // of the pair with most time
-	all           float64
-	count, others uint64 // others are other pairs
+	pattern            Pattern
+	site, communicator string
+	time               float64 // s
+	count              uint64
+	pairs              []timeOf[[2]int] // the rank that waited and the rank that it waited for, the longest first
+	partners           []timeOf[string] // places of the calls that it waited for, the longest first
+}
+
+// timeOf is the time of all waits with one key.
+type timeOf[K comparable] struct {
+	key  K
+	time float64 // s
+}
+
+// addTime adds to the time of the key in a list.
+func addTime[K comparable](list []timeOf[K], key K, time float64) []timeOf[K] {
+	i := slices.IndexFunc(list, func(t timeOf[K]) bool { return t.key == key })
+	if i < 0 {
+		return append(list, timeOf[K]{key, time})
+	}
+	list[i].time += time
+	return list
+}
+
+func longestFirst[K comparable](list []timeOf[K]) {
+	slices.SortStableFunc(list, func(a, b timeOf[K]) int { return cmp.Compare(b.time, a.time) })
 }
 
 // places adds wait states up over ranks, the longest first.
@@ -182,16 +220,20 @@ func (r *Result) places() []*waitPlace {
 		k := key{s.Pattern, s.Callsite, s.Communicator}
 		p := at[k]
 		if p == nil {
-			p = &waitPlace{WaitState: s}
+			p = &waitPlace{pattern: s.Pattern, site: s.Callsite, communicator: s.Communicator}
 			at[k] = p
 			list = append(list, p)
-		} else {
-			p.others++
 		}
-		p.all += s.Time
+		p.time += s.Time
 		p.count += s.Count
+		p.pairs = addTime(p.pairs, [2]int{s.Rank, s.Peer}, s.Time)
+		p.partners = addTime(p.partners, s.PeerCallsite, s.Time)
 	}
-	slices.SortStableFunc(list, func(a, b *waitPlace) int { return cmp.Compare(b.all, a.all) })
+	for _, p := range list {
+		longestFirst(p.pairs)
+		longestFirst(p.partners)
+	}
+	slices.SortStableFunc(list, func(a, b *waitPlace) int { return cmp.Compare(b.time, a.time) })
 	return list
 }
 
@@ -202,20 +244,41 @@ func (r *Result) placesText(w io.Writer, o TextOptions) {
 	}
 	g := grid{{"where", "waits", "communicator", "number", "time", "most: rank for rank"}}
 	for _, p := range list {
-		most := fmt.Sprintf("%d for %d", p.Rank, p.Peer)
-		if p.others > 0 {
-			most += fmt.Sprintf(", %s", o.duration(p.Time))
-		}
-		g = append(g, []string{o.clean(p.Callsite), p.Pattern.String(), o.shorten(o.clean(p.Communicator), 32), number(p.count), o.duration(p.all), most})
-		if p.PeerCallsite != "" && p.PeerCallsite != p.Callsite {
-			label := "  " + p.Pattern.partner() + ": "
-			g = append(g, []string{label + o.place(o.clean(p.PeerCallsite), cmp.Or(o.Width, textWidth)-len(label))})
+		g = append(g, []string{o.clean(p.site), p.pattern.String(), o.shorten(o.clean(p.communicator), 32), number(p.count), o.duration(p.time), p.mostText(o)})
+		if text := p.partnerText(o); text != "" {
+			g = append(g, []string{text})
 		}
 	}
 	fmt.Fprintln(w)
-	g.fit(o)
-	g.write(w, 3)
+	g, texts := g.fit(o, 3, "communicator", "number")
+	g.write(w, texts)
 	moreText(w, more, "place")
+}
+
+// mostText names the two ranks of the longest waits, with the time if there are
+// others.
+func (p *waitPlace) mostText(o TextOptions) string {
+	most := p.pairs[0]
+	text := fmt.Sprintf("%d for %d", most.key[0], most.key[1])
+	if len(p.pairs) > 1 {
+		text += ", " + o.duration(most.time)
+	}
+	return text
+}
+
+// partnerText names the place of the call that was waited for longest, with the
+// time if there are others. It is empty if only calls at the place itself were.
+func (p *waitPlace) partnerText(o TextOptions) string {
+	most := p.partners[0]
+	others := len(p.partners) - 1
+	if most.key == "" || most.key == p.site && others == 0 {
+		return ""
+	}
+	label, rest := "  "+p.pattern.partner()+": ", ""
+	if others > 0 {
+		rest = fmt.Sprintf(", %s; %s, %s", o.duration(most.time), aggregate.CountOf(uint64(others), "other place"), o.duration(p.time-most.time))
+	}
+	return label + o.place(o.clean(most.key), cmp.Or(o.Width, textWidth)-len(label)-utf8.RuneCountInString(rest)) + rest
 }
 
 func (p *CriticalPath) text(w io.Writer, o TextOptions) {
@@ -239,8 +302,8 @@ func (p *CriticalPath) text(w io.Writer, o TextOptions) {
 	for _, c := range places {
 		g = append(g, []string{o.clean(c.Callsite), o.clean(c.Call), o.duration(c.Time), percent(c.Share)})
 	}
-	g.fit(o)
-	g.write(w, 2)
+	g, texts := g.fit(o, 2)
+	g.write(w, texts)
 	moreText(w, more, "place")
 }
 
@@ -317,20 +380,53 @@ func (g grid) widths() []int {
 	return widths
 }
 
-// fit shortens the first column to what the others leave of a line, at least to
-// what a place can be recognized by. A place keeps as many of its callers as there
-// is room for.
-func (g grid) fit(o TextOptions) {
+// fit leaves out columns by their heads, in the order given, until a first column
+// that is a place has room beside the others, at least for what it can be
+// recognized by. Then it shortens the places. A place keeps as many of its callers as
+// there is room for. Of the columns, the first `texts` are texts: what is left of them comes back.
+func (g grid) fit(o TextOptions, texts int, spare ...string) (grid, int) {
 	const least = 32
-	left := cmp.Or(o.Width, textWidth)
-	for _, n := range g.widths()[1:] {
-		left -= n + 2
+	width := cmp.Or(o.Width, textWidth)
+	left := func() int {
+		widths := g.widths()
+		n := width
+		for _, others := range widths[1:] {
+			n -= others + 2
+		}
+		return n
+	}
+	for _, head := range spare {
+		if o.Width == 0 || left() >= min(g.widths()[0], least) {
+			break
+		}
+		i := slices.Index(g[0], head)
+		if i < texts {
+			texts--
+		}
+		g = g.without(i)
+	}
+	room := max(left(), minPlace)
+	if o.Width == 0 {
+		room = max(room, least)
 	}
 	for _, row := range g[1:] {
 		if len(row) == len(g[0]) {
-			row[0] = o.place(row[0], max(left, least))
+			row[0] = o.place(row[0], room)
 		}
 	}
+	return g, texts
+}
+
+// without leaves out a column.
+func (g grid) without(i int) grid {
+	out := make(grid, len(g))
+	for n, row := range g {
+		if len(row) == len(g[0]) {
+			row = slices.Delete(slices.Clone(row), i, i+1)
+		}
+		out[n] = row
+	}
+	return out
 }
 
 func (o TextOptions) place(label string, width int) string {

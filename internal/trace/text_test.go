@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.txt anew")
@@ -65,5 +68,77 @@ func TestTextOfHostileNames(t *testing.T) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > textWidth {
 			t.Errorf("%d characters in a line: %s", n, line)
 		}
+	}
+}
+
+// A receive waits 3 s for a send, 2 s for one at another place and 1 s for one at a third,
+// of two ranks: the row has the longest of each and what the others are.
+func TestTextOfPartners(t *testing.T) {
+	wait := func(rank, peer int, site string, time float64) WaitState {
+		return WaitState{Pattern: LateSender, Rank: rank, Peer: peer, Call: "Wait", Callsite: "take mg.f90:9", PeerCallsite: site, Communicator: "MPI_COMM_WORLD", Count: 1, Time: time}
+	}
+	const one, two, three = "give mg.f90:1", "give mg.f90:2", "give mg.f90:3"
+	for _, test := range []struct {
+		name  string
+		waits []WaitState
+		want  string
+	}{
+		{"places of one pair", []WaitState{wait(0, 1, one, 3), wait(0, 1, two, 2), wait(0, 1, three, 1)},
+			"6.00 s              0 for 1\n  sender: give mg.f90:1, 3.00 s; 2 other places, 3.00 s\n"},
+		{"the place of most time is not that of the longest pair", []WaitState{wait(0, 1, one, 3), wait(2, 1, two, 2), wait(3, 1, two, 2)},
+			"7.00 s      0 for 1, 3.00 s\n  sender: give mg.f90:2, 4.00 s; 1 other place, 3.00 s\n"},
+		{"a pair of several places", []WaitState{wait(0, 1, one, 3), wait(2, 1, one, 2), wait(2, 1, two, 2)},
+			"7.00 s      2 for 1, 4.00 s\n  sender: give mg.f90:1, 5.00 s; 1 other place, 2.00 s\n"},
+		{"one place", []WaitState{wait(0, 1, one, 3), wait(2, 1, one, 1)},
+			"4.00 s      0 for 1, 3.00 s\n  sender: give mg.f90:1\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := (&Result{WaitStates: test.waits}).Text(&b, TextOptions{Top: -1}); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(b.String(), test.want) {
+				t.Errorf("no %q in\n%s", test.want, &b)
+			}
+		})
+	}
+}
+
+// On 80 columns all lines fit, and places can be told apart: the communicator is left out.
+func TestTextFits(t *testing.T) {
+	p := func(line string, pattern Pattern) WaitState {
+		return WaitState{Pattern: pattern, Rank: 100, Peer: 200, Callsite: "clover_module::clover_send_recv_message_left clover.f90:" + line, PeerCallsite: "clover_module::clover_send_recv_message_bottom clover.f90:3237",
+			Communicator: "MPI_COMM_WORLD", Count: 123456, Time: 123, Call: "Waitall"}
+	}
+	waits := []WaitState{p("895", LateSender), p("3237", WaitAtCommCreate), p("895", LateSender), p("897", WaitForProgress)}
+	waits[2].Peer, waits[2].PeerCallsite = 201, "other"
+	r := &Result{Size: 256, Ranks: 256, WaitStates: waits,
+		POP:            &POP{Runtime: 2.28, IdealRuntime: 0.11, UsefulMean: 0.0484, UsefulMax: 0.0584, UsefulMaxRank: 100, ParallelEfficiency: 0.02, LoadBalance: 0.83, CommunicationEfficiency: 0.02, Serialisation: 0.53, Transfer: 0.05},
+		Oversubscribed: []aggregate.Oversubscription{{Reason: aggregate.OtherProcesses, Ranks: aggregate.Spans{{First: 0, Last: 255}}, HostRanks: 256}},
+		Calls:          []CallTotal{{Call: "Reduce_scatter_block", Count: 1234567, Time: 123, Waiting: 123, Undecided: 1}},
+		EagerLimits:    []EagerLimit{{Path: profile.InNode, Bytes: 4096, Variable: "btl_vader_eager_limit"}, {Path: profile.ToSelf, Bytes: 1024, Variable: "btl_self_eager_limit"}}}
+	for pattern := range numPatterns {
+		r.Patterns = append(r.Patterns, PatternTotal{Pattern: pattern, Count: 1234567, Time: 123, Share: 1})
+	}
+	r.Communicators = []CommunicatorTotal{{Communicator: "Comm_create#2cb71bcf", Count: 123456, Time: 123, Share: 1, Patterns: []PatternTotal{{Pattern: WaitAtCommCreate, Time: 123}}}}
+	var b bytes.Buffer
+	if err := r.Text(&b, TextOptions{Top: -1, Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d characters in a line: %s", n, line)
+		}
+	}
+	for _, want := range []string{" clover.f90:895 ", " clover.f90:3237 ", " clover.f90:897 ", "110 ms of 2.28 s; lost in MPI or waiting for a core\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	if strings.Contains(b.String(), "to oneself") {
+		t.Errorf("a limit of messages to oneself, which nobody waited for, in\n%s", &b)
+	}
+	if t.Failed() || testing.Verbose() {
+		t.Logf("\n%s", &b)
 	}
 }
