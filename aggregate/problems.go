@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -31,6 +32,7 @@ func (j *Job) Problems() []string {
 	out = append(out, j.settings()...)
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
+	out = append(out, j.intercepted()...)
 	out = append(out, j.clockProblems()...)
 	out = append(out, j.physical.problems()...)
 	return append(out, j.unplaced()...)
@@ -168,4 +170,33 @@ func (j *Job) clockProblems() []string {
 		}
 	}
 	return out
+}
+
+// intercepted names what another tool hid, with the ranks.
+func (j *Job) intercepted() []string {
+	ranks := map[string][]int{}
+	for _, p := range j.ordered() {
+		if p.intercepted != "" {
+			ranks[p.intercepted] = append(ranks[p.intercepted], p.Rank)
+		}
+	}
+	var out []string
+	for _, text := range slices.Sorted(maps.Keys(ranks)) {
+		out = append(out, fmt.Sprintf("%s (%s)", text, spansOf(ranks[text])))
+	}
+	return out
+}
+
+// interceptedText says what another tool hides of one process.
+func interceptedText(i *profile.Intercepted) string {
+	if i == nil {
+		return ""
+	}
+	const shown = 8
+	names, more := i.Functions, ""
+	if len(names) > shown {
+		names, more = names[:shown], fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	return fmt.Sprintf("calls of %s%s were not recorded: %s comes before mpitrace's library and intercepts them",
+		strings.Join(names, ", "), more, i.Library)
 }

@@ -21,6 +21,7 @@ type process struct {
 	watched          string          // --watch-unexpected
 	threads          int
 	clocks           profile.ClockCheck
+	intercepted      string        // by another tool, as a problem says it
 	usage            profile.Usage // WallNs is 0 if it is not known
 	settings         string        // those that were made: name=value, NUL between
 }
@@ -48,7 +49,7 @@ func processOf(p *profile.Profile) process {
 		command: shared(strings.Join(p.Command, "\x00")), unfollowed: p.Unfollowed,
 		settings: shared(settingsLine(p)), watched: shared(watchedFor(p))}
 	out.Host = shared(p.Host)
-	out.threads, out.clocks = p.Threads, p.Clocks
+	out.threads, out.clocks, out.intercepted = p.Threads, p.Clocks, shared(interceptedText(p.Intercepted))
 	if p.Placement != nil {
 		at := *p.Placement
 		at.Processors = shared(at.Processors)

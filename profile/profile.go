@@ -54,6 +54,8 @@ type Profile struct {
 	Losses  Losses
 	Clocks  ClockCheck
 
+	Intercepted *Intercepted // nil: no other tool hides calls
+
 	// Settings of mpitrace that were not at their defaults, by name.
 	Settings  map[string]string
 	Variables []Variable
@@ -171,6 +173,13 @@ func PostsReceive(call string) bool {
 		return true
 	}
 	return false
+}
+
+// Intercepted names the MPI functions that another tool's library, which comes
+// before mpitrace's, intercepts. Their calls are not recorded.
+type Intercepted struct {
+	Library   string   `json:"library"` // path
+	Functions []string `json:"functions"`
 }
 
 // ClockCheck says how far the clocks of a process disagreed from its start to its end, in ns. Each is 0 where they

@@ -136,7 +136,7 @@ func (b *Header) process(p *profile.Profile) processInfo {
 		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
 		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Clocks: p.Clocks, Problems: p.Problems,
 		Exit: exit(p.Exit), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical), Rows: len(p.Rows),
-		Settings: p.Settings, Variables: p.Variables, Placement: p.Placement, Usage: p.Usage,
+		Settings: p.Settings, Variables: p.Variables, Placement: p.Placement, Usage: p.Usage, Intercepted: p.Intercepted,
 	}
 	for _, s := range p.Slices {
 		info.Slices = append(info.Slices, slice(s))

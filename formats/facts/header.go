@@ -82,6 +82,8 @@ type processInfo struct {
 
 	Clocks profile.ClockCheck `json:"clocks,omitzero"`
 
+	Intercepted *profile.Intercepted `json:"intercepted,omitempty"`
+
 	Slices  []slice      `json:"slices,omitempty"`
 	Modules []module     `json:"modules,omitempty"`
 	Comms   []membership `json:"communicators,omitempty"`
@@ -312,7 +314,7 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
 		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
 		Pauses: info.Pauses, Clocks: info.Clocks, Problems: info.Problems, Exit: profile.Exit(info.Exit),
-		Settings: info.Settings, Variables: info.Variables, Placement: info.Placement, Usage: info.Usage,
+		Settings: info.Settings, Variables: info.Variables, Placement: info.Placement, Usage: info.Usage, Intercepted: info.Intercepted,
 	}
 	for _, s := range info.Slices {
 		p.Slices = append(p.Slices, profile.Slice(s))

@@ -33,8 +33,9 @@ func (f *file) profile() *profile.Profile {
 		Losses: profile.Losses{Calls: h.LostCalls, Folded: h.FoldedCalls, Requests: h.LostRequests,
 			Comms: h.LostComms, NegativeTicks: h.NegativeTicks, Untimed: h.UntimedCalls,
 			Stacks: h.LostStacks, Readings: h.LostReadings},
-		Pauses: h.Pauses,
-		Stacks: f.stacks,
+		Pauses:      h.Pauses,
+		Stacks:      f.stacks,
+		Intercepted: f.intercepted(),
 	}
 	f.receives.unfollowed = p.Unfollowed
 	if p.State != profile.Finalized {
@@ -323,4 +324,13 @@ func (f *file) addVectors(p *profile.Profile, index map[uint32]int32) {
 		p.Vectors = append(p.Vectors, profile.Vector{Thread: int32(v.Thread), Call: call.Name, Class: class,
 			Spread: spreads[call.Spread], Comm: c, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Count, Bytes: v.bytes})
 	}
+}
+
+// intercepted tells which functions another tool hides.
+func (f *file) intercepted() *profile.Intercepted {
+	library, functions, ok := strings.Cut(f.text(layout.StringIntercepted), "\n")
+	if !ok {
+		return nil
+	}
+	return &profile.Intercepted{Library: library, Functions: strings.Split(functions, "\n")}
 }

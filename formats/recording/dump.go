@@ -58,7 +58,8 @@ func (f *file) dumpHeader(w io.Writer) {
 		name string
 		key  uint32
 	}{{"host", layout.StringHost}, {"job", layout.StringJob}, {"program", layout.StringProgram},
-		{"command", layout.StringCommand}, {"library", layout.StringLibrary}, {"tool", layout.StringTool}} {
+		{"command", layout.StringCommand}, {"library", layout.StringLibrary}, {"tool", layout.StringTool},
+		{"intercepted", layout.StringIntercepted}} {
 		fmt.Fprintf(w, "string\t%s\t%q\n", s.name, f.strings[s.key])
 	}
 	for _, t := range f.threads {

@@ -241,11 +241,20 @@ func (l *log) addStrings(p *profile.Profile) {
 		key  uint32
 		text string
 	}{{layout.StringHost, p.Host}, {layout.StringJob, p.Run}, {layout.StringCommand, command},
-		{layout.StringProgram, p.Program}, {layout.StringLibrary, p.Library}} {
+		{layout.StringProgram, p.Program}, {layout.StringLibrary, p.Library},
+		{layout.StringIntercepted, interceptedText(p.Intercepted)}} {
 		if s.text != "" {
 			l.add(layout.RecordString, layout.String{Key: s.key, Length: uint32(len(s.text))}, []byte(s.text))
 		}
 	}
+}
+
+// interceptedText is the inverse of file.intercepted.
+func interceptedText(i *profile.Intercepted) string {
+	if i == nil {
+		return ""
+	}
+	return strings.Join(append([]string{i.Library}, i.Functions...), "\n")
 }
 
 func (l *log) addComm(index uint32, c *profile.Comm) error {

@@ -85,6 +85,7 @@ func rich() *profile.Profile {
 			{Handle: 0, Slice: 1, At: 3_000, Moment: profile.ReadAtSlice, Values: []uint64{1 << 40}},
 		},
 		Placement: somewhere, Usage: someUsage, Pauses: 2,
+		Intercepted: &profile.Intercepted{Library: "/opt/tool lib.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
 		Losses: profile.Losses{Calls: 1, Folded: 2, Requests: 3, Comms: 4, NegativeTicks: 5, Untimed: 6, Stacks: 7, Readings: 8},
 	}
 }

@@ -137,6 +137,10 @@ const (
 	StringProgram = 4 // path of the executable
 	StringLibrary = 5 // MPI_Get_library_version
 	StringTool    = 6 // version of the library that wrote this
+
+	// Of version 7: another tool's library that comes before ours, and the MPI functions that it
+	// intercepts, each after a newline.
+	StringIntercepted = 7
 )
 
 // Row.Direction. Calls are the counts of None, Send, Recv, Read and Write;

@@ -59,6 +59,7 @@
 #define MT_STRING_PROGRAM 4
 #define MT_STRING_LIBRARY 5
 #define MT_STRING_TOOL 6
+#define MT_STRING_INTERCEPTED 7
 #define MT_DIR_NONE 0
 #define MT_DIR_SEND 1
 #define MT_DIR_RECV 2

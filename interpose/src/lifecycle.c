@@ -88,6 +88,8 @@ static void describe_process(void)
     mt_job_name(text, sizeof text);
     mt_log_string(MT_STRING_JOB, text, strlen(text));
     mt_log_string(MT_STRING_TOOL, MT_TOOL_VERSION, strlen(MT_TOOL_VERSION));
+    if (*mt_intercepted())
+        mt_log_string(MT_STRING_INTERCEPTED, mt_intercepted(), strlen(mt_intercepted()));
     log_file(MT_STRING_COMMAND, "/proc/self/cmdline");
     ssize_t n = readlink("/proc/self/exe", text, sizeof text);
     if (n > 0)

@@ -94,12 +94,19 @@ static bool is_imported(void *p)
     return !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx == SHN_UNDEF;
 }
 
+// The file of another tool that comes before us, and the functions that it
+// intercepts, each after a newline. All names of MPI take 12 KiB.
+static char intercepted[16384];
+
+const char *mt_intercepted(void)
+{
+    return intercepted;
+}
+
 // What another tool that comes before us intercepts does not reach us, except for
 // MPI_Finalize: see mt_finalize_passed_on.
-static void tell_intercepted(void)
+static void find_intercepted(void)
 {
-    char names[200] = "";
-    const char *file = NULL;
     int n = 0;
     size_t length = 0;
     void *program = dlopen(NULL, RTLD_LAZY), *mpi = *(void **)&mt_own.Init;
@@ -109,19 +116,19 @@ static void tell_intercepted(void)
         Dl_info info;
         if (!p || p == s->wrapper || mt_modules_same(p, s->wrapper) || mt_modules_same(p, mpi) || is_imported(p))
             continue;
-        if (!file && dladdr(p, &info))
-            file = info.dli_fname;
-        if (length < sizeof names)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", n++ ? ", " : "", name);
-        else
-            n++;
+        if (n++ == 0) {
+            const char *file = dladdr(p, &info) && info.dli_fname ? info.dli_fname : "another library";
+            length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file);
+        }
+        length += (size_t)snprintf(intercepted + length, sizeof intercepted - length, "\n%s", name);
+        if (length >= sizeof intercepted)
+            break;
     }
     mt_resolve_done(program);
     if (n && mt_world_rank_said() <= 0)
-        mt_say("%s comes before mpitrace's library and intercepts %d MPI function%s (%s%s): calls of %s are not "
-               "recorded. Load it after mpitrace's library to record them",
-               file ? file : "another library", n, n == 1 ? "" : "s", names, length >= sizeof names ? "..." : "",
-               n == 1 ? "it" : "these");
+        mt_say("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
+               "Load it after mpitrace's library to record them",
+               (int)strcspn(intercepted, "\n"), intercepted, n, n == 1 ? "" : "s", n == 1 ? "it" : "these");
 }
 
 // Through a handle on the program: what RTLD_DEFAULT finds could not be unloaded
@@ -201,7 +208,7 @@ bool mt_resolve(uint64_t caller)
     if (!atomic_load(&known) && state < 0)
         mt_step_aside();
     else if (!atomic_load(&known))
-        tell_intercepted();
+        find_intercepted();
     atomic_store_explicit(&known, state, memory_order_release);
     mt_unlock(&lock);
     errno = saved;

@@ -33,6 +33,10 @@ extern MT_OURS mt_constants mt_const;
 // on to: the same, or another tool's, which is loaded after us.
 extern MT_OURS mt_pmpi_table mt_own;
 
+// What another tool that comes before us hides, as layout.StringIntercepted; "" if
+// it hides nothing.
+const char *mt_intercepted(void);
+
 // The family of MPIs that this library was built for.
 const char *mt_flavour(void);
 

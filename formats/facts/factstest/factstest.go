@@ -131,9 +131,14 @@ func Profile(run string, rank int) *profile.Profile {
 			{Call: "Irecv", Comm: World, Peer: profile.PeerAnySource, Callsite: Exchange + uint64(rank)<<24, Slice: 1, Count: 2, Queued: 1 << 40},
 			{Call: "Recv", Comm: -1, Peer: 1, Callsite: Stack, Count: uint64(rank) + 1, Queued: 9},
 		},
-		Pauses:   2,
-		Losses:   profile.Losses{Calls: uint64(rank), Requests: 7},
-		Problems: []string{"recording r.rec: byte 4096: no such kind of record"},
+		Pauses: 2,
+		Placement: &profile.Placement{Processors: "0-3,64", CPULimit: 1.5, LimitGroup: 4711,
+			NodeProcessors: 128, NodeCores: 64, NodeSockets: 2},
+		Usage:       []profile.Usage{{WallNs: 5_000, UserNs: 4_000, SystemNs: 500, Voluntary: 3, Involuntary: 7, RunDelayNs: 400, DelayKnown: true}},
+		Clocks:      profile.ClockCheck{Error: 3_000_000, Step: -5},
+		Intercepted: &profile.Intercepted{Library: "/opt/tool.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
+		Losses:      profile.Losses{Calls: uint64(rank), Requests: 7},
+		Problems:    []string{"recording r.rec: byte 4096: no such kind of record"},
 	}
 }
 
