@@ -123,11 +123,8 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if r := (refused{}); errors.As(err, &r) {
 		return r // and not "write X: ", which is not what is damaged
 	}
-	if exists := (*export.ExistsError)(nil); errors.As(err, &exists) {
-		return usage(exists)
-	}
 	if err != nil {
-		return err
+		return notWritten(err)
 	}
 	for _, file := range files {
 		if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
@@ -135,6 +132,15 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	return nil
+}
+
+// notWritten returns the error of a file that could not be written; that a file of
+// that name exists is wrong usage.
+func notWritten(err error) error {
+	if exists := (*export.ExistsError)(nil); errors.As(err, &exists) {
+		return usage(exists)
+	}
+	return err
 }
 
 // options checks the flags.

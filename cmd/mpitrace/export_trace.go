@@ -102,7 +102,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	}
 	path := cmp.Or(o.output, filepath.Join(paths[0], "trace"+format.extension))
 	if err := export.File(path, o.force, write); err != nil {
-		return err
+		return notWritten(err)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 	return err

@@ -243,15 +243,16 @@ func TestRunMPMD(t *testing.T) {
 	})
 }
 
-// The library for one MPI must not get into a program of another.
+// The library for one MPI must not get into a program of another. (Of a program that is named in the command, --mpi of
+// another MPI is an error: TestStatusOfOtherMPI.)
 func TestRunOtherMPI(t *testing.T) {
 	testenvNeedsBoth(t)
 	dir := t.TempDir()
-	got := sh(t, dir, "$mpitrace run -o run --mpi openmpi -- mpiexec.mpich -n 2 "+mpis[1].ring(t)+" 8")
+	got := sh(t, dir, "$mpitrace run -o run --mpi openmpi -- mpiexec.mpich -n 2 sh -c '"+mpis[1].ring(t)+" 8'")
 	if got.code != 0 || strings.Count(got.stdout, "of 2") != 2 {
 		t.Errorf("the program did not run: status %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
-	if jobs := load(t, filepath.Join(dir, "run")); len(jobs) != 0 || !strings.Contains(got.stderr, "is linked to MPICH") {
+	if jobs := load(t, filepath.Join(dir, "run")); len(jobs) != 0 || !strings.Contains(got.stderr, "not recorded: 2 processes of "+mpis[1].ring(t)+", which uses another MPI") {
 		t.Errorf("%d jobs recorded\n%s", len(jobs), got.stderr)
 	}
 }

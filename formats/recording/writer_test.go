@@ -84,14 +84,14 @@ func rich() *profile.Profile {
 			{Handle: 1, At: 2_000, Moment: profile.ReadAtInit, Values: []uint64{'a', 'b', 0}},
 			{Handle: 0, Slice: 1, At: 3_000, Moment: profile.ReadAtSlice, Values: []uint64{1 << 40}},
 		},
-		Placement: somewhere, Usage: someUsage, Pauses: 2,
-		Intercepted: &profile.Intercepted{Library: "/opt/tool lib.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
+		Placement: somewhere, Usage: someUsage, Intercepted: hidden, Pauses: 2,
 		Losses: profile.Losses{Calls: 1, Folded: 2, Requests: 3, Comms: 4, NegativeTicks: 5, Untimed: 6, Stacks: 7, Readings: 8},
 	}
 }
 
-// Where rich ran, and what it used.
+// Where rich ran, what it used, and what another tool hid.
 var (
+	hidden    = &profile.Intercepted{Library: "/opt/tool lib.so", Functions: []string{"MPI_Send", "MPI_Isend"}}
 	somewhere = &profile.Placement{Processors: "0-3,64,127", CPULimit: 1.5, LimitGroup: 4711,
 		NodeProcessors: 128, NodeCores: 64, NodeSockets: 2}
 	someUsage = []profile.Usage{
