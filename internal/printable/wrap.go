@@ -5,13 +5,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
 // Wrapper breaks lines of prose that are longer than a width at spaces. Lines that
 // go on are indented by two more. Rows of tables have two spaces or more between
-// columns, and pictures bars: they are left as they are.
+// columns, and lines of pictures end in a bar: they are left as they are.
 type Wrapper struct {
 	W     *bufio.Writer
 	Width int    // characters; no line is broken if it is 0
@@ -45,13 +46,30 @@ func (p *Wrapper) Flush() error {
 
 // wrapLine writes a line, which ends in a newline, in as many as it needs.
 func wrapLine(b *strings.Builder, line string, width int) {
-	text := strings.TrimLeft(line, " ")
-	if utf8.RuneCountInString(line) <= width+1 || strings.Contains(text, "  ") || strings.ContainsAny(text, "|│") {
+	text := strings.Trim(line, " \n")
+	if utf8.RuneCountInString(line) <= width+1 || strings.Contains(text, "  ") || strings.HasSuffix(text, "|") {
 		b.WriteString(line)
 		return
 	}
-	indent := line[:len(line)-len(text)]
-	Wrap(b, text, indent, indent+"  ", width)
+	indent := line[:strings.Index(line, text)]
+	var lines strings.Builder
+	Wrap(&lines, bind(text), indent, indent+"  ", width)
+	b.WriteString(strings.ReplaceAll(lines.String(), bound, " "))
+}
+
+// bound stands for a space at which no line is broken; texts that are printed have
+// no such character.
+const bound = "\x1f"
+
+var (
+	numbers = regexp.MustCompile(`(^| )([(+-]*[0-9][0-9.,]*) `)
+	ranks   = regexp.MustCompile(`\brank ([0-9])`)
+)
+
+// bind keeps numbers with their units, and with the ranks that they are of.
+func bind(text string) string {
+	text = ranks.ReplaceAllString(text, "rank"+bound+"$1")
+	return numbers.ReplaceAllString(text, "$1$2"+bound)
 }
 
 // Wrap prints a text in lines of a width, with these in front of the first and

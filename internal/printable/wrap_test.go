@@ -29,14 +29,16 @@ func TestWrapper(t *testing.T) {
 		"  an indented line of prose that is longer, µ\n" +
 		"exactly twenty here.\n" +
 		"a row of a table  that is long  12 s\n" +
-		" 0 |░░██████| a picture that is long\n" +
+		" 0 |░░░░░░░░██████████|\n" +
+		"with numbers of 27.1 % and of 9 µs (rank 7)\n" +
 		"a last line that is longer"
 	const want = "short\n" +
 		"a line of prose that\n  is longer than it\n  may be\n" +
 		"  an indented line\n    of prose that is\n    longer, µ\n" +
 		"exactly twenty here.\n" +
 		"a row of a table  that is long  12 s\n" +
-		" 0 |░░██████| a picture that is long\n" +
+		" 0 |░░░░░░░░██████████|\n" +
+		"with numbers of\n  27.1 % and of 9 µs\n  (rank 7)\n" +
 		"a last line that is longer"
 	for _, test := range []struct {
 		width, pieces int

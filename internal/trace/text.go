@@ -20,8 +20,8 @@ import (
 // for that.
 const textWidth = 100
 
-// minPlace is to how many characters a place is shortened at most.
-const minPlace = 16
+// minPlace is how many characters of a place columns are left out for.
+const minPlace = 28
 
 // shareHead is the head of a share of the time of all ranks: ranks times runtime.
 const shareHead = "% of time"
@@ -250,9 +250,13 @@ func (r *Result) placesText(w io.Writer, o TextOptions) {
 		}
 	}
 	fmt.Fprintln(w)
-	g, texts := g.fit(o, 3, "communicator", "number")
+	const most = "most: rank for rank"
+	g, texts, omitted := g.fit(o, 3, "communicator", "number", most)
 	g.write(w, texts)
 	moreText(w, more, "place")
+	if len(omitted) > 0 {
+		fmt.Fprintf(w, "left out to fit %d characters: %s (to see them: mpitrace analyze DIR | less -S)\n", o.Width, strings.Join(omitted, ", "))
+	}
 }
 
 // mostText names the two ranks of the longest waits, with the time if there are
@@ -302,7 +306,7 @@ func (p *CriticalPath) text(w io.Writer, o TextOptions) {
 	for _, c := range places {
 		g = append(g, []string{o.clean(c.Callsite), o.clean(c.Call), o.duration(c.Time), percent(c.Share)})
 	}
-	g, texts := g.fit(o, 2)
+	g, texts, _ := g.fit(o, 2)
 	g.write(w, texts)
 	moreText(w, more, "place")
 }
@@ -381,40 +385,50 @@ func (g grid) widths() []int {
 }
 
 // fit leaves out columns by their heads, in the order given, until a first column
-// that is a place has room beside the others, at least for what it can be
-// recognized by. Then it shortens the places. A place keeps as many of its callers as
-// there is room for. Of the columns, the first `texts` are texts: what is left of them comes back.
-func (g grid) fit(o TextOptions, texts int, spare ...string) (grid, int) {
-	const least = 32
-	width := cmp.Or(o.Width, textWidth)
-	left := func() int {
-		widths := g.widths()
-		n := width
-		for _, others := range widths[1:] {
-			n -= others + 2
-		}
-		return n
+// that is a place has room beside the others: at least for what it can be recognized
+// by. Then it shortens the places. A place keeps as many of its callers as there is
+// room for. Of the columns, the first `texts` are texts. What is left of them comes
+// back, and the heads that were left out.
+func (g grid) fit(o TextOptions, texts int, spare ...string) (grid, int, []string) {
+	if o.Width == 0 {
+		g, _ = g.shortenPlaces(o, max(g.room(textWidth), minPlace))
+		return g, texts, nil
 	}
-	for _, head := range spare {
-		if o.Width == 0 || left() >= min(g.widths()[0], least) {
-			break
+	widest := g.widths()[0]
+	for n := 0; ; n++ {
+		room := g.room(o.Width)
+		out, used := g.shortenPlaces(o, max(room, 1))
+		if n == len(spare) || used <= room && room >= min(widest, minPlace) {
+			return out, texts, spare[:n]
 		}
-		i := slices.Index(g[0], head)
+		i := slices.Index(g[0], spare[n])
 		if i < texts {
 			texts--
 		}
 		g = g.without(i)
 	}
-	room := max(left(), minPlace)
-	if o.Width == 0 {
-		room = max(room, least)
+}
+
+// room is what the other columns leave of a line to the first.
+func (g grid) room(width int) int {
+	for _, n := range g.widths()[1:] {
+		width -= n + 2
 	}
-	for _, row := range g[1:] {
+	return width
+}
+
+// shortenPlaces shortens the first column to a width, where that can be, and returns
+// how wide it is then.
+func (g grid) shortenPlaces(o TextOptions, width int) (out grid, used int) {
+	out = slices.Clone(g)
+	for i, row := range out[1:] {
 		if len(row) == len(g[0]) {
-			row[0] = o.place(row[0], room)
+			row = slices.Clone(row)
+			row[0] = o.place(row[0], width)
+			out[i+1], used = row, max(used, utf8.RuneCountInString(row[0]))
 		}
 	}
-	return g, texts
+	return out, used
 }
 
 // without leaves out a column.
