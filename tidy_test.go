@@ -88,7 +88,7 @@ var mayImport = []struct {
 	{"interpose/layout", nil},
 	{"interpose/gen", []string{"interpose/calls", "interpose/layout", "internal/settings", "profile"}},
 	{"interpose/bench", []string{"interpose/...", "formats/...", "profile"}},
-	{"interpose", []string{"interpose/calls", "interpose/layout"}},
+	{"interpose", []string{"internal/atomicfile", "interpose/calls", "interpose/layout"}},
 	{"profile", nil},
 	{"internal/atomicfile", nil},
 	{"formats/matrix", []string{"aggregate", "internal/plot", "internal/position", "internal/printable", "profile"}},

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/interpose/calls"
+
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // Unrecorded returns the MPI functions, sorted, that the given files (a program and
@@ -56,12 +58,7 @@ func exportedBy(files []string) map[string]bool {
 }
 
 func exports(library string) (map[string]bool, error) {
-	f, err := elf.Open(library)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
+	symbols, err := symbolsOf(library)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +69,20 @@ func exports(library string) (map[string]bool, error) {
 	return out, nil
 }
 
+// symbolsOf reads the dynamic symbols of a file. A recording may name any file.
+func symbolsOf(path string) ([]elf.Symbol, error) {
+	in, err := atomicfile.Open(path, atomicfile.AnySize)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f, err := elf.NewFile(in)
+	if err != nil {
+		return nil, err
+	}
+	return f.DynamicSymbols()
+}
+
 // function matches MPI functions in C, and in Fortran: mpi_send_,
 // mpi_send_f08_, mpi_send_f08ts_; and what MPIs have beyond the Standard.
 var function = regexp.MustCompile(`^(MPIX?_[A-Z]\w*|mpix?_[a-z0-9_]+)$`)
@@ -80,12 +91,7 @@ func importsOf(file string) []string {
 	if ofAnMPI(filepath.Base(file)) {
 		return nil
 	}
-	f, err := elf.Open(file)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	symbols, err := f.DynamicSymbols()
+	symbols, err := symbolsOf(file)
 	if err != nil {
 		return nil
 	}
