@@ -39,11 +39,15 @@ func (s *Summary) matricesOf(ms *Matrices) {
 }
 
 func (s *Summary) pairsText(w io.Writer, o TextOptions) {
-	if len(s.Pairs) == 0 {
+	pairs := s.Pairs
+	if o.Sites >= 0 {
+		pairs = pairs[:min(len(pairs), o.Sites)]
+	}
+	if len(pairs) == 0 {
 		return
 	}
 	t := table{{"pair", "bytes", "% of bytes", "msgs", "mean size", "in collectives"}}
-	for _, c := range s.Pairs {
+	for _, c := range pairs {
 		share, mean := 0.0, uint64(0)
 		if s.Direct.Bytes > 0 {
 			share = float64(c.Bytes) / float64(s.Direct.Bytes)
@@ -67,8 +71,8 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 		fmt.Fprintln(w, "\ntop pairs: point-to-point and one-sided; beside them their share of collectives (logical volume)")
 	}
 	t.write(w)
-	if more := all - len(s.Pairs); more > 0 {
-		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more pair"))
+	if more := all - len(pairs); more > 0 {
+		fmt.Fprintf(w, "and %s (all: profile2mat DIR)\n", CountOf(uint64(more), "more pair"))
 	}
 }
 

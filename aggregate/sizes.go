@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 
@@ -133,7 +134,11 @@ func (s *Summary) sizesText(w io.Writer, o TextOptions) {
 		t[i+1] = calls[i].line(o, counts[i], used)
 	}
 	t, _ = o.fit(t, 0, "mean size")
-	s.writeTable(w, t, len(s.MessageSizes)-len(calls), "more call")
+	fmt.Fprintln(w)
+	t.write(w)
+	if more := len(s.MessageSizes) - len(calls); more > 0 {
+		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", CountOf(uint64(more), "more call"))
+	}
 }
 
 // bands are the messages of the sizes of each column.

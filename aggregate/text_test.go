@@ -88,6 +88,38 @@ func TestTextIsHarmless(t *testing.T) {
 	}
 }
 
+// All lists of the report have as many lines as TextOptions.Sites, and say how many
+// others there are and where.
+func TestListsAreShortened(t *testing.T) {
+	s := New(fixture()).Summary()
+	list := func(sites int, head string) string {
+		var b bytes.Buffer
+		if err := s.Text(&b, TextOptions{Sites: sites, ASCII: true}); err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(b.String(), "\n"+head)
+		rest, _, _ = strings.Cut(rest, "\n\n")
+		return rest
+	}
+	for head, more := range map[string]string{
+		"call ":             " (mpitrace report --top all)",
+		"messages by size ": " (mpitrace report --top all)",
+		"pair ":             " (all: profile2mat DIR)",
+	} {
+		all := strings.Count(list(-1, head), "\n")
+		if all < 2 {
+			t.Errorf("%q: %d lines", head, all)
+		}
+		got := list(1, head)
+		if lines := strings.Split(got, "\n"); len(lines) < 3 || !strings.HasPrefix(lines[2], "and ") || !strings.HasSuffix(lines[2], more) {
+			t.Errorf("%q: %q, want one line and how many others%s", head, got, more)
+		}
+		if got := list(0, head); got != "" {
+			t.Errorf("%q: %q, want nothing", head, got)
+		}
+	}
+}
+
 func TestSummaryOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := New(nil).Summary().Text(&b, TextOptions{Sites: -1}); err != nil || b.Len() == 0 {

@@ -59,7 +59,7 @@ that did not are left out, and it is an error if none did.`,
 	f := cmd.Flags()
 	f.IntVar(&o.rank, "rank", 0, "show one world rank only, in each job that has it")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
-	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls and call sites to list: a `number` or all")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls, call sites and pairs to list: a `number` or all")
 	f.StringVar(&o.sort, "sort", string(aggregate.ByTime), "sort call sites by `KEY`: time, bytes or calls")
 	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
 	return cmd
