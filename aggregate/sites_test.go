@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,41 @@ func sitesOfRank(rank int) *profile.Profile {
 		Symbols: profile.Symbols{place(0x10): line(7), place(0x20): line(7), place(0x30): line(9)},
 		Rows: []profile.Row{row(base+0x10, 1, 10, 100), row(base+0x20, 2, 20, uint64(300*rank)),
 			row(base+0x30, 4, 4000, 50), row(base+0x2040, 8, 0, 10), row(0, 16, 1, 1)},
+	}
+}
+
+// The report says which modules have no names, and where only lines are missing.
+func TestNamelessSites(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		symbols profile.Symbols
+		lib     bool // calls from it are listed
+		want    string
+	}{
+		{"no symbols in one module", sitesOfRank(0).Symbols, true, "call sites without names: lib.so has no symbols (do not strip; compile with -g)\n"},
+		{"no symbols in any", nil, true, "call sites without names: app, lib.so have no symbols (do not strip; compile with -g)\n"},
+		{"functions without lines", profile.Symbols{{Path: "/opt/app", BuildID: "beef", Offset: 0x10}: {Function: "swap"},
+			{Path: "/opt/app", BuildID: "beef", Offset: 0x20}: {Function: "swap"}, {Path: "/opt/app", BuildID: "beef", Offset: 0x30}: {Function: "swap"}}, false,
+			"no line numbers: the program has no debug information (compile with -g)\n"},
+		{"lines", sitesOfRank(0).Symbols, false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := sitesOfRank(0)
+			p.Symbols = test.symbols
+			if !test.lib {
+				p.Rows = slices.DeleteFunc(p.Rows, func(r profile.Row) bool { return r.Callsite > p.Modules[0].End })
+			}
+			var b bytes.Buffer
+			if err := New([]*profile.Profile{p}).Summary().Text(&b, TextOptions{Sites: -1}); err != nil {
+				t.Fatal(err)
+			}
+			_, got, _ := strings.Cut(b.String(), "\ncall sites by time")
+			got, _, _ = strings.Cut(got, "\n\n")
+			lines := strings.SplitAfter(got+"\n", "\n")
+			if last := lines[len(lines)-2]; test.want != "" && last != test.want || test.want == "" && strings.HasSuffix(last, "-g)\n") {
+				t.Errorf("got %q, want %q", last, test.want)
+			}
+		})
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -63,11 +65,31 @@ func (s *Summary) sitesText(w io.Writer, o TextOptions) {
 	if more := all - len(sites); more > 0 {
 		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", CountOf(uint64(more), "more call site"))
 	}
-	if !slices.ContainsFunc(s.CallSites, func(c CallSite) bool { return c.Line > 0 }) {
-		fmt.Fprintln(w, "no line numbers: the program has no debug information (compile with -g)")
-	}
+	s.namelessText(w, sites, o)
 	if s.wrapped() {
 		fmt.Fprintln(w, "many of these functions only wrap MPI: with mpitrace run --stack auto the call sites are where they are called (some microseconds a call)")
+	}
+}
+
+// namelessText says why the listed call sites have no lines, or not even the names of
+// functions.
+func (s *Summary) namelessText(w io.Writer, listed []CallSite, o TextOptions) {
+	var stripped []string // modules
+	for _, c := range listed {
+		if name := o.clean(path.Base(c.Module)); c.Function == "" && c.Module != "" && !slices.Contains(stripped, name) {
+			stripped = append(stripped, name)
+		}
+	}
+	if len(stripped) > 0 {
+		verb := "has"
+		if len(stripped) > 1 {
+			verb = "have"
+		}
+		fmt.Fprintf(w, "call sites without names: %s %s no symbols (do not strip; compile with -g)\n", strings.Join(stripped, ", "), verb)
+		return
+	}
+	if !slices.ContainsFunc(s.CallSites, func(c CallSite) bool { return c.Line > 0 }) {
+		fmt.Fprintln(w, "no line numbers: the program has no debug information (compile with -g)")
 	}
 }
 
