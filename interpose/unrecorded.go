@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/interpose/calls"
-
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
 // Unrecorded returns the MPI functions, sorted, that the given files (a program and

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,12 +41,14 @@ func ProcessorList(processors []int) string {
 	return strings.Join(out, ",")
 }
 
-// ParseProcessors is the inverse; no text lists no processors.
+// ParseProcessors is the inverse; no text lists no processors. A list that is not in
+// ascending order is an error, so that a damaged one cannot ask for much memory.
 func ParseProcessors(list string) ([]int, error) {
-	var out []int
 	if list == "" {
 		return nil, nil
 	}
+	var out []int
+	before := -1
 	for part := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		first, err := strconv.Atoi(from)
@@ -55,15 +56,15 @@ func ParseProcessors(list string) ([]int, error) {
 		if err == nil && isRange {
 			last, err = strconv.Atoi(to)
 		}
-		if err != nil || first < 0 || last < first || last >= MaxProcessors {
+		if err != nil || first <= before || last < first || last >= MaxProcessors {
 			return nil, fmt.Errorf("%q is no list of processors such as 0-3,8", list)
 		}
 		for n := first; n <= last; n++ {
 			out = append(out, n)
 		}
+		before = last
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	return out, nil
 }
 
 // Usage is what a process used of processors while a slice was the current one,

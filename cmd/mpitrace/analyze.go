@@ -36,9 +36,10 @@ func newAnalyze() *cobra.Command {
 		Use:   "analyze DIR",
 		Short: "Tell from the trace of a run why its ranks wait",
 		Long: `Tell from the trace of the run in DIR, which mpitrace run --trace leaves, why
-its ranks wait: for senders and receivers that are late, for the last to come to
-a barrier or an operation of all with all, for the root of a broadcast; which
-rank waits for which, in which call, and how long.
+its ranks wait: for late senders and receivers, for the last rank to come to a
+collective, a fence or the making of a communicator or window, for the root of a
+broadcast, for the target of a one-sided call; which rank waits for which, in
+which call, and how long.
 
 The efficiency of the run is taken apart as the POP Centre of Excellence does:
 load balance, waiting in turn (serialisation), and the network (transfer). The
@@ -57,7 +58,7 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: an object for each job")
 	f.DurationVar(&o.window, "window", 0, "with --json: what each rank sent to each in every `TIME` of the run")
-	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many places and ranks to list: a `number` or all")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls, communicators, places and ranks to list: a `number` or all")
 	f.StringVar(&o.waits, "waits", "", "write each wait into `FILE.arrow`: a row, which by rank and event joins those of trace.<rank>.arrow")
 	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace the file if it is there")
 	return cmd

@@ -402,7 +402,7 @@ func (r *rows) window(of uint32, row uint32, tag int32) uint32 {
 
 // detail adds what the tag tells to a kind.
 func (r *rows) detail(k *profile.EventKind, tag int32) {
-	if makesByMembers(k.Call) {
+	if profile.MadeByMembers(k.Call) {
 		if made, ok := r.comms[uint32(tag)-1]; ok && tag > 0 {
 			k.Made = made + 1
 		}
@@ -420,22 +420,13 @@ func (r *rows) detail(k *profile.EventKind, tag int32) {
 	}
 }
 
-// makesByMembers tells the constructors that only members of the new communicator call.
-func makesByMembers(call string) bool {
-	switch call {
-	case "Comm_create_group", "Intercomm_create", "Comm_create_from_group", "Intercomm_create_from_groups":
-		return true
-	}
-	return false
-}
-
 // tellsWindow tells the calls whose events name a window or a new communicator.
 func tellsWindow(k *profile.EventKind) bool {
 	switch k.Call {
 	case "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free":
 		return true
 	}
-	return k.Class == profile.OneSided || k.Class == profile.Sync || makesByMembers(k.Call)
+	return k.Class == profile.OneSided || k.Class == profile.Sync || profile.MadeByMembers(k.Call)
 }
 
 func (r *rows) holds(at uint64) bool {

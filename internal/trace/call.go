@@ -103,7 +103,7 @@ func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 	r.close(c)
 }
 
-// posting is the call as what posts a receive.
+// posting returns the call as the posting of a receive.
 func (c *call) posting() posting { return posting{c.start, c.kind.site} }
 
 // close takes away a reason to keep the call; when there is none left it is known
@@ -146,8 +146,8 @@ func (r *replay) waited(c *call) {
 	c.jump(&c.latest, until-start, until)
 }
 
-// wait is the wait of a call for the cause, in both forms that are told: in the call
-// itself, or in the probe before it.
+// wait returns the wait of a call for a cause, as a key of the sums and as a row to
+// list. in is the kind of the call, or of the probe before it, in which it waited.
 func (r *replay) wait(c *call, w *cause, in *kind) (waitKey, profile.Wait) {
 	rank, peer := c.lane.process.rank, w.lane.process.rank
 	key := waitKey{w.pattern, rank, peer, in.call, in.site, w.comm.id, w.site}
@@ -159,7 +159,8 @@ func (r *replay) wait(c *call, w *cause, in *kind) (waitKey, profile.Wait) {
 		Window: int(c.kind.window)}
 }
 
-// jump lets the critical path go on with what the call waited for so long.
+// jump has the critical path continue at the rank that the call waited for, if the
+// wait was long enough.
 func (c *call) jump(w *cause, long, until int64) {
 	if long >= pathWait && w.lane != c.lane {
 		c.lane.jumps = append(c.lane.jumps, jump{until, w.lane.id})

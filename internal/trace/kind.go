@@ -134,7 +134,7 @@ func calledOperation(k *profile.EventKind) operation {
 func constructs(k *profile.EventKind) bool {
 	switch collectivePattern(k.Call) {
 	case WaitAtCommCreate:
-		return memberOf(k) >= 0 && (k.Made > 0 || !madeByMembers[k.Call])
+		return memberOf(k) >= 0 && (k.Made > 0 || !profile.MadeByMembers(k.Call))
 	case WaitAtWinCreate:
 		return k.Comm >= 0
 	case WaitAtWinFree, WaitAtFence:
@@ -142,11 +142,6 @@ func constructs(k *profile.EventKind) bool {
 	}
 	return false
 }
-
-// madeByMembers are the constructors that only the new members call. Who they are is
-// known if the event tells what was made.
-var madeByMembers = map[string]bool{"Comm_create_group": true, "Intercomm_create": true,
-	"Comm_create_from_group": true, "Intercomm_create_from_groups": true}
 
 func mayBlock(k *profile.EventKind) bool {
 	if k.Action != profile.Called {

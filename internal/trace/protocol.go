@@ -19,13 +19,12 @@ type protocol struct {
 	// receive was posted.
 	buffered uint64
 	used     bool // there are messages on the path
-	// evidence is how much speaks for it that sends of a size wait for their
-	// receivers: see the function.
+	// evidence that sends wait for their receivers, by size: see the function.
 	evidence map[uint64]int
 }
 
-// proven is how much evidence is enough: that it is by accident has a chance of
-// one in 2^proven.
+// proven is how much evidence is enough: by accident there is so much with a chance
+// of one in 2^proven.
 const proven = 8
 
 // lasted adds evidence of a send that lasted until its receive was posted.
@@ -36,10 +35,10 @@ func (p *protocol) lasted(size uint64, evidence int) {
 	p.evidence[size] += evidence
 }
 
-// evidence tells how much speaks for it that a send which began before its receive
-// was posted, and ended after that, waited for the receiver: 1 for each halving of
-// the chance that it ended so shortly after by accident, less what is to be
-// expected by accident. A send that had lasted far longer by then than buffering
+// evidence returns how strongly a send suggests that it waited for its receiver. The
+// send began before its receive was posted and ended after that. It counts 1 for each
+// halving of the chance that it ended so soon afterwards by accident, less what
+// accidents add on average. A send that by then had lasted far longer than buffering
 // takes counts too, however late it ended: the sender may have had no processor.
 func evidence(start, posted, end int64, bytes uint64) int {
 	const (
@@ -128,9 +127,9 @@ func (r *replay) received(c *call, m *message) {
 	}
 }
 
-// over tells which of two receivers a call has rather waited for. Of those of
-// which only the whole run tells whether they were needed it is that of the larger
-// message: if the other one was needed, so was this.
+// over reports whether the call more likely waited for w than for o: for a receiver
+// that is known to be needed; else for that of the larger message, since larger
+// messages need their receivers where smaller ones do; else for the later one.
 func (w *lateReceiver) over(o *lateReceiver) bool {
 	switch {
 	case w.need != o.need:

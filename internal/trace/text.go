@@ -163,7 +163,7 @@ func (r *Result) eagerText(w io.Writer) {
 		if l.Path == profile.ToSelf && !toSelf {
 			continue
 		}
-		where := [profile.NumPaths]string{"of messages to oneself", "within nodes", "between nodes"}[l.Path]
+		where := [profile.NumPaths]string{"of messages of a rank to itself", "within nodes", "between nodes"}[l.Path]
 		switch {
 		case l.Variable != "":
 			fmt.Fprintf(w, "eager limit %s: %s (%s); larger messages wait for their receivers\n", where, aggregate.CountOf(l.Bytes, "byte"), l.Variable)
