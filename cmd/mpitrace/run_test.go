@@ -337,7 +337,7 @@ func TestDump(t *testing.T) {
 	if got := call("dump", files[0]); got.code != 0 || !strings.Contains(got.stdout, "Barrier") {
 		t.Errorf("got %+v", got)
 	}
-	if got := call("dump", filepath.Join(dir, "none.rec")); got.code != exitError {
+	if got := call("dump", filepath.Join(dir, "none.rec")); got.code != exitUsage {
 		t.Errorf("a missing file: %+v", got)
 	}
 }
