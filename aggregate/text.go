@@ -28,6 +28,9 @@ type TextOptions struct {
 	Width     int       // characters of a line, which tables keep to where they can; 0 is any
 	Sites     int       // lines of calls and of call sites; all if it is below 0
 	SortSites SiteOrder // ByTime if empty
+	// Missing says what the run lacks that belongs to none of its jobs: a job with
+	// nothing wrong of its own is not called complete then.
+	Missing []string
 
 	omitted *[]string // columns that there was no room for
 }
@@ -380,12 +383,12 @@ func (s *RankSummary) commsText(w io.Writer, o TextOptions) {
 }
 
 func (s *Summary) problemsText(w io.Writer, o TextOptions) {
-	if len(s.Problems) == 0 {
+	if len(s.Problems)+len(o.Missing) == 0 {
 		fmt.Fprintln(w, "complete: finalized, nothing lost")
 		return
 	}
 	fmt.Fprintln(w, "what does not add up:")
-	for _, p := range s.Problems {
+	for _, p := range slices.Concat(s.Problems, o.Missing) {
 		fmt.Fprintf(w, "  %s\n", o.clean(p))
 	}
 }

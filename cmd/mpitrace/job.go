@@ -43,6 +43,7 @@ func (j *job) run(s launch.Streams) (err error) {
 	}
 	argv, env, err := j.prepare(r)
 	if err == nil {
+		launch.NoteNested(string(j.dir))
 		j.info = j.describe(argv, r.Spool)
 		err = j.dir.WriteInfo(j.info) // so that `report` finds the spool at any time
 	}
@@ -126,7 +127,7 @@ func (j *job) late() {
 		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
 	if run != nil {
-		j.show(run)
+		j.show(run, nil)
 	}
 	fmt.Fprintln(j.log, "mpitrace: waiting for the job to end; further signals are passed on to it")
 }
@@ -203,7 +204,7 @@ func (j *job) merge() (*rundir.Run, error) {
 
 // show prints the summaries of the jobs, and tells whether their records are
 // complete.
-func (j *job) show(run *rundir.Run) (complete bool, err error) {
+func (j *job) show(run *rundir.Run, missing []string) (complete bool, err error) {
 	complete = len(run.Jobs) > 0 && len(run.Damaged) == 0 && len(run.Traced.Damaged) == 0
 	now := time.Now()
 	var jobs []*aggregate.Summary
@@ -222,7 +223,10 @@ func (j *job) show(run *rundir.Run) (complete bool, err error) {
 	jobsTable(j.log, jobs)
 	o := textOptionsFor(j.log)
 	o.Sites = topSites
-	for _, s := range jobs {
+	for i, s := range jobs {
+		if i == len(jobs)-1 {
+			o.Missing = missing
+		}
 		s.Text(j.log, o)
 		fmt.Fprintln(j.log)
 	}
@@ -253,18 +257,23 @@ func (j *job) finish(status launch.Status) error {
 	} else {
 		sayLost(j.log, j.dir, j.info)
 	}
-	complete, err := j.show(run)
+	complete, err := j.show(run, missingText(wrongMPI, unrecorded))
 	if err != nil {
 		return err
 	}
-	sayWrongMPI(j.log, wrongMPI)
-	if unrecorded != "" {
-		fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", printable.Line(unrecorded))
+	if len(run.Jobs) == 0 || j.options.Of("no-report").On() { // else the last summary ends with them
+		sayWrongMPI(j.log, wrongMPI)
+		if unrecorded != "" {
+			fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", printable.Line(unrecorded))
+		}
 	}
 	if len(run.Jobs) > 0 && notMerged == nil && status.Interrupted.IsZero() {
 		if err := j.noteCvars(); err != nil {
 			fmt.Fprintln(j.log, "mpitrace:", err)
 		}
+	}
+	for _, dir := range launch.NestedRuns(j.dir.Recordings()) {
+		fmt.Fprintf(j.log, "mpitrace: another `mpitrace run` in the command recorded into %s\n", printable.Line(dir))
 	}
 	left := j.dir.Uncollected()
 	sayLeft(j.log, j.dir, left)
@@ -286,13 +295,16 @@ func (j *job) finish(status launch.Status) error {
 // why tells the likely reason for a run without a recording.
 func (j *job) why(status launch.Status) string {
 	switch {
+	case len(launch.NestedRuns(j.dir.Recordings())) > 0:
+		return "each MPI program was recorded by another `mpitrace run` in the command"
 	case status.Code != 0:
 		return fmt.Sprintf("the command ended (%s) before any process called MPI_Init", status)
 	case j.command.Reason != "":
 		return j.command.Reason + ", and nothing that it started on this node called MPI_Init with the environment it was given. " +
 			"Put `mpitrace run --` in front of the launcher (mpirun, srun) itself"
 	case j.mpi.Library != "":
-		return fmt.Sprintf("no process called MPI_Init of %s (%s). If the program uses another MPI, name it with --mpi", j.mpi, j.mpi.Library)
+		return fmt.Sprintf("no process that had mpitrace's library in it called MPI_Init of %s (%s). If the program uses another MPI, name it with --mpi; "+
+			"if something in the command sets LD_PRELOAD, put `mpitrace run --` behind it", j.mpi, j.mpi.Library)
 	}
 	return "no process called MPI_Init"
 }

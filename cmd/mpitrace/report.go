@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/live"
 	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
@@ -86,7 +87,11 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	}
 	sayNotHome(cmd.ErrOrStderr(), dir)
 	sayLost(cmd.ErrOrStderr(), dir, info)
-	sayWrongMPI(cmd.ErrOrStderr(), dir.WrongMPI())
+	if wrong := dir.WrongMPI(); o.json {
+		sayWrongMPI(cmd.ErrOrStderr(), wrong)
+	} else {
+		text.Missing = missingText(wrong, "")
+	}
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
 		if err := mergeIfStale(dir, run, formats); err != nil {
 			// Somebody else's directory can still be read.
@@ -177,6 +182,9 @@ func nothingIn(path string) error {
 	if known := whereabouts(rundir.Dir(path), info); known != "" {
 		return fmt.Errorf("%s holds no recording: %s", path, known)
 	}
+	if nested := launch.NestedRuns(rundir.Dir(path).Recordings()); len(nested) > 0 {
+		return fmt.Errorf("%s holds no recording: another `mpitrace run` in the command recorded into %s", path, strings.Join(nested, ", "))
+	}
 	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
 }
 
@@ -220,9 +228,14 @@ func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
 		}
 	}
 	jobsTable(w, jobs)
+	missing := o.Missing
 	for i, s := range found {
 		if i > 0 {
 			fmt.Fprintln(w)
+		}
+		o.Missing = nil
+		if i == len(found)-1 {
+			o.Missing = missing
 		}
 		if err := s.Text(w, o); err != nil {
 			return err

@@ -124,7 +124,7 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 func (o *runOptions) checkTrace() error {
 	for _, name := range []string{"trace-buffer", "trace-limit", "keep", "ranks", "trace-slices", "trace-classes"} {
 		if o.Of(name).Source == settings.CommandLine && !o.Of("trace").On() {
-			return fmt.Errorf("--%s: it is of a trace: give --trace as well", name)
+			return fmt.Errorf("--%s needs --trace", name)
 		}
 	}
 	if !o.Of("trace").On() {
@@ -211,6 +211,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if os.Getenv(mark) == "0" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: recording into %s; afterwards: mpitrace report %s\n", dir, name)
 	}
+	launch.NoteNested(string(dir))
 	r := &launch.Recorder{Library: lib, Flavour: flavour, Dir: string(dir), Settings: o.Values}
 	if err := r.Exec(argv, "", cmd.ErrOrStderr()); err != nil {
 		return &exit{exitNotFound, err}

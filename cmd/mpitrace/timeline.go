@@ -87,7 +87,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
 		}
 	}
 	if cmd.Flags().Changed("to") && o.To <= o.From {
-		return fmt.Errorf("--from %v --to %v is no time", o.From, o.To)
+		return fmt.Errorf("--from %v is not before --to %v", o.From, o.To)
 	}
 	o.Messages = !o.noMessages
 	o.All = o.All || cmd.Flags().Changed("from")

@@ -43,13 +43,29 @@ func (j *job) unrecorded(run *rundir.Run) string {
 // MPI than the library was built for.
 func sayWrongMPI(log io.Writer, programs []launch.WrongMPI) {
 	for _, p := range programs {
-		fmt.Fprintf(log, "mpitrace: incomplete: %s. Put `mpitrace run --` in front of its launcher\n", wrongMPIText(p))
+		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", wrongMPIAdvice(p))
 	}
+}
+
+func wrongMPIAdvice(p launch.WrongMPI) string {
+	return wrongMPIText(p) + ". Put `mpitrace run --` in front of its launcher"
 }
 
 func wrongMPIText(p launch.WrongMPI) string {
 	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
 		aggregate.CountOf(uint64(p.Processes), "process"), printable.Line(p.Program), printable.Line(p.Library))
+}
+
+// missingText says, after the summaries, what a run lacks beside the jobs in it.
+func missingText(programs []launch.WrongMPI, unrecorded string) []string {
+	var missing []string
+	for _, p := range programs {
+		missing = append(missing, wrongMPIAdvice(p))
+	}
+	if unrecorded != "" {
+		missing = append(missing, unrecorded)
+	}
+	return missing
 }
 
 // few names some of many.

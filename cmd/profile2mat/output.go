@@ -270,7 +270,7 @@ func (o *options) check(files []file) error {
 		return nil // then a write will tell
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); need > free {
-		return fmt.Errorf("matrices of %d %ss need some %d bytes or more, %s has %d", files[0].sheet.N, files[0].sheet.Line, need, dir, free)
+		return fmt.Errorf("matrices of %d %ss need some %d bytes or more, %s has %d free", files[0].sheet.N, files[0].sheet.Line, need, dir, free)
 	}
 	return nil
 }

@@ -76,7 +76,11 @@ func TestWrongMPI(t *testing.T) {
 				if strings.Count(j.stdout, "ok\n") != len(test.jobs)+1 || j.code != 3 || len(j.ranks) != len(test.jobs)*right {
 					t.Errorf("printed %q, exit status %d, want 3; %d recordings", j.stdout, j.code, len(j.ranks))
 				}
-				for _, out := range []string{j.stderr, execute(t, nil, mpitrace, "report", j.dir).stderr} {
+				report := execute(t, nil, mpitrace, "report", j.dir)
+				for _, out := range []string{j.stderr, report.stdout + report.stderr} {
+					if strings.Contains(out, "complete: finalized") {
+						t.Errorf("calls a run complete that is not:\n%s", out)
+					}
 					if want := fmt.Sprintf("not recorded: %d processes of %s, which uses another MPI (", wrong, missing.Program); !strings.Contains(out, want) {
 						t.Errorf("does not say %q:\n%s", want, out)
 					}

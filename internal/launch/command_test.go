@@ -117,7 +117,7 @@ func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ command, want string }{
 		{"sbatch job.sh", "only queues the job"},
 		{"./no-such-program", "no such file"},
-		{"no-such-program", "not found in PATH"},
+		{"no-such-program", "not found in $PATH"},
 	} {
 		_, err := Parse(strings.Fields(test.command))
 		if err == nil || !strings.Contains(err.Error(), test.want) {

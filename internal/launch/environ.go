@@ -2,6 +2,7 @@ package launch
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/settings"
@@ -47,12 +48,13 @@ func (r *Recorder) Environ(env []string) []string {
 	return setenv(env, "LD_PRELOAD", preload(r.Library, getenv(env, "LD_PRELOAD")))
 }
 
-// preload puts the library in front of what is preloaded already. The loader
-// separates by colons and blanks.
+// preload puts the library in front of what is preloaded already, without the one
+// of an outer `mpitrace run`, which may be for another MPI and would report that
+// the program is not recorded. The loader separates by colons and blanks.
 func preload(lib, old string) string {
 	words := []string{lib}
 	for _, w := range strings.FieldsFunc(old, func(c rune) bool { return c == ':' || c == ' ' }) {
-		if w != lib {
+		if w != lib && !strings.HasPrefix(filepath.Base(w), "libmpitrace-") {
 			words = append(words, w)
 		}
 	}

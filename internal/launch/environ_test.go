@@ -15,6 +15,7 @@ func TestPreload(t *testing.T) {
 		{"/a.so", "/l.so:/a.so"},
 		{"/a.so /b.so:/c.so", "/l.so:/a.so:/b.so:/c.so"},
 		{"/a.so:/l.so", "/l.so:/a.so"},
+		{"/cache/libmpitrace-1234.so:/a.so:/bsc/libmpitrace.so", "/l.so:/a.so:/bsc/libmpitrace.so"}, // an outer run's; Extrae's
 	} {
 		if got := preload("/l.so", test.old); got != test.want {
 			t.Errorf("preload before %q: got %q, want %q", test.old, got, test.want)

@@ -29,7 +29,7 @@ type Status struct {
 
 func (s Status) String() string {
 	if s.Signal != 0 {
-		return fmt.Sprintf("killed by %v", s.Signal)
+		return "killed by " + unix.SignalName(s.Signal)
 	}
 	return fmt.Sprintf("exit status %d", s.Code)
 }

@@ -274,7 +274,7 @@ func lookProgram(name, dir, path string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("%s: not found in PATH: %w", name, fs.ErrNotExist)
+	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
 }
 
 func executable(path string) error {

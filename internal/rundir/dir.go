@@ -4,6 +4,7 @@
 //	run.json                     what was run, how it ended, the jobs in it
 //	recordings/*.rec             one for each process
 //	recordings/*.wrong-mpi       a process of another MPI than the library was built for
+//	recordings/*.nested          another `mpitrace run` that the command started
 //	lib/*.so                     the library, if it could be kept nowhere else
 //	physical/*.prof              what the MPI library wrote of what it sent, if asked for
 //	profile.arrow                the facts of all ranks of all jobs

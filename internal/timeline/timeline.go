@@ -42,7 +42,7 @@ func (o *Options) Check() error {
 	case o.From < 0 || o.To < 0:
 		return fmt.Errorf("from %v to %v: times count from the first event, and are not negative", o.From, o.To)
 	case o.To > 0 && o.To <= o.From:
-		return fmt.Errorf("from %v to %v is no time", o.From, o.To)
+		return fmt.Errorf("from %v is not before to %v", o.From, o.To)
 	}
 	return plot.CheckTimelineSize(o.Width, o.Height)
 }

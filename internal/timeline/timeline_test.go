@@ -274,7 +274,7 @@ func TestErrors(t *testing.T) {
 		{"behind the end", "nothing after 2s: the last event ends 2s after the first began", sources(some), Options{From: 2 * time.Second}},
 		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", sources(sparse),
 			Options{From: 100 * time.Millisecond, To: 200 * time.Millisecond}},
-		{"backwards", "from 1s to 500ms is no time", sources(some), Options{From: time.Second, To: time.Second / 2}},
+		{"backwards", "from 1s is not before to 500ms", sources(some), Options{From: time.Second, To: time.Second / 2}},
 		{"before the start", "not negative", sources(some), Options{From: -time.Second}},
 		{"too narrow", "10 pixels wide", sources(some), Options{Width: 10, Height: 600}},
 		{"too high", "100000 pixels high", sources(some), Options{Width: 800, Height: 100_000}},

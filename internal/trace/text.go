@@ -36,7 +36,7 @@ type TextOptions struct {
 // Text writes the result for people to read on a terminal.
 func (r *Result) Text(w io.Writer, o TextOptions) error {
 	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
-	ranks := fmt.Sprintf("%d ranks", r.Size)
+	ranks := aggregate.CountOf(uint64(r.Size), "rank")
 	if r.Ranks < r.Size {
 		ranks = fmt.Sprintf("%d of %d ranks", r.Ranks, r.Size)
 	}
