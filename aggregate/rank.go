@@ -123,21 +123,35 @@ func peersOf(ms *Matrices, rank int) []Peer {
 	return out
 }
 
+// commTotals are those of each process's communicators. Those that share an id are
+// one (profile.Unify).
 func commTotals(profiles []*profile.Profile) []CommTotals {
 	out := []CommTotals{}
 	for _, p := range profiles {
-		first := len(out)
+		type key struct {
+			id   string
+			rank int
+		}
+		known := map[key]int{}          // in out
+		at := make([]int, len(p.Comms)) // in out
 		for i := range p.Comms {
 			c := &p.Comms[i]
+			k := key{c.ID, c.Rank}
+			if n, ok := known[k]; ok {
+				at[i] = n
+				out[n].Freed = out[n].Freed && c.Freed
+				continue
+			}
+			at[i], known[k] = len(out), len(out)
 			out = append(out, CommTotals{ID: c.ID, Label: c.Label(), Rank: c.Rank,
 				Size: c.Members.Len(), Inter: c.Inter, Freed: c.Freed})
 		}
 		for i := range p.Rows {
 			r := &p.Rows[i]
-			if r.Comm < 0 || first+int(r.Comm) >= len(out) {
+			if r.Comm < 0 || int(r.Comm) >= len(at) {
 				continue
 			}
-			c := &out[first+int(r.Comm)]
+			c := &out[at[r.Comm]]
 			c.Totals.add(r)
 			if r.Direction == profile.Send || r.Direction == profile.Write {
 				c.Sent.add(r)

@@ -376,10 +376,28 @@ func (s *RankSummary) commsText(w io.Writer, o TextOptions) {
 		t = append(t, []string{o.clean(c.Label), fmt.Sprint(c.Rank), fmt.Sprint(c.Size), count(c.Calls),
 			o.time(&c.Totals), count(c.Sent.Messages), bytesText(c.Sent.Bytes)})
 	}
+	if rest := s.withoutComm(); rest.Calls > 0 {
+		t = append(t, []string{"none (as in Wait)", o.none(), o.none(), count(rest.Calls), o.time(&rest), o.none(), o.none()})
+	}
 	s.writeTimes(w, t)
 	if more := len(s.Comms) - textComms; more > 0 {
 		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more communicator"))
 	}
+}
+
+// withoutComm adds up the calls that name no communicator: waits and tests, those on
+// windows, datatypes and files.
+func (s *RankSummary) withoutComm() Totals {
+	var all, in Totals
+	for i := range s.Calls {
+		if c := &s.Calls[i]; !profile.SetsUp(c.Call) {
+			all.plus(c.Totals)
+		}
+	}
+	for i := range s.Comms {
+		in.plus(s.Comms[i].Totals)
+	}
+	return Totals{Calls: all.Calls - min(in.Calls, all.Calls), TimeNs: all.TimeNs - min(in.TimeNs, all.TimeNs)}
 }
 
 func (s *Summary) problemsText(w io.Writer, o TextOptions) {

@@ -120,6 +120,38 @@ func TestListsAreShortened(t *testing.T) {
 	}
 }
 
+// Communicators of one id are one, and calls without a communicator are told apart, so
+// that the times add up to the time in MPI.
+func TestCommunicatorsOfRank(t *testing.T) {
+	row := func(call string, comm int32, ns uint64) profile.Row {
+		return profile.Row{Call: call, Class: profile.P2P, Comm: comm, Calls: 1, TimeNs: ns}
+	}
+	comm := func(id string, freed bool) profile.Comm {
+		return profile.Comm{ID: id, Constructor: "Comm_create", Members: profile.Group{Stride: 1, N: 2}, Freed: freed}
+	}
+	p := &profile.Profile{Rank: 0, Size: 1, State: profile.Finalized, Comms: []profile.Comm{comm("aa", true), comm("bb", true), comm("aa", false)},
+		Rows: []profile.Row{row("Init", -1, 1000), row("Send", 0, 1), row("Send", 1, 20), row("Send", 2, 300), row("Waitall", -1, 400)}}
+	s, err := New([]*profile.Profile{p}).RankSummary(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Comms) != 2 || s.Comms[0].TimeNs != 301 || s.Comms[0].Freed || s.Comms[1].TimeNs != 20 || !s.Comms[1].Freed {
+		t.Errorf("got %+v, want aa with 301 ns, not freed, and bb with 20 ns", s.Comms)
+	}
+	var b bytes.Buffer
+	if err := s.Text(&b, TextOptions{Sites: -1}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\n" +
+		"communicator       rank  size  calls    time  msgs sent  sent\n" +
+		"Comm_create#aa        0     2      2  301 ns          0   0 B\n" +
+		"Comm_create#bb        0     2      1   20 ns          0   0 B\n" +
+		"none (as in Wait)     –     –      1  400 ns          –     –\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("no%sin\n%s", want, &b)
+	}
+}
+
 func TestSummaryOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := New(nil).Summary().Text(&b, TextOptions{Sites: -1}); err != nil || b.Len() == 0 {
