@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +54,15 @@ func TestEndsInHandler(t *testing.T) {
 				t.Errorf("status %d, output %q, %v, lost %+v\n%s", j.code, j.stdout, p.State, p.Losses, j.stderr)
 			}
 			diff(t, "sends", sends, callsOf(j.ranks[0], "Send"))
+		})
+		t.Run("finalize with another tool", func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			libraries := m.library(t) + ":" + m.compile(t, "other_tool", "-DTOOL", "-shared", "-fPIC")
+			out := succeed(t, nil, m.launch(1, preload(libraries, []string{"MPITRACE_DIR=" + dir}, program, "finalize")...)...)
+			if out.stdout != "ok\n" || strings.Count(out.stderr, "tool: ") != 1 {
+				t.Errorf("output %q\n%s", out.stdout, out.stderr)
+			}
+			diff(t, "sends", sends, callsOf(readRecordings(t, dir)[0], "Send"))
 		})
 	})
 }

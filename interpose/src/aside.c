@@ -2,14 +2,14 @@
 // on pointers: forwarding the arguments in C would cut them. A jump passes on
 // every register as it is, so that is what the wrappers' first instructions
 // become. It happens in a process that was started with the wrong library, once
-// for each MPI that it loads, and nowhere else. (A test in every wrapper would cost every call of everybody.)
+// for each MPI that it loads, and nowhere else. (A test in every wrapper would cost
+// every call of everybody.)
 #define _GNU_SOURCE
 #include "aside.h"
 
 #include "place.h"
 #include "resolve.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,15 +47,6 @@ static bool overwrite(unsigned char *at, const code *with)
     return true;
 }
 
-// The file that the MPI's own MPI_Init is in.
-static const char *mpi_file(void)
-{
-    Dl_info info;
-    void *init;
-    memcpy(&init, &mt_own.Init, sizeof init);
-    return dladdr(init, &info) && info.dli_fname ? info.dli_fname : "unknown";
-}
-
 // Tells whoever reads the run which program is missing from it.
 static void leave_note(const char *mpi)
 {
@@ -81,10 +72,9 @@ static size_t count_symbols(void)
     return n;
 }
 
-void mt_step_aside(void)
+void mt_step_aside(const char *mpi)
 {
     static bool said;
-    const char *mpi = mpi_file();
     if (!said) {
         mt_say("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
                "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);

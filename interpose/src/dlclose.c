@@ -31,7 +31,7 @@ MT_EXPORT int dlclose(void *handle)
     if (mt_noted_call.call)
         mt_fortran_missed(); // its site may be in the file
     int rc = mt_dlclose(handle), saved = errno;
-    if (mt_header)
+    if (mt_header && !mt_forked)
         mt_modules_unloaded();
     if (mt_resolve_unloaded())
         mt_mpi_unloaded();

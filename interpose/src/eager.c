@@ -16,7 +16,6 @@
 #include "trace.h"
 
 #ifdef OPEN_MPI
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -102,8 +101,7 @@ void mt_eager_log(void)
         log_limit(MT_PATH_NODE, near.transport ? &near : &far);
         log_limit(MT_PATH_NETWORK, &far);
     }
-    if (module)
-        dlclose(module);
+    mt_resolve_done(module);
 }
 #else
 void mt_eager_log(void) {}

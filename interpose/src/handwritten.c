@@ -30,15 +30,23 @@ MT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 
 static _Atomic bool in_finalize;
 
-MT_EXPORT int MPI_Finalize(void)
+// Another tool's MPI_Finalize may be next. Its PMPI_Finalize comes to
+// mt_finalize_passed_on.
+static int next_finalize(void)
 {
-    if (mt_unlikely(mt_protected()))
-        return mt_finalize_interrupted();
-    mt_span span = mt_enter(MT_CALL_FINALIZE);
-    mt_finalizing();
     atomic_store(&in_finalize, true);
     int rc = mt_pmpi.Finalize();
     atomic_store(&in_finalize, false);
+    return rc;
+}
+
+MT_EXPORT int MPI_Finalize(void)
+{
+    if (mt_unlikely(mt_protected()))
+        return mt_finalize_interrupted(next_finalize);
+    mt_span span = mt_enter(MT_CALL_FINALIZE);
+    mt_finalizing();
+    int rc = next_finalize();
     mt_finalized(&span, rc);
     return rc;
 }

@@ -43,7 +43,7 @@
 #endif
 
 _Atomic mt_state mt_state_now = MT_COLD;
-bool mt_multiple, mt_serialized;
+bool mt_multiple, mt_serialized, mt_forked;
 int mt_world_rank = -1, mt_world_size = -1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +62,7 @@ static void set_state(mt_state state)
 // A child's calls, and its exit, are not its parent's.
 static void forked(void)
 {
+    mt_forked = true;
     set_state(MT_OFF);
     ended = false;
     mt_thread_is(NULL);
@@ -390,10 +391,10 @@ void mt_finalized(mt_span *s, int rc)
     }
 }
 
-int mt_finalize_interrupted(void)
+int mt_finalize_interrupted(int (*next)(void))
 {
     mt_l_clock before = mt_clock_all();
-    int rc = mt_pmpi.Finalize();
+    int rc = next();
     if (rc == MPI_SUCCESS && mt_on() && open_models <= 1) {
         mt_lost(&mt_header->lost_calls, 1); // this one
         mt_header->finalize_start = before;

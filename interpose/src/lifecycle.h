@@ -13,6 +13,10 @@ void mt_leave_init(mt_span *s, int rc);
 // was loaded again.
 void mt_mpi_met(uint64_t site) MT_SLOW;
 
+// This process is a child that the recorded process has forked: it may be without
+// the threads that hold our locks.
+extern MT_OURS bool mt_forked;
+
 // The program has unloaded the MPI library, and may load it again.
 void mt_mpi_unloaded(void);
 
@@ -25,8 +29,9 @@ void mt_finalizing(void);
 void mt_finalized(mt_span *s, int rc);
 
 // MPI_Finalize in a signal handler that interrupted the library where it holds a
-// lock: the recording says that the process was finalized, and no more is done.
-int mt_finalize_interrupted(void);
+// lock: it calls `next`, the recording says that the process was finalized, and no
+// more is done.
+int mt_finalize_interrupted(int (*next)(void));
 
 // Around MPI_Abort, which a signal handler may call wherever the thread is: it
 // takes no lock, allocates nothing and looks nothing up. The call is told as the

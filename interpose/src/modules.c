@@ -19,14 +19,14 @@ enum { MT_MODULES = 1024 };
 typedef struct known_module {
     _Atomic uint64_t start, end; // end is 0 while it is not loaded
     uint64_t first, size;        // the same, for good
-    uint64_t identity;           // of path and build id
+    uint64_t identity;           // of name and build id
     const mt_l_module *record;   // NULL: this place is free
     _Atomic bool used;           // there are call sites in it
     bool seen;                   // in the scan that is under way
 } known_module;
 
 // Where a file's sites were moved to. The next time that the same file is
-// unloaded they go there again: loading a plugin again and again takes no memory.
+// unloaded they go there again: each further loading takes one record in the log.
 typedef struct moved_module {
     uint64_t identity, size, start;
 } moved_module;
@@ -36,7 +36,8 @@ static _Atomic int known_count;
 static moved_module moved[MT_MODULES];
 static int moved_count;
 static uint64_t next_start = MT_UNLOADED;
-static _Atomic uint64_t unloads; // how many the dynamic linker had counted at the latest scan
+// How many files the dynamic linker had unloaded when drop_unloaded looked at last.
+static _Atomic uint64_t unloads;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static known_module *module_of(uint64_t address)
@@ -115,9 +116,11 @@ static known_module *free_place(void)
     return n < MT_MODULES ? &known[n] : NULL;
 }
 
-static void enter(const mt_l_module *m, uint64_t identity, build_id id, const char *path)
+static void enter(mt_l_module *m, uint64_t identity, build_id id, const char *path)
 {
     known_module *k = free_place();
+    m->build_id_length = id.length;
+    m->path_length = (uint32_t)strlen(path);
     if (!k || !(k->record = record_module(m, id.bytes, path)))
         return;
     k->first = m->start;
@@ -132,15 +135,16 @@ static void enter(const mt_l_module *m, uint64_t identity, build_id id, const ch
 }
 
 typedef struct scanning {
-    bool enters; // modules that are not known
+    bool enters;      // modules that are not known
+    uint64_t unloads; // that the dynamic linker has counted
     char self[4096];
 } scanning;
 
-// The path of a file, and of the program itself, which has no name here.
-static const char *path_of(const struct dl_phdr_info *info, scanning *s)
+// The path of a file. The program itself has no name in the dynamic linker.
+static const char *path_of(const char *name, scanning *s)
 {
-    if (info->dlpi_name && *info->dlpi_name)
-        return info->dlpi_name;
+    if (*name)
+        return name;
     ssize_t length = readlink("/proc/self/exe", s->self, sizeof s->self - 1);
     s->self[length > 0 ? length : 0] = 0;
     return s->self;
@@ -152,7 +156,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *scan)
     scanning *s = scan;
     mt_l_module m = {.bias = info->dlpi_addr, .start = UINT64_MAX};
     build_id id = {NULL, 0};
-    atomic_store_explicit(&unloads, info->dlpi_subs, memory_order_relaxed);
+    s->unloads = info->dlpi_subs;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         uint64_t start = info->dlpi_addr + p->p_vaddr;
@@ -165,15 +169,13 @@ static int visit(struct dl_phdr_info *info, size_t size, void *scan)
     }
     if (m.start >= m.end)
         return 0;
-    const char *path = path_of(info, s);
-    m.build_id_length = id.length;
-    m.path_length = (uint32_t)strlen(path);
-    uint64_t identity = hash(hash(0xcbf29ce484222325u, path, m.path_length), id.bytes, id.length);
+    const char *name = info->dlpi_name ? info->dlpi_name : "";
+    uint64_t identity = hash(hash(0xcbf29ce484222325u, name, strlen(name)), id.bytes, id.length);
     known_module *k = module_of(m.start);
     if (k && k->first == m.start && k->size == m.end - m.start && k->identity == identity)
         k->seen = true;
     else if (s->enters && !k)
-        enter(&m, identity, id, path);
+        enter(&m, identity, id, path_of(name, s));
     return 0;
 }
 
@@ -212,10 +214,14 @@ static void move_sites(known_module *k)
     k->record = NULL;
 }
 
-static void scan(bool enters)
+// Returns how many files the dynamic linker has unloaded so far.
+static uint64_t scan(bool enters)
 {
-    scanning s = {.enters = enters};
+    scanning s;
+    s.enters = enters;
+    s.unloads = 0;
     dl_iterate_phdr(visit, &s);
+    return s.unloads;
 }
 
 // Forgets the modules that are not loaded any more; while nothing is recorded, and
@@ -225,7 +231,7 @@ static void drop_unloaded(bool recording)
     int n = atomic_load_explicit(&known_count, memory_order_relaxed);
     for (int i = 0; i < n; i++)
         known[i].seen = false;
-    scan(false);
+    atomic_store_explicit(&unloads, scan(false), memory_order_relaxed);
     for (int i = 0; i < n; i++) {
         if (!known[i].record || known[i].seen)
             continue;
@@ -235,9 +241,28 @@ static void drop_unloaded(bool recording)
     }
 }
 
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(uint64_t *)count = info->dlpi_subs;
+    return 1;
+}
+
+// Reports whether files were unloaded since drop_unloaded looked at last.
+static bool some_unloaded(void)
+{
+    uint64_t now = 0;
+    dl_iterate_phdr(count_unloads, &now);
+    return now != atomic_load_explicit(&unloads, memory_order_relaxed);
+}
+
+// Another thread may have unloaded a file and not have come here yet: what it left
+// must be dropped before a file at the same addresses is entered.
 void mt_modules_scan(void)
 {
     mt_lock(&lock);
+    if (some_unloaded())
+        drop_unloaded(mt_on());
     scan(true);
     mt_unlock(&lock);
 }
@@ -256,13 +281,6 @@ void mt_modules_meet(uint64_t address)
         atomic_store_explicit(&k->used, true, memory_order_relaxed);
     else
         atomic_store_explicit(&stranger, address, memory_order_relaxed);
-}
-
-static int count_unloads(struct dl_phdr_info *info, size_t size, void *count)
-{
-    (void)size;
-    *(uint64_t *)count = info->dlpi_subs;
-    return 1;
 }
 
 static int holds(struct dl_phdr_info *info, size_t size, void *address)
@@ -295,9 +313,7 @@ bool mt_modules_loaded(uint64_t address)
 
 void mt_modules_unloaded(void)
 {
-    uint64_t now = 0;
-    dl_iterate_phdr(count_unloads, &now);
-    if (now == atomic_load_explicit(&unloads, memory_order_relaxed))
+    if (!some_unloaded())
         return; // other references to the file remain
     mt_lock(&lock);
     drop_unloaded(mt_on());

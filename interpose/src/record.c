@@ -127,38 +127,50 @@ static bool keep_outgrown(mt_thread *t)
     return true;
 }
 
+// Copies all rows to a table and uses that from now on.
+static bool change_table(mt_thread *t, mt_segment table)
+{
+    mt_l_segment *before = (mt_l_segment *)t->rows - 1;
+    mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (table.segment->rows - 1) * sizeof(mt_row)};
+    mt_lock(&copying);
+    bool kept = !mt_trace_on || keep_outgrown(t);
+    if (kept) {
+        t->used = copy_rows(&wider, t);
+        mt_write(&t->moved, 0);
+        adopt(t, table);
+    }
+    mt_unlock(&copying);
+    if (kept && !mt_trace_on)
+        mt_segment_release(before);
+    return kept;
+}
+
 // The rows move to a table twice as large, or, where many have the same key since
 // their sites were moved, to one as large. Until its offset is stored in the
 // thread's record a reader sees the old one, complete; after that the new one.
 static bool grow(mt_thread *t)
 {
-    bool folds = t->moved > t->used / 2 && !t->paces;
+    bool folds = mt_read(&t->moved) > t->used / 2 && !t->paces;
     uint64_t capacity = capacity_of(t) * (folds ? 1 : 2);
     mt_segment table = {NULL, 0};
     if (!t->full && capacity <= MT_ROW_LIMIT)
         table = mt_segment_table(capacity);
     else if (!t->full)
         mt_recording_full("a thread has as many rows as it can have");
-    if (!table.segment || (mt_trace_on && !keep_outgrown(t))) {
+    if (!table.segment || !change_table(t, table)) {
         t->full = true;
         return false;
     }
-    mt_thread wider = {.rows = (mt_row *)(table.segment + 1), .mask = (capacity - 1) * sizeof(mt_row)};
-    mt_l_segment *before = (mt_l_segment *)t->rows - 1;
-    mt_lock(&copying);
-    t->used = copy_rows(&wider, t);
-    t->moved = 0;
-    adopt(t, table);
-    mt_unlock(&copying);
-    if (!mt_trace_on)
-        mt_segment_release(before);
     return true;
 }
 
-static void move_sites(const mt_move *move, mt_row *rows, uint64_t capacity, uint64_t *count)
+// Returns in how many rows the site was one of those that move.
+static uint64_t move_sites(const mt_move *move, mt_row *rows, uint64_t capacity)
 {
+    uint64_t n = 0;
     for (uint64_t i = 0; i < capacity; i++)
-        *count += rows[i].what != 0 && mt_move_site(move, &rows[i].site);
+        n += rows[i].what != 0 && mt_move_site(move, &rows[i].site);
+    return n;
 }
 
 // A row whose site was moved stays where it is: it is not found any more, as no
@@ -166,11 +178,10 @@ static void move_sites(const mt_move *move, mt_row *rows, uint64_t capacity, uin
 void mt_rows_move(void *argument, mt_thread *t)
 {
     const mt_move *move = argument;
-    uint64_t of_events = 0;
     mt_lock(&copying);
-    move_sites(move, t->rows, capacity_of(t), &t->moved);
+    mt_write(&t->moved, t->moved + move_sites(move, t->rows, capacity_of(t)));
     for (mt_outgrown *o = t->outgrown; o; o = o->next)
-        move_sites(move, o->rows, o->capacity, &of_events);
+        move_sites(move, o->rows, o->capacity);
     mt_unlock(&copying);
     mt_volume_move_sites(move, t);
 }

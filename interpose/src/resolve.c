@@ -85,6 +85,12 @@ static void resolve_tools(void)
     }
 }
 
+static const char *file_of(void *p)
+{
+    Dl_info info;
+    return dladdr(p, &info) && info.dli_fname ? info.dli_fname : "an unknown file";
+}
+
 // Where a program that is not position-independent takes the address of a function,
 // the dynamic linker finds that function in the program, which only imports it.
 static bool is_imported(void *p)
@@ -113,13 +119,10 @@ static void find_intercepted(void)
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
-        Dl_info info;
         if (!p || p == s->wrapper || mt_modules_same(p, s->wrapper) || mt_modules_same(p, mpi) || is_imported(p))
             continue;
-        if (n++ == 0) {
-            const char *file = dladdr(p, &info) && info.dli_fname ? info.dli_fname : "another library";
-            length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file);
-        }
+        if (n++ == 0)
+            length = (size_t)snprintf(intercepted, sizeof intercepted, "%.4000s", file_of(p));
         length += (size_t)snprintf(intercepted + length, sizeof intercepted - length, "\n%s", name);
         if (length >= sizeof intercepted)
             break;
@@ -190,8 +193,9 @@ static bool resolve_constants(void *module)
 static _Atomic int known; // 1: the MPI that we were built for, -1: another
 static _Atomic uint64_t home; // an address in the MPI
 
-// Without a lock, as whoever loads a library may hold the dynamic linker's and
-// call us: two threads may look things up at once, and find the same.
+// Everything is looked up without our lock: whoever loads a library may hold the
+// dynamic linker's lock and call us. Two threads may look things up at once, and
+// find the same.
 bool mt_resolve(uint64_t caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -204,13 +208,15 @@ bool mt_resolve(uint64_t caller)
     resolve_tools();
     atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
     mt_resolve_done(module);
+    const char *mpi = file_of(*(void **)&mt_own.Init);
     mt_lock(&lock);
-    if (!atomic_load(&known) && state < 0)
-        mt_step_aside();
-    else if (!atomic_load(&known))
-        find_intercepted();
+    bool first = !atomic_load(&known);
+    if (first && state < 0)
+        mt_step_aside(mpi);
     atomic_store_explicit(&known, state, memory_order_release);
     mt_unlock(&lock);
+    if (first && state > 0)
+        find_intercepted();
     errno = saved;
     return state > 0;
 }
