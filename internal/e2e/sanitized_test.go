@@ -45,6 +45,7 @@ var unsanitized = map[string]string{
 	"unheard_of":      "is a library",
 	"unloaded":        "needs plugins: see TestUnloadedPlugins",
 	"unloaded_plugin": "is a library",
+	"unloaded_unseen": "needs plugins: see TestUnloadedUnseen",
 	"unmatched":       "does not finalize",
 }
 

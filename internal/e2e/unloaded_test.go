@@ -131,6 +131,20 @@ func TestUnloadedPlugins(t *testing.T) {
 	})
 }
 
+// TestUnloadedUnseen requires that a file that was unloaded is noticed when the next unknown file makes a call.
+func TestUnloadedUnseen(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		plugins := m.unloadedPlugins(t)
+		j := m.run(t, 1, m.compile(t, "unloaded_unseen"), plugins...)
+		got := pluginUses(j.ranks[0])
+		for i, path := range plugins {
+			if n := got[path].Sendrecvs; n != uint64(10*(i+1)) {
+				t.Errorf("%d Sendrecvs of %s, want %d", n, path, 10*(i+1))
+			}
+		}
+	})
+}
+
 // TestReloadedMPI unloads MPI with the plugin that uses it, and loads it again: each round is recorded.
 func TestReloadedMPI(t *testing.T) {
 	const rounds = 3
