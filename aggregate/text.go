@@ -316,11 +316,21 @@ func (s *Summary) notFollowed(call string) bool {
 	return s.Receives != profile.ReceivesOn && profile.PostsReceive(call)
 }
 
+// classMeaning tells what the short names of classes, which --class takes, mean.
+var classMeaning = map[string]string{
+	profile.P2P.String():      " (point-to-point)",
+	profile.OneToAll.String(): " (one to all)",
+	profile.AllToOne.String(): " (all to one)",
+	profile.AllToAll.String(): " (all to all)",
+	profile.Sync.String():     " (of windows)",
+	profile.IO.String():       " (files)",
+}
+
 func (s *Summary) classesText(w io.Writer, o TextOptions, setUp string) {
 	t := table{{"class", "calls", "time", "msgs", "bytes"}}
 	for _, c := range s.Classes {
-		name := c.Class
-		if name == profile.Other.String() && setUp != "" {
+		name := c.Class + classMeaning[c.Class]
+		if c.Class == profile.Other.String() && setUp != "" {
 			name += ", with " + setUp
 		}
 		t = append(t, []string{name, count(c.Calls), o.time(&c.Totals), count(c.Messages), bytesText(c.Bytes)})

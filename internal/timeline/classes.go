@@ -30,7 +30,7 @@ var classes = [numClasses]plot.Class{
 	oneSided:   {Name: "one-sided", Color: color.RGBA{0xcc, 0x79, 0xa7, 255}},
 	fileIO:     {Name: "file I/O", Color: color.RGBA{0xe6, 0x9f, 0x00, 255}},
 	settingUp:  {Name: "init, finalize", Color: color.RGBA{0x8c, 0x8c, 0x8c, 255}},
-	otherCalls: {Name: "other calls", Color: color.RGBA{0x40, 0x40, 0x40, 255}},
+	otherCalls: {Name: "communicators, windows, other", Color: color.RGBA{0x40, 0x40, 0x40, 255}},
 }
 
 var outside = plot.Class{Name: "outside MPI", Color: color.RGBA{0xe9, 0xec, 0xf0, 255}}
