@@ -19,7 +19,7 @@ type call struct {
 	// What it received had come by then; unknownTime if that is not known.
 	delivered int64
 	receiver  lateReceiver // of what it sent
-	away      away
+	away      *away        // nil unless a target was outside of MPI
 }
 
 // probe is a call that waited for a message, and left it to a receive.

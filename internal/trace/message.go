@@ -21,8 +21,8 @@ func (r *replay) send(e *event, c *call) {
 	}
 	m := r.freeMessages.get()
 	*m = message{start: c.start, ideal: k.lane.ideal, bytes: e.bytes, in: rt.in, lane: k.lane, site: k.site, buffered: k.buffered, synchronous: k.synchronous,
-		delivered: unknownTime}
-	if k.blocks || k.buffered || m.need(pathOf(k.lane.process, rt.receiver)) == eager {
+		path: rt.path, delivered: unknownTime}
+	if k.blocks || k.buffered || m.need() == eager {
 		m.delivered = c.end
 	}
 	switch {
@@ -102,7 +102,7 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 	if m.bytes != w.bytes {
 		r.matching.SizesDiffer++
 	}
-	r.protocols[pathOf(m.lane.process, w.call.lane.process)].used = true
+	r.protocols[m.path].used = true
 	m.matched, m.posted, m.receiver = true, w.posted, w.call.lane
 	w.call.delivered = max(w.call.delivered, m.delivered)
 	r.got(w.call, cause{m.start, LateSender, m.site, m.lane, rt.in}, m.ideal, w.needed)

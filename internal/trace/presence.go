@@ -202,9 +202,9 @@ func (x *watcher) judge(t *process) {
 // absent tells a call of the absence of a target. Whether that is proved is known in
 // the end.
 func (c *call) absent(w cause, from int64, ops opMask) {
-	have := &c.away
-	if have.lane == nil || w.time > have.time || w.time == have.time && w.before(&have.cause) {
-		*have = away{w, from, ops}
+	have := c.away
+	if have == nil || w.time > have.time || w.time == have.time && w.before(&have.cause) {
+		c.away = &away{w, from, ops}
 	}
 }
 
@@ -249,8 +249,8 @@ type awayListed struct {
 // waitedForTarget keeps the wait of a call for a target that was outside of MPI, if
 // it had one.
 func (r *replay) waitedForTarget(c *call) {
-	w := &c.away
-	if w.lane == nil {
+	w := c.away
+	if w == nil {
 		return
 	}
 	wait, listed := r.wait(c, &w.cause, c.kind)

@@ -34,6 +34,7 @@ type process struct {
 	members []membership // by communicator of the trace
 	lanes   []*lane      // by thread; nil where there was no event
 	links   links
+	limits  [profile.NumPaths]*profile.EagerLimit // nil where none is recorded
 
 	windows  map[int32]*window // by number
 	accesses map[pair]uint32   // how often it started to access each target

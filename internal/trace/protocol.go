@@ -79,7 +79,7 @@ func (p *protocols) completed(m *message, end int64) {
 		return
 	}
 	if m.posted.time > end+slack(m.lane.process, m.receiver.process) {
-		at := &p[pathOf(m.lane.process, m.receiver.process)]
+		at := &p[m.path]
 		at.buffered = max(at.buffered, m.bytes)
 	}
 }
@@ -93,8 +93,8 @@ const (
 	rendezvous // it does
 )
 
-func (m *message) need(path profile.Path) need {
-	limit := m.lane.process.trace.EagerLimit(path)
+func (m *message) need() need {
+	limit := m.lane.process.limits[m.path]
 	switch {
 	case m.synchronous || limit != nil && m.bytes > limit.Bytes:
 		return rendezvous
@@ -120,8 +120,7 @@ func (r *replay) received(c *call, m *message) {
 		r.protocols.completed(m, c.end)
 		return
 	}
-	path := pathOf(m.lane.process, m.receiver.process)
-	w := lateReceiver{cause{m.posted.time, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, path, m.need(path)}
+	w := lateReceiver{cause{m.posted.time, LateReceiver, m.posted.site, m.receiver, m.in}, m.bytes, m.path, m.need()}
 	if have := &c.receiver; have.lane == nil || w.over(have) {
 		*have = w
 	}

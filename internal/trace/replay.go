@@ -68,6 +68,9 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 		p := &process{rank: int32(t.Rank), trace: t, src: src, partial: t.Cut || t.Dropped > 0, progress: loading, resume: make(chan struct{}, 1)}
 		r.processes = append(r.processes, p)
 		r.byRank[p.rank] = p
+		for path := range p.limits {
+			p.limits[path] = t.EagerLimit(profile.Path(path))
+		}
 		r.enter(p)
 	}
 	r.setClock()

@@ -1,13 +1,18 @@
 package trace
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
 
 // route is what messages take that may not overtake each other.
 type route struct {
 	routeKey
 	in       *communicator
-	sender   *process // nil if it has no trace
-	receiver *process // the same
+	sender   *process     // nil if it has no trace
+	receiver *process     // the same
+	path     profile.Path // if both have one
 	sends    queue[message]
 	receives queue[receive]
 	newest   uint32 // the highest number of the sends so far
@@ -29,6 +34,7 @@ type message struct {
 	site        int32 // of that call
 	buffered    bool  // the sender waits for no receiver: Bsend
 	synchronous bool  // it waits for the receiver in any case: Ssend
+	path        profile.Path
 	ended       int64 // when the call ended that had it complete; 0 if none is known
 	delivered   int64 // when the receiver could have it at the latest, or unknownTime
 	call        *call // that may have waited for the receiver; nil if there is none, or none yet
@@ -65,6 +71,9 @@ func (r *replay) route(k *kind, from, to, tag int32) *route {
 		rt := r.routes[key]
 		if rt == nil {
 			rt = &route{routeKey: key, in: k.member.in, sender: r.byRank[from], receiver: r.byRank[to]}
+			if rt.sender != nil && rt.receiver != nil {
+				rt.path = pathOf(rt.sender, rt.receiver)
+			}
 			r.routes[key] = rt
 			if rt.receiver != nil && rt.receiver.partial {
 				r.lossy = append(r.lossy, rt)
