@@ -28,6 +28,8 @@ type shortage struct {
 var shortages = []shortage{
 	{name: "a spool of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "small"}, message: "No space left on device"},
 	{name: "a spool of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "small"}, message: "No space left on device", fit: 1},
+	// Enough for the header, but not for the first table: the next place has room.
+	{name: "a spool of 48 KiB, sampled", mount: "-t tmpfs -o size=48k", flags: []string{"--spool", "small", "--timing", "sampled"}, message: "No space left on device", enough: true},
 	{name: "a disk of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device"},
 	{name: "a disk of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device", fit: 1},
 	{name: "a file system that cannot reserve", mount: "-t ramfs", flags: []string{"--spool", "run", "-o", "small/run"}, enough: true},

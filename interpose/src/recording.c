@@ -227,11 +227,12 @@ uint64_t mt_recording_bound(void)
     return most;
 }
 
-// What every process needs: the header, the first log and the table of one thread.
+// What every process needs: the header, the first log and the table of one thread,
+// with samples, as it is not known yet how calls are timed.
 static uint64_t first_bytes(void)
 {
     return pages(MT_HEADER_SIZE) + pages(MT_MIN_LOG_SEGMENT) +
-           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * sizeof(mt_row));
+           pages(sizeof(mt_l_segment) + MT_MIN_TABLE_ROWS * (sizeof(mt_row) + sizeof(mt_l_sample)));
 }
 
 // Maps the header in a place that has room for all of that. In another place
