@@ -32,6 +32,8 @@ func TestCompletion(t *testing.T) {
 		"report --sort b":          {"bytes"},
 		"diff --sort m":            {"messages"},
 		"report app-":              {"app-1", "app-2"},
+		"export app-":              {"app-1", "app-2"},
+		"config watch":             {"watch-unexpected"},
 		"report app":               {"app-1", "app-2", "appendix/"},
 		"diff app-1 app-2":         {"app-2"},
 		"report " + dir + "/app-2": {dir + "/app-2"},

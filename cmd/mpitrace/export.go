@@ -85,7 +85,7 @@ for prof, to a directory prof; of events as trace.<extension>.`,
 	f.StringVar(&o.format, "format", "", "the `FORMAT`: "+exportFormats())
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
-	f.BoolVar(&o.force, "force", false, "overwrite what an earlier export wrote")
+	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export what can be read of damaged input, instead of nothing")
 	o.trace.register(f)
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -92,7 +94,8 @@ to whom, how much, in which messages, and how long it takes. What was recorded
 survives a crash of the program.
 
 ` + "`mpitrace completion bash`" + ` (or zsh, fish) prints what makes the shell complete
-commands, values of flags and run directories.`,
+commands, values of flags and run directories; bash needs its package
+bash-completion for it.`,
 		Example: `  mpitrace run -- mpirun -n 4 ./app
   mpitrace report mpitrace-app-20260102-150405`,
 		Version:       commandline.Platform(),
@@ -111,7 +114,7 @@ commands, values of flags and run directories.`,
 
 // completeWords has shells complete run directories and the values of flags.
 func completeWords(root *cobra.Command) {
-	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "list": 1, "report": 1, "stacks": 1, "timeline": 1}
+	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "list": 1, "report": 1, "stacks": 1, "timeline": 1}
 	values := map[string][]string{
 		"report --sort":   {string(aggregate.ByTime), string(aggregate.ByBytes), string(aggregate.ByCalls)},
 		"report --format": {string(rundir.Prof), string(rundir.Arrow)},
@@ -122,6 +125,11 @@ func completeWords(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
 			cmd.ValidArgsFunction = commandline.CompleteRuns(most)
+		} else if cmd.Name() == "config" {
+			cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				names := slices.DeleteFunc(settings.Names(), func(name string) bool { return !strings.HasPrefix(name, typed) })
+				return names, cobra.ShellCompDirectiveNoFileComp
+			}
 		}
 		completed := map[string]bool{}
 		for flag, words := range values {

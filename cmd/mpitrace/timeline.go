@@ -69,7 +69,7 @@ in RUN. Its name goes to stdout.`,
 	f.IntVar(&o.Width, "width", 1600, "the picture's width in `PIXELS`")
 	f.IntVar(&o.Height, "height", 900, "the picture's height in `PIXELS`, at most: few ranks take less")
 	f.BoolVar(&o.noMessages, "no-messages", false, "draw no messages")
-	f.BoolVar(&o.force, "force", false, "overwrite a picture that exists")
+	f.BoolVarP(&o.force, "force", "f", false, "overwrite a picture that exists")
 	return cmd
 }
 

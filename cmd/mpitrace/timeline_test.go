@@ -128,7 +128,7 @@ func TestTimelineWrongUse(t *testing.T) {
 		{dir + " --ranks=", "--ranks: ", exitUsage},
 		{dir + " --width 5", "5 pixels wide: it can be 480 to 8192", exitUsage},
 		{dir + " --ranks 7", "no trace of rank 7: there are those of ranks 0-2", exitUsage},
-		{dir + " --from 1h", "nothing after 1h0m0s: the last event ends 3s after the first began", exitError},
+		{dir + " --from 1h", "nothing after 1h0m0s: the last event ends 3.00 s after the first began", exitError},
 		{dir + " -o " + empty + "/none/x.png", "write " + empty + "/none/x.png: no such file or directory", exitError},
 	} {
 		got := call(append([]string{"timeline"}, strings.Fields(c.args)...)...)

@@ -163,7 +163,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.StringVarP(&o.dir, "output", "o", "", "`directory` for the matrices, made if need be (default: beside the input)")
 	f.StringSliceVar(&o.formatNames, "format", []string{"mat"}, "`formats`, comma-separated: "+strings.Join(matrix.Names(), ", "))
-	f.BoolVar(&o.force, "force", false, "overwrite matrices that exist")
+	f.BoolVarP(&o.force, "force", "f", false, "overwrite matrices that exist")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "make matrices of what can be read of damaged input, instead of none")
 	f.Uint64Var(&o.maxPairs, "max-pairs", 200_000_000, "write no matrix of more than `N` pairs of ranks; 0 is no limit")
 

@@ -30,7 +30,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 		return nil, usageError{err}
 	}
 	for _, e := range unmatched {
-		fmt.Fprintf(log, "profile2mat: %s: left out of the selection: %s\n", j.prefix, printable.Line(e.Error()))
+		fmt.Fprintf(log, "profile2mat: %s; going on with the rest of the selection\n", printable.Line(e.Error()))
 	}
 	ms := j.tally.Matrices()
 	if n := j.tally.Unsplit; n > 0 {

@@ -99,6 +99,15 @@ func (s *Setting) Parse(text string) (string, error) {
 	return strings.Join(out, s.Separator), nil
 }
 
+// Names returns the names of all settings.
+func Names() []string {
+	var names []string
+	for i := range List {
+		names = append(names, List[i].Name)
+	}
+	return names
+}
+
 // Named is the setting of a name, nil if there is none.
 func Named(name string) *Setting {
 	for i := range List {

@@ -2,8 +2,8 @@ package timeline
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
@@ -11,7 +11,7 @@ import (
 func (p *picture) finish() {
 	p.Caption = append(p.Caption, p.linesText())
 	if p.skipped > 0 {
-		p.Caption = append(p.Caption, fmt.Sprintf("%v in MPI_Init before (--all)", time.Duration(p.skipped).Round(time.Millisecond)))
+		p.Caption = append(p.Caption, fmt.Sprintf("%s in MPI_Init before (--all)", aggregate.DurationText(p.skipped, aggregate.TextOptions{})))
 	}
 	if p.messages != nil {
 		p.link()

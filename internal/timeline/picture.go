@@ -103,7 +103,7 @@ func (p *picture) axis(end int64, o *Options) error {
 		p.from, p.skipped = at, at-p.zero
 	}
 	if length := time.Duration(end - p.zero); o.From > 0 && o.From >= length {
-		return fmt.Errorf("nothing after %v: the last event ends %v after the first began", o.From, length.Round(time.Microsecond))
+		return fmt.Errorf("nothing after %v: the last event ends %s after the first began", o.From, aggregate.DurationText(int64(length), aggregate.TextOptions{}))
 	}
 	p.to = max(p.to, p.from+1) // of a lonely event without duration
 	return nil

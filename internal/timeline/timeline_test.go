@@ -167,8 +167,8 @@ func TestBeginsAfterInit(t *testing.T) {
 		from    float64
 		caption string
 	}{
-		{"both", Options{}, 1, "1s in MPI_Init before (--all)"},
-		{"rank 1", Options{Ranks: aggregate.Spans{{First: 1, Last: 1}}}, 1.5, "1.5s in MPI_Init before (--all)"},
+		{"both", Options{}, 1, "1.00 s in MPI_Init before (--all)"},
+		{"rank 1", Options{Ranks: aggregate.Spans{{First: 1, Last: 1}}}, 1.5, "1.50 s in MPI_Init before (--all)"},
 		{"all", Options{All: true}, 0, ""},
 		{"from", Options{From: 500 * time.Millisecond}, 0.5, ""},
 		{"up to a time in MPI_Init", Options{To: 800 * time.Millisecond}, 0, ""},
@@ -271,7 +271,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"no events", "no event in the traces of 1 rank", sources(empty), Options{}},
 		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", sources(empty, some), Options{Ranks: aggregate.Spans{{First: 3, Last: 4}}}},
-		{"behind the end", "nothing after 2s: the last event ends 2s after the first began", sources(some), Options{From: 2 * time.Second}},
+		{"behind the end", "nothing after 2s: the last event ends 2.00 s after the first began", sources(some), Options{From: 2 * time.Second}},
 		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", sources(sparse),
 			Options{From: 100 * time.Millisecond, To: 200 * time.Millisecond}},
 		{"backwards", "from 1s is not before to 500ms", sources(some), Options{From: time.Second, To: time.Second / 2}},
