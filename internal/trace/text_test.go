@@ -135,8 +135,8 @@ func TestTextFits(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
 	}
-	if strings.Contains(b.String(), "to oneself") {
-		t.Errorf("a limit of messages to oneself, which nobody waited for, in\n%s", &b)
+	if strings.Contains(b.String(), "to itself") {
+		t.Errorf("a limit of messages of a rank to itself, which nobody waited for, in\n%s", &b)
 	}
 	const module = "Cdgebr2d+0x2da (libscalapack-mpich.so.2.2)" // module and offset are kept
 	for i := range waits {
