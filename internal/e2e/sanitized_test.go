@@ -18,6 +18,7 @@ var unsanitized = map[string]string{
 	"faulty":          "is a library",
 	"faulty_mpit":     "is a library",
 	"fortran_mixed":   "is a part of fortran_mixed.F90",
+	"deleted":         "deletes its recording",
 	"dying":           "is killed",
 	"full":            "limits the size of files, which the runtime needs",
 	"host":            "is no MPI program",
