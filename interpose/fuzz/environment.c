@@ -405,6 +405,7 @@ mt_pmpi_table mt_pmpi = {
 bool mt_mpit_open(uint64_t caller) { return caller == 0 && !outcome(); }
 int mt_world_rank_said(void) { return 0; }
 void *mt_resolve_module(uint64_t caller) { return (void *)(uintptr_t)caller; }
+void mt_resolve_done(void *module) { (void)module; }
 
 void *mt_resolve_symbol(const char *name, void *module)
 {
