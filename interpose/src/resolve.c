@@ -72,11 +72,18 @@ static const char *recorded_name(const mt_symbol *s)
     return s->wrapper && strncmp(s->name, "PMPI_T_", 7) != 0 ? s->name + 1 : NULL;
 }
 
+// A function in the MPI's own file: one that no tool has reason to wrap. (Some
+// tools have PMPI_Init.)
+static void *own_function(void)
+{
+    return *(void **)&mt_own.Get_library_version;
+}
+
 // Another tool that comes after us has MPI_x too: it is called as it would be
 // without us, and calls PMPI_x. (Another library of mpitrace is no other tool.)
 static void resolve_tools(void)
 {
-    void *mpi = *(void **)&mt_own.Init, *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
+    void *mpi = own_function(), *mpitrace = dlsym(RTLD_NEXT, "mpitrace_begin_phase");
     for (const mt_symbol *s = mt_symbols; s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name ? dlsym(RTLD_NEXT, name) : NULL;
@@ -115,7 +122,7 @@ static void find_intercepted(void)
 {
     int n = 0;
     size_t length = 0;
-    void *program = dlopen(NULL, RTLD_LAZY), *mpi = *(void **)&mt_own.Init;
+    void *program = dlopen(NULL, RTLD_LAZY), *mpi = own_function();
     for (const mt_symbol *s = mt_symbols; program && s->name; s++) {
         const char *name = recorded_name(s);
         void *p = name && strcmp(name, "MPI_Finalize") != 0 ? dlsym(program, name) : NULL;
@@ -208,7 +215,7 @@ bool mt_resolve(uint64_t caller)
     resolve_tools();
     atomic_store(&home, (uint64_t)(uintptr_t)mt_resolve_symbol("PMPI_Init", module));
     mt_resolve_done(module);
-    const char *mpi = file_of(*(void **)&mt_own.Init);
+    const char *mpi = file_of(own_function());
     mt_lock(&lock);
     bool first = !atomic_load(&known);
     if (first && state < 0)

@@ -31,5 +31,5 @@ static inline int fast_clock(clockid_t clock, struct timespec *t)
     t->tv_nsec = now % 1000000000;
     return rc;
 }
-#define clock_gettime fast_clock
+#define read_clock(clock, t) fast_clock(clock, t)
 #endif
