@@ -1,17 +1,23 @@
 /* Four threads of each process, 10,000 messages each to the process itself,
- * on a communicator of the thread's own (2 ranks). */
+ * on a communicator of the thread's own (2 ranks). Every thread has sent one
+ * message before any of them sends its second. */
 #include "check.h"
 #include <pthread.h>
 
 enum { THREADS = 4, MESSAGES = 10000 };
 
+static pthread_barrier_t all_started;
+
 static void *exchange(void *arg)
 {
     MPI_Comm comm = *(MPI_Comm *)arg;
     double in, out = 1;
-    for (int i = 0; i < MESSAGES; i++)
+    for (int i = 0; i < MESSAGES; i++) {
         MPI_Sendrecv(&out, 1, MPI_DOUBLE, world_rank, i, &in, 1, MPI_DOUBLE, world_rank, i, comm,
                      MPI_STATUS_IGNORE);
+        if (i == 0)
+            pthread_barrier_wait(&all_started);
+    }
     return NULL;
 }
 
@@ -27,6 +33,7 @@ int main(int argc, char **argv)
     REQUIRE(world_size == 2);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    REQUIRE(pthread_barrier_init(&all_started, NULL, THREADS) == 0);
     for (int i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, exchange, &comms[i]) == 0);
     for (int i = 0; i < THREADS; i++)
