@@ -87,18 +87,19 @@ var mayImport = []struct {
 	{"interpose/calls", nil},
 	{"interpose/layout", nil},
 	{"interpose/gen", []string{"interpose/calls", "interpose/layout", "internal/settings", "profile"}},
-	{"interpose/bench", []string{"interpose/...", "formats/...", "profile"}},
 	{"interpose", []string{"internal/atomicfile", "interpose/calls", "interpose/layout"}},
 	{"profile", nil},
 	{"internal/atomicfile", nil},
-	{"formats/matrix", []string{"aggregate", "internal/plot", "internal/position", "internal/printable", "profile"}},
-	{"formats", []string{"formats/...", "internal/atomicfile", "internal/position", "internal/printable", "interpose/calls", "interpose/layout", "profile"}},
-	{"aggregate", []string{"internal/printable", "internal/settings", "internal/spelling", "profile"}},
-	{"internal/settings", []string{"internal/ranks", "internal/spelling", "interpose/layout"}},
-	{"internal/spelling", nil},
+	{"formats/matrixfile", []string{"aggregate", "internal/plot", "internal/position", "internal/text", "profile"}},
+	{"formats", []string{"formats/...", "internal/atomicfile", "internal/position", "internal/text", "interpose/calls", "interpose/layout", "profile"}},
+	{"aggregate", []string{"internal/settings", "internal/text", "profile"}},
+	{"internal/settings", []string{"internal/ranks", "internal/text", "interpose/layout"}},
+	{"internal/text", nil},
 	{"internal/ranks", nil},
 	{"internal", []string{"aggregate", "formats/...", "internal/...", "interpose/...", "profile"}},
 	{"cmd", []string{"..."}},
+	{"bench", []string{"..."}},
+	{"tests", []string{"..."}},
 	{"examples", []string{"..."}},
 	{".", []string{"..."}},
 }
@@ -131,7 +132,7 @@ func TestImports(t *testing.T) {
 
 func checkImport(t *testing.T, s source, path string) {
 	t.Helper()
-	test := strings.HasSuffix(s.path, "_test.go") || strings.HasPrefix(s.dir(), "internal/e2e")
+	test := strings.HasSuffix(s.path, "_test.go") || strings.HasPrefix(s.dir(), "tests/")
 	ours, isOurs := strings.CutPrefix(path, module+"/")
 	switch {
 	case isOurs && !test && !allowed(s.dir(), ours):
@@ -147,12 +148,11 @@ func checkImport(t *testing.T, s source, path string) {
 
 // opensItself are the files, and folders, whose code opens files by itself, and why.
 var opensItself = map[string]string{
-	"internal/atomicfile":          "it is how all others do it",
-	"internal/scratch/file.go":     "writes new files only",
+	"internal/atomicfile": "it is how all others do it",
+
 	"formats/recording/writer.go":  "writes",
-	"internal/synth":               "makes test data, and measures",
-	"internal/live/live.go":        "/proc",
-	"internal/launch/watch.go":     "/proc",
+	"internal/run/live.go":         "/proc",
+	"internal/run/watch.go":        "/proc",
 	"internal/launch/scheduler.go": "/proc",
 	"internal/launch/job.go":       "the terminal",
 	"internal/launch/compiler.go":  "a program that it has just compiled",
@@ -161,8 +161,9 @@ var opensItself = map[string]string{
 	"cmd/profile2mat/stream.go":    "a pipe that the user names",
 	"cmd/mpitrace/build.go":        "a library that it has just built",
 	"interpose":                    "what runs in the application, and what builds it",
-	"internal/testenv":             "tests",
-	"internal/e2e":                 "tests",
+
+	"tests": "tests and test data",
+	"bench": "benchmarks",
 }
 
 // TestFilesOfOthers requires that files in run directories are opened by

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/spelling"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -217,5 +217,5 @@ func unlike(value, name string) int {
 // edits is how many letters make one name another (Levenshtein's), small
 // letters and MPI_ apart.
 func edits(a, b string) int {
-	return spelling.Distance(canonical(a), canonical(b))
+	return text.Distance(canonical(a), canonical(b))
 }

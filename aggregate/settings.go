@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -68,7 +68,7 @@ func (j *Job) settings() []string {
 		}
 		var parts []string
 		for _, value := range slices.Sorted(maps.Keys(ranks)) {
-			parts = append(parts, fmt.Sprintf("%s (%s)", printable.Line(value), ranks[value]))
+			parts = append(parts, fmt.Sprintf("%s (%s)", text.Line(value), ranks[value]))
 		}
 		out = append(out, fmt.Sprintf("not all ranks were recorded with the same --%s: %s", s.Name, strings.Join(parts, ", ")))
 	}

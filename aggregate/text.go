@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -70,14 +70,14 @@ func (o TextOptions) seconds(s float64) string { return o.duration(1e9 * s) }
 
 func (o TextOptions) clean(s string) string {
 	if o.ASCII {
-		return printable.ASCII(s)
+		return text.ASCII(s)
 	}
-	return printable.Line(s)
+	return text.Line(s)
 }
 
 // Text writes the summary for people to read on a terminal.
 func (s *Summary) Text(w io.Writer, o TextOptions) error {
-	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
+	b := &text.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
 	o.omitted = new([]string)
 	fmt.Fprintf(b, "%s on %d of %d ranks, %s\n", o.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText(o))
 	s.head(b, o, "over all ranks: ")
@@ -102,7 +102,7 @@ func (s *Summary) Text(w io.Writer, o TextOptions) error {
 
 // Text writes the summary of a rank for people to read on a terminal.
 func (s *RankSummary) Text(w io.Writer, o TextOptions) error {
-	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
+	b := &text.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
 	o.omitted = new([]string)
 	fmt.Fprintf(b, "rank %d of %d of %s, ", s.Rank, s.RanksExpected, o.clean(s.Program))
 	for _, r := range s.Ranks {

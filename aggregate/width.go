@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 const (
@@ -48,7 +48,7 @@ func (o TextOptions) omittedText(w io.Writer) {
 
 // shorten cuts the label of a call site to a width.
 func (o TextOptions) shorten(label string, width int) string {
-	return printable.Site(label, width, o.ASCII)
+	return text.Site(label, width, o.ASCII)
 }
 
 // widest is the width of the widest of some labels.

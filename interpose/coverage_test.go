@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // everyCompiler is that of Debian's MPIs and of those that `make setup` puts

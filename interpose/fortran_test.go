@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/interpose/calls"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // Files of Fortran bindings, and those among them that call C.
@@ -183,7 +183,7 @@ end program
 				}
 				stub := filepath.Join(dir, "libstub.so")
 				for _, command := range [][]string{
-					{"gcc", "-shared", "-o", stub, "-x", "c", "testdata/unheard_of.c"},
+					{"gcc", "-shared", "-o", stub, "-x", "c", "../tests/programs/unheard_of.c"},
 					{fc, "-J" + dir, "-w", "-o", program, source, stub},
 				} {
 					if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestFuzzEnvironment: whatever the environment, /proc, names and loaded files

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The library for an MPI is one and the same whichever of its compiler wrappers is

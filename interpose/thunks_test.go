@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // What the thunks do to registers, stack and notes, without an MPI.
@@ -14,7 +14,7 @@ func TestThunks(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			testenv.Need(t, "gcc")
 			program := filepath.Join(t.TempDir(), "thunks")
-			source := filepath.Join("testdata", "thunks.c")
+			source := filepath.Join("..", "tests", "programs", "thunks.c")
 			if out, err := exec.Command("gcc", level, "-Wall", "-Wextra", "-Werror", "-Isrc", "-o", program, source,
 				"-lpthread").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)

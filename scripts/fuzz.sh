@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:?usage: scripts/fuzz.sh TIME}
 
-targets=$(grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' cmd formats internal profile aggregate interpose | sort)
+targets=$(grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' cmd formats internal profile aggregate interpose tests | sort)
 # go test takes one target of one package. Without a limit it spends the time
 # on making the first input that it likes smaller.
 fuzz() { # TARGET PACKAGE

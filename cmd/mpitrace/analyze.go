@@ -15,9 +15,9 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/printable"
 	"github.com/mpitrace/mpitrace/internal/progress"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -53,7 +53,7 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
   mpitrace analyze --json --window 100ms mpitrace-app-20260102-150405
   mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rundir.Dir(args[0])) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Dir(args[0])) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: an object for each job")
@@ -64,8 +64,8 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
 	return cmd
 }
 
-func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
-	text, err := o.text(cmd.OutOrStdout())
+func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
+	options, err := o.text(cmd.OutOrStdout())
 	if err == nil && cmd.Flags().Changed("window") {
 		err = o.checkWindow()
 	}
@@ -91,7 +91,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 		if i > 0 && !o.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if err := o.show(cmd.OutOrStdout(), found, text); err != nil {
+		if err := o.show(cmd.OutOrStdout(), found, options); err != nil {
 			return err
 		}
 	}
@@ -100,16 +100,16 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 
 // text is how the text form is to look.
 func (o *analyzeOptions) text(w io.Writer) (trace.TextOptions, error) {
-	text := trace.TextOptions{ASCII: textOptions().ASCII, Width: widthOf(w), Top: -1}
+	options := trace.TextOptions{ASCII: textOptions().ASCII, Width: widthOf(w), Top: -1}
 	if o.top == "all" {
-		return text, nil
+		return options, nil
 	}
 	n, err := strconv.Atoi(o.top)
 	if err != nil || n < 0 {
-		return text, fmt.Errorf("--top %s: a number of places, or all", o.top)
+		return options, fmt.Errorf("--top %s: a number of places, or all", o.top)
 	}
-	text.Top = n
-	return text, nil
+	options.Top = n
+	return options, nil
 }
 
 func (o *analyzeOptions) checkWindow() error {
@@ -174,9 +174,9 @@ func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (foun
 	return found, waits, err
 }
 
-func (o *analyzeOptions) show(w io.Writer, found *trace.Result, text trace.TextOptions) error {
+func (o *analyzeOptions) show(w io.Writer, found *trace.Result, options trace.TextOptions) error {
 	if o.json {
-		return printable.WriteJSON(w, found)
+		return text.WriteJSON(w, found)
 	}
-	return found.Text(w, text)
+	return found.Text(w, options)
 }

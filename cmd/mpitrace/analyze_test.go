@@ -10,15 +10,15 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/internal/synth"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // writeTraces makes a run directory of a job's traces.
 func writeTraces(t *testing.T, job synth.Traced) string {
 	t.Helper()
-	dir := rundir.Dir(t.TempDir())
+	dir := run.Dir(t.TempDir())
 	for _, src := range job.Sources() {
 		file, err := os.Create(dir.TraceFile(src.Trace().Rank))
 		if err != nil {

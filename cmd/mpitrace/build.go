@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -132,7 +133,7 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 	}
 	mpis, errs := launch.FindAll()
 	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: skipped: %s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(log, "mpitrace: skipped: %s\n", text.Lines(err.Error()))
 	}
 	if len(mpis) == 0 {
 		return nil, errors.New("no MPI found: install one (Debian: libopenmpi-dev or libmpich-dev), or name its compiler wrapper with --cc")
@@ -145,7 +146,7 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, error) {
 	name := libraryName(mpi.Flavour)
 	if taken[name] {
-		name = libraryName(mpi.Flavour + launch.Flavour("-"+mpi.Version))
+		name = libraryName(mpi.Flavour + run.Flavour("-"+mpi.Version))
 	}
 	taken[name] = true
 	if err := os.MkdirAll(dir, 0o755); err != nil {

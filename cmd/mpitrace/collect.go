@@ -14,9 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/live"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 type collectOptions struct {
@@ -61,7 +60,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
 		return usage(fmt.Errorf("%s is no run directory", path))
 	}
-	dir := rundir.Dir(abs)
+	dir := run.Dir(abs)
 	host, err := os.Hostname()
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return err
 	}
 	errs := []error{err}
-	for _, node := range rundir.Hosts(dir.Uncollected(), host) {
+	for _, node := range run.Hosts(dir.Uncollected(), host) {
 		errs = append(errs, o.collectOn(ctx, log, node, abs))
 	}
 	errs = append(errs, merge(log, dir))
@@ -117,13 +116,13 @@ func shellQuote(word string) string {
 }
 
 // merge merges a run again if more came.
-func merge(log io.Writer, dir rundir.Dir) error {
-	run, err := openRun(log, dir)
+func merge(log io.Writer, dir run.Dir) error {
+	opened, err := openRun(log, dir)
 	if err != nil {
 		return err
 	}
-	err = mergeIfStale(dir, run, nil)
-	sayEvents(log, dir, &run.Traced)
+	err = mergeIfStale(dir, opened, nil)
+	sayEvents(log, dir, &opened.Traced)
 	if err != nil {
 		return fmt.Errorf("not merged: %w", err)
 	}
@@ -131,9 +130,9 @@ func merge(log io.Writer, dir rundir.Dir) error {
 }
 
 // sayLeft tells what is not home, and how it comes there.
-func sayLeft(log io.Writer, dir rundir.Dir, left []rundir.Left) {
+func sayLeft(log io.Writer, dir run.Dir, left []run.Left) {
 	const most = 10
-	writers := sync.OnceValue(live.Writers)
+	writers := sync.OnceValue(run.Writers)
 	for i, l := range left {
 		if i == most {
 			fmt.Fprintf(log, "mpitrace: … and %d more, which run.json lists\n", len(left)-most)
@@ -143,7 +142,7 @@ func sayLeft(log io.Writer, dir rundir.Dir, left []rundir.Left) {
 		if _, is := writers()[filepath.Base(l.Path)]; is {
 			why = ": its process still runs"
 		}
-		fmt.Fprintf(log, "mpitrace: not brought home: %s%s\n", printable.Line(l.String()), why)
+		fmt.Fprintf(log, "mpitrace: not brought home: %s%s\n", text.Line(l.String()), why)
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(log, "mpitrace: to bring what is left: mpitrace collect %s\n", shellQuote(string(dir)))
@@ -151,13 +150,13 @@ func sayLeft(log io.Writer, dir rundir.Dir, left []rundir.Left) {
 }
 
 // sayLost tells of recordings that somebody deleted.
-func sayLost(log io.Writer, dir rundir.Dir, info *rundir.Info) {
+func sayLost(log io.Writer, dir run.Dir, info *run.Info) {
 	if len(info.Lost) > 0 {
-		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", printable.Line(lostText(dir, info)))
+		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", text.Line(lostText(dir, info)))
 	}
 }
 
-func lostText(dir rundir.Dir, info *rundir.Info) string {
+func lostText(dir run.Dir, info *run.Info) string {
 	n, place, hint := uint64(len(info.Lost)), dir.Recordings(), ""
 	if info.Spool != "" {
 		place, hint = info.Spool, " (with --spool run they are made in the run directory)"
@@ -168,7 +167,7 @@ func lostText(dir rundir.Dir, info *rundir.Info) string {
 
 // whereabouts tells what is known of the recordings of a run that has none in its
 // directory; nothing if no process is known to have made one.
-func whereabouts(dir rundir.Dir, info *rundir.Info) string {
+func whereabouts(dir run.Dir, info *run.Info) string {
 	if len(info.Lost) > 0 {
 		return lostText(dir, info)
 	}
@@ -194,13 +193,13 @@ func whereabouts(dir rundir.Dir, info *rundir.Info) string {
 
 // sayNotHome warns of recordings that may get lost where they are. Those in the
 // spool of this node are read there.
-func sayNotHome(log io.Writer, dir rundir.Dir) {
+func sayNotHome(log io.Writer, dir run.Dir) {
 	spool, n := dir.Spooled()
 	left := dir.Uncollected()
 	switch {
 	case n > 0:
 		fmt.Fprintf(log, "mpitrace: %s in %s only: the run goes on, or `mpitrace run` was killed; "+
-			"then bring them home, since a reboot may delete them there: mpitrace collect %s\n", aggregate.CountOf(uint64(n), "recording"), printable.Line(spool), shellQuote(string(dir)))
+			"then bring them home, since a reboot may delete them there: mpitrace collect %s\n", aggregate.CountOf(uint64(n), "recording"), text.Line(spool), shellQuote(string(dir)))
 	case len(left) > 0:
 		sayLeft(log, dir, left)
 	}

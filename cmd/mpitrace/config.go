@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -107,13 +107,13 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 		}
 	}
 	if o.run != "" {
-		if err := asRecorded(shown, rundir.Dir(o.run), cmd.ErrOrStderr()); err != nil {
+		if err := asRecorded(shown, run.Dir(o.run), cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 		files = nil
 	}
 	if o.json {
-		return printable.WriteJSON(cmd.OutOrStdout(), struct {
+		return text.WriteJSON(cmd.OutOrStdout(), struct {
 			Settings []shownSetting `json:"settings"`
 			Files    []shownFile    `json:"files,omitempty"`
 		}{shown, shownFiles(files)})
@@ -126,7 +126,7 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 		if !f.Found {
 			there = " (not there)"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s%s\n", f.Source, printable.Line(f.Path), there)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s%s\n", f.Source, text.Line(f.Path), there)
 	}
 	return nil
 }
@@ -155,24 +155,24 @@ func shownFiles(files []*settings.File) []shownFile {
 
 // asRecorded puts in what the ranks of a run were recorded with. What they were
 // not told by `mpitrace run`, the program set, or the environment that it had.
-func asRecorded(shown []shownSetting, dir rundir.Dir, log io.Writer) error {
-	run, err := dir.Open(rundir.Heads, log)
+func asRecorded(shown []shownSetting, dir run.Dir, log io.Writer) error {
+	opened, err := dir.Open(run.Heads, log)
 	if err != nil {
 		return usage(err)
 	}
-	if len(run.Jobs) == 0 {
+	if len(opened.Jobs) == 0 {
 		return usage(nothingIn(string(dir)))
 	}
 	info, err := dir.ReadInfo()
 	if err != nil {
 		return err
 	}
-	told := map[string]rundir.Setting{}
+	told := map[string]run.Setting{}
 	for _, s := range info.Settings {
 		told[s.Name] = s
 	}
 	job := aggregate.NewJob(nil)
-	if err := run.Each(func(p *profile.Profile) error { job.Add(p); return nil }); err != nil {
+	if err := opened.Each(func(p *profile.Profile) error { job.Add(p); return nil }); err != nil {
 		return err
 	}
 	for i := range shown {
@@ -181,7 +181,7 @@ func asRecorded(shown []shownSetting, dir rundir.Dir, log io.Writer) error {
 	return nil
 }
 
-func (s *shownSetting) recorded(job *aggregate.Job, told map[string]rundir.Setting) {
+func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting) {
 	of := settings.Named(s.Name)
 	s.Value, s.From, s.Place, s.Weaker = s.Default, settings.Default, "", nil
 	if t, ok := told[s.Name]; ok {
@@ -209,16 +209,16 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]rundir.Setti
 
 // write is the text form: one line, and what it is for below.
 func (s *shownSetting) write(w io.Writer, whole bool) {
-	value, from := printable.Line(s.Value), s.From.String()
+	value, from := text.Line(s.Value), s.From.String()
 	if s.Place != "" {
-		from += ": " + printable.Line(s.Place)
+		from += ": " + text.Line(s.Place)
 	}
 	fmt.Fprintf(w, "%s = %s (%s)\n", s.Name, value, from)
 	for _, value := range slices.Sorted(maps.Keys(s.Ranks)) {
-		fmt.Fprintf(w, "    %s: %s\n", printable.Line(value), s.Ranks[value])
+		fmt.Fprintf(w, "    %s: %s\n", text.Line(value), s.Ranks[value])
 	}
 	for _, said := range s.Weaker {
-		fmt.Fprintf(w, "    instead of %s (%s: %s)\n", printable.Line(said.Value), said.From, printable.Line(said.Place))
+		fmt.Fprintf(w, "    instead of %s (%s: %s)\n", text.Line(said.Value), said.From, text.Line(said.Place))
 	}
 	writeWrapped(w, s.Summary)
 	if whole {
@@ -243,9 +243,9 @@ func (s *shownSetting) more() string {
 }
 
 // writeWrapped writes indented lines of some 80 characters.
-func writeWrapped(w io.Writer, text string) {
+func writeWrapped(w io.Writer, words string) {
 	line := "   "
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(words) {
 		if len(line)+1+len(word) > 80 {
 			fmt.Fprintln(w, line)
 			line = "   "

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/settings"
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // config is what `mpitrace config --json` prints.

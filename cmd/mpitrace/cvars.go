@@ -10,7 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/mpit"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -55,13 +55,13 @@ func cvarAfterInit(ctx context.Context, o mpit.Options, name string) *mpit.CVar 
 
 // checkCvar lets pass what Open MPI calls read-only: these variables are set, as
 // by its environment, before MPI_Init.
-func checkCvar(v *mpit.CVar, value string, f launch.Flavour) error {
-	if f != launch.OpenMPI && v.Type == "char" {
+func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
+	if f != run.OpenMPI && v.Type == "char" {
 		return fmt.Errorf("%s is a text, which this MPI takes from the environment alone: set it there", v.Name)
 	}
 	err := v.Check(value)
 	var readOnly *mpit.ReadOnlyError
-	if f == launch.OpenMPI && errors.As(err, &readOnly) && readOnly.Scope == "readonly" {
+	if f == run.OpenMPI && errors.As(err, &readOnly) && readOnly.Scope == "readonly" {
 		return nil
 	}
 	return err
@@ -86,7 +86,7 @@ func (j *job) noteCvars() error {
 		return fmt.Errorf("what is set of the MPI's control variables is not known: %w", err)
 	}
 	for _, c := range changes {
-		j.info.CVars = append(j.info.CVars, rundir.CVar(c))
+		j.info.CVars = append(j.info.CVars, run.CVar(c))
 	}
 	return j.dir.WriteInfo(j.info)
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -31,7 +31,7 @@ func (d *damage) add(errs ...error) {
 // sayDamage warns of what is used all the same.
 func sayDamage(log io.Writer, errs []error) {
 	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: %s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(log, "mpitrace: %s\n", text.Lines(err.Error()))
 	}
 }
 
@@ -51,8 +51,8 @@ type intact struct {
 // guard takes what is known to be damaged besides the profiles.
 func guard(src profile.Source, known []error, skip bool, log io.Writer) (*intact, error) {
 	g := &intact{Source: src, skip: skip, log: log}
-	if run, ok := src.(*rundir.Run); ok {
-		known, g.all = run.Damaged, true
+	if opened, ok := src.(*run.Run); ok {
+		known, g.all = opened.Damaged, true
 	}
 	g.damage.add(known...)
 	if g.all || len(known) > 0 && !skip {
@@ -67,7 +67,7 @@ func (g *intact) Each(f func(*profile.Profile) error) error {
 		return g.Source.Each(f)
 	}
 	err := g.Source.Each(func(p *profile.Profile) error {
-		g.damage.add(rundir.Damage(p))
+		g.damage.add(run.Damage(p))
 		return f(p)
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (g *intact) judge() error {
 		return refused{fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged exports the rest", errors.Join(g.damage.errs...))}
 	}
 	for _, err := range g.damage.errs {
-		fmt.Fprintf(g.log, "mpitrace: skipped: %s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(g.log, "mpitrace: skipped: %s\n", text.Lines(err.Error()))
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 type diffOptions struct {
@@ -87,12 +87,12 @@ command line is wrong, 4 if --fail-over says so.`,
 }
 
 func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
-	how, text, limits, err := o.parse()
+	how, words, limits, err := o.parse()
 	if err != nil {
 		return usage(err)
 	}
-	text.Width = widthOf(cmd.OutOrStdout())
-	text.NameA, text.NameB = a, b
+	words.Width = widthOf(cmd.OutOrStdout())
+	words.NameA, words.NameB = a, b
 	before, err := openCompared(cmd.ErrOrStderr(), a)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.write(cmd.OutOrStdout(), diffs, text, pairs, before, after); err != nil {
+	if err := o.write(cmd.OutOrStdout(), diffs, words, pairs, before, after); err != nil {
 		return err
 	}
 	if limits != nil {
@@ -126,10 +126,10 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 
 // judgeable is an error if a run is to be judged of which not all can be read:
 // what is missing may be what grew.
-func (o *diffOptions) judgeable(log io.Writer, runs ...*rundir.Run) error {
+func (o *diffOptions) judgeable(log io.Writer, runs ...*run.Run) error {
 	var found damage
-	for _, run := range runs {
-		found.add(run.Damaged...)
+	for _, opened := range runs {
+		found.add(opened.Damaged...)
 	}
 	if !o.judge {
 		sayDamage(log, found.errs)
@@ -151,7 +151,7 @@ func warnIncomplete(log io.Writer, a, b string, diffs []*aggregate.Diff) {
 			problems []string
 		}{{a, d.A.Problems}, {b, d.B.Problems}} {
 			if len(side.problems) > 0 {
-				fmt.Fprintf(log, "mpitrace: %s is judged as it is recorded, but does not add up: %s\n", side.path, printable.Line(strings.Join(side.problems, "; ")))
+				fmt.Fprintf(log, "mpitrace: %s is judged as it is recorded, but does not add up: %s\n", side.path, text.Line(strings.Join(side.problems, "; ")))
 			}
 		}
 	}
@@ -172,46 +172,46 @@ func exceedances(diffs []*aggregate.Diff) string {
 	return strings.Join(names, ", ")
 }
 
-func (o *diffOptions) parse() (how aggregate.DiffOptions, text aggregate.DiffText, limits aggregate.Limits, err error) {
+func (o *diffOptions) parse() (how aggregate.DiffOptions, words aggregate.DiffText, limits aggregate.Limits, err error) {
 	top := -1
 	if o.top != "all" {
 		if top, err = strconv.Atoi(o.top); err != nil || top < 0 {
-			return how, text, nil, fmt.Errorf("--top %s: a number of changes, or all", o.top)
+			return how, words, nil, fmt.Errorf("--top %s: a number of changes, or all", o.top)
 		}
 	}
 	by := aggregate.MeasureName(o.sort)
 	if !slices.Contains(aggregate.MeasureNames, by) {
-		return how, text, nil, fmt.Errorf("--sort %s: changes can be sorted by time, bytes or messages", o.sort)
+		return how, words, nil, fmt.Errorf("--sort %s: changes can be sorted by time, bytes or messages", o.sort)
 	}
 	if o.ignoreTime && by == aggregate.InTime {
-		return how, text, nil, fmt.Errorf("--sort time: with --ignore-time there is none")
+		return how, words, nil, fmt.Errorf("--sort time: with --ignore-time there is none")
 	}
 	if _, _, err := o.chosen(); err != nil {
-		return how, text, nil, err
+		return how, words, nil, err
 	}
 	if o.judge {
 		if limits, err = aggregate.ParseLimits(o.failOver, o.ignoreTime); err != nil {
-			return how, text, nil, fmt.Errorf("--fail-over: %w", err)
+			return how, words, nil, fmt.Errorf("--fail-over: %w", err)
 		}
 	}
 	how = aggregate.DiffOptions{Sort: by, Pairs: top, IgnoreTime: o.ignoreTime}
-	text = aggregate.DiffText{TextOptions: textOptions(), Top: top, IgnoreTime: o.ignoreTime}
-	return how, text, limits, nil
+	words = aggregate.DiffText{TextOptions: textOptions(), Top: top, IgnoreTime: o.ignoreTime}
+	return how, words, limits, nil
 }
 
 // openCompared opens what may be compared.
-func openCompared(log io.Writer, path string) (*rundir.Run, error) {
+func openCompared(log io.Writer, path string) (*run.Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, usage(err)
 	}
 	if info.IsDir() {
-		return openJobs(log, rundir.Dir(path))
+		return openJobs(log, run.Dir(path))
 	}
 	return openProfiles(log, path)
 }
 
-func openProfiles(log io.Writer, path string) (*rundir.Run, error) {
+func openProfiles(log io.Writer, path string) (*run.Run, error) {
 	format, err := formats.Detect(path)
 	if err != nil {
 		return nil, usage(err)
@@ -223,15 +223,15 @@ func openProfiles(log io.Writer, path string) (*rundir.Run, error) {
 	if content.Profiles == nil {
 		return nil, usage(fmt.Errorf("%s has neither times nor calls: give the run directory, recordings or Arrow files", path))
 	}
-	run, err := rundir.OpenSource(content.Profiles, log)
+	opened, err := run.OpenSource(content.Profiles, log)
 	if err != nil {
 		return nil, err
 	}
-	if len(run.Jobs) == 0 {
+	if len(opened.Jobs) == 0 {
 		return nil, usage(fmt.Errorf("%s: no process in it", path))
 	}
-	nameSites(log, run, nil)
-	return run, nil
+	nameSites(log, opened, nil)
+	return opened, nil
 }
 
 // chosen are the numbers of the jobs that --job names, from 1; 0 is all.
@@ -252,7 +252,7 @@ func (o *diffOptions) chosen() (a, b int, err error) {
 }
 
 // jobs brings together the jobs that are compared.
-func (o *diffOptions) jobs(a string, before []*rundir.Job, b string, after []*rundir.Job) ([][2]*rundir.Job, error) {
+func (o *diffOptions) jobs(a string, before []*run.Job, b string, after []*run.Job) ([][2]*run.Job, error) {
 	n, m, err := o.chosen()
 	if err != nil {
 		return nil, err
@@ -262,12 +262,12 @@ func (o *diffOptions) jobs(a string, before []*rundir.Job, b string, after []*ru
 		if x == nil || y == nil {
 			return nil, fmt.Errorf("--job %s: %s, %s", o.job, jobList(a, before), jobList(b, after))
 		}
-		return [][2]*rundir.Job{{x, y}}, nil
+		return [][2]*run.Job{{x, y}}, nil
 	}
 	if len(before) == len(after) {
-		var pairs [][2]*rundir.Job
+		var pairs [][2]*run.Job
 		for i := range before {
-			pairs = append(pairs, [2]*rundir.Job{before[i], after[i]})
+			pairs = append(pairs, [2]*run.Job{before[i], after[i]})
 		}
 		return pairs, nil
 	}
@@ -281,13 +281,13 @@ func (o *diffOptions) jobs(a string, before []*rundir.Job, b string, after []*ru
 
 // alike finds for each job of the run that has fewer the one job of the other that
 // ran the same program on as many ranks; nil if that is not so for each.
-func alike(before, after []*rundir.Job) (pairs [][2]*rundir.Job) {
+func alike(before, after []*run.Job) (pairs [][2]*run.Job) {
 	type kind struct {
 		program string
 		ranks   int
 	}
-	byKind := func(jobs []*rundir.Job) map[kind][]*rundir.Job {
-		out := map[kind][]*rundir.Job{}
+	byKind := func(jobs []*run.Job) map[kind][]*run.Job {
+		out := map[kind][]*run.Job{}
 		for i, j := range jobs {
 			k := kind{programOf(jobs, i), j.Size}
 			out[k] = append(out[k], j)
@@ -304,19 +304,19 @@ func alike(before, after []*rundir.Job) (pairs [][2]*rundir.Job) {
 		if len(a[k]) != 1 || len(b[k]) != 1 {
 			return nil
 		}
-		pairs = append(pairs, [2]*rundir.Job{a[k][0], b[k][0]})
+		pairs = append(pairs, [2]*run.Job{a[k][0], b[k][0]})
 	}
 	return pairs
 }
 
 // programOf is the name of a job's program: Stem without what tells jobs apart.
-func programOf(jobs []*rundir.Job, i int) string {
+func programOf(jobs []*run.Job, i int) string {
 	return strings.TrimSuffix(jobs[i].Stem, fmt.Sprintf("-job%d", i+1))
 }
 
 // nthJob is nil if there is none. Where one number is for both runs, it is the
 // only job of a run that has one.
-func nthJob(jobs []*rundir.Job, n int, forBoth bool) *rundir.Job {
+func nthJob(jobs []*run.Job, n int, forBoth bool) *run.Job {
 	switch {
 	case len(jobs) == 1 && forBoth:
 		return jobs[0]
@@ -326,7 +326,7 @@ func nthJob(jobs []*rundir.Job, n int, forBoth bool) *rundir.Job {
 	return nil
 }
 
-func jobList(path string, jobs []*rundir.Job) string {
+func jobList(path string, jobs []*run.Job) string {
 	const most = 8
 	var names []string
 	for i, j := range jobs {
@@ -340,7 +340,7 @@ func jobList(path string, jobs []*rundir.Job) string {
 }
 
 // compareJobs counts what exceeds the limits, too.
-func compareJobs(pairs [][2]*rundir.Job, how aggregate.DiffOptions, limits aggregate.Limits) (diffs []*aggregate.Diff, exceeded int, err error) {
+func compareJobs(pairs [][2]*run.Job, how aggregate.DiffOptions, limits aggregate.Limits) (diffs []*aggregate.Diff, exceeded int, err error) {
 	for _, pair := range pairs {
 		a, err := aggregate.OfCompared(pair[0])
 		if err != nil {
@@ -364,21 +364,21 @@ func compareJobs(pairs [][2]*rundir.Job, how aggregate.DiffOptions, limits aggre
 	return diffs, exceeded, nil
 }
 
-func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate.DiffText, pairs [][2]*rundir.Job, before, after *rundir.Run) error {
+func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, words aggregate.DiffText, pairs [][2]*run.Job, before, after *run.Run) error {
 	if o.json {
-		return printable.WriteJSON(w, struct {
+		return text.WriteJSON(w, struct {
 			A    string            `json:"a"`
 			B    string            `json:"b"`
 			Jobs []*aggregate.Diff `json:"jobs"`
-		}{text.NameA, text.NameB, diffs})
+		}{words.NameA, words.NameB, diffs})
 	}
-	a, b := text.NameA, text.NameB
+	a, b := words.NameA, words.NameB
 	for i, d := range diffs {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		text.NameA, text.NameB = jobName(a, before.Jobs, pairs[i][0]), jobName(b, after.Jobs, pairs[i][1])
-		if err := d.Text(w, text); err != nil {
+		words.NameA, words.NameB = jobName(a, before.Jobs, pairs[i][0]), jobName(b, after.Jobs, pairs[i][1])
+		if err := d.Text(w, words); err != nil {
 			return err
 		}
 	}
@@ -386,7 +386,7 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, text aggregate
 }
 
 // jobName says which job of a run it is, if there are several.
-func jobName(path string, jobs []*rundir.Job, j *rundir.Job) string {
+func jobName(path string, jobs []*run.Job, j *run.Job) string {
 	if len(jobs) == 1 {
 		return path
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -289,12 +289,12 @@ func mergedPrograms(t *testing.T, jobs ...testJob) string {
 			ps = append(ps, p)
 		}
 	}
-	dir := rundir.Dir(t.TempDir())
-	run, err := rundir.OpenSource(ps, nil)
+	dir := run.Dir(t.TempDir())
+	opened, err := run.OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(run, nil, new(rundir.Info)); err != nil {
+	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
 		t.Fatal(err)
 	}
 	return string(dir)
@@ -362,12 +362,12 @@ func TestDiffMatchesJobs(t *testing.T) {
 // Times that were not taken can keep no limit.
 func TestDiffFailOverUntimed(t *testing.T) {
 	timed := mergedJobs(t, 100)
-	run, err := rundir.OpenSource(profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}}, nil)
+	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	untimed := rundir.Dir(t.TempDir())
-	if err := untimed.Merge(run, nil, new(rundir.Info)); err != nil {
+	untimed := run.Dir(t.TempDir())
+	if err := untimed.Merge(opened, nil, new(run.Info)); err != nil {
 		t.Fatal(err)
 	}
 	for _, limits := range []string{"900%", "time=900%"} {
@@ -386,12 +386,12 @@ func TestDiffFailOverUntimed(t *testing.T) {
 
 // A record that is not whole may keep limits that the run did not.
 func TestDiffFailOverIncomplete(t *testing.T) {
-	whole, dir := mergedJobs(t, 100), rundir.Dir(t.TempDir())
-	run, err := rundir.OpenSource(profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
+	whole, dir := mergedJobs(t, 100), run.Dir(t.TempDir())
+	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(run, nil, new(rundir.Info)); err != nil {
+	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
 		t.Fatal(err)
 	}
 	got := call("diff", "--fail-over", "0%", whole, string(dir))

@@ -17,7 +17,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -50,13 +51,13 @@ func doctor(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(w, "/dev/shm\t%s\n", sharedMemory())
 	mpis, errs := launch.FindAll()
 	for _, err := range errs {
-		fmt.Fprintf(w, "skipped\t%s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(w, "skipped\t%s\n", text.Lines(err.Error()))
 	}
 	working := 0
 	for _, mpi := range mpis {
 		fmt.Fprintf(w, "%s\t%s\n\tlibrary %s\n", mpi, mpi.CC, mpi.Library)
 		if err := tryPreload(ctx, mpi); err != nil {
-			fmt.Fprintf(w, "\tdoes not work: %s\n", printable.Lines(err.Error()))
+			fmt.Fprintf(w, "\tdoes not work: %s\n", text.Lines(err.Error()))
 			continue
 		}
 		working++
@@ -65,12 +66,12 @@ func doctor(ctx context.Context, out io.Writer) error {
 	without := withoutWrapper(mpis)
 	for _, mpi := range without {
 		lib, ok := findLibrary(mpi)
-		text := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
+		words := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
 		if ok {
 			working++
-			text = fmt.Sprintf("can be recorded: %s is for it (not tried, as nothing here compiles an MPI program)", lib)
+			words = fmt.Sprintf("can be recorded: %s is for it (not tried, as nothing here compiles an MPI program)", lib)
 		}
-		fmt.Fprintf(w, "%s\t%s\n\t%s\n", mpi, mpi.Library, printable.Lines(text))
+		fmt.Fprintf(w, "%s\t%s\n\t%s\n", mpi, mpi.Library, text.Lines(words))
 	}
 	switch {
 	case len(mpis)+len(without) == 0:
@@ -95,7 +96,7 @@ func place(w io.Writer, what string, find func() (string, error)) {
 	if err != nil {
 		path = "missing: " + err.Error()
 	}
-	fmt.Fprintf(w, "%s\t%s\n", what, printable.Lines(path))
+	fmt.Fprintf(w, "%s\t%s\n", what, text.Lines(path))
 }
 
 // sharedMemory tells whether recordings can be mapped in memory.
@@ -105,11 +106,11 @@ func sharedMemory() string {
 		return fmt.Sprintf("missing (%v): recordings are mapped in the run directory", err)
 	}
 	const mib = 1 << 20
-	text := fmt.Sprintf("%d MiB free of %d", st.Bavail*uint64(st.Bsize)/mib, st.Blocks*uint64(st.Bsize)/mib)
-	if st.Bavail*uint64(st.Bsize) < launch.SpoolRoom {
-		text += ": too little, recordings are mapped in the run directory"
+	words := fmt.Sprintf("%d MiB free of %d", st.Bavail*uint64(st.Bsize)/mib, st.Blocks*uint64(st.Bsize)/mib)
+	if st.Bavail*uint64(st.Bsize) < run.SpoolRoom {
+		words += ": too little, recordings are mapped in the run directory"
 	}
-	return text
+	return words
 }
 
 const trySource = `#include <mpi.h>

@@ -15,7 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/progress"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -103,7 +103,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if _, shows := opened.(*rundir.Run); !shows {
+	if _, shows := opened.(*run.Run); !shows {
 		opened = progress.Watch(cmd.ErrOrStderr(), "exporting", opened)
 	}
 	src, err := guard(opened, known, o.skipDamaged, cmd.ErrOrStderr())
@@ -213,13 +213,13 @@ func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known
 // than a recording, the recordings. The merged file does not know of those that
 // could not be read at all.
 func openMerged(log io.Writer, path string) (src profile.Source, unreadable []error, err error) {
-	dir := rundir.Dir(path)
+	dir := run.Dir(path)
 	if !dir.Stale() {
 		if src, err := export.Open([]string{dir.Profile()}, log); err == nil {
 			files, err := dir.RecordingFiles()
-			return src, rundir.OpenRecordings(files, rundir.Heads, log).Damaged, err
+			return src, run.OpenRecordings(files, run.Heads, log).Damaged, err
 		}
 	}
-	run, err := openJobs(log, dir)
-	return run, nil, err
+	opened, err := openJobs(log, dir)
+	return opened, nil, err
 }

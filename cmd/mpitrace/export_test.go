@@ -10,7 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -33,11 +33,11 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 	if err := os.Mkdir(name, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	run, err := rundir.OpenSource(ps, nil)
+	opened, err := run.OpenSource(ps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rundir.Dir(name).Merge(run, nil, new(rundir.Info)); err != nil {
+	if err := run.Dir(name).Merge(opened, nil, new(run.Info)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/ranks"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -76,7 +76,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	srcs, err := openTraces(cmd.ErrOrStderr(), rundir.Dir(paths[0]))
+	srcs, err := openTraces(cmd.ErrOrStderr(), run.Dir(paths[0]))
 	if err != nil {
 		return err
 	}

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/internal/synth"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // wholeRun makes a run directory that has a file of each kind, of two ranks.
-func wholeRun(t *testing.T) rundir.Dir {
+func wholeRun(t *testing.T) run.Dir {
 	t.Helper()
-	dir := rundir.Dir(writeTraces(t, synth.NewHalo(2, 3)))
+	dir := run.Dir(writeTraces(t, synth.NewHalo(2, 3)))
 	if err := os.Mkdir(dir.Recordings(), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -8,32 +8,31 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/live"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // job is a recorded command from its start to the summary.
 type job struct {
 	options settings.Values
-	formats []rundir.Format
+	formats []run.Format
 	command *launch.Command
 	mpi     *launch.MPI
 	library string
-	dir     rundir.Dir
+	dir     run.Dir
 	made    bool // the directory is new
 	log     io.Writer
 
-	spool *launch.Spool // nil for none
-	watch *launch.Watch
-	info  *rundir.Info
+	spool *run.Spool // nil for none
+	watch *run.Watch
+	info  *run.Info
 }
 
 // run launches the command, waits, brings the recordings home, merges them and
 // shows the summary. Its error carries the command's exit status.
 func (j *job) run(s launch.Streams) (err error) {
-	if j.spool, err = launch.NewSpool(j.options.Of("spool").Text); err != nil {
+	if j.spool, err = run.NewSpool(j.options.Of("spool").Text); err != nil {
 		j.dir.Discard(j.made)
 		return usage(err)
 	}
@@ -54,7 +53,7 @@ func (j *job) run(s launch.Streams) (err error) {
 		j.dir.Discard(j.made)
 		return err
 	}
-	j.watch = launch.NewWatch(j.places()...)
+	j.watch = run.NewWatch(j.places()...)
 	launch.OutlivePipe()
 	status, err := launch.Run(argv, env, s, j.late)
 	j.info.WallNs = time.Since(j.info.Start).Nanoseconds()
@@ -90,7 +89,7 @@ func (j *job) places() []string {
 
 // bringHome collects the recordings of this node when the command has ended.
 func (j *job) bringHome(status launch.Status) {
-	wait := launch.OrphanWait
+	wait := run.OrphanWait
 	if !status.Interrupted.IsZero() {
 		wait -= time.Since(status.Interrupted)
 	}
@@ -104,7 +103,7 @@ func (j *job) bringHome(status launch.Status) {
 	if _, err := j.dir.CollectNotes(j.info.Host); err != nil {
 		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
-	launch.PackAll(j.dir.Recordings())
+	run.PackAll(j.dir.Recordings())
 	j.watch.Close()
 	j.note(left)
 }
@@ -122,12 +121,12 @@ func (j *job) late() {
 	}
 	j.info.WallNs = time.Since(j.info.Start).Nanoseconds()
 	j.note(left)
-	run, err := j.merge()
+	opened, err := j.merge()
 	if err != nil {
 		fmt.Fprintln(j.log, "mpitrace:", err)
 	}
-	if run != nil {
-		j.show(run, nil)
+	if opened != nil {
+		j.show(opened, nil)
 	}
 	fmt.Fprintln(j.log, "mpitrace: waiting for the job to end; further signals are passed on to it")
 }
@@ -147,7 +146,7 @@ func (j *job) note(left []string) {
 		if e.Finalized && e.Known && e.Status == 0 {
 			continue // as it should be
 		}
-		p := rundir.Process{Host: j.info.Host, Pid: e.Pid, Recording: e.Recording, Ended: e.At}
+		p := run.Process{Host: j.info.Host, Pid: e.Pid, Recording: e.Recording, Ended: e.At}
 		switch code := e.Status.ExitStatus(); {
 		case e.Known && e.Status.Signaled():
 			p.Signal = int(e.Status.Signal())
@@ -167,7 +166,7 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	if len(j.command.Programs) == 0 {
 		fmt.Fprintf(j.log, "mpitrace: %s: the environment (LD_PRELOAD) is set, so that what it starts is recorded where the environment reaches\n", j.command.Reason)
 		if said := r.Overridden(os.Environ()); said != "" {
-			fmt.Fprintln(j.log, "mpitrace:", printable.Line(said))
+			fmt.Fprintln(j.log, "mpitrace:", text.Line(said))
 		}
 		return j.command.Argv, r.Environ(os.Environ()), nil
 	}
@@ -179,37 +178,37 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 }
 
 // describe is the run as it begins: the spool is yet to be brought home.
-func (j *job) describe(argv []string, spool string) *rundir.Info {
+func (j *job) describe(argv []string, spool string) *run.Info {
 	wd, _ := os.Getwd()
 	host, _ := os.Hostname()
-	info := &rundir.Info{Version: versionString(), Command: j.command.Argv, Launched: argv, Directory: wd, Host: host,
+	info := &run.Info{Version: versionString(), Command: j.command.Argv, Launched: argv, Directory: wd, Host: host,
 		MPI: j.mpi, Library: j.library, Spool: spool, Settings: madeSettings(j.options), Start: time.Now()}
 	if spool != "" {
-		info.Uncollected = []string{rundir.Left{Host: host, Path: spool}.String()}
+		info.Uncollected = []string{run.Left{Host: host, Path: spool}.String()}
 	}
 	return info
 }
 
 // merge turns the recordings into files. With an error there may be a run all the
 // same, of which no files could be made.
-func (j *job) merge() (*rundir.Run, error) {
-	run, err := j.dir.Open(rundir.Whole, j.log)
+func (j *job) merge() (*run.Run, error) {
+	opened, err := j.dir.Open(run.Whole, j.log)
 	if err != nil {
 		return nil, err
 	}
-	sayDamage(j.log, run.Damaged)
-	nameSites(j.log, run, j.dir.Known())
-	return run, j.dir.Merge(run, j.formats, j.info)
+	sayDamage(j.log, opened.Damaged)
+	nameSites(j.log, opened, j.dir.Known())
+	return opened, j.dir.Merge(opened, j.formats, j.info)
 }
 
 // show prints the summaries of the jobs, and tells whether their records are
 // complete.
-func (j *job) show(run *rundir.Run, missing []string) (complete bool, err error) {
-	complete = len(run.Jobs) > 0 && len(run.Damaged) == 0 && len(run.Traced.Damaged) == 0
+func (j *job) show(opened *run.Run, missing []string) (complete bool, err error) {
+	complete = len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
 	now := time.Now()
 	var jobs []*aggregate.Summary
-	for _, src := range run.Jobs {
-		job, err := aggregate.Of(live.Source{Of: src, Read: now}, nil)
+	for _, src := range opened.Jobs {
+		job, err := aggregate.Of(run.Source{Of: src, Read: now}, nil)
 		if err != nil {
 			return false, err
 		}
@@ -236,12 +235,12 @@ func (j *job) show(run *rundir.Run, missing []string) (complete bool, err error)
 // finish turns the recordings into files and a summary, and decides the exit
 // status.
 func (j *job) finish(status launch.Status) error {
-	run, notMerged := j.merge()
-	if run == nil {
+	opened, notMerged := j.merge()
+	if opened == nil {
 		return notMerged
 	}
-	unrecorded, wrongMPI := j.unrecorded(run), j.dir.WrongMPI()
-	if len(run.Jobs) == 0 {
+	unrecorded, wrongMPI := j.unrecorded(opened), j.dir.WrongMPI()
+	if len(opened.Jobs) == 0 {
 		why := j.why(status)
 		if len(wrongMPI) > 0 {
 			why = "no process called MPI_Init of " + j.mpi.String()
@@ -250,38 +249,38 @@ func (j *job) finish(status launch.Status) error {
 			why, unrecorded = unrecorded, ""
 		}
 		if known := whereabouts(j.dir, j.info); known != "" {
-			fmt.Fprintf(j.log, "mpitrace: nothing can be shown: %s\n", printable.Lines(known))
+			fmt.Fprintf(j.log, "mpitrace: nothing can be shown: %s\n", text.Lines(known))
 		} else {
-			fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", printable.Lines(why))
+			fmt.Fprintf(j.log, "mpitrace: nothing was recorded: %s\n", text.Lines(why))
 		}
 	} else {
 		sayLost(j.log, j.dir, j.info)
 	}
-	complete, err := j.show(run, missingText(wrongMPI, unrecorded))
+	complete, err := j.show(opened, missingText(wrongMPI, unrecorded))
 	if err != nil {
 		return err
 	}
-	if len(run.Jobs) == 0 || j.options.Of("no-report").On() { // else the last summary ends with them
+	if len(opened.Jobs) == 0 || j.options.Of("no-report").On() { // else the last summary ends with them
 		sayWrongMPI(j.log, wrongMPI)
 		if unrecorded != "" {
-			fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", printable.Line(unrecorded))
+			fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", text.Line(unrecorded))
 		}
 	}
-	if len(run.Jobs) > 0 && notMerged == nil && status.Interrupted.IsZero() {
+	if len(opened.Jobs) > 0 && notMerged == nil && status.Interrupted.IsZero() {
 		if err := j.noteCvars(); err != nil {
 			fmt.Fprintln(j.log, "mpitrace:", err)
 		}
 	}
 	for _, dir := range launch.NestedRuns(j.dir.Recordings()) {
-		fmt.Fprintf(j.log, "mpitrace: another `mpitrace run` in the command recorded into %s\n", printable.Line(dir))
+		fmt.Fprintf(j.log, "mpitrace: another `mpitrace run` in the command recorded into %s\n", text.Line(dir))
 	}
 	left := j.dir.Uncollected()
 	sayLeft(j.log, j.dir, left)
 	if notMerged != nil {
 		fmt.Fprintf(j.log, "mpitrace: %v; when that is mended: mpitrace collect %s\n", notMerged, shellQuote(string(j.dir)))
 	}
-	sayTraced(j.log, &run.Traced)
-	sayWhatTracesAreFor(j.log, j.dir, &run.Traced)
+	sayTraced(j.log, &opened.Traced)
+	sayWhatTracesAreFor(j.log, j.dir, &opened.Traced)
 	fmt.Fprintf(j.log, "mpitrace: the files are in %s\n", j.dir)
 	switch {
 	case status.Code != 0:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // jobsTable lists the jobs of a run that has several: before their summaries, which
@@ -27,8 +27,8 @@ func jobsTable(w io.Writer, jobs []*aggregate.Summary) {
 		if len(s.Problems) > 0 {
 			record = "incomplete"
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%.1f %%\t%s\n", i+1, printable.Line(s.Program), ranks,
-			printable.Line(aggregate.LibraryName(s.Library)), s.Started.Format(time.TimeOnly),
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%.1f %%\t%s\n", i+1, text.Line(s.Program), ranks,
+			text.Line(aggregate.LibraryName(s.Library)), s.Started.Format(time.TimeOnly),
 			aggregate.DurationText(int64(1e9*s.WallTimeS), textOptionsFor(w)), 100*s.MPIShare.Mean, record)
 	}
 	table.Flush()

@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -55,7 +56,7 @@ func buildLibrary(ctx context.Context, mpi *launch.MPI, elsewhere func() (string
 		if o.Dir, err = elsewhere(); err != nil {
 			return "", errors.Join(noRoom, err)
 		}
-		fmt.Fprintf(log, "mpitrace: %s: the library is built into %s, for this run alone\n", printable.Lines(noRoom.Error()), o.Dir)
+		fmt.Fprintf(log, "mpitrace: %s: the library is built into %s, for this run alone\n", text.Lines(noRoom.Error()), o.Dir)
 		return interpose.Build(ctx, o)
 	}
 	if err == nil {
@@ -77,7 +78,7 @@ func detectLibrary(ctx context.Context, c *launch.Command, which choice, elsewhe
 		return nil, "", usage(err)
 	}
 	if note != "" {
-		fmt.Fprintln(log, "mpitrace:", printable.Lines(note))
+		fmt.Fprintln(log, "mpitrace:", text.Lines(note))
 	}
 	lib, err := buildLibrary(ctx, mpi, elsewhere, log)
 	if err != nil {
@@ -119,7 +120,7 @@ func libraryWithoutCompiler(mpi *launch.MPI, log io.Writer) (lib string, ok bool
 // rankLibrary finds the library for a rank without compiling anything, as many
 // ranks ask at once: for the MPI that was named, else for the one that the
 // program is linked to, else for the launcher's.
-func rankLibrary(argv []string, which choice) (lib string, flavour launch.Flavour, err error) {
+func rankLibrary(argv []string, which choice) (lib string, flavour run.Flavour, err error) {
 	mpis, err := rankMPIs(argv, which)
 	if err != nil {
 		return "", "", err
@@ -164,7 +165,7 @@ func rankMPIs(argv []string, which choice) ([]*launch.MPI, error) {
 // installedLibraries are lib/libmpitrace-<mpi>*.so beside the directory of this
 // program, where `make install` puts them: of several versions of an MPI the first
 // has the plain name, and comes first.
-func installedLibraries(f launch.Flavour) []string {
+func installedLibraries(f run.Flavour) []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil
@@ -188,4 +189,4 @@ func installedLibraries(f launch.Flavour) []string {
 	return found
 }
 
-func libraryName(f launch.Flavour) string { return "libmpitrace-" + string(f) + ".so" }
+func libraryName(f run.Flavour) string { return "libmpitrace-" + string(f) + ".so" }

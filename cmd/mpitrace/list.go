@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 func newList() *cobra.Command {
@@ -46,23 +46,23 @@ MPI_Finalize, and "unfinished" that some did not, or not yet.`,
 }
 
 func list(cmd *cobra.Command, dir string, asJSON bool) error {
-	runs, errs := rundir.List(dir)
+	runs, errs := run.List(dir)
 	if runs == nil {
-		runs = []rundir.Entry{}
+		runs = []run.Entry{}
 	}
 	if err := errors.Join(errs...); err != nil && len(runs) == 0 {
 		return usage(err)
 	}
 	for _, err := range errs {
-		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: left out: %s\n", printable.Line(err.Error()))
+		fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: left out: %s\n", text.Line(err.Error()))
 	}
 	if asJSON {
-		return printable.WriteJSON(cmd.OutOrStdout(), runs)
+		return text.WriteJSON(cmd.OutOrStdout(), runs)
 	}
 	return runsText(cmd.OutOrStdout(), runs)
 }
 
-func runsText(w io.Writer, runs []rundir.Entry) error {
+func runsText(w io.Writer, runs []run.Entry) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -76,9 +76,9 @@ func runsText(w io.Writer, runs []rundir.Entry) error {
 		if r.WallNs > 0 {
 			took = aggregate.DurationText(r.WallNs, textOptions())
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Line(filepath.Clean(r.Dir)),
-			ofJobs(r.Jobs, func(j rundir.JobInfo) string { return jobNumber.ReplaceAllString(j.Program, "") }),
-			ranksOfJobs(r.Jobs), ofJobs(r.Jobs, func(j rundir.JobInfo) string { return aggregate.LibraryName(j.Library) }),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(filepath.Clean(r.Dir)),
+			ofJobs(r.Jobs, func(j run.JobInfo) string { return jobNumber.ReplaceAllString(j.Program, "") }),
+			ranksOfJobs(r.Jobs), ofJobs(r.Jobs, func(j run.JobInfo) string { return aggregate.LibraryName(j.Library) }),
 			started, took, howEnded(&r), aggregate.BytesText(uint64(r.Bytes)))
 	}
 	return table.Flush()
@@ -88,11 +88,11 @@ func runsText(w io.Writer, runs []rundir.Entry) error {
 var jobNumber = regexp.MustCompile(`-job[0-9]+$`)
 
 // ofJobs lists what jobs have, each once.
-func ofJobs(jobs []rundir.JobInfo, of func(rundir.JobInfo) string) string {
+func ofJobs(jobs []run.JobInfo, of func(run.JobInfo) string) string {
 	var all []string
 	for _, j := range jobs {
-		if text := cmp.Or(printable.Line(of(j)), "?"); !slices.Contains(all, text) {
-			all = append(all, text)
+		if words := cmp.Or(text.Line(of(j)), "?"); !slices.Contains(all, words) {
+			all = append(all, words)
 		}
 	}
 	return cmp.Or(strings.Join(all, ", "), "-")
@@ -100,7 +100,7 @@ func ofJobs(jobs []rundir.JobInfo, of func(rundir.JobInfo) string) string {
 
 // ranksOfJobs is "64", or "2+4" for jobs of 2 and of 4 ranks, and "5 jobs" for more
 // than 3 jobs.
-func ranksOfJobs(jobs []rundir.JobInfo) string {
+func ranksOfJobs(jobs []run.JobInfo) string {
 	if len(jobs) > 3 {
 		return fmt.Sprintf("%d jobs", len(jobs))
 	}
@@ -111,7 +111,7 @@ func ranksOfJobs(jobs []rundir.JobInfo) string {
 	return cmp.Or(strings.Join(sizes, "+"), "-")
 }
 
-func howEnded(r *rundir.Entry) string {
+func howEnded(r *run.Entry) string {
 	switch {
 	case r.ExitStatus == nil && r.Finalized:
 		return "finalized"

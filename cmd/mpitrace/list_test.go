@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // TestList requires a line for each run of a directory, the latest first, with what
@@ -17,23 +17,23 @@ import (
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	killed, failed, day := 137, 3, time.Date(2026, 1, 2, 15, 4, 5, 0, time.Local)
-	for name, info := range map[string]rundir.Info{
+	for name, info := range map[string]run.Info{
 		"killed": {Start: day, WallNs: 90e9, ExitStatus: &killed,
-			Jobs: []rundir.JobInfo{{Program: "app", Size: 64, Library: "Open MPI v4.1.4, package: x"}}},
+			Jobs: []run.JobInfo{{Program: "app", Size: 64, Library: "Open MPI v4.1.4, package: x"}}},
 		"script": {Start: day.Add(time.Hour), WallNs: 1500e6, ExitStatus: &failed, MPI: map[string]any{"flavour": "mpich", "version": "4.0.2"},
-			Jobs: []rundir.JobInfo{{Program: "app-job1", Size: 2}, {Program: "app-job2", Size: 4}}},
+			Jobs: []run.JobInfo{{Program: "app-job1", Size: 2}, {Program: "app-job2", Size: 4}}},
 	} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := rundir.Dir(filepath.Join(dir, name)).WriteInfo(&info); err != nil {
+		if err := run.Dir(filepath.Join(dir, name)).WriteInfo(&info); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The ranks recorded themselves, and nobody has merged them.
-	run := string(wholeRun(t))
-	os.Remove(filepath.Join(run, "run.json"))
-	if err := os.Rename(run, filepath.Join(dir, "ranks")); err != nil {
+	opened := string(wholeRun(t))
+	os.Remove(filepath.Join(opened, "run.json"))
+	if err := os.Rename(opened, filepath.Join(dir, "ranks")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {
@@ -55,7 +55,7 @@ func TestList(t *testing.T) {
 			t.Errorf("line %d: %q, want %s", i, lines[i], want)
 		}
 	}
-	var runs []rundir.Entry
+	var runs []run.Entry
 	if got := call("list", "--json", "killed"); json.Unmarshal([]byte(got.stdout), &runs) != nil || len(runs) != 1 ||
 		*runs[0].ExitStatus != 137 || runs[0].WallNs != 90e9 || runs[0].Jobs[0].Size != 64 {
 		t.Errorf("got %+v", got)

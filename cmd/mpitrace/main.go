@@ -16,9 +16,9 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -80,7 +80,7 @@ func execute(args []string, in io.Reader, out, errs io.Writer) int {
 	}
 	errors.As(err, &e)
 	if e.err != nil {
-		fmt.Fprintf(errs, "mpitrace: %s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(errs, "mpitrace: %s\n", text.Lines(err.Error()))
 	}
 	return e.code
 }
@@ -117,7 +117,7 @@ func completeWords(root *cobra.Command) {
 	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "list": 1, "report": 1, "stacks": 1, "timeline": 1}
 	values := map[string][]string{
 		"report --sort":   {string(aggregate.ByTime), string(aggregate.ByBytes), string(aggregate.ByCalls)},
-		"report --format": {string(rundir.Prof), string(rundir.Arrow)},
+		"report --format": {string(run.Prof), string(run.Arrow)},
 		"report --top":    {"all"}, "analyze --top": {"all"}, "diff --top": {"all"},
 		"diff --sort":     {string(aggregate.InTime), string(aggregate.InBytes), string(aggregate.InMessages)},
 		"export --format": strings.Split(exportFormats(), ", "),

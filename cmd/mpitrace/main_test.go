@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // Set by TestMain.
@@ -119,12 +119,12 @@ type loaded struct {
 // load reads the jobs of a run directory.
 func load(t *testing.T, dir string) []loaded {
 	t.Helper()
-	run, err := rundir.Dir(dir).Open(rundir.Whole, nil)
-	if err != nil || len(run.Damaged) > 0 {
-		t.Fatalf("load %s: %v %v", dir, err, run.Damaged)
+	opened, err := run.Dir(dir).Open(run.Whole, nil)
+	if err != nil || len(opened.Damaged) > 0 {
+		t.Fatalf("load %s: %v %v", dir, err, opened.Damaged)
 	}
 	var jobs []loaded
-	for _, src := range run.Jobs {
+	for _, src := range opened.Jobs {
 		job := loaded{Job: aggregate.NewJob(nil)}
 		err := src.Each(func(p *profile.Profile) error {
 			job.Add(p)

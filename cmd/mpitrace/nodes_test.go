@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // cluster is two simulated nodes, nodea and nodeb, with host names, /dev/shm
@@ -152,7 +152,7 @@ func TestTwoNodes(t *testing.T) {
 // A rank on the other node is killed while it sends.
 func TestTwoNodesKilled(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
-		announce := m.compile(t, "../../interpose/testdata/announce.c")
+		announce := m.compile(t, "../../tests/programs/announce.c")
 		c, dir := newCluster(t), t.TempDir()
 		announced := filepath.Join(dir, "announced")
 		killed := make(chan error, 1)

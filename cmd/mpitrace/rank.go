@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -24,7 +25,7 @@ func newRank() *cobra.Command {
 			if r.Settings, err = settings.ParseWords(told); err != nil {
 				return usage(err)
 			}
-			r.Flavour = launch.Flavour(flavour)
+			r.Flavour = run.Flavour(flavour)
 			if err := r.Exec(argv, path, cmd.ErrOrStderr()); err != nil {
 				return &exit{exitNotFound, err}
 			}

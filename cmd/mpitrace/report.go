@@ -14,9 +14,8 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/live"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -67,17 +66,17 @@ that did not are left out, and it is an error if none did.`,
 }
 
 func (o *reportOptions) run(cmd *cobra.Command, path string) error {
-	formats, err := rundir.ParseFormats(o.formats)
+	formats, err := run.ParseFormats(o.formats)
 	if err != nil {
 		return usage(err)
 	}
-	text, err := o.text(cmd.OutOrStdout())
+	options, err := o.text(cmd.OutOrStdout())
 	if err != nil {
 		return usage(err)
 	}
-	dir := rundir.Dir(path)
+	dir := run.Dir(path)
 	now := time.Now()
-	run, err := openRun(cmd.ErrOrStderr(), dir)
+	opened, err := openRun(cmd.ErrOrStderr(), dir)
 	if err != nil {
 		return err
 	}
@@ -90,99 +89,99 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	if wrong := dir.WrongMPI(); o.json {
 		sayWrongMPI(cmd.ErrOrStderr(), wrong)
 	} else {
-		text.Missing = missingText(wrong, "")
+		options.Missing = missingText(wrong, "")
 	}
 	if infoErr == nil { // else merging would replace a file that somebody may want to mend
-		if err := mergeIfStale(dir, run, formats); err != nil {
+		if err := mergeIfStale(dir, opened, formats); err != nil {
 			// Somebody else's directory can still be read.
 			fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
 		}
-		sayEvents(cmd.ErrOrStderr(), dir, &run.Traced)
-		sayWhatTracesAreFor(cmd.ErrOrStderr(), dir, &run.Traced)
+		sayEvents(cmd.ErrOrStderr(), dir, &opened.Traced)
+		sayWhatTracesAreFor(cmd.ErrOrStderr(), dir, &opened.Traced)
 	}
-	found, err := o.summaries(run, now)
+	found, err := o.summaries(opened, now)
 	if err != nil {
 		return err
 	}
 	if o.json {
 		return writeJSON(cmd.OutOrStdout(), dir, found)
 	}
-	return writeText(cmd.OutOrStdout(), found, text)
+	return writeText(cmd.OutOrStdout(), found, options)
 }
 
 // text is how the text form is to look.
 func (o *reportOptions) text(w io.Writer) (aggregate.TextOptions, error) {
-	text := textOptionsFor(w)
+	options := textOptionsFor(w)
 	switch by := aggregate.SiteOrder(o.sort); by {
 	case aggregate.ByTime, aggregate.ByBytes, aggregate.ByCalls:
-		text.SortSites = by
+		options.SortSites = by
 	default:
-		return text, fmt.Errorf("--sort %s: call sites can be sorted by time, bytes or calls", o.sort)
+		return options, fmt.Errorf("--sort %s: call sites can be sorted by time, bytes or calls", o.sort)
 	}
 	if o.top == "all" {
-		text.Sites = -1
-		return text, nil
+		options.Sites = -1
+		return options, nil
 	}
 	n, err := strconv.Atoi(o.top)
 	if err != nil || n < 0 {
-		return text, fmt.Errorf("--top %s: a number of calls and call sites, or all", o.top)
+		return options, fmt.Errorf("--top %s: a number of calls and call sites, or all", o.top)
 	}
-	text.Sites = n
-	return text, nil
+	options.Sites = n
+	return options, nil
 }
 
 // openRun opens a run directory, and says what is wrong with it.
-func openRun(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
-	run, err := openJobs(log, dir)
+func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
+	opened, err := openJobs(log, dir)
 	if err == nil {
-		sayDamage(log, run.Damaged)
+		sayDamage(log, opened.Damaged)
 	}
-	return run, err
+	return opened, err
 }
 
 // openJobs leaves it to the caller what to do about damage.
-func openJobs(log io.Writer, dir rundir.Dir) (*rundir.Run, error) {
-	run, err := dir.Open(rundir.Whole, log)
-	if file := (*rundir.NotRunError)(nil); os.IsNotExist(err) || errors.As(err, &file) {
+func openJobs(log io.Writer, dir run.Dir) (*run.Run, error) {
+	opened, err := dir.Open(run.Whole, log)
+	if file := (*run.NotRunError)(nil); os.IsNotExist(err) || errors.As(err, &file) {
 		return nil, usage(err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(run.Jobs) == 0 {
-		sayDamage(log, run.Damaged)
+	if len(opened.Jobs) == 0 {
+		sayDamage(log, opened.Damaged)
 		return nil, usage(nothingIn(string(dir)))
 	}
-	nameSites(log, run, dir.Known())
-	return run, nil
+	nameSites(log, opened, dir.Known())
+	return opened, nil
 }
 
 // nameSites names call sites, and says of which files it cannot.
-func nameSites(log io.Writer, run *rundir.Run, known profile.Symbols) {
-	for _, err := range run.Symbolize(known) {
+func nameSites(log io.Writer, opened *run.Run, known profile.Symbols) {
+	for _, err := range opened.Symbolize(known) {
 		fmt.Fprintf(log, "mpitrace: %v\n", err)
 	}
 }
 
 // nothingIn tells why a directory has no job to show.
 func nothingIn(path string) error {
-	if wrong := rundir.Dir(path).WrongMPI(); len(wrong) > 0 {
+	if wrong := run.Dir(path).WrongMPI(); len(wrong) > 0 {
 		return fmt.Errorf("%s holds no recording; %s", path, wrongMPIText(wrong[0]))
 	}
-	run := filepath.Dir(filepath.Clean(path))
+	opened := filepath.Dir(filepath.Clean(path))
 	if filepath.Base(path) == "." { // an absolute path has both names
 		if abs, err := filepath.Abs(path); err == nil {
-			path, run = abs, filepath.Dir(abs)
+			path, opened = abs, filepath.Dir(abs)
 		}
 	}
-	if files, _ := rundir.Dir(run).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == rundir.Dir(run).Recordings() {
-		return fmt.Errorf("that is the recordings of %s: give %s", run, run)
+	if files, _ := run.Dir(opened).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == run.Dir(opened).Recordings() {
+		return fmt.Errorf("that is the recordings of %s: give %s", opened, opened)
 	}
-	info, _ := rundir.Dir(path).ReadInfo() // without it nothing is known
-	if known := whereabouts(rundir.Dir(path), info); known != "" {
+	info, _ := run.Dir(path).ReadInfo() // without it nothing is known
+	if known := whereabouts(run.Dir(path), info); known != "" {
 		return fmt.Errorf("%s holds no recording: %s", path, known)
 	}
-	if nested := launch.NestedRuns(rundir.Dir(path).Recordings()); len(nested) > 0 {
+	if nested := launch.NestedRuns(run.Dir(path).Recordings()); len(nested) > 0 {
 		return fmt.Errorf("%s holds no recording: another `mpitrace run` in the command recorded into %s", path, strings.Join(nested, ", "))
 	}
 	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
@@ -195,11 +194,11 @@ type summary interface {
 
 // summaries are those of the jobs, or of the rank in each job that has it. It
 // is an error if none has.
-func (o *reportOptions) summaries(run *rundir.Run, now time.Time) ([]summary, error) {
+func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]summary, error) {
 	var found []summary
 	var missing error
-	for _, src := range run.Jobs {
-		j, err := aggregate.Of(live.Source{Of: src, Read: now}, func(rank int) bool { return rank == o.rank })
+	for _, src := range opened.Jobs {
+		j, err := aggregate.Of(run.Source{Of: src, Read: now}, func(rank int) bool { return rank == o.rank })
 		if err != nil {
 			return nil, err
 		}
@@ -245,11 +244,11 @@ func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
 }
 
 // writeJSON prints {"run": run.json, "jobs": [summary …]}.
-func writeJSON(w io.Writer, dir rundir.Dir, found []summary) error {
+func writeJSON(w io.Writer, dir run.Dir, found []summary) error {
 	info, _ := dir.ReadInfo() // empty on an error, of which run has warned
-	return printable.WriteJSON(w, struct {
-		Run  *rundir.Info `json:"run"`
-		Jobs []summary    `json:"jobs"`
+	return text.WriteJSON(w, struct {
+		Run  *run.Info `json:"run"`
+		Jobs []summary `json:"jobs"`
 	}{info, found})
 }
 
@@ -263,7 +262,7 @@ func textOptions() aggregate.TextOptions {
 	return aggregate.TextOptions{ASCII: true}
 }
 
-func mergeIfStale(dir rundir.Dir, run *rundir.Run, formats []rundir.Format) error {
+func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 	if !dir.Stale() && len(formats) == 0 {
 		return nil
 	}
@@ -272,5 +271,5 @@ func mergeIfStale(dir rundir.Dir, run *rundir.Run, formats []rundir.Format) erro
 		return err
 	}
 	info.Version = versionString()
-	return dir.Merge(run, formats, info)
+	return dir.Merge(opened, formats, info)
 }

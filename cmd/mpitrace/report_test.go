@@ -7,19 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // merged makes a run directory of one rank, without its recordings.
-func merged(t *testing.T) rundir.Dir {
+func merged(t *testing.T) run.Dir {
 	t.Helper()
-	dir := rundir.Dir(t.TempDir())
-	run, err := rundir.OpenSource(profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
+	dir := run.Dir(t.TempDir())
+	opened, err := run.OpenSource(profile.List{{Run: "a", Size: 1, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(run, nil, new(rundir.Info)); err != nil {
+	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -46,7 +46,7 @@ func TestReportWithDamagedInfo(t *testing.T) {
 
 func TestReportOfRecordings(t *testing.T) {
 	t.Chdir(t.TempDir())
-	recordings := rundir.Dir("twice").Recordings()
+	recordings := run.Dir("twice").Recordings()
 	if err := os.MkdirAll(recordings, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +61,10 @@ func TestReportOfRecordings(t *testing.T) {
 	}
 	check("twice/recordings", "that is the recordings of twice: give twice")
 	check("twice/recordings/", "that is the recordings of twice: give twice")
-	run, err := filepath.Abs("twice")
+	opened, err := filepath.Abs("twice")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(recordings)
-	check(".", "that is the recordings of "+run+": give "+run)
+	check(".", "that is the recordings of "+opened+": give "+opened)
 }

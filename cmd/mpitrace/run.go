@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -79,11 +79,11 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if err != nil {
 		return notFound(err)
 	}
-	formats, err := rundir.ParseFormats(o.Of("format").Elements())
+	formats, err := run.ParseFormats(o.Of("format").Elements())
 	if err != nil {
 		return usage(err)
 	}
-	var dir rundir.Dir
+	var dir run.Dir
 	var made, ready bool
 	defer func() {
 		if dir != "" && !ready {
@@ -141,7 +141,7 @@ func (o *runOptions) checkTrace() error {
 
 // allowPhysical refuses --physical where the MPI knows nothing of it. Who set it
 // once for all runs is told, and has the run without.
-func (o *runOptions) allowPhysical(f launch.Flavour, log io.Writer) error {
+func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
 	v := o.Of("physical")
 	if !v.On() {
 		return nil
@@ -153,13 +153,13 @@ func (o *runOptions) allowPhysical(f launch.Flavour, log io.Writer) error {
 	if v.Source == settings.CommandLine {
 		return usage(err)
 	}
-	fmt.Fprintf(log, "mpitrace: %v; it is left out (%s)\n", err, printable.Line(v.Place))
+	fmt.Fprintf(log, "mpitrace: %v; it is left out (%s)\n", err, text.Line(v.Place))
 	o.Values = o.Without("physical")
 	return nil
 }
 
 // preparePhysical makes the directory for what the MPI library writes.
-func (o *runOptions) preparePhysical(dir rundir.Dir) error {
+func (o *runOptions) preparePhysical(dir run.Dir) error {
 	if !o.Of("physical").On() {
 		return nil
 	}
@@ -168,14 +168,14 @@ func (o *runOptions) preparePhysical(dir rundir.Dir) error {
 
 // directory makes the run directory of a job. made reports whether it did not exist
 // before.
-func (o *runOptions) directory(program string) (d rundir.Dir, made bool, err error) {
+func (o *runOptions) directory(program string) (d run.Dir, made bool, err error) {
 	if o.dir == "" {
-		d, err = rundir.Create(rundir.Name(program, launch.JobID(), time.Now()))
+		d, err = run.Create(run.Name(program, launch.JobID(), time.Now()))
 		return d, true, err
 	}
 	_, missing := os.Lstat(o.dir)
-	d, err = rundir.CreateAt(o.dir)
-	if _, holds := err.(*rundir.ExistsError); holds {
+	d, err = run.CreateAt(o.dir)
+	if _, holds := err.(*run.ExistsError); holds {
 		return "", false, usage(err)
 	}
 	return d, missing != nil, err
@@ -199,9 +199,9 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	}
 	name := o.dir
 	if name == "" {
-		name = rundir.Name(filepath.Base(profile.ProgramName(argv[0], argv)), launch.LaunchID(), time.Time{})
+		name = run.Name(filepath.Base(profile.ProgramName(argv[0], argv)), launch.LaunchID(), time.Time{})
 	}
-	dir, err := rundir.Share(name)
+	dir, err := run.Share(name)
 	if err == nil {
 		err = o.preparePhysical(dir)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -30,23 +30,23 @@ func TestRunJob(t *testing.T) {
 		if !strings.Contains(got.stderr, "3 of 3 ranks") {
 			t.Errorf("no summary:\n%s", got.stderr)
 		}
-		run := filepath.Join(dir, "run")
-		jobs := load(t, run)
+		opened := filepath.Join(dir, "run")
+		jobs := load(t, opened)
 		if len(jobs) != 1 {
 			t.Fatalf("%d jobs, want 1", len(jobs))
 		}
 		checkRing(t, jobs[0], 3, 100)
-		checkFiles(t, run, "ring-"+m.name)
-		checkInfo(t, run)
-		checkSpoolGone(t, run)
+		checkFiles(t, opened, "ring-"+m.name)
+		checkInfo(t, opened)
+		checkSpoolGone(t, opened)
 	})
 }
 
 // checkFiles requires that the files say what the ring sent: rank 2 sends 3
 // messages of 100 bytes to rank 0.
-func checkFiles(t *testing.T, run, stem string) {
+func checkFiles(t *testing.T, opened, stem string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(run, "prof", stem+".2.prof"))
+	f, err := os.Open(filepath.Join(opened, "prof", stem+".2.prof"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,20 +59,20 @@ func checkFiles(t *testing.T, run, stem string) {
 		t.Errorf("first line is %+v", e)
 	}
 	for _, name := range []string{"profile.arrow", "arrow/" + stem + ".0.arrow"} {
-		ps, err := arrowfile.Read(filepath.Join(run, name))
+		ps, err := arrowfile.Read(filepath.Join(opened, name))
 		if err != nil || len(ps) == 0 {
 			t.Errorf("%s: %d profiles, %v", name, len(ps), err)
 		}
 	}
-	parts, _ := filepath.Glob(filepath.Join(run, "*.part"))
+	parts, _ := filepath.Glob(filepath.Join(opened, "*.part"))
 	if len(parts) > 0 {
 		t.Errorf("partial files are left: %q", parts)
 	}
 }
 
-func checkInfo(t *testing.T, run string) {
+func checkInfo(t *testing.T, opened string) {
 	t.Helper()
-	info, err := rundir.Dir(run).ReadInfo()
+	info, err := run.Dir(opened).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,9 @@ func checkInfo(t *testing.T, run string) {
 	}
 }
 
-func checkSpoolGone(t *testing.T, run string) {
+func checkSpoolGone(t *testing.T, opened string) {
 	t.Helper()
-	info, err := rundir.Dir(run).ReadInfo()
+	info, err := run.Dir(opened).ReadInfo()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,12 +295,12 @@ func TestReportAfterRunWasKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	sh(t, dir, "$mpitrace run -o run --mpi mpich -- ./job.sh & p=$!; while ! test -e done; do sleep 0.01; done; kill -9 $p; wait $p")
-	run := filepath.Join(dir, "run")
-	if got := call("report", run); got.code != 0 || !strings.Contains(got.stdout, "1 of 1 ranks") {
+	opened := filepath.Join(dir, "run")
+	if got := call("report", opened); got.code != 0 || !strings.Contains(got.stdout, "1 of 1 ranks") {
 		t.Errorf("got %+v", got)
 	}
-	checkRing(t, load(t, run)[0], 1, 100)
-	if info, err := rundir.Dir(run).ReadInfo(); err == nil && info.Spool != "" {
+	checkRing(t, load(t, opened)[0], 1, 100)
+	if info, err := run.Dir(opened).ReadInfo(); err == nil && info.Spool != "" {
 		os.RemoveAll(info.Spool)
 	}
 }
@@ -309,19 +309,19 @@ func TestReportRank(t *testing.T) {
 	m := mpis[1]
 	dir := t.TempDir()
 	sh(t, dir, "$mpitrace run -o run --no-report -- "+m.launcher+" -n 2 "+m.ring(t)+" 100")
-	run := filepath.Join(dir, "run")
-	if got := call("report", "--rank", "1", run); got.code != 0 || !strings.Contains(got.stdout, "rank 1 of 2") {
+	opened := filepath.Join(dir, "run")
+	if got := call("report", "--rank", "1", opened); got.code != 0 || !strings.Contains(got.stdout, "rank 1 of 2") {
 		t.Errorf("got %+v", got)
 	}
-	if got := call("report", "--rank", "2", run); got.code != exitUsage || !strings.Contains(got.stderr, "rank 2") {
+	if got := call("report", "--rank", "2", opened); got.code != exitUsage || !strings.Contains(got.stderr, "rank 2") {
 		t.Errorf("a rank that does not exist: %+v", got)
 	}
-	before := call("report", run)
+	before := call("report", opened)
 	// The summary comes from the merged file where the recordings are gone.
-	if err := os.RemoveAll(rundir.Dir(run).Recordings()); err != nil {
+	if err := os.RemoveAll(run.Dir(opened).Recordings()); err != nil {
 		t.Fatal(err)
 	}
-	if after := call("report", run); after.stdout != before.stdout || after.code != 0 {
+	if after := call("report", opened); after.stdout != before.stdout || after.code != 0 {
 		t.Errorf("without recordings:\n%s\nwith:\n%s", after.stdout+after.stderr, before.stdout)
 	}
 }
@@ -330,7 +330,7 @@ func TestDump(t *testing.T) {
 	m := mpis[1]
 	dir := t.TempDir()
 	sh(t, dir, "$mpitrace run -o run --no-report -- "+m.ring(t)+" 100")
-	files, err := rundir.Dir(filepath.Join(dir, "run")).RecordingFiles()
+	files, err := run.Dir(filepath.Join(dir, "run")).RecordingFiles()
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%q, %v", files, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -96,11 +96,11 @@ func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values,
 }
 
 // madeSettings are those that are not by default, for run.json.
-func madeSettings(values settings.Values) []rundir.Setting {
-	var out []rundir.Setting
+func madeSettings(values settings.Values) []run.Setting {
+	var out []run.Setting
 	for _, v := range values {
 		if v.Source != settings.Default {
-			out = append(out, rundir.Setting{Name: v.Name, Value: v.Text, From: v.Source, Place: v.Place})
+			out = append(out, run.Setting{Name: v.Name, Value: v.Text, From: v.Source, Place: v.Place})
 		}
 	}
 	return out

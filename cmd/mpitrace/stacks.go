@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/live"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 type stacksOptions struct {
@@ -43,11 +42,11 @@ still run. After the end of the job, its end is shown, as mpitrace report does.`
 				return usage(errors.New("stacks of what? Give the directory of a run, or --node"))
 			}
 			now := time.Now()
-			run, err := o.open(cmd, args)
+			opened, err := o.open(cmd, args)
 			if err != nil {
 				return err
 			}
-			return o.show(cmd, run, now)
+			return o.show(cmd, opened, now)
 		},
 	}
 	f := cmd.Flags()
@@ -56,30 +55,30 @@ still run. After the end of the job, its end is shown, as mpitrace report does.`
 	return cmd
 }
 
-func (o *stacksOptions) open(cmd *cobra.Command, args []string) (*rundir.Run, error) {
+func (o *stacksOptions) open(cmd *cobra.Command, args []string) (*run.Run, error) {
 	log := cmd.ErrOrStderr()
 	if !o.node {
-		return openRun(log, rundir.Dir(args[0]))
+		return openRun(log, run.Dir(args[0]))
 	}
-	found, errs := live.Node()
+	found, errs := run.Node()
 	for _, err := range errs {
-		fmt.Fprintf(log, "mpitrace: %s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(log, "mpitrace: %s\n", text.Lines(err.Error()))
 	}
 	if len(found) == 0 {
 		return nil, errors.New("no process of yours on this node records")
 	}
-	run, err := rundir.OpenSource(found, log)
+	opened, err := run.OpenSource(found, log)
 	if err != nil {
 		return nil, err
 	}
-	nameSites(log, run, nil)
-	return run, nil
+	nameSites(log, opened, nil)
+	return opened, nil
 }
 
-func (o *stacksOptions) show(cmd *cobra.Command, run *rundir.Run, read time.Time) error {
+func (o *stacksOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
 	jobs := []*aggregate.Stacks{}
-	for _, src := range run.Jobs {
-		j, err := aggregate.Of(live.Source{Of: src, Read: read}, nil)
+	for _, src := range opened.Jobs {
+		j, err := aggregate.Of(run.Source{Of: src, Read: read}, nil)
 		if err != nil {
 			return err
 		}
@@ -87,7 +86,7 @@ func (o *stacksOptions) show(cmd *cobra.Command, run *rundir.Run, read time.Time
 	}
 	out := cmd.OutOrStdout()
 	if o.json {
-		return printable.WriteJSON(out, struct {
+		return text.WriteJSON(out, struct {
 			Jobs []*aggregate.Stacks `json:"jobs"`
 		}{jobs})
 	}

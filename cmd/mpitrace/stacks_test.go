@@ -13,15 +13,15 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // receiving makes a run directory of three ranks that entered MPI_Recv ten
 // seconds ago: 0 is this process, 1 one that has ended, and 2 is elsewhere.
-func receiving(t *testing.T) rundir.Dir {
+func receiving(t *testing.T) run.Dir {
 	t.Helper()
-	dir, err := rundir.CreateAt(filepath.Join(t.TempDir(), "run"))
+	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestStacks(t *testing.T) {
 }
 
 // contents lists all files with their times.
-func contents(t *testing.T, dir rundir.Dir) string {
+func contents(t *testing.T, dir run.Dir) string {
 	t.Helper()
 	var out strings.Builder
 	err := filepath.Walk(string(dir), func(path string, info os.FileInfo, err error) error {

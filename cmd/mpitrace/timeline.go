@@ -10,7 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -57,7 +57,7 @@ in RUN. Its name goes to stdout.`,
 			if err := o.check(cmd, args[0]); err != nil {
 				return usage(err)
 			}
-			return o.run(cmd, rundir.Dir(args[0]))
+			return o.run(cmd, run.Dir(args[0]))
 		},
 	}
 	f := cmd.Flags()
@@ -74,9 +74,9 @@ in RUN. Its name goes to stdout.`,
 }
 
 // check refuses a command line before anything is read.
-func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
+func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if o.output == "" {
-		o.output = filepath.Join(run, "timeline.png")
+		o.output = filepath.Join(opened, "timeline.png")
 	}
 	if err := timeline.CheckName(o.output); err != nil {
 		return fmt.Errorf("-o %w", err)
@@ -103,7 +103,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, run string) (err error) {
 	return nil
 }
 
-func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
+func (o *timelineOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	traces, err := openTraces(cmd.ErrOrStderr(), dir)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (o *timelineOptions) run(cmd *cobra.Command, dir rundir.Dir) error {
 }
 
 // timelineTitle is "lmp on 64 ranks, mpitrace-lmp-20260102-150405".
-func timelineTitle(dir rundir.Dir, t *profile.Trace) string {
+func timelineTitle(dir run.Dir, t *profile.Trace) string {
 	program := ""
 	info, _ := dir.ReadInfo() // empty on an error, and then there is no program
 	for _, job := range info.Jobs {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -22,7 +22,7 @@ const noRoom = "had no room (a full disk, --trace-limit, --trace-buffer or --kee
 
 // sayEvents tells what a merge did with the events, or else how many of them the
 // traces lack.
-func sayEvents(w io.Writer, dir rundir.Dir, t *rundir.Traced) {
+func sayEvents(w io.Writer, dir run.Dir, t *run.Traced) {
 	if t.Processes > 0 || t.Dropped > 0 || len(t.Damaged) > 0 {
 		sayTraced(w, t)
 	} else if e := dir.TracedEvents(); e != nil && e.Dropped > 0 {
@@ -32,7 +32,7 @@ func sayEvents(w io.Writer, dir rundir.Dir, t *rundir.Traced) {
 }
 
 // sayTraced tells how many events were written, and what was done about clocks.
-func sayTraced(w io.Writer, t *rundir.Traced) {
+func sayTraced(w io.Writer, t *run.Traced) {
 	sayDamage(w, t.Damaged)
 	if t.Processes == 0 {
 		if t.Dropped > 0 {
@@ -54,7 +54,7 @@ func sayTraced(w io.Writer, t *rundir.Traced) {
 }
 
 // sayWhatTracesAreFor tells which commands read them.
-func sayWhatTracesAreFor(w io.Writer, d rundir.Dir, t *rundir.Traced) {
+func sayWhatTracesAreFor(w io.Writer, d run.Dir, t *run.Traced) {
 	if t.Events > 0 {
 		fmt.Fprintf(w, "mpitrace: to look at them: mpitrace timeline %s; what they tell: mpitrace analyze %[1]s\n", shellQuote(string(d)))
 	}
@@ -66,7 +66,7 @@ func sayClocks(w io.Writer, c *trace.Clocks) {
 		largest = max(largest, math.Abs(h.Correction.Offset))
 		unsure = max(unsure, h.ErrorNs)
 		if h.Evidence == trace.Reference && h.Rank != c.Hosts[0].Rank {
-			fmt.Fprintf(w, "mpitrace: no messages tell how the clock of %s differs from others'\n", printable.Line(h.Host))
+			fmt.Fprintf(w, "mpitrace: no messages tell how the clock of %s differs from others'\n", text.Line(h.Host))
 		}
 	}
 	fmt.Fprintf(w, "mpitrace: clocks of %d hosts were moved by up to %v, by %s; they agree within %v\n", len(c.Hosts),
@@ -78,7 +78,7 @@ func sayClocks(w io.Writer, c *trace.Clocks) {
 
 // openTraces opens the events of a run. Those that are not in trace.*.arrow yet, as
 // after a run whose ranks recorded themselves, are written there first.
-func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
+func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
 	if _, err := os.ReadDir(string(dir)); err != nil {
 		if info, missing := os.Stat(string(dir)); missing == nil && !info.IsDir() {
 			err = fmt.Errorf("%s is a file: give the directory of the run", dir)
@@ -102,20 +102,20 @@ func openTraces(log io.Writer, dir rundir.Dir) ([]profile.EventSource, error) {
 
 // mergeTraces merges a run. If that cannot be, as it is somebody else's, an older
 // trace of it can still be read.
-func mergeTraces(log io.Writer, dir rundir.Dir) error {
-	run, err := openRun(log, dir)
+func mergeTraces(log io.Writer, dir run.Dir) error {
+	opened, err := openRun(log, dir)
 	if err != nil {
 		return err
 	}
 	older := len(dir.TraceFiles()) > 0
-	err = mergeIfStale(dir, run, nil)
+	err = mergeIfStale(dir, opened, nil)
 	if err != nil && (!older || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS)) {
 		return err
 	}
 	if err != nil {
 		fmt.Fprintf(log, "mpitrace: not merged: %v\n", err)
 	}
-	sayTraced(log, &run.Traced)
+	sayTraced(log, &opened.Traced)
 	return nil
 }
 

@@ -7,21 +7,20 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/launch"
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // unrecorded says which MPI functions the programs of the command import that
 // the library does not intercept; empty if there are none.
-func (j *job) unrecorded(run *rundir.Run) string {
+func (j *job) unrecorded(opened *run.Run) string {
 	programs := j.command.Files()
 	loaded := [][]string{programs}
-	if len(run.Jobs) > 0 {
+	if len(opened.Jobs) > 0 {
 		loaded = nil
 	}
-	for _, job := range run.Jobs {
+	for _, job := range opened.Jobs {
 		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // its libraries may call MPI too
 	}
 	var names []string
@@ -41,23 +40,23 @@ func (j *job) unrecorded(run *rundir.Run) string {
 
 // sayWrongMPI names the programs that are missing from a run, as they use another
 // MPI than the library was built for.
-func sayWrongMPI(log io.Writer, programs []launch.WrongMPI) {
+func sayWrongMPI(log io.Writer, programs []run.WrongMPI) {
 	for _, p := range programs {
 		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", wrongMPIAdvice(p))
 	}
 }
 
-func wrongMPIAdvice(p launch.WrongMPI) string {
+func wrongMPIAdvice(p run.WrongMPI) string {
 	return wrongMPIText(p) + ". Put `mpitrace run --` in front of its launcher"
 }
 
-func wrongMPIText(p launch.WrongMPI) string {
+func wrongMPIText(p run.WrongMPI) string {
 	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
-		aggregate.CountOf(uint64(p.Processes), "process"), printable.Line(p.Program), printable.Line(p.Library))
+		aggregate.CountOf(uint64(p.Processes), "process"), text.Line(p.Program), text.Line(p.Library))
 }
 
 // missingText says, after the summaries, what a run lacks beside the jobs in it.
-func missingText(programs []launch.WrongMPI, unrecorded string) []string {
+func missingText(programs []run.WrongMPI, unrecorded string) []string {
 	var missing []string
 	for _, p := range programs {
 		missing = append(missing, wrongMPIAdvice(p))

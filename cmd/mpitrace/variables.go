@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/internal/mpit"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // shownVar is what is printed of an entry.
@@ -119,21 +119,21 @@ func about(description, failure string) string {
 
 // shownValue is the value with its name: 1 (true).
 func shownValue(v *mpit.Variable) string {
-	text := shownTexts(v.Values, v.Type)
+	words := shownTexts(v.Values, v.Type)
 	if v.Item != "" {
-		text += " (" + v.Item + ")"
+		words += " (" + v.Item + ")"
 	}
-	return text
+	return words
 }
 
 func shownTexts(values []string, typ string) string {
-	switch text := strings.Join(values, ","); {
+	switch words := strings.Join(values, ","); {
 	case values == nil:
 		return "-"
-	case text == "" && typ == "char":
+	case words == "" && typ == "char":
 		return `""`
 	default:
-		return text
+		return words
 	}
 }
 
@@ -146,7 +146,7 @@ func shownType(v *mpit.Variable) string {
 }
 
 // oneLine is a text of a library without line ends and runs of blanks.
-func oneLine(s string) string { return printable.Line(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return text.Line(strings.Join(strings.Fields(s), " ")) }
 
 // maxPadded bounds how wide a cell makes its column: what is longer pushes the
 // rest of its line aside.
@@ -198,11 +198,11 @@ func (k *shownKind) wrap(w io.Writer, width int) {
 				words = append(words, oneLine(cell))
 			}
 		}
-		text := strings.Join(words, ", ")
-		if text != "" && row.about != "" {
-			text += ": "
+		summary := strings.Join(words, ", ")
+		if summary != "" && row.about != "" {
+			summary += ": "
 		}
-		printable.Wrap(w, head, "", "        ", width)
-		printable.Wrap(w, text+oneLine(row.about), "    ", "    ", width)
+		text.Wrap(w, head, "", "        ", width)
+		text.Wrap(w, summary+oneLine(row.about), "    ", "    ", width)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/mpit"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -179,7 +179,7 @@ func tellList(w io.Writer, mpi *launch.MPI, l *mpit.List) {
 	counted := func(n int, one, many string) string {
 		return fmt.Sprintf("%d %s", n, map[bool]string{true: one, false: many}[n == 1])
 	}
-	fmt.Fprintf(w, "%s (%s): %s, %s, %s, %s, %s\n", printable.Line(mpi.String()), printable.Line(mpi.Library),
+	fmt.Fprintf(w, "%s (%s): %s, %s, %s, %s, %s\n", text.Line(mpi.String()), text.Line(mpi.Library),
 		counted(len(l.CVars), "control variable", "control variables"), counted(len(l.PVars), "performance variable", "performance variables"),
 		counted(len(l.Categories), "category", "categories"), counted(len(l.Enums), "enumeration", "enumerations"),
 		counted(len(l.Events), "kind of event", "kinds of events"))
@@ -188,7 +188,7 @@ func tellList(w io.Writer, mpi *launch.MPI, l *mpit.List) {
 		failures[e.String()]++
 	}
 	for _, what := range slices.Sorted(maps.Keys(failures)) {
-		fmt.Fprintf(w, "not told by the library: %s, %s\n", printable.Line(what), counted(failures[what], "time", "times"))
+		fmt.Fprintf(w, "not told by the library: %s, %s\n", text.Line(what), counted(failures[what], "time", "times"))
 	}
 }
 
@@ -197,7 +197,7 @@ func tellDefaults(w io.Writer, defaults *mpit.List) {
 	var names []string
 	for _, v := range defaults.CVars {
 		if v.Unsteady {
-			names = append(names, printable.Line(v.Name))
+			names = append(names, text.Line(v.Name))
 		}
 	}
 	if len(names) > 0 {
@@ -231,7 +231,7 @@ func (o *varsOptions) tellChosen(w io.Writer, l *mpit.List, pattern string, left
 func (o *varsOptions) write(cmd *cobra.Command, l *mpit.List) error {
 	switch {
 	case o.json:
-		return printable.WriteJSON(cmd.OutOrStdout(), l)
+		return text.WriteJSON(cmd.OutOrStdout(), l)
 	case o.format == "arrow" && o.output == "-":
 		return mpit.WriteArrow(cmd.OutOrStdout(), l)
 	case o.format == "arrow":

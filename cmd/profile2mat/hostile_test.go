@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/synth"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // asProgram has the test binary be profile2mat, so that its memory can be
@@ -154,7 +154,7 @@ func TestDamagedFiles(t *testing.T) {
 				if err := os.WriteFile(path, damaged, 0o666); err != nil {
 					t.Fatal(err)
 				}
-				stdout, _, err := run("--force", "--format", "csv", "-o", out, path)
+				stdout, _, err := runCommand("--force", "--format", "csv", "-o", out, path)
 				switch left, _ := os.ReadDir(out); {
 				case err == nil && (format == "arrow" || format == "parquet"):
 					t.Errorf("damaged at %d of %d: was taken for whole", at, len(clean))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -99,19 +99,19 @@ func (in input) loadDir(path string) error {
 	if formats.IsDataset(path) {
 		return in.loadDataset(path)
 	}
-	dir := rundir.Dir(path)
-	run, err := dir.Open(in.depth(), in.log)
+	dir := run.Dir(path)
+	opened, err := dir.Open(in.depth(), in.log)
 	if err != nil {
 		return fmt.Errorf("read run directory %s: %w", path, err)
 	}
-	for _, err := range run.Damaged {
+	for _, err := range opened.Damaged {
 		in.damage.add(err)
 	}
-	if len(run.Jobs) == 0 {
+	if len(opened.Jobs) == 0 {
 		return usagef("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
 	}
-	in.symbolize(run, dir.Known())
-	return in.jobs(filepath.Join(path, "matrix"), run, false)
+	in.symbolize(opened, dir.Known())
+	return in.jobs(filepath.Join(path, "matrix"), opened, false)
 }
 
 // loadDataset reads a directory of part files. Matrices go beside it: in it they
@@ -121,30 +121,30 @@ func (in input) loadDataset(path string) error {
 	if err != nil {
 		return err
 	}
-	run, err := rundir.OpenSource(parts, in.log)
+	opened, err := run.OpenSource(parts, in.log)
 	if err != nil {
 		return err
 	}
-	if len(run.Jobs) == 0 {
+	if len(opened.Jobs) == 0 {
 		return fmt.Errorf("%s: no process in it", path)
 	}
-	return in.jobs(filepath.Dir(filepath.Clean(path)), run, false)
+	return in.jobs(filepath.Dir(filepath.Clean(path)), opened, false)
 }
 
 // depth is how much of recordings is looked at before they are added up.
-func (in input) depth() rundir.Depth {
+func (in input) depth() run.Depth {
 	if len(in.selection.Callsites) > 0 {
-		return rundir.Whole
+		return run.Whole
 	}
-	return rundir.Heads
+	return run.Heads
 }
 
 // symbolize names call sites where they are selected by.
-func (in input) symbolize(run *rundir.Run, known profile.Symbols) {
+func (in input) symbolize(opened *run.Run, known profile.Symbols) {
 	if len(in.selection.Callsites) == 0 {
 		return
 	}
-	for _, err := range run.Symbolize(known) {
+	for _, err := range opened.Symbolize(known) {
 		fmt.Fprintf(in.log, "profile2mat: %v\n", err)
 	}
 }
@@ -169,11 +169,11 @@ func (in input) loadFiles(paths []string) error {
 	if _, err := files.Open(0); err != nil { // the head of one, before all are read
 		return err
 	}
-	run, err := rundir.OpenSource(files, in.log)
+	opened, err := run.OpenSource(files, in.log)
 	if err != nil {
 		return err
 	}
-	return in.ofRun(paths, run)
+	return in.ofRun(paths, opened)
 }
 
 // commonFormat is that of all files.
@@ -196,34 +196,34 @@ func commonFormat(paths []string) (*formats.Format, error) {
 }
 
 func (in input) loadRecordings(paths []string) error {
-	run := rundir.OpenRecordings(paths, in.depth(), in.log)
-	if len(run.Jobs) == 0 {
-		return errors.Join(run.Damaged...)
+	opened := run.OpenRecordings(paths, in.depth(), in.log)
+	if len(opened.Jobs) == 0 {
+		return errors.Join(opened.Damaged...)
 	}
-	for _, err := range run.Damaged {
+	for _, err := range opened.Damaged {
 		in.damage.add(err)
 	}
-	in.symbolize(run, nil)
-	return in.ofRun(paths, run)
+	in.symbolize(opened, nil)
+	return in.ofRun(paths, opened)
 }
 
 // ofRun takes the jobs of one file as those of a run directory; files together
 // must be of one.
-func (in input) ofRun(paths []string, run *rundir.Run) error {
-	if len(run.Jobs) == 0 {
+func (in input) ofRun(paths []string, opened *run.Run) error {
+	if len(opened.Jobs) == 0 {
 		return fmt.Errorf("%s: no process in it", paths[0])
 	}
-	if len(paths) > 1 && len(run.Jobs) > 1 {
+	if len(paths) > 1 && len(opened.Jobs) > 1 {
 		return usagef("the files are of different runs (%q and %q): make their matrices one by one",
-			run.Jobs[0].Run, run.Jobs[1].Run)
+			opened.Jobs[0].Run, opened.Jobs[1].Run)
 	}
-	return in.jobs(filepath.Dir(paths[0]), run, len(paths) > 1)
+	return in.jobs(filepath.Dir(paths[0]), opened, len(paths) > 1)
 }
 
 // jobs adds up the jobs of a run. Files that were given together are checked to
 // be of one world; a run directory knows what it holds.
-func (in input) jobs(dir string, run *rundir.Run, together bool) error {
-	for _, from := range run.Jobs {
+func (in input) jobs(dir string, opened *run.Run, together bool) error {
+	for _, from := range opened.Jobs {
 		j := &job{tally: aggregate.NewTally(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
 		err := from.Each(func(p *profile.Profile) error {
 			if together && p.Size > 0 {
@@ -231,7 +231,7 @@ func (in input) jobs(dir string, run *rundir.Run, together bool) error {
 					return err
 				}
 			}
-			if err := rundir.Damage(p); err != nil {
+			if err := run.Damage(p); err != nil {
 				in.damage.add(err)
 			}
 			j.Add(p)

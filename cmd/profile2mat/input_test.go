@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/synth"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 func TestPrefix(t *testing.T) {
@@ -139,17 +139,17 @@ func TestRecordings(t *testing.T) {
 		t.Errorf("got %v, said %q", files, stderr)
 	}
 	b := recordingsOf(t, dir, processOf("two", 1, 1))
-	if _, _, err := run(append(a, b...)...); err == nil || !strings.Contains(err.Error(), `the files are of different runs ("one" and "two")`) {
+	if _, _, err := runCommand(append(a, b...)...); err == nil || !strings.Contains(err.Error(), `the files are of different runs ("one" and "two")`) {
 		t.Errorf("got error %v", err)
 	}
 	again := recordingsOf(t, filepath.Join(dir, "again"), processOf("one", 2, 0))
-	if _, _, err := run(append(a, again...)...); err == nil || !strings.Contains(err.Error(), "the files are of different runs") {
+	if _, _, err := runCommand(append(a, again...)...); err == nil || !strings.Contains(err.Error(), "the files are of different runs") {
 		t.Errorf("got error %v", err)
 	}
 	other := processOf("one", 1, 1)
 	other.Size, other.Comms[0].Members.N = 4, 4
 	larger := recordingsOf(t, filepath.Join(dir, "larger"), other)
-	if _, _, err := run(append(a, larger...)...); err == nil || !strings.Contains(err.Error(), "MPI_COMM_WORLD has 3 ranks in") || !strings.Contains(err.Error(), "one-1.rec") {
+	if _, _, err := runCommand(append(a, larger...)...); err == nil || !strings.Contains(err.Error(), "MPI_COMM_WORLD has 3 ranks in") || !strings.Contains(err.Error(), "one-1.rec") {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestDataset(t *testing.T) {
 		t.Error(err)
 	}
 	put(t, filepath.Join(dir, "rank_block=3", "notes.txt"), "x")
-	if _, _, err := run("--force", dir); err == nil || !strings.Contains(err.Error(), "exported") || !strings.Contains(err.Error(), "notes.txt") {
+	if _, _, err := runCommand("--force", dir); err == nil || !strings.Contains(err.Error(), "exported") || !strings.Contains(err.Error(), "notes.txt") {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -204,7 +204,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 		filepath.Join(dir, "none", "x"): "no such file or directory",
 		filepath.Join(dir, "x"):         "no such file or directory, and no prefix of files x.<rank>.prof or x_<phase>.<rank>.prof",
 	} {
-		_, _, err := run(path)
+		_, _, err := runCommand(path)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Base(path)) {
 			t.Errorf("%s: got error %v", path, err)
 		}

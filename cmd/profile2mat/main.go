@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/commandline"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 func main() {
 	if err := newCommand().Execute(); err != nil {
-		fmt.Fprintf(os.Stderr, "profile2mat: %s\n", printable.Lines(err.Error()))
+		fmt.Fprintf(os.Stderr, "profile2mat: %s\n", text.Lines(err.Error()))
 		os.Exit(exitStatus(err))
 	}
 }
@@ -151,7 +151,7 @@ func newCommand() *cobra.Command {
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&printManual, "manual", false, "print the manual page, as it is installed")
 	cmd.Flags().MarkHidden("manual")
-	commandline.CompleteFlag(cmd, "format", matrix.Names()...)
+	commandline.CompleteFlag(cmd, "format", matrixfile.Names()...)
 	commandline.CompleteFlag(cmd, "class", classWords()...)
 	commandline.CompleteFlag(cmd, "direction", "send", "write", "read", "recv")
 	commandline.CompleteFlag(cmd, "by", "rank", "host")
@@ -162,7 +162,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&o.dir, "output", "o", "", "`directory` for the matrices, made if need be (default: beside the input)")
-	f.StringSliceVar(&o.formatNames, "format", []string{"mat"}, "`formats`, comma-separated: "+strings.Join(matrix.Names(), ", "))
+	f.StringSliceVar(&o.formatNames, "format", []string{"mat"}, "`formats`, comma-separated: "+strings.Join(matrixfile.Names(), ", "))
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite matrices that exist")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "make matrices of what can be read of damaged input, instead of none")
 	f.Uint64Var(&o.maxPairs, "max-pairs", 200_000_000, "write no matrix of more than `N` pairs of ranks; 0 is no limit")

@@ -14,12 +14,12 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // run runs one command line in-process.
-func run(args ...string) (stdout, stderr string, err error) { return runWith(nil, args...) }
+func runCommand(args ...string) (stdout, stderr string, err error) { return runWith(nil, args...) }
 
 func runWith(stdin io.Reader, args ...string) (stdout, stderr string, err error) {
 	var out, errs bytes.Buffer
@@ -35,7 +35,7 @@ func runWith(stdin io.Reader, args ...string) (stdout, stderr string, err error)
 // mustRun returns the files written, by base name, and what was said.
 func mustRun(t *testing.T, args ...string) (files map[string]string, stderr string) {
 	t.Helper()
-	stdout, stderr, err := run(args...)
+	stdout, stderr, err := runCommand(args...)
 	if err != nil {
 		t.Fatalf("profile2mat %q: %v", args, err)
 	}
@@ -120,7 +120,7 @@ func TestExistingFilesAreKept(t *testing.T) {
 	path := put(t, filepath.Join(dir, "x.prof"), rankFile(0, 2))
 	put(t, filepath.Join(dir, "x_avg_external.mat"), "mine")
 	for _, flags := range [][]string{{path}, {path, "--symmetric"}} {
-		_, _, err := run(flags...)
+		_, _, err := runCommand(flags...)
 		if err == nil || !strings.Contains(err.Error(), "x_avg_external.mat exists: ") || exitStatus(err) != 2 {
 			t.Errorf("got error %v", err)
 		}
@@ -143,7 +143,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "x_size_all.mat"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := run(path, "--force"); err == nil {
+	if _, _, err := runCommand(path, "--force"); err == nil {
 		t.Fatal("wrote a file where there is a directory")
 	}
 	hidden, _ := filepath.Glob(filepath.Join(dir, ".*"))
@@ -187,7 +187,7 @@ func TestRefusalMakesNoDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, _, err := run(path, "--format", "npy", "--max-pairs", "0", "-o", filepath.Join(dir, out))
+		_, _, err := runCommand(path, "--format", "npy", "--max-pairs", "0", "-o", filepath.Join(dir, out))
 		if err == nil || !strings.Contains(err.Error(), "bytes or more, "+filepath.Join(dir, out)+" has ") {
 			t.Errorf("%s: got error %v", out, err)
 		}
@@ -199,7 +199,7 @@ func TestRefusalMakesNoDirectory(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	for _, args := range [][]string{{}, {"--nonsense", "x"}, {"-o"}} {
-		_, _, err := run(args...)
+		_, _, err := runCommand(args...)
 		if err == nil || exitStatus(err) != 2 {
 			t.Errorf("%q: got error %v", args, err)
 		}
@@ -236,7 +236,7 @@ func TestRefusals(t *testing.T) {
 		{[]string{x0, arrow}, "give files of one", 2},
 		{[]string{arrow, other}, `the files are of different runs ("one" and "two")`, 2},
 	} {
-		_, _, err := run(c.paths...)
+		_, _, err := runCommand(c.paths...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != c.code {
 			t.Errorf("%q: got error %v and status %d, want %q and %d", c.paths, err, exitStatus(err), c.want, c.code)
 		}
@@ -250,7 +250,7 @@ func TestRefusals(t *testing.T) {
 func TestDamagedInput(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2)+"E\t1\t0\t1")
 	const place = "x.prof:8: line ends after 4 of 8 fields"
-	_, _, err := run(path)
+	_, _, err := runCommand(path)
 	if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "--skip-damaged") || exitStatus(err) != 1 {
 		t.Errorf("got error %v", err)
 	}
@@ -284,13 +284,13 @@ func TestDamagedRecordings(t *testing.T) {
 		if err := os.Truncate(cut, length); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := run(dir); err == nil || !strings.Contains(err.Error(), cut) || !strings.Contains(err.Error(), "--skip-damaged") {
+		if _, _, err := runCommand(dir); err == nil || !strings.Contains(err.Error(), cut) || !strings.Contains(err.Error(), "--skip-damaged") {
 			t.Errorf("%s: got error %v", name, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "matrix")); err == nil {
 			t.Errorf("%s: matrices were written", name)
 		}
-		if _, _, err := run(dir, "--callsite", "x"); err == nil || strings.Count(err.Error(), cut) != 1 {
+		if _, _, err := runCommand(dir, "--callsite", "x"); err == nil || strings.Count(err.Error(), cut) != 1 {
 			t.Errorf("%s: looked through twice, got error %v", name, err)
 		}
 		files, stderr := mustRun(t, dir, "--skip-damaged")
@@ -424,7 +424,7 @@ func TestLatePhaseFails(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	mine := put(t, filepath.Join(out, "p_3_msg_all.mat"), "mine")
-	if _, _, err := run("-o", out, filepath.Join(dir, "p")); err == nil || !strings.Contains(err.Error(), mine+" exists") {
+	if _, _, err := runCommand("-o", out, filepath.Join(dir, "p")); err == nil || !strings.Contains(err.Error(), mine+" exists") {
 		t.Errorf("got error %v", err)
 	}
 	entries, err := os.ReadDir(out)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -21,7 +21,7 @@ type options struct {
 	maxPairs            uint64 // 0: no limit
 
 	formatNames []string
-	formats     []*matrix.Format
+	formats     []*matrixfile.Format
 
 	by    string
 	hosts bool // lines are hosts
@@ -90,7 +90,7 @@ func (o *options) parse() error {
 	if o.directed && o.symmetric || o.self && o.noSelf {
 		return errors.New("--directed and --symmetric, --self and --no-self: give one of the two")
 	}
-	if o.formats, err = matrix.Find(o.formatNames); err != nil {
+	if o.formats, err = matrixfile.Find(o.formatNames); err != nil {
 		return err
 	}
 	if err := o.parseLines(); err != nil {
@@ -206,7 +206,7 @@ func (o *options) selected() string {
 // slug is what file names say of the flags, so that nothing is mistaken for the
 // whole: ".call-Isend.by-host". What Open MPI's script would write keeps its
 // name.
-func (o *options) slug(f *matrix.Format) string {
+func (o *options) slug(f *matrixfile.Format) string {
 	parts := o.parts()
 	if o.by != "rank" {
 		parts = append(parts, part{"by", o.by})

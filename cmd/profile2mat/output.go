@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/formats/matrix"
+	"github.com/mpitrace/mpitrace/formats/matrixfile"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/progress"
-	"github.com/mpitrace/mpitrace/internal/scratch"
 )
 
 // file is a matrix to be written.
 type file struct {
 	path   string
-	sheet  *matrix.Sheet
-	format *matrix.Format
-	q      matrix.Quantity
+	sheet  *matrixfile.Sheet
+	format *matrixfile.Format
+	q      matrixfile.Quantity
 }
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -108,7 +108,7 @@ func (out *output) write(files []file) error {
 		f.sheet = m.page(f.sheet)
 		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
 		out.paths, out.parts = append(out.paths, f.path), append(out.parts, part)
-		scratch.Track(part)
+		atomicfile.Track(part)
 		if err := f.write(part, out.log); err != nil {
 			return fmt.Errorf("write %s: %w", f.path, err)
 		}
@@ -134,7 +134,7 @@ func (out *output) finish() error {
 	for _, e := range out.errs {
 		fmt.Fprintf(out.log, "profile2mat: %v\n", e.err)
 	}
-	return scratch.Whole(func() error {
+	return atomicfile.Whole(func() error {
 		for i, path := range out.paths {
 			if err := os.Rename(out.parts[i], path); err != nil {
 				return err
@@ -148,7 +148,7 @@ func (out *output) finish() error {
 // drop removes what was not finished, and the directories that were made for it.
 func (out *output) drop() {
 	for _, part := range out.parts {
-		scratch.Done(part)
+		atomicfile.Done(part)
 	}
 	for _, dir := range out.made {
 		os.Remove(dir) // unless somebody has put something there
@@ -183,9 +183,9 @@ func (o *options) filesOf(j *job, sheets []*sheet, stderr io.Writer) ([]file, er
 }
 
 // has reports whether there is a file of the sheet in a format.
-func (s *sheet) has(f *matrix.Format) bool {
+func (s *sheet) has(f *matrixfile.Format) bool {
 	switch {
-	case f.Kind == matrix.Picture:
+	case f.Kind == matrixfile.Picture:
 		return s.picture
 	case f.Name == "mat":
 		return s.classic
@@ -194,25 +194,25 @@ func (s *sheet) has(f *matrix.Format) bool {
 }
 
 // tooLarge is an error for a file of more pairs than are wanted.
-func (o *options) tooLarge(f *matrix.Format, s *sheet) error {
+func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
 	pairs, least := uint64(s.Pairs), ""
 	if !s.exact {
 		least = "at least "
 	}
 	switch {
-	case f.Kind == matrix.Dense:
+	case f.Kind == matrixfile.Dense:
 		pairs, least = uint64(s.N)*uint64(s.N), ""
 		if f.Name == "mat" {
 			pairs = uint64(s.extent) * uint64(s.extent)
 		}
-	case f.Kind == matrix.Picture:
+	case f.Kind == matrixfile.Picture:
 		return nil
 	}
 	if o.maxPairs == 0 || pairs <= o.maxPairs {
 		return nil
 	}
 	instead := "--class p2p, --ranks, --by host, --by 64 or --format png"
-	if f.Kind == matrix.Dense {
+	if f.Kind == matrixfile.Dense {
 		instead = "a sparse format (--format parquet), --by host, --by 64 or --format png"
 	}
 	return fmt.Errorf("%s%d pairs of %ss, where --max-pairs allows %d: take %s", least, pairs, s.Line, o.maxPairs, instead)
@@ -227,11 +227,11 @@ func (o *options) prefix(j *job) string {
 }
 
 // filesAs are those of one sheet in one format.
-func (o *options) filesAs(f *matrix.Format, j *job, s *sheet) []file {
+func (o *options) filesAs(f *matrixfile.Format, j *job, s *sheet) []file {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {
-		page = &matrix.Sheet{}
+		page = &matrixfile.Sheet{}
 		*page = s.Sheet
 		page.N = s.extent
 	}
@@ -289,12 +289,12 @@ func absent(dir string) (out []string) {
 // and keeps the last: those of all classes together would take as much memory as
 // all that was read. Files of one matrix follow each other.
 type mirror struct {
-	sheet, both *matrix.Sheet
+	sheet, both *matrixfile.Sheet
 	one, sum    *aggregate.Matrix
 }
 
 // page is the sheet as it is to be written.
-func (m *mirror) page(s *matrix.Sheet) *matrix.Sheet {
+func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 	if !s.Symmetric {
 		return s
 	}
@@ -317,5 +317,5 @@ func (f *file) write(path string, log io.Writer) error {
 	if bar != nil {
 		f.sheet.Progress = bar.Add
 	}
-	return scratch.Write(path, func(w io.Writer) error { return f.format.Write(w, f.sheet, f.q) })
+	return atomicfile.Write(path, func(w io.Writer) error { return f.format.Write(w, f.sheet, f.q) })
 }

@@ -199,7 +199,7 @@ func TestClassOfFiles(t *testing.T) {
 	dir := mixedJob(t)
 	var matrices [2]string
 	for i, name := range []string{"one-sided", "osc"} {
-		stdout, _, err := run("--class", name, "--format", "csv", "-o", t.TempDir(), dir)
+		stdout, _, err := runCommand("--class", name, "--format", "csv", "-o", t.TempDir(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,8 +219,8 @@ func TestClassOfFiles(t *testing.T) {
 // others are selected.
 func TestAbsentCall(t *testing.T) {
 	dir, out := mixedJob(t), t.TempDir()
-	stdout, stderr, err := run("--call", "Isend,Bsend", "--format", "csv", "-o", out, dir)
-	alone, _, aloneErr := run("--call", "Isend", "--format", "csv", "-o", out, dir)
+	stdout, stderr, err := runCommand("--call", "Isend,Bsend", "--format", "csv", "-o", out, dir)
+	alone, _, aloneErr := runCommand("--call", "Isend", "--format", "csv", "-o", out, dir)
 	if err != nil || aloneErr != nil {
 		t.Fatal(err, aloneErr)
 	}
@@ -287,7 +287,7 @@ func TestSelectionsThatFail(t *testing.T) {
 		{2, dir, "--size-class= --from=", "--from: no value given"},
 	} {
 		out := t.TempDir()
-		_, _, err := run(append(strings.Fields(c.flags), "-o", out, c.path)...)
+		_, _, err := runCommand(append(strings.Fields(c.flags), "-o", out, c.path)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || exitStatus(err) != c.status {
 			t.Errorf("%s: got error %v, want %s", c.flags, err, c.want)
 		}
@@ -327,7 +327,7 @@ func TestPicturesKeepCollectivesApart(t *testing.T) {
 			"app.class-p2p,coll_size_all.svg": "16 of 16 cells in use; least 5 B, greatest 48 B"}},
 	} {
 		out := t.TempDir()
-		stdout, _, err := run(append(strings.Fields(c.flags), "--format", "svg", "-o", out, dir)...)
+		stdout, _, err := runCommand(append(strings.Fields(c.flags), "--format", "svg", "-o", out, dir)...)
 		if err != nil {
 			t.Fatal(err)
 		}

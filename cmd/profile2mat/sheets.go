@@ -5,13 +5,13 @@ import (
 	"io"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/formats/matrix"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/formats/matrixfile"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // sheet is a matrix of a job, selected and with the lines that are wanted.
 type sheet struct {
-	matrix.Sheet
+	matrixfile.Sheet
 	exact   bool // Sheet.Pairs is exact, and not a lower bound
 	extent  int  // lines that Open MPI's script would write
 	wanted  bool // as a class of any format but .mat under --symmetric, and pictures
@@ -30,7 +30,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 		return nil, usageError{err}
 	}
 	for _, e := range unmatched {
-		fmt.Fprintf(log, "profile2mat: %s; going on with the rest of the selection\n", printable.Line(e.Error()))
+		fmt.Fprintf(log, "profile2mat: %s; going on with the rest of the selection\n", text.Line(e.Error()))
 	}
 	ms := j.tally.Matrices()
 	if n := j.tally.Unsplit; n > 0 {
@@ -172,7 +172,7 @@ func (o *options) sheet(j *job, by lines, m *aggregate.Matrix, c aggregate.Matri
 	if by.of != nil {
 		m = m.Fold(by.of)
 	}
-	s := &sheet{Sheet: matrix.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.program, Run: j.run, Class: c, Physical: o.selection.Physical, Selection: o.selected(),
+	s := &sheet{Sheet: matrixfile.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.program, Run: j.run, Class: c, Physical: o.selection.Physical, Selection: o.selected(),
 		Line: by.name, Labels: by.labels}}
 	most := o.maxPairs
 	if most == 0 {

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestPython has pandas, pyarrow and polars open the fixture's tables. The

@@ -1,6 +1,6 @@
 // Package csvfile writes the table of facts as CSV (RFC 4180, with the lines of
 // Unix): the columns of profile.arrow under a line of their names, numbers
-// plain, what is not known empty. Texts are printable.Cell: spreadsheets open
+// plain, what is not known empty. Texts are text.Cell: spreadsheets open
 // such files, and would run a phase called =cmd().
 package csvfile
 
@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/mpitrace/mpitrace/formats/facts"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -53,7 +53,7 @@ func write(w io.Writer, src profile.Source) error {
 func cell(c *facts.Column, f facts.Fact) string {
 	if c.Kind == facts.Text {
 		s, _ := c.Text(f)
-		return printable.Cell(s)
+		return text.Cell(s)
 	}
 	v, ok := c.Number(f)
 	return numberCell(v, ok, c.Kind == facts.Int32)

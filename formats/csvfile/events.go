@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/mpitrace/mpitrace/formats/events"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -68,7 +68,7 @@ func fill(record []string, e events.Event, perKind bool) {
 func eventCell(c *events.Column, e events.Event) string {
 	if c.Type == events.Text {
 		s, _ := c.Text(e)
-		return printable.Cell(s)
+		return text.Cell(s)
 	}
 	v, ok := c.Number(e)
 	return numberCell(v, ok, c.Type == events.Int32 || c.Type == events.Int64)

@@ -16,7 +16,7 @@ import (
 	"strconv"
 
 	"github.com/mpitrace/mpitrace/formats/facts"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -94,7 +94,7 @@ func (e *encoder) quoted(s string) []byte {
 			clear(e.texts)
 		}
 		q, _ = json.Marshal(s) // a string can be
-		q = printable.JSON(q)
+		q = text.JSON(q)
 		e.texts[s] = q
 	}
 	return q

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -62,11 +62,11 @@ func appendMicroseconds(b []byte, ns int64) []byte {
 // appendText writes a string. What a terminal would obey is escaped; < and > of
 // C++ names are not, as encoding/json would for web pages.
 func appendText(b []byte, s string) []byte {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
 	e.Encode(s) // a string can be encoded, and a buffer written into
-	return append(b, printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n")))...)
+	return append(b, text.JSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
 // kind is the texts of an event kind, made once.

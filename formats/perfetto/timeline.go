@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -189,7 +189,7 @@ func (t *timeline) slice(tr *track, at span, rest func([]byte) []byte) {
 // names says what processes and threads are called, and puts ranks in order.
 func (t *timeline) names() {
 	for i, p := range t.processes {
-		t.name("process_name", p.pid, p.pid, fmt.Sprintf("rank %d (%s)", p.rank, printable.Line(p.trace.Host))+t.ofRun(p.job))
+		t.name("process_name", p.pid, p.pid, fmt.Sprintf("rank %d (%s)", p.rank, text.Line(p.trace.Host))+t.ofRun(p.job))
 		t.order(p.pid, len(t.jobs)+i)
 		for thread := range t.threads[i] {
 			t.name("thread_name", p.pid, p.tid(thread), fmt.Sprintf("thread %d", thread))
@@ -206,7 +206,7 @@ func (t *timeline) ofRun(j *job) string {
 	if len(t.jobs) == 1 {
 		return ""
 	}
-	return " of job " + printable.Line(j.run)
+	return " of job " + text.Line(j.run)
 }
 
 func (t *timeline) name(what string, pid, tid int, name string) {

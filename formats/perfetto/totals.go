@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // Totals are what the file says of itself, as otherData: how much there is of
@@ -62,7 +62,7 @@ func (t *timeline) finish() {
 		t.out.err = err
 	}
 	t.out.line = append(t.out.line, "\n],\n\"otherData\":"...)
-	t.out.line = append(append(t.out.line, printable.JSON(totals)...), '}')
+	t.out.line = append(append(t.out.line, text.JSON(totals)...), '}')
 }
 
 func (t *timeline) lastSample(c *counter) {

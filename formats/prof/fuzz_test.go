@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // FuzzReader: no panic, memory in proportion to the file, and what is accepted
@@ -19,11 +19,11 @@ func FuzzReader(f *testing.F) {
 	for _, seed := range damaged(f) {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		var first *profile.Traffic
 		var err error
-		read := func() { first, err = Read(bytes.NewReader(text), "x.prof") }
-		most := uint64(1<<20 + 200*len(text))
+		read := func() { first, err = Read(bytes.NewReader(data), "x.prof") }
+		most := uint64(1<<20 + 200*len(data))
 		used := testenv.Allocated(read)
 		for tries := 0; used > most && tries < 3; tries++ { // what the fuzzer allocates beside it counts, too
 			used = testenv.Allocated(read)
@@ -32,14 +32,14 @@ func FuzzReader(f *testing.F) {
 			t.Fatal(err)
 		}
 		if used > most { // a line of 30 bytes may ask for a histogram of 528, twice while they grow
-			t.Errorf("%d bytes of text took %d of memory", len(text), used)
+			t.Errorf("%d bytes of text took %d of memory", len(data), used)
 		}
 		second, again := Read(strings.NewReader(write(t, first)), "x.prof")
 		if again != nil {
 			t.Fatalf("what we write does not read: %v", again)
 		}
 		for i := range first.Comms {
-			first.Comms[i].Name = printable.Field(first.Comms[i].Name)
+			first.Comms[i].Name = text.Field(first.Comms[i].Name)
 		}
 		if err == nil && !cmp.Equal(first, second) {
 			t.Fatal(cmp.Diff(first, second))

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -67,7 +67,7 @@ func appendVolume(line []byte, bytes, count uint64) []byte {
 
 // writeComm writes a D block. A block of no known process is its D line alone.
 func writeComm(b *bufio.Writer, c *profile.CommTraffic) {
-	line := append([]byte("D\t"), printable.Field(c.Name)...) // a line end in it would end the line
+	line := append([]byte("D\t"), text.Field(c.Name)...) // a line end in it would end the line
 	line = append(line, "\tprocs: "...)
 	separator := ""
 	for _, r := range c.Members {

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // FuzzEvents: whatever lies beside a recording, no panic, memory in proportion,

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestPython has pandas, pyarrow, polars and DuckDB open a halo exchange of 100

@@ -1,8 +1,13 @@
-// Package atomicfile opens files that other users may have written.
+// Package atomicfile opens files that other users may have written, and writes
+// files that are whole or not there.
 //
 // A run directory can lie where others write: what has the name of one of its
 // files may be a pipe without a writer, a device without an end, or a sparse file
 // larger than memory. Open and Read return an error for those; they never wait.
+//
+// A file is written beside its place and renamed. One that is not finished when a
+// signal ends the program is removed, since it may hold gigabytes under a name
+// that begins with a dot.
 package atomicfile
 
 import (

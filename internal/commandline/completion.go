@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // CompleteFlag completes the value of a flag by words. A list has several, with
@@ -51,7 +51,7 @@ func CompleteRuns(most int) cobra.CompletionFunc {
 			if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), prefix) || prefix == "" && e.Name()[0] == '.' {
 				continue
 			}
-			if !rundir.Dir(path).Used() {
+			if !run.Dir(path).Used() {
 				path += "/"
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/events/eventstest"
 	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/perfetto"
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // The traced job that Python reads.

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/rundir"
-	"github.com/mpitrace/mpitrace/internal/scratch"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -62,7 +62,7 @@ func File(path string, force bool, write func(io.Writer) error) error {
 		if err := os.MkdirAll(filepath.Dir(part), 0o777); err != nil {
 			return err
 		}
-		return scratch.Write(part, write)
+		return atomicfile.Write(part, write)
 	})
 }
 
@@ -72,11 +72,11 @@ func (o *Options) place(write func(part string) error) error {
 		return err
 	}
 	part := filepath.Join(filepath.Dir(o.Path), fmt.Sprintf(".%s.%d.part", filepath.Base(o.Path), os.Getpid()))
-	scratch.Track(part)
-	defer scratch.Done(part)
+	atomicfile.Track(part)
+	defer atomicfile.Done(part)
 	err := write(part)
 	if err == nil {
-		err = scratch.Whole(func() error { return o.move(part) })
+		err = atomicfile.Whole(func() error { return o.move(part) })
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.Path, err)
@@ -166,10 +166,10 @@ func (o *Options) write(src profile.Source, part string) ([]string, error) {
 		return nil, err
 	}
 	if !o.Directory() {
-		return []string{""}, scratch.Write(part, func(w io.Writer) error { return o.Format.Write(w, src) })
+		return []string{""}, atomicfile.Write(part, func(w io.Writer) error { return o.Format.Write(w, src) })
 	}
 	if err := os.Mkdir(part, 0o777); err != nil {
-		return nil, scratch.Nameless(err)
+		return nil, atomicfile.Nameless(err)
 	}
 	d := &directory{dir: part, format: o.Format}
 	d.writers.SetLimit(runtime.GOMAXPROCS(0))
@@ -195,7 +195,7 @@ func (d *directory) add(name string, ps profile.List) {
 	d.writers.Go(func() error {
 		// In a source that is out of order, two of one name would come together:
 		// the second is an error.
-		err := scratch.Write(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
+		err := atomicfile.Write(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -219,7 +219,7 @@ func (d *directory) writeRanks(src profile.Source) error {
 
 // stemsOf are what the files of each run begin with.
 func stemsOf(src profile.Source) (map[string]string, error) {
-	run, err := rundir.OpenSource(src, nil)
+	run, err := run.OpenSource(src, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (d *directory) writeBlocks(src profile.Source, ranks int) error {
 		}
 		name := formats.PartName(block, job, d.format)
 		if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(name)), 0o777); err != nil {
-			return fmt.Errorf("%s: %w", name, scratch.Nameless(err))
+			return fmt.Errorf("%s: %w", name, atomicfile.Nameless(err))
 		}
 		d.add(name, ps)
 		ps = nil

@@ -8,13 +8,13 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/rundir"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Open gives the profiles of files: recordings, whose call sites are named as
 // far as that goes, or tables that were written of them. Recordings are a
-// *rundir.Run, which knows what is damaged; what has no names is said on log.
+// *run.Run, which knows what is damaged; what has no names is said on log.
 func Open(paths []string, log io.Writer) (profile.Source, error) {
 	format, err := formatOf(paths)
 	if err != nil {
@@ -22,7 +22,7 @@ func Open(paths []string, log io.Writer) (profile.Source, error) {
 	}
 	files := formats.Files(paths)
 	if format.Name == "recording" {
-		run := rundir.OpenRecordings(paths, rundir.Whole, log)
+		run := run.OpenRecordings(paths, run.Whole, log)
 		if len(run.Jobs) == 0 {
 			return nil, errors.Join(run.Damaged...)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // pythonRanks and pythonBlock are the size of the job that Python reads: the

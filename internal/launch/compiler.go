@@ -13,15 +13,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
 // MPI is an MPI installation that the library can be built for.
 type MPI struct {
-	Flavour Flavour `json:"flavour"`
-	Version string  `json:"version"` // "4.1.4", as its mpi.h has it; empty if unknown
-	Library string  `json:"library"` // shared library, symbolic links resolved
-	CC      string  `json:"cc"`      // compiler wrapper that links it; empty if none was found
+	Flavour run.Flavour `json:"flavour"`
+	Version string      `json:"version"` // "4.1.4", as its mpi.h has it; empty if unknown
+	Library string      `json:"library"` // shared library, symbolic links resolved
+	CC      string      `json:"cc"`      // compiler wrapper that links it; empty if none was found
 }
 
 // String is the installation's name for people: "Open MPI 4.1.4".
@@ -31,10 +32,10 @@ func (m *MPI) String() string {
 
 // NoCompilerError says that no compiler wrapper links the wanted MPI.
 type NoCompilerError struct {
-	Wanted  string   // the MPI, for people
-	Flavour Flavour  // of it, empty if unknown
-	Library string   // of it, empty if unknown
-	Tried   []string // "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
+	Wanted  string      // the MPI, for people
+	Flavour run.Flavour // of it, empty if unknown
+	Library string      // of it, empty if unknown
+	Tried   []string    // "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
 }
 
 func (e *NoCompilerError) Error() string {
@@ -165,7 +166,7 @@ func firstLine(b []byte) string {
 // FindCompiler finds the compiler wrapper that links the given MPI library
 // (symbolic links resolved). Each candidate is tried: the one in the library's
 // own installation first, then those in PATH.
-func FindCompiler(lib string, flavour Flavour) (*MPI, error) {
+func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
 	if mpi := Known(lib); mpi != nil {
 		return mpi, nil
 	}
@@ -184,7 +185,7 @@ func FindCompiler(lib string, flavour Flavour) (*MPI, error) {
 }
 
 // compilersFor lists the wrappers that may belong to a library, likely first.
-func compilersFor(lib string, flavour Flavour) []string {
+func compilersFor(lib string, flavour run.Flavour) []string {
 	var dirs []string
 	for d := filepath.Dir(lib); d != "/" && d != "." && len(dirs) < 6; d = filepath.Dir(d) {
 		dirs = append(dirs, filepath.Join(d, "bin"))
@@ -194,11 +195,11 @@ func compilersFor(lib string, flavour Flavour) []string {
 }
 
 // compilerNames are the wrappers' names: Debian's carry the flavour.
-func compilerNames(f Flavour) []string {
+func compilerNames(f run.Flavour) []string {
 	switch f {
-	case StandardABI:
+	case run.StandardABI:
 		return []string{"mpicc_abi"}
-	case IntelMPI:
+	case run.IntelMPI:
 		return []string{"mpiicx", "mpiicc", "mpigcc", "mpicc"}
 	}
 	return []string{"mpicc." + string(f), "mpicc"}
@@ -237,7 +238,7 @@ func FindAll() (found []*MPI, errs []error) {
 	var names []string
 	for _, f := range flavours {
 		for _, name := range compilerNames(f) {
-			if f != StandardABI && name != "mpicc" {
+			if f != run.StandardABI && name != "mpicc" {
 				names = append(names, name)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // Detect decides which MPI a command uses: what cc links if it is given, else
@@ -63,7 +65,7 @@ func mismatch(c *Command, p *Program) string {
 		return ""
 	}
 	of := c.Launcher.flavours()
-	if len(of) == 0 || slices.Contains(of, p.Flavour) || p.Flavour == StandardABI || p.Flavour == Unknown {
+	if len(of) == 0 || slices.Contains(of, p.Flavour) || p.Flavour == run.StandardABI || p.Flavour == run.Unknown {
 		return ""
 	}
 	return fmt.Sprintf("%s is %s's launcher, and %s is linked to %s: each of its processes will be alone in its world, as without mpitrace. Use that MPI's own launcher",
@@ -138,7 +140,7 @@ func (c *Command) program() (*Program, error) {
 
 // named finds the MPI that --mpi names.
 func named(name string) (*MPI, error) {
-	if flavour := Flavour(strings.ToLower(name)); slices.Contains(flavours, flavour) {
+	if flavour := run.Flavour(strings.ToLower(name)); slices.Contains(flavours, flavour) {
 		return byFlavour(flavour, pathDirs())
 	}
 	info, err := os.Stat(name)
@@ -195,7 +197,7 @@ func pathDirs() []string {
 }
 
 // byFlavour finds an MPI of a flavour by its wrapper in one of the directories.
-func byFlavour(f Flavour, dirs []string) (*MPI, error) {
+func byFlavour(f run.Flavour, dirs []string) (*MPI, error) {
 	err := &NoCompilerError{Wanted: f.Title(), Flavour: f}
 	for _, cc := range existing(dirs, compilerNames(f)) {
 		mpi, probeErr := Probe(cc)

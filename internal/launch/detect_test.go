@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -56,7 +57,7 @@ func inspect(t *testing.T, path string) *Program {
 }
 
 func TestInspectMPI(t *testing.T) {
-	for cc, want := range map[string]Flavour{"mpicc.openmpi": OpenMPI, "mpicc.mpich": MPICH} {
+	for cc, want := range map[string]run.Flavour{"mpicc.openmpi": run.OpenMPI, "mpicc.mpich": run.MPICH} {
 		t.Run(cc, func(t *testing.T) {
 			p := inspect(t, compile(t, cc, mpiProgram))
 			if p.Kind != UsesMPI || p.Flavour != want || p.Err() != nil || p.ASan {
@@ -113,7 +114,7 @@ func TestInspectMissingLibrary(t *testing.T) {
 		t.Errorf("got %+v, want a missing libmpi.so.99", p)
 	}
 	t.Setenv("LD_LIBRARY_PATH", dir)
-	if p := inspect(t, prog); p.Kind != UsesMPI || p.Library != lib || p.Flavour != Unknown {
+	if p := inspect(t, prog); p.Kind != UsesMPI || p.Library != lib || p.Flavour != run.Unknown {
 		t.Errorf("with LD_LIBRARY_PATH: got %+v", p)
 	}
 }
@@ -146,19 +147,19 @@ func TestDetect(t *testing.T) {
 	library := inspect(t, mpich).Library
 	for _, test := range []struct {
 		name, command, mpi, cc string
-		want                   Flavour
+		want                   run.Flavour
 		note                   string
 	}{
-		{"program decides", "mpiexec.mpich -n 2 " + mpich, "auto", "", MPICH, ""},
-		{"first MPI program decides", "mpirun.openmpi -n 1 " + plain + " : -n 1 " + mpich, "auto", "", MPICH, "Open MPI's launcher"},
-		{"launcher of another MPI", "mpiexec.mpich -n 2 " + open, "auto", "", OpenMPI, "MPICH's launcher"},
-		{"launcher decides", "mpiexec.mpich -n 2 " + plain, "auto", "", MPICH, "not linked to an MPI"},
-		{"other launcher decides", "mpirun.openmpi -n 2 " + plain, "auto", "", OpenMPI, "not linked to an MPI"},
-		{"library", "mpirun.openmpi -n 2 " + plain, library, "", MPICH, "not linked"},
-		{"prefix", mpich, "/usr", "", MPICH, ""},
-		{"other program below the prefix", open, "/usr", "", OpenMPI, ""},
-		{"compiler", "mpirun.openmpi " + plain, "auto", "mpicc.mpich", MPICH, "not linked"},
-		{"no launcher", plain, "auto", "mpicc.mpich", MPICH, ""},
+		{"program decides", "mpiexec.mpich -n 2 " + mpich, "auto", "", run.MPICH, ""},
+		{"first MPI program decides", "mpirun.openmpi -n 1 " + plain + " : -n 1 " + mpich, "auto", "", run.MPICH, "Open MPI's launcher"},
+		{"launcher of another MPI", "mpiexec.mpich -n 2 " + open, "auto", "", run.OpenMPI, "MPICH's launcher"},
+		{"launcher decides", "mpiexec.mpich -n 2 " + plain, "auto", "", run.MPICH, "not linked to an MPI"},
+		{"other launcher decides", "mpirun.openmpi -n 2 " + plain, "auto", "", run.OpenMPI, "not linked to an MPI"},
+		{"library", "mpirun.openmpi -n 2 " + plain, library, "", run.MPICH, "not linked"},
+		{"prefix", mpich, "/usr", "", run.MPICH, ""},
+		{"other program below the prefix", open, "/usr", "", run.OpenMPI, ""},
+		{"compiler", "mpirun.openmpi " + plain, "auto", "mpicc.mpich", run.MPICH, "not linked"},
+		{"no launcher", plain, "auto", "mpicc.mpich", run.MPICH, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Parse(strings.Fields(test.command))
@@ -207,7 +208,7 @@ func TestDetectErrors(t *testing.T) {
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var missing *NoCompilerError
-	_, err := FindCompiler("/no/such/libmpi.so.40.30.4", OpenMPI)
+	_, err := FindCompiler("/no/such/libmpi.so.40.30.4", run.OpenMPI)
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "libopenmpi-dev") {
 		t.Errorf("got %v, want a NoCompilerError that says what to install", err)
 	}
@@ -247,7 +248,7 @@ func TestKnownForgetsReplacedCompiler(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	Remember(&MPI{Flavour: MPICH, Library: lib, CC: cc})
+	Remember(&MPI{Flavour: run.MPICH, Library: lib, CC: cc})
 	if Known(lib) == nil {
 		t.Fatal("not remembered")
 	}

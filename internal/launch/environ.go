@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -17,7 +18,7 @@ const (
 // Recorder is what a process needs in order to be recorded.
 type Recorder struct {
 	Library string // libmpitrace-….so
-	Flavour Flavour
+	Flavour run.Flavour
 	Dir     string // run directory, absolute
 	Spool   string // empty for none
 	// Settings that nobody has made leave the environment as it is.
@@ -38,7 +39,7 @@ func (r *Recorder) Words() []string {
 func (r *Recorder) Environ(env []string) []string {
 	env = setenv(env, EnvDir, r.Dir)
 	env = unsetenv(env, EnvSpool)
-	if r.Spool != "" && ownDirectory(r.Spool) == nil {
+	if r.Spool != "" && run.OwnDirectory(r.Spool) == nil {
 		env = setenv(env, EnvSpool, r.Spool)
 	}
 	for _, v := range r.Settings.Told() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
@@ -149,15 +150,15 @@ func TestEnvironForProgram(t *testing.T) {
 	plain := compile(t, "cc", plainProgram)
 	for _, test := range []struct {
 		name, program string
-		flavour       Flavour
+		flavour       run.Flavour
 		library       string
 		recorded      bool
 	}{
-		{"right MPI", open, OpenMPI, lib, true},
-		{"other MPI", open, MPICH, lib, false},
-		{"not linked to MPI", plain, MPICH, lib, true},
-		{"static", compile(t, "cc", plainProgram, "-static"), OpenMPI, lib, false},
-		{"library not here", open, OpenMPI, lib + ".not", false},
+		{"right MPI", open, run.OpenMPI, lib, true},
+		{"other MPI", open, run.MPICH, lib, false},
+		{"not linked to MPI", plain, run.MPICH, lib, true},
+		{"static", compile(t, "cc", plainProgram, "-static"), run.OpenMPI, lib, false},
+		{"library not here", open, run.OpenMPI, lib + ".not", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &Recorder{Library: test.library, Flavour: test.flavour, Dir: "/run"}

@@ -4,28 +4,12 @@ import (
 	"debug/elf"
 	"path/filepath"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
-
-// Flavour is a family of MPI libraries whose handles and constants are alike.
-type Flavour string
-
-const (
-	OpenMPI     Flavour = "openmpi"
-	MPICH       Flavour = "mpich"
-	IntelMPI    Flavour = "intelmpi"
-	MVAPICH     Flavour = "mvapich"
-	StandardABI Flavour = "mpi-abi" // the ABI of MPI 5, on any implementation
-	Unknown     Flavour = "mpi"
-)
-
-var titles = map[Flavour]string{OpenMPI: "Open MPI", MPICH: "MPICH", IntelMPI: "Intel MPI",
-	MVAPICH: "MVAPICH", StandardABI: "MPI with the standard ABI", Unknown: "MPI"}
-
-// Title is the flavour's name for people.
-func (f Flavour) Title() string { return titles[f] }
 
 // flavours are the names that --mpi takes.
-var flavours = []Flavour{OpenMPI, MPICH, IntelMPI, MVAPICH, StandardABI}
+var flavours = []run.Flavour{run.OpenMPI, run.MPICH, run.IntelMPI, run.MVAPICH, run.StandardABI}
 
 // mayBeMPI tells whether a shared library's name is one that MPIs use. Cray's
 // are libmpi_cray.so, libmpi_gnu_91.so; HPE's is libmpt.so.
@@ -41,7 +25,7 @@ func mayBeMPI(soname string) bool {
 // FlavourOf reads from a shared library's dynamic symbols which MPI it is. ok
 // is false if it is no MPI library, or only a binding of one (libmpi_mpifh.so,
 // libmpichcxx.so), which has no PMPI_Init.
-func FlavourOf(path string) (f Flavour, ok bool) {
+func FlavourOf(path string) (f run.Flavour, ok bool) {
 	bin, err := elf.Open(path)
 	if err != nil {
 		return "", false
@@ -54,9 +38,9 @@ func FlavourOf(path string) (f Flavour, ok bool) {
 	return flavourOf(filepath.Base(path), symbols)
 }
 
-func flavourOf(name string, symbols []elf.Symbol) (Flavour, bool) {
+func flavourOf(name string, symbols []elf.Symbol) (run.Flavour, bool) {
 	var isMPI bool
-	found := Unknown
+	found := run.Unknown
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF {
 			continue
@@ -65,17 +49,17 @@ func flavourOf(name string, symbols []elf.Symbol) (Flavour, bool) {
 		case s.Name == "PMPI_Init":
 			isMPI = true
 		case s.Name == "ompi_mpi_comm_world":
-			found = OpenMPI
+			found = run.OpenMPI
 		case strings.HasPrefix(s.Name, "I_MPI_") || strings.HasPrefix(s.Name, "impi_"):
-			found = IntelMPI
-		case found == Unknown && (strings.HasPrefix(s.Name, "MPIR_") || strings.HasPrefix(s.Name, "MPICH")):
-			found = MPICH
-		case found != IntelMPI && (strings.HasPrefix(s.Name, "MV2_") || strings.HasPrefix(s.Name, "mv2_") || strings.HasPrefix(s.Name, "MVP_")):
-			found = MVAPICH
+			found = run.IntelMPI
+		case found == run.Unknown && (strings.HasPrefix(s.Name, "MPIR_") || strings.HasPrefix(s.Name, "MPICH")):
+			found = run.MPICH
+		case found != run.IntelMPI && (strings.HasPrefix(s.Name, "MV2_") || strings.HasPrefix(s.Name, "mv2_") || strings.HasPrefix(s.Name, "MVP_")):
+			found = run.MVAPICH
 		}
 	}
 	if isMPI && strings.HasPrefix(name, "libmpi_abi.") {
-		found = StandardABI
+		found = run.StandardABI
 	}
 	return found, isMPI
 }

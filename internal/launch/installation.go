@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // Installations lists the MPI libraries that programs can be run with here,
@@ -66,7 +68,7 @@ func InstalledFor(c *Command, override string) *MPI {
 	if len(all) == 0 {
 		return nil
 	}
-	wanted := []Flavour{Flavour(strings.ToLower(override))}
+	wanted := []run.Flavour{run.Flavour(strings.ToLower(override))}
 	if override == "" || override == "auto" {
 		wanted = nil
 		l := c.Launcher

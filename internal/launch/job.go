@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/internal/scratch"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // Status is how a command ended.
@@ -58,7 +58,7 @@ func Run(argv, env []string, s Streams, late func()) (Status, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
-	defer scratch.LeaveSignals()()
+	defer atomicfile.LeaveSignals()()
 	caught, ignored := catch(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(caught)
 	if err := cmd.Start(); err != nil {
@@ -82,7 +82,7 @@ func Run(argv, env []string, s Streams, late func()) (Status, error) {
 func catch(signals ...os.Signal) (c chan os.Signal, ignored []os.Signal) {
 	c = make(chan os.Signal, 8)
 	for _, s := range signals {
-		if scratch.IgnoredAtStart(s) {
+		if atomicfile.IgnoredAtStart(s) {
 			ignored = append(ignored, s)
 		} else {
 			signal.Notify(c, s)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -91,7 +92,7 @@ func (m *MPI) is(override, cc string) bool {
 		path, err := exec.LookPath(cc)
 		return err == nil && path == m.CC
 	}
-	if m.Flavour == Flavour(strings.ToLower(override)) {
+	if m.Flavour == run.Flavour(strings.ToLower(override)) {
 		return true
 	}
 	path, err := filepath.Abs(override)
@@ -100,14 +101,14 @@ func (m *MPI) is(override, cc string) bool {
 
 // LaunchedFlavour is the MPI whose launcher started this process as a rank, as
 // far as its environment tells; empty if that is open.
-func LaunchedFlavour() Flavour {
+func LaunchedFlavour() run.Flavour {
 	switch {
 	case os.Getenv("OMPI_COMM_WORLD_RANK") != "":
-		return OpenMPI
+		return run.OpenMPI
 	case os.Getenv("MV2_COMM_WORLD_RANK") != "":
-		return MVAPICH
+		return run.MVAPICH
 	case os.Getenv("HYDI_CONTROL_FD") != "":
-		return MPICH
+		return run.MPICH
 	}
 	return ""
 }

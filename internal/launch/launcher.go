@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // System is a family of launchers that share a command line.
@@ -28,14 +30,14 @@ type Launcher struct {
 
 // flavours are the MPIs that a launcher comes with, likely first; none for
 // those of a batch system.
-func (l *Launcher) flavours() []Flavour {
+func (l *Launcher) flavours() []run.Flavour {
 	switch {
 	case l.System == OpenMPILauncher:
-		return []Flavour{OpenMPI}
+		return []run.Flavour{run.OpenMPI}
 	case l.System == HydraLauncher && strings.Contains(l.Version, "Intel"):
-		return []Flavour{IntelMPI}
+		return []run.Flavour{run.IntelMPI}
 	case l.System == HydraLauncher:
-		return []Flavour{MPICH, MVAPICH, IntelMPI}
+		return []run.Flavour{run.MPICH, run.MVAPICH, run.IntelMPI}
 	}
 	return nil
 }

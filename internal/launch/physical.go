@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // physicalDir is where the files go in a run directory: rundir.Dir.Physical.
@@ -28,8 +30,8 @@ const (
 )
 
 // CheckPhysical refuses an MPI that does not tell what it sends.
-func CheckPhysical(f Flavour) error {
-	if f == OpenMPI {
+func CheckPhysical(f run.Flavour) error {
+	if f == run.OpenMPI {
 		return nil
 	}
 	return fmt.Errorf("--physical: %s does not count the messages that it sends on its own behalf: only Open MPI does, in its component pml/monitoring", f.Title())
@@ -40,7 +42,7 @@ const envPhysical = "MPITRACE_PHYSICAL"
 
 // countsPhysical tells whether what the MPI library itself sends is recorded.
 func (r *Recorder) countsPhysical() bool {
-	return r.Flavour == OpenMPI && r.Settings.Of("physical").On()
+	return r.Flavour == run.OpenMPI && r.Settings.Of("physical").On()
 }
 
 // physical switches the component on. The library inside the process names the

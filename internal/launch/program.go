@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // Kind tells what a preloaded library can do for a program.
@@ -37,10 +39,10 @@ const (
 type Program struct {
 	Path    string
 	Kind    Kind
-	Library string  // the MPI's shared library, symbolic links resolved
-	Flavour Flavour // of Library
-	Soname  string  // the name under which Library is needed; of the missing one too
-	ASan    bool    // built with AddressSanitizer, whose runtime insists on being loaded first
+	Library string      // the MPI's shared library, symbolic links resolved
+	Flavour run.Flavour // of Library
+	Soname  string      // the name under which Library is needed; of the missing one too
+	ASan    bool        // built with AddressSanitizer, whose runtime insists on being loaded first
 }
 
 // ProgramError says why a program cannot be recorded, and what to do.
@@ -120,13 +122,13 @@ func Inspect(path string) (*Program, error) {
 
 // CheckCommand returns an error if the program that a command names cannot be run.
 func CheckCommand(argv []string) error {
-	_, err := Invocation{Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])
+	_, err := Invocation{Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
 	return err
 }
 
 // InspectCommand inspects the program that a command names, as found in PATH.
 func InspectCommand(argv []string) (*Program, error) {
-	path, err := Invocation{Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])
+	path, err := Invocation{Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
 	if err != nil {
 		return nil, err
 	}

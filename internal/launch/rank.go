@@ -6,9 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -19,20 +21,20 @@ import (
 // The program is looked at here and not where the job was launched, since this
 // node's environment decides what it loads.
 func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
-	file, err := Invocation{Path: path, Here: LaunchedFlavour() == OpenMPI}.lookup(argv[0])
+	file, err := Invocation{Path: path, Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
 	if err != nil {
 		return err
 	}
 	if mark, _ := UnderLauncher(); os.Getenv(mark) == "0" { // once is enough
 		for _, said := range []string{r.Overridden(os.Environ()), r.PhysicalRisk(file)} {
 			if said != "" {
-				fmt.Fprintf(log, "mpitrace: %s\n", printable.Line(said))
+				fmt.Fprintf(log, "mpitrace: %s\n", text.Line(said))
 			}
 		}
 	}
 	env, why := r.environFor(file, os.Environ())
 	if why != "" {
-		fmt.Fprintf(log, "mpitrace: not recorded: %s\n", printable.Lines(why))
+		fmt.Fprintf(log, "mpitrace: not recorded: %s\n", text.Lines(why))
 	}
 	if err := syscall.Exec(file, argv, env); err != nil {
 		return fmt.Errorf("execute %s: %w", file, err)
@@ -56,7 +58,7 @@ func (r *Recorder) environFor(file string, env []string) (out []string, why stri
 	case p.unreachable():
 		return env, p.Err().Error()
 	case p.Kind == UsesMPI && r.Flavour != "" && p.Flavour != r.Flavour:
-		r.noteWrongMPI(p)
+		run.NoteWrongMPI(filepath.Join(r.Dir, "recordings"), p.Path, p.Library)
 		return env, fmt.Sprintf("%s is linked to %s (%s), the library is for %s; see --mpi",
 			p.Path, p.Flavour.Title(), p.Library, r.Flavour.Title())
 	}

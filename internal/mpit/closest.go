@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/spelling"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // suggestions are how many names an error proposes.
@@ -21,7 +21,7 @@ func closest(name string, names []string) []string {
 	var found []candidate
 	lower := strings.ToLower(name)
 	for _, n := range names {
-		far := spelling.Distance(lower, strings.ToLower(n))
+		far := text.Distance(lower, strings.ToLower(n))
 		switch {
 		case far <= min(max(2, len(name)/5), len(name)/3):
 			found = append(found, candidate{n, far})

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/scratch"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
@@ -54,8 +53,8 @@ const maxKept = 64 << 20
 
 func store(path string, text []byte) error {
 	part := fmt.Sprintf("%s.%d", path, os.Getpid())
-	scratch.Track(part)
-	defer scratch.Done(part)
+	atomicfile.Track(part)
+	defer atomicfile.Done(part)
 	if err := os.WriteFile(part, text, 0o600); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/varsfile"
-	"github.com/mpitrace/mpitrace/internal/scratch"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // WriteArrow writes a list as an Arrow IPC file, a row for each entry.
@@ -17,11 +17,11 @@ func WriteArrow(w io.Writer, l *List) error { return varsfile.Write(w, l.Library
 // WriteArrowFile writes the file whole or not at all.
 func WriteArrowFile(path string, l *List) error {
 	part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
-	scratch.Track(part)
-	defer scratch.Done(part)
-	err := scratch.Write(part, func(w io.Writer) error { return WriteArrow(w, l) })
+	atomicfile.Track(part)
+	defer atomicfile.Done(part)
+	err := atomicfile.Write(part, func(w io.Writer) error { return WriteArrow(w, l) })
 	if err == nil {
-		err = scratch.Whole(func() error { return os.Rename(part, path) })
+		err = atomicfile.Whole(func() error { return os.Rename(part, path) })
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -84,7 +84,7 @@ func duration(least time.Duration) func(string) (string, error) {
 
 // text is anything that an environment can hold. What a value means is found out
 // where it is used.
-func text(value string) (string, error) {
+func textOf(value string) (string, error) {
 	if strings.ContainsAny(value, "\x00\n") {
 		return "", errors.New("it is one line")
 	}
@@ -96,7 +96,7 @@ func something(value string) (string, error) {
 	if value == "" {
 		return "", errors.New("it is empty")
 	}
-	return text(value)
+	return textOf(value)
 }
 
 func assignment(value string) (string, error) {
@@ -104,7 +104,7 @@ func assignment(value string) (string, error) {
 	if !found || strings.TrimSpace(name) == "" {
 		return "", errors.New("give NAME=VALUE")
 	}
-	return text(value)
+	return textOf(value)
 }
 
 func format(value string) (string, error) {

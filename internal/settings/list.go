@@ -74,7 +74,7 @@ var List = []Setting{
 		Summary: "the MiB that a recording may take in each process; 64 are some 130,000 rows",
 		Details: "What comes after is counted in full, but no longer told apart.",
 	}, {
-		Name: "prof", Syntax: "PREFIX", Empty: "none", Check: text, Ranks: true, NoFlag: true,
+		Name: "prof", Syntax: "PREFIX", Empty: "none", Check: textOf, Ranks: true, NoFlag: true,
 		Summary: "each process writes its own PREFIX.RANK.prof in MPI_Finalize",
 		Details: "It is for a library that is preloaded by hand: `mpitrace run --format prof` leaves the work to the time after the job.",
 	}, {
@@ -91,7 +91,7 @@ var List = []Setting{
 		Summary: "which MPI: auto, openmpi, mpich, intelmpi, mvapich, or the path of an MPI's shared library or prefix",
 		Details: "Auto is the MPI that the program is linked to, else the launcher's, else that of mpicc.",
 	}, {
-		Name: "cc", Syntax: "COMMAND", Check: text, Empty: "none",
+		Name: "cc", Syntax: "COMMAND", Check: textOf, Empty: "none",
 		Summary: "the MPI's compiler wrapper; none is the mpicc that belongs to the MPI",
 		Details: "It is stronger than mpi, unless that is said at a stronger place.",
 	}, {
@@ -101,7 +101,7 @@ var List = []Setting{
 		Name: "no-report", Syntax: "on|off", Default: "off", Check: onOff, Switch: true,
 		Summary: "do not show the summary",
 	}, {
-		Name: "cache", Syntax: "DIR", Empty: "none", Check: text, NoFlag: true,
+		Name: "cache", Syntax: "DIR", Empty: "none", Check: textOf, NoFlag: true,
 		Summary: "where built libraries are kept; none is mpitrace below $XDG_CACHE_HOME, or ~/.cache",
 		Details: "Nobody else may be able to write there, and its path has no blank and no colon.",
 	},

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/spelling"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // Setting is one of the list. A value is a text in one spelling; "" is that of
@@ -123,7 +123,7 @@ func Named(name string) *Setting {
 func Nearest(name string) string {
 	best, least := "", 3 // more letters than these are another word
 	for i := range List {
-		if d := spelling.Distance(strings.ToLower(name), List[i].Name); d < least {
+		if d := text.Distance(strings.ToLower(name), List[i].Name); d < least {
 			best, least = List[i].Name, d
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -59,7 +59,7 @@ func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 		named, err := m.symbols(DebugDir)
 		maps.Copy(symbols, named)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("name call sites in %s: %w", printable.Line(m.path), err))
+			errs = append(errs, fmt.Errorf("name call sites in %s: %w", text.Line(m.path), err))
 		}
 	}
 	return symbols, errs
@@ -111,7 +111,7 @@ func (m *module) symbols(debugDir string) (profile.Symbols, error) {
 	found := map[uint64]profile.Symbol{}
 	for _, f := range files {
 		if e := f.name(m.addresses, found); e != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", printable.Line(f.path), e))
+			err = errors.Join(err, fmt.Errorf("%s: %w", text.Line(f.path), e))
 		}
 	}
 	if len(found) > 0 && errors.Is(err, errNotThere) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A truth is a call as the program itself tells of it.

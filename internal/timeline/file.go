@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/plot"
-	"github.com/mpitrace/mpitrace/internal/scratch"
 )
 
 // formats are how pictures are written, by the extension of their file.
@@ -34,11 +34,11 @@ func Write(path string, picture *plot.Timeline) error {
 		return err
 	}
 	part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
-	scratch.Track(part)
-	defer scratch.Done(part)
-	err := scratch.Write(part, func(w io.Writer) error { return formats[extension(path)](picture, w) })
+	atomicfile.Track(part)
+	defer atomicfile.Done(part)
+	err := atomicfile.Write(part, func(w io.Writer) error { return formats[extension(path)](picture, w) })
 	if err == nil {
-		err = scratch.Whole(func() error { return os.Rename(part, path) })
+		err = atomicfile.Whole(func() error { return os.Rename(part, path) })
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

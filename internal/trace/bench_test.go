@@ -3,7 +3,7 @@ package trace
 import (
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/synth"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // BenchmarkAnalyze replays a halo exchange of 64 ranks whose events are made as

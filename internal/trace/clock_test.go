@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/synth"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // clockSource is events in memory.

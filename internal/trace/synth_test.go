@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/synth"
+	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
 // Of a job whose ranks are late by so much, the waits are those of the formulas.

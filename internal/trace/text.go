@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/aggregate"
-	"github.com/mpitrace/mpitrace/internal/printable"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -35,7 +35,7 @@ type TextOptions struct {
 
 // Text writes the result for people to read on a terminal.
 func (r *Result) Text(w io.Writer, o TextOptions) error {
-	b := &printable.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
+	b := &text.Wrapper{W: bufio.NewWriter(w), Width: o.Width}
 	ranks := aggregate.CountOf(uint64(r.Size), "rank")
 	if r.Ranks < r.Size {
 		ranks = fmt.Sprintf("%d of %d ranks", r.Ranks, r.Size)
@@ -447,7 +447,7 @@ func (o TextOptions) place(label string, width int) string {
 	frames := strings.Split(label, profile.Callers)
 	out := frames[0]
 	if o.Width > 0 {
-		out = printable.Site(out, width, o.ASCII)
+		out = text.Site(out, width, o.ASCII)
 	}
 	for _, caller := range frames[1:] {
 		if utf8.RuneCountInString(out+profile.Callers+caller) > width {
@@ -491,9 +491,9 @@ func (o TextOptions) pick(unicode, ascii string) string {
 
 func (o TextOptions) clean(s string) string {
 	if o.ASCII {
-		return printable.ASCII(s)
+		return text.ASCII(s)
 	}
-	return printable.Line(s)
+	return text.Line(s)
 }
 
 // shorten keeps the end of a text, which tells the file and the line.

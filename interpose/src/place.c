@@ -15,7 +15,7 @@
 
 // Reports whether another user may have put what lies at path there, for us to
 // write into: a directory or a link to one, in a directory that all can write to,
-// whose owner is neither this user nor root. (internal/rundir has the same rule.)
+// whose owner is neither this user nor root. (internal/run has the same rule.)
 static bool is_planted(const char *path)
 {
     char above[4200];

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/internal/testenv"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 const root = "../.."

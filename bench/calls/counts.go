@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// countsFile is where the instructions are kept that recording may add; from the repository's root,
+// where `make` runs.
+const countsFile = "bench/calls/instructions.txt"
+
+const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test fails where
+# they have grown by more than 5 %; then, if that is meant to be:
+#
+#     go run ./bench/calls -update-instructions
+`
+
+// paddings are tried in turn, for the least counts.
+var paddings = []int{0, 16, 48}
+
+// Counts are instructions added per call. The subject's mpi is the platform.
+type counts map[subject]float64
+
+// gated tells whether a program's counts are kept: those of one rank are the same each time.
+func gated(p program) bool { return p.counted && p.ranks == 1 }
+
+// gatedTools are ours, with directories of longer names; but where calls are timed by samples, how
+// many are depends on the clock, and a trace is one in whatever memory.
+func gatedTools(tools []tool, padding int) []tool {
+	var found []tool
+	for _, t := range tools {
+		if strings.HasPrefix(t.name, "ours") && t.name != "ours-sampled" && t.name != "ours-trace-last" {
+			t.padding = padding
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// keepLeast takes over what is less than before, or new.
+func (c counts) keepLeast(found counts) {
+	for of, count := range found {
+		if before, had := c[of]; !had || count < before {
+			c[of] = count
+		}
+	}
+}
+
+// countGated counts what is kept of one MPI. Where a request lies in memory depends on what was
+// allocated before, names of directories too, and two that are hashed to one place cost some
+// instructions: with other padding they lie elsewhere.
+func (s *setup) countGated(ctx context.Context, padding int, log io.Writer) (counts, error) {
+	all := counts{}
+	for _, p := range programs {
+		if !gated(p) {
+			continue
+		}
+		if !s.runs(p) {
+			return nil, fmt.Errorf("%s has no driver for %s", s.mpi, p.language)
+		}
+		fmt.Fprintf(log, "count instructions under %s%s\n", s.mpi, p.variant)
+		found, err := s.countProgram(ctx, p, gatedTools(s.tools, padding), log)
+		if err != nil {
+			return nil, err
+		}
+		for of, added := range found {
+			all[subject{s.platform(), of.call, of.tool}] = math.Round(10*added) / 10
+		}
+	}
+	return all, nil
+}
+
+// updateCounts counts anew for the MPIs given, and leaves what the file has of others.
+func updateCounts(ctx context.Context, setups []setup, path string, log io.Writer) error {
+	all, err := readCountsFile(path)
+	if err != nil {
+		return err
+	}
+	for i := range setups {
+		maps.DeleteFunc(all, func(of subject, _ float64) bool { return of.mpi == setups[i].platform() })
+		for _, padding := range paddings {
+			found, err := setups[i].countGated(ctx, padding, log)
+			if err != nil {
+				return err
+			}
+			all.keepLeast(found)
+		}
+	}
+	return os.WriteFile(path, []byte(all.text()), 0o644)
+}
+
+func readCountsFile(path string) (counts, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	all, err := readCounts(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return all, nil
+}
+
+// readCounts reads tables, each below a line that names its platform: a line of tools, and lines of
+// an operation and its counts.
+func readCounts(r io.Reader) (counts, error) {
+	all := counts{}
+	var platform string
+	var tools []string
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || strings.HasPrefix(line, "#"):
+			platform, tools = "", nil
+		case platform == "":
+			platform = line
+		case tools == nil && fields[0] == "operation":
+			tools = fields[1:]
+		default:
+			if err := all.addLine(platform, tools, fields); err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+	}
+	return all, lines.Err()
+}
+
+func (c counts) addLine(platform string, tools, fields []string) error {
+	if len(fields) != len(tools)+1 {
+		return fmt.Errorf("%d counts for %d tools", len(fields)-1, len(tools))
+	}
+	for i, tool := range tools {
+		if fields[i+1] == "–" {
+			continue
+		}
+		count, err := strconv.ParseFloat(fields[i+1], 64)
+		if err != nil || count < 0 || math.IsNaN(count) {
+			return fmt.Errorf("%q is no count", fields[i+1])
+		}
+		of := subject{platform, fields[0], tool}
+		if _, again := c[of]; again {
+			return fmt.Errorf("%s stands twice", fields[0])
+		}
+		c[of] = count
+	}
+	return nil
+}
+
+// text is what readCounts reads.
+func (c counts) text() string {
+	platforms, tools := map[string]bool{}, map[string]bool{}
+	for of := range c {
+		platforms[of.mpi], tools[of.tool] = true, true
+	}
+	var text strings.Builder
+	text.WriteString(countsHeader)
+	for _, platform := range slices.Sorted(maps.Keys(platforms)) {
+		fmt.Fprintf(&text, "\n%s\n", platform)
+		c.writePlatform(&text, platform, slices.Sorted(maps.Keys(tools)))
+	}
+	return text.String()
+}
+
+// writePlatform writes the operations in the order in which the driver runs them.
+func (c counts) writePlatform(w io.Writer, platform string, tools []string) {
+	fmt.Fprintf(w, "%-28s", "operation")
+	for _, tool := range tools {
+		fmt.Fprintf(w, " %*s", max(len(tool), 8), tool)
+	}
+	fmt.Fprintln(w)
+	for _, p := range programs {
+		if !gated(p) {
+			continue
+		}
+		for _, o := range p.operations {
+			fmt.Fprintf(w, "%-28s", o.name+p.variant)
+			for _, tool := range tools {
+				cell := "–"
+				if count, counted := c[subject{platform, o.name + p.variant, tool}]; counted {
+					cell = strconv.FormatFloat(count, 'f', 1, 64)
+				}
+				fmt.Fprintf(w, " %*s", max(len(tool), 8), cell)
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+// compareCounts tells what changed from the counts that are kept to those found now, of one
+// platform: whatever grew by more than 5 %, and whatever only one of them has.
+func compareCounts(kept, now counts, platform string) error {
+	all := maps.Clone(kept)
+	maps.Copy(all, now)
+	maps.DeleteFunc(all, func(of subject, _ float64) bool { return of.mpi != platform })
+	var changes []error
+	for _, of := range slices.SortedFunc(maps.Keys(all), bySubject) {
+		before, had := kept[of]
+		after, has := now[of]
+		name := fmt.Sprintf("%s: %s, %s", of.mpi, of.call, of.tool)
+		switch {
+		case !had:
+			changes = append(changes, fmt.Errorf("%s: adds %.1f instructions, and none are kept", name, after))
+		case !has:
+			changes = append(changes, fmt.Errorf("%s: %.1f instructions are kept, and none counted", name, before))
+		case after > 1.05*before:
+			changes = append(changes, fmt.Errorf("%s: adds %.1f instructions, more than the %.1f that are kept", name, after, before))
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return errors.Join(append(changes,
+		errors.New("if that is meant to be: go run ./bench/calls -update-instructions"))...)
+}
+
+func bySubject(a, b subject) int {
+	return strings.Compare(a.call+" "+a.tool, b.call+" "+b.tool)
+}

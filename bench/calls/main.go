@@ -1,0 +1,191 @@
+// Command bench measures what recording costs per MPI call, beside the least that it could cost
+// and beside what other tools cost.
+//
+// A driver calls MPI in loops under each tool in turn: none; empty, a wrapper that only forwards;
+// limit, a wrapper that reads the clock twice and adds to a flat array; monitoring1 and monitoring2,
+// Open MPI's own in its two modes; ours, and ours with times sampled, with none, and with receives
+// not followed (where there are some); and peers, libraries that are given by name:
+//
+//	PEERS="ipm=/opt/ipm/lib/libipm.so" go run ./bench/calls
+//
+// The loops are in C, in Fortran by mpif.h and by mpi_f08, on one rank and on two, and in C also on
+// one and on four threads under MPI_THREAD_MULTIPLE, each with communicators of its own. There the
+// time is the process's processor time, divided by the calls of all threads: what a call costs,
+// however many of the threads have a processor.
+//
+// It prints Go benchmark lines, which benchstat reads,
+//
+//	go run ./bench/calls -raw bench.txt
+//	benchstat -row .fullname -col /tool -filter mpi:openmpi bench.txt
+//
+// and a table: what each tool adds to no tool, and that as a multiple of what limit adds. Beside the
+// times are the instructions that the tool adds, counted by callgrind: these do not depend on how
+// busy the machine is. On 64 ranks there are only these.
+//
+// All figures are per MPI call: IsendIrecvWaitall is three, PutFlush two, Window 64 Isend, 64 Irecv
+// and a Waitall. Send goes to MPI_PROC_NULL, which Open MPI's monitoring never sees. Window and
+// Alltoallv go between two ranks; of all others the partner is the process itself.
+//
+// With -update-instructions it writes instructions.txt, which a test compares with what recording
+// adds now.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the command's flags.
+type options struct {
+	mpis         named // name -> mpicc
+	libs         named // name of the MPI -> our library for it
+	peers        named // name -> library
+	rounds       int
+	length       time.Duration // of one measurement
+	repeats      int
+	pattern      *regexp.Regexp // of operations
+	tools        []string       // names; empty for all
+	raw          string
+	times        bool
+	instructions bool
+	update       bool
+}
+
+// wants tells whether a tool is to be measured: none and limit always, as others are compared with them.
+func (o options) wants(tool string) bool {
+	return len(o.tools) == 0 || tool == baseline || tool == limit || slices.Contains(o.tools, tool)
+}
+
+// named is a flag NAME=VALUE that may be given several times; order holds the names as given.
+type named struct {
+	order []string
+	value map[string]string
+}
+
+func (n *named) String() string { return strings.Join(n.order, ",") }
+
+// Set adds one NAME=VALUE.
+func (n *named) Set(arg string) error {
+	name, value, found := strings.Cut(arg, "=")
+	if !found || name == "" || value == "" {
+		return fmt.Errorf("%q is not NAME=VALUE", arg)
+	}
+	if n.value == nil {
+		n.value = map[string]string{}
+	}
+	if _, again := n.value[name]; again {
+		return fmt.Errorf("%s is given twice", name)
+	}
+	n.order = append(n.order, name)
+	n.value[name] = value
+	return nil
+}
+
+func parseOptions(args []string, peers string, output io.Writer) (options, error) {
+	var o options
+	var pattern, tools string
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.Var(&o.mpis, "mpi", "an MPI to measure, as `NAME=MPICC`; repeatable (default openmpi=mpicc.openmpi and mpich=mpicc.mpich, where found)")
+	flags.Var(&o.libs, "lib", "our library for an MPI, as `NAME=PATH`; repeatable (default: built with that mpicc)")
+	flags.Var(&o.peers, "peer", "another library to measure, as `NAME=PATH`; repeatable (also from PEERS in the environment, separated by spaces)")
+	flags.IntVar(&o.rounds, "rounds", 11, "rounds over all tools")
+	flags.DurationVar(&o.length, "measure", time.Millisecond, "length of one timed loop")
+	flags.IntVar(&o.repeats, "repeats", 10, "loops per round and operation, of which the fastest counts")
+	flags.StringVar(&pattern, "run", "", "only operations whose names match `REGEXP`, as they are in the table: ^Send/from=")
+	flags.StringVar(&tools, "tools", "", "only these `TOOLS`, separated by commas, beside none and limit")
+	flags.StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
+	flags.BoolVar(&o.times, "times", true, "measure times")
+	flags.BoolVar(&o.instructions, "instructions", true, "count instructions, with valgrind")
+	flags.BoolVar(&o.update, "update-instructions", false, "write "+countsFile+", and nothing else")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 || o.rounds < 1 || o.repeats < 1 || o.length <= 0 {
+		return o, errors.New("bench takes flags only; -rounds, -repeats and -measure are positive")
+	}
+	if tools != "" {
+		o.tools = strings.Split(tools, ",")
+	}
+	for _, given := range strings.Fields(peers) {
+		if err := o.peers.Set(given); err != nil {
+			return o, fmt.Errorf("PEERS: %w", err)
+		}
+	}
+	var err error
+	o.pattern, err = regexp.Compile(pattern)
+	return o, err
+}
+
+func main() {
+	o, err := parseOptions(os.Args[1:], os.Getenv("PEERS"), os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures and writes lines and table to out, talk to log.
+func run(ctx context.Context, o options, out, log io.Writer) error {
+	dir, err := os.MkdirTemp("", "mpitrace-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	setups, err := prepare(ctx, o, dir, log)
+	if err != nil {
+		return err
+	}
+	if o.update {
+		return updateCounts(ctx, setups, countsFile, log)
+	}
+	raw, err := openRaw(o.raw, out)
+	if err != nil {
+		return err
+	}
+	found := newSamples()
+	if o.times {
+		err = timeRounds(ctx, o, setups, found, raw, log)
+	}
+	if o.instructions && err == nil {
+		err = countInstructions(ctx, o, setups, found, raw, log)
+	}
+	if err := errors.Join(err, raw.Close()); err != nil {
+		return err
+	}
+	if found.busy() {
+		fmt.Fprintln(log, "the machine was busy: run again with more -rounds")
+	}
+	return found.writeTable(out)
+}
+
+// openRaw opens the file for benchmark lines; "-" is out, which stays open.
+func openRaw(path string, out io.Writer) (io.WriteCloser, error) {
+	if path == "-" {
+		return keepOpen{out}, nil
+	}
+	return os.Create(path)
+}
+
+// keepOpen is a writer that somebody else closes.
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }

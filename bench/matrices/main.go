@@ -1,0 +1,126 @@
+// Command bench measures what making matrices takes: seconds, processor seconds
+// and the most memory, of commands run one by one, on synthetic jobs whose
+// files it makes first.
+//
+//	go run ./bench/matrices -raw bench.txt
+//
+// It has three parts. peer compares profile2mat with the Perl scripts that come
+// with Open MPI, on the same .prof files, in rounds that go over both, so that a
+// slow minute of the machine falls on both; what they write is compared byte by
+// byte. phases does so for the two steps of several phases. scale makes a sparse
+// matrix and heatmaps of jobs of 1,000, 10,000 and 100,000 ranks, once each.
+// Tables are of the medians and minima; Go benchmark lines, which benchstat
+// reads, of each run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+)
+
+// options are the command's flags.
+type options struct {
+	rounds int
+	scale  int
+	raw    string
+	parts  []string
+}
+
+// partNames are what -part knows, in the order of running.
+var partNames = []string{"peer", "phases", "scale"}
+
+func parseOptions(args []string, output io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds over both tools; phases has 3 at most")
+	flags.IntVar(&o.scale, "scale", 100_000, "`ranks` of the largest job; 100000 need 2 GB of disk in $TMPDIR")
+	flags.StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
+	parts := flags.String("part", strings.Join(partNames, ","), "`parts` to run")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.parts = strings.Split(*parts, ",")
+	for _, part := range o.parts {
+		if !slices.Contains(partNames, part) {
+			return o, fmt.Errorf("unknown part %q: the parts are %s", part, strings.Join(partNames, ", "))
+		}
+	}
+	if flags.NArg() > 0 || o.rounds < 1 || o.scale < 1 {
+		return o, errors.New("bench takes flags only; -rounds and -scale are positive")
+	}
+	return o, nil
+}
+
+func main() {
+	o, err := parseOptions(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// announce says what is to come, and how long it takes on 2 cores.
+func (o options) announce(log io.Writer) {
+	takes := map[string]string{
+		"peer":   fmt.Sprintf("peer: .prof of a stencil of %d ranks, Open MPI's Perl script and ours, %d rounds of some 25 s", peerRanks, o.rounds),
+		"phases": fmt.Sprintf("phases: %d such jobs, Open MPI's two scripts and ours, %d rounds of some 40 s", phases, o.phaseRounds()),
+		"scale":  fmt.Sprintf("scale: stencils of up to %d ranks as recordings and as Arrow; 100,000 take some 6 minutes and 2 GB in %s", o.scale, os.TempDir()),
+	}
+	for _, part := range partNames {
+		if slices.Contains(o.parts, part) {
+			fmt.Fprintln(log, takes[part])
+		}
+	}
+}
+
+// phaseRounds is how many rounds there are over phases: each is long.
+func (o options) phaseRounds() int { return min(o.rounds, 3) }
+
+// run measures and writes lines and tables to out, talk to log.
+func run(ctx context.Context, o options, out, log io.Writer) error {
+	dir, err := os.MkdirTemp("", "mpitrace-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	raw := out
+	if o.raw != "-" {
+		file, err := os.Create(o.raw)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		raw = file
+	}
+	o.announce(log)
+	b := &bench{ctx: ctx, options: o, dir: dir, raw: raw, out: out, log: log}
+	if err := b.build(); err != nil {
+		return err
+	}
+	measures := map[string]func() error{"peer": b.comparePeer, "phases": b.comparePhases, "scale": b.measureScale}
+	for _, part := range partNames {
+		if slices.Contains(o.parts, part) {
+			if err := measures[part](); err != nil {
+				return fmt.Errorf("%s: %w", part, err)
+			}
+		}
+	}
+	return nil
+}

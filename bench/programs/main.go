@@ -1,0 +1,206 @@
+// Command programs measures what recording costs whole programs: LAMMPS (the
+// Lennard-Jones melt) and NetPIPE (ping-pong, with Open MPI and with MPICH), on
+// two ranks.
+//
+//	go run ./bench/programs -pairs 10
+//
+// Each pair is a run as it is and one under `mpitrace run`, the one or the other
+// first; the wall time is that of the whole command, with what mpitrace does
+// before and after the job. It prints Go benchmark lines, and then a table with
+// the median and the least of the pairs' ratios, and the ratio of the least times.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+type options struct {
+	pairs    int
+	only     string
+	mpitrace string
+}
+
+// A program to run.
+type program struct {
+	name string
+	line []string
+}
+
+// melt is LAMMPS's benchmark input, for some ten seconds.
+const melt = `units           lj
+atom_style      atomic
+lattice         fcc 0.8442
+region          box block 0 20 0 20 0 20
+create_box      1 box
+create_atoms    1 box
+mass            1 1.0
+velocity        all create 1.44 87287 loop geom
+pair_style      lj/cut 2.5
+pair_coeff      1 1 1.0 1.0 2.5
+neighbor        0.3 bin
+neigh_modify    every 20 delay 0 check no
+fix             1 all nve
+thermo          50
+run             700
+`
+
+// NetPIPE is told how often to repeat (each size seven times that): left alone,
+// it repeats for a given time.
+var programs = []program{
+	{"lammps-melt", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "lmp", "-in", "in.melt", "-log", "none"}},
+	{"netpipe-openmpi", []string{"mpirun.openmpi", "--oversubscribe", "-n", "2", "NPopenmpi", "-n", "600", "-u", "1048576", "-o", "np.out"}},
+	{"netpipe-mpich", []string{"mpiexec.mpich", "-n", "2", "NPmpich2", "-n", "200", "-u", "1048576", "-o", "np.out"}},
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.pairs, "pairs", 10, "runs with and without, each")
+	flag.StringVar(&o.only, "only", "", "programs whose name has this `text` in it (default: all)")
+	flag.StringVar(&o.mpitrace, "mpitrace", "", "the `path` of mpitrace (default: built from this source)")
+	flag.Parse()
+	if flag.NArg() > 0 || o.pairs < 1 {
+		fmt.Fprintln(os.Stderr, "programs takes flags only; -pairs is positive")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "programs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, out, log io.Writer) error {
+	dir, err := os.MkdirTemp("", "mpitrace-programs-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if o.mpitrace == "" {
+		o.mpitrace = filepath.Join(dir, "mpitrace")
+		if _, err := wall(ctx, "", "go", "build", "-o", o.mpitrace, "github.com/mpitrace/mpitrace/cmd/mpitrace"); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "in.melt"), []byte(melt), 0o666); err != nil {
+		return err
+	}
+	var found []pairs
+	for _, p := range programs {
+		if !strings.Contains(p.name, o.only) {
+			continue
+		}
+		if missing := p.missing(); missing != "" {
+			fmt.Fprintf(log, "no %s: %s is left out\n", missing, p.name)
+			continue
+		}
+		t, err := p.measure(ctx, o, dir, out, log)
+		if err != nil {
+			return err
+		}
+		found = append(found, t)
+	}
+	writeTable(out, found)
+	return nil
+}
+
+// missing is the first of its commands that is not installed.
+func (p program) missing() string {
+	for _, word := range p.line {
+		if word == p.line[0] || strings.HasPrefix(word, "NP") || word == "lmp" {
+			if _, err := exec.LookPath(word); err != nil {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// pairs are the wall times of a program, in s, run by run.
+type pairs struct {
+	program     string
+	alone, with []float64
+}
+
+func (p program) measure(ctx context.Context, o options, dir string, out, log io.Writer) (pairs, error) {
+	found := pairs{program: p.name}
+	record := filepath.Join(dir, "run")
+	recorded := slices.Concat([]string{o.mpitrace, "run", "--no-report", "--strict", "-o", record, "--"}, p.line)
+	// One of each first, for the library to be built and files to be read.
+	for number := -1; number < o.pairs; number++ {
+		var took [2]float64
+		for i := range 2 {
+			which := (i + number + 2) % 2
+			if err := os.RemoveAll(record); err != nil {
+				return found, err
+			}
+			var err error
+			if took[which], err = wall(ctx, dir, [][]string{p.line, recorded}[which]...); err != nil {
+				return found, err
+			}
+		}
+		if number < 0 {
+			continue
+		}
+		fmt.Fprintf(log, "%s: pair %d of %d: %.2f s alone, %.2f s recorded\n", p.name, number+1, o.pairs, took[0], took[1])
+		fmt.Fprintf(out, "BenchmarkProgram/program=%s/tool=none 1 %.0f ns/op\nBenchmarkProgram/program=%s/tool=ours 1 %.0f ns/op\n",
+			p.name, took[0]*1e9, p.name, took[1]*1e9)
+		found.alone, found.with = append(found.alone, took[0]), append(found.with, took[1])
+	}
+	return found, nil
+}
+
+// runLimit ends a run that hangs.
+const runLimit = 10 * time.Minute
+
+// wall runs a command in dir and returns how long it took, in s.
+func wall(ctx context.Context, dir string, line ...string) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Dir = dir
+	began := time.Now()
+	_, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%v: %w\n%s", line, err, exit.Stderr)
+	}
+	return time.Since(began).Seconds(), err
+}
+
+// ratios are those of the pairs.
+func (p *pairs) ratios() []float64 {
+	r := make([]float64, len(p.alone))
+	for i := range r {
+		r[i] = p.with[i] / p.alone[i]
+	}
+	return r
+}
+
+// median returns the middle value, or the mean of the middle two.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+func writeTable(out io.Writer, all []pairs) {
+	fmt.Fprint(out, "\nWall time recorded, as a multiple of the wall time alone:\n\n"+
+		"| program | pairs | alone, median s | median ratio | least ratio | ratio of the least times |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, p := range all {
+		r := p.ratios()
+		fmt.Fprintf(out, "| %s | %d | %.2f | %.3f | %.3f | %.3f |\n", p.program, len(r), median(p.alone), median(r), slices.Min(r),
+			slices.Min(p.with)/slices.Min(p.alone))
+	}
+}

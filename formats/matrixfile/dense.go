@@ -1,0 +1,102 @@
+package matrixfile
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+)
+
+// writeMat writes n lines of n numbers, each followed by a space: byte for byte
+// what Open MPI's profile2mat writes of the mean of both directions while sums
+// stay below 2^53. Averages are rounded to integers, halves to the even one;
+// all other numbers are exact.
+func writeMat(w io.Writer, s *Sheet, q Quantity) error {
+	format := [...]number{appendSize, appendMsg, appendAvg}[q]
+	if s.Symmetric {
+		format = [...]number{appendHalfSize, appendHalfMsg, appendDoubleAvg}[q]
+	}
+	g := grid{buffer: newBuffer(w), n: s.N}
+	for p, v := range s.cells() {
+		if !g.zeros(p.From, p.To) {
+			break
+		}
+		g.put(format, v)
+	}
+	g.zeros(s.N, 0)
+	return g.flush()
+}
+
+// grid writes cells in order; (row, column) is the next one.
+type grid struct {
+	*buffer
+	n           int
+	row, column int
+}
+
+// zeros writes the cells before one, and tells whether to go on.
+func (g *grid) zeros(row, column int) bool {
+	for g.row < row {
+		g.run(g.n - g.column)
+		if g.err != nil {
+			return false
+		}
+	}
+	g.run(column - g.column)
+	return g.err == nil
+}
+
+var manyZeros = func() (text [4096]byte) {
+	for i := range text {
+		text[i] = "0 "[i%2]
+	}
+	return text
+}()
+
+// run writes zeros within a row.
+func (g *grid) run(k int) {
+	for k > 0 && g.full() {
+		some := min(k, len(manyZeros)/2)
+		g.text = append(g.text, manyZeros[:2*some]...)
+		k -= some
+		g.advance(some)
+	}
+}
+
+func (g *grid) advance(cells int) {
+	if g.column += cells; g.column == g.n {
+		g.text = append(g.text, '\n')
+		g.row, g.column = g.row+1, 0
+	}
+}
+
+func (g *grid) put(format number, v aggregate.Volume) {
+	if g.full() {
+		g.text = append(format(g.text, v), ' ')
+		g.advance(1)
+	}
+}
+
+// matRoom is the length of a file of zeros: a lower bound.
+func matRoom(s *Sheet) uint64 { return uint64(s.N) * (2*uint64(s.N) + 1) }
+
+func appendAvg(line []byte, v aggregate.Volume) []byte {
+	return strconv.AppendUint(line, divide(v.Bytes, v.Messages), 10)
+}
+
+func appendHalfSize(line []byte, v aggregate.Volume) []byte {
+	return strconv.AppendUint(line, divide(v.Bytes, 2), 10)
+}
+
+func appendHalfMsg(line []byte, v aggregate.Volume) []byte {
+	return strconv.AppendUint(line, divide(v.Messages, 2), 10)
+}
+
+// appendDoubleAvg divides as the script does, in doubles: from 2^52 bytes on,
+// a quotient just beside a half may become that half.
+func appendDoubleAvg(line []byte, v aggregate.Volume) []byte {
+	if v.Messages == 0 {
+		return append(line, '0')
+	}
+	return strconv.AppendFloat(line, quotient(v), 'f', 0, 64)
+}

@@ -1,0 +1,98 @@
+package matrixfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/tests/synth"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// pythonMatrix is what Python must find in the files of a matrix.
+type pythonMatrix struct {
+	N         int        `json:"n"`
+	Symmetric bool       `json:"symmetric"`
+	Labels    []string   `json:"labels"`
+	Bytes     [][]uint64 `json:"bytes"` // of both directions together, if symmetric
+	Messages  [][]uint64 `json:"messages"`
+}
+
+// TestPython has scipy, numpy, pandas, pyarrow, polars and DuckDB read the
+// matrices of a stencil of 64 ranks, directed and not, and one with names and
+// numbers that are hard to read. What they must find is computed by formula.
+func TestPython(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	if _, err := os.Stat(python); err != nil {
+		testenv.Skip(t, "needs build/venv, which make setup makes")
+	}
+	j := synth.NewStencil(64)
+	directed := sheetsOf(t, j)[aggregate.All]
+	mean := symmetric(sheetsOf(t, j)[aggregate.All])
+	named := sheetOf(3, entry{0, 1, 5, 2}, entry{2, 2, 1<<64 - 1, 1}, entry{1, 0, 0, 3})
+	named.Labels, named.Line = []string{"a,b", `c "d"`, "é node"}, "node"
+	hard := func(from, to int) (v synth.Volume) {
+		e := named.Matrix.At(from, to)
+		return synth.Volume{Bytes: e.Bytes, Messages: e.Messages}
+	}
+	dir := t.TempDir()
+	for _, m := range []struct {
+		name string
+		s    *Sheet
+		at   func(from, to int) synth.Volume
+	}{{"directed", directed, j.All}, {"mean", mean, j.All}, {"named", named, hard}} {
+		writeForPython(t, filepath.Join(dir, m.name), m.s, m.at)
+	}
+	cmd := exec.Command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", filepath.Join(root, "tests", "python", "test_matrix.py"))
+	cmd.Env = append(os.Environ(), "MPITRACE_MATRICES="+dir, "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("pytest: %v\n%s", err, out)
+	}
+}
+
+// writeForPython writes a matrix in all formats, and known.json.
+func writeForPython(t *testing.T, dir string, s *Sheet, at func(from, to int) synth.Volume) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range Table {
+		for _, q := range f.Quantities {
+			put(fmt.Sprintf("%s.%s", q, f.Name), written(t, f.Name, s, q))
+		}
+		if f.Quantities == nil {
+			put("matrix."+f.Name, written(t, f.Name, s, Size))
+		}
+	}
+	known := pythonMatrix{N: s.N, Symmetric: s.Symmetric, Labels: s.Labels}
+	for from := range s.N {
+		bytes, messages := make([]uint64, s.N), make([]uint64, s.N)
+		for to := range s.N {
+			v := at(from, to)
+			if s.Symmetric {
+				back := at(to, from)
+				v.Bytes, v.Messages = v.Bytes+back.Bytes, v.Messages+back.Messages
+			}
+			bytes[to], messages[to] = v.Bytes, v.Messages
+		}
+		known.Bytes, known.Messages = append(known.Bytes, bytes), append(known.Messages, messages)
+	}
+	text, err := json.Marshal(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("known.json", string(text))
+}

@@ -1,0 +1,78 @@
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestMain is also the program that is interrupted: it keeps writing into a
+// directory that it tracks.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("SCRATCH_TEST_DIR")
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	Track(dir)
+	os.Mkdir(dir, 0o777)
+	for i := 0; ; i++ {
+		os.WriteFile(filepath.Join(dir, fmt.Sprint(i%100)), []byte("part"), 0o666)
+		if i == 100 {
+			fmt.Println("under way")
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		place := t.TempDir()
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "SCRATCH_TEST_DIR="+filepath.Join(place, ".x.part"))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, _ := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "under way") {
+			t.Fatalf("got %q", line)
+		}
+		cmd.Process.Signal(s)
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != s {
+			t.Errorf("%s: ended with %v", s, err)
+		}
+		if left, _ := os.ReadDir(place); len(left) > 0 {
+			t.Errorf("%s: left %v", s, left)
+		}
+	}
+}
+
+func TestDoneLeavesNothing(t *testing.T) {
+	part, place := filepath.Join(t.TempDir(), ".x.part"), filepath.Join(t.TempDir(), "x")
+	for _, keep := range []bool{true, false} {
+		Track(part)
+		if err := os.WriteFile(part, []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if keep {
+			if err := Whole(func() error { return os.Rename(part, place) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		Done(part)
+		if _, err := os.Stat(part); !os.IsNotExist(err) {
+			t.Errorf("kept %v: %v", keep, err)
+		}
+	}
+	if _, err := os.Stat(place); err != nil {
+		t.Error(err)
+	}
+}

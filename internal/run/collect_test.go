@@ -1,0 +1,167 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// run.json and notes are data: of what they name, only what can be a host and a
+// place of ours is taken.
+func TestUncollected(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const spool = "/dev/shm/mpitrace-0-aa"
+	info := &Info{Host: "n1", Spool: spool, Uncollected: []string{
+		"n1:" + spool, "n1:" + spool + "/n1-1-1.rec",
+		"n1:" + spool + "/../x.rec", "n1:/etc/passwd", "-oProxyCommand=x:" + spool, "a b:" + spool, "n1", ":" + spool, ""}}
+	if err := d.WriteInfo(info); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"n2-7-5.rec.at": "n2:/tmp/mpitrace-0/n2-7-5.rec",
+		"n2-8-5.rec.at": "n2:/tmp/mpitrace-0/n2-9-5.rec", // of another
+		"n2-9-5.rec.at": "n2:tmp/n2-9-5.rec",
+		"n3-9-5.rec.at": "n3;reboot:/tmp/n3-9-5.rec",
+	} {
+		if err := os.Symlink(target, filepath.Join(d.Recordings(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []Left{{"n1", spool}, {"n1", spool + "/n1-1-1.rec"}, {"n2", "/tmp/mpitrace-0/n2-7-5.rec"}}
+	if got := d.Uncollected(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Hosts(want, "n1"); !slices.Equal(got, []string{"n2"}) {
+		t.Errorf("other hosts %q, want n2", got)
+	}
+}
+
+// A run whose mpitrace was killed is collected from a spool; a directory that
+// is not a spool of ours is not touched, whatever run.json says.
+func TestCollect(t *testing.T) {
+	private := t.TempDir()
+	if err := os.Chmod(private, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		spool string
+		ok    bool
+	}{
+		{filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef"), true},
+		{private, false},
+	} {
+		d, err := Create(filepath.Join(t.TempDir(), "run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(test.spool, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		name := "n1-99999999-5.rec"
+		if err := recording.WriteFile(filepath.Join(test.spool, name), &profile.Profile{Size: 1, State: profile.Running, Threads: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.WriteInfo(&Info{Host: "n1", Spool: test.spool, Uncollected: []string{"n1:" + test.spool}}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := d.Collect("n2"); n != 0 || err != nil {
+			t.Errorf("on another node: %d, %v", n, err)
+		}
+		n, err := d.Collect("n1")
+		if (err == nil) != test.ok || (n == 1) != test.ok {
+			t.Errorf("%s: %d, %v", test.spool, n, err)
+		}
+		if _, err := os.Stat(test.spool); (err == nil) == test.ok {
+			t.Errorf("%s: %v", test.spool, err)
+		}
+		if left := d.Uncollected(); (len(left) == 0) != test.ok {
+			t.Errorf("%s: left %q", test.spool, left)
+		}
+	}
+}
+
+// A spool that is gone is reported, once, with what was lost in it: nothing, if all
+// recordings are home, as where mpitrace run brought them and could not note it.
+func TestCollectLost(t *testing.T) {
+	for _, test := range []struct {
+		home int    // recordings, of 2 ranks
+		want string // empty for no error
+	}{
+		{0, "is gone, and the recordings in it with it"},
+		{1, "is gone: 1 of 2 recordings are home, the others are lost"},
+		{2, ""},
+	} {
+		d, err := Create(filepath.Join(t.TempDir(), "run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rank := range test.home {
+			p := &profile.Profile{Rank: rank, Size: 2, State: profile.Finalized, Threads: 1, Run: "job"}
+			if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("n1-%d-5.rec", 7+rank)), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spool := filepath.Join(t.TempDir(), "mpitrace-"+uid()+"-0123456789abcdef")
+		if err := d.WriteInfo(&Info{Host: "n1", Spool: spool, Uncollected: []string{"n1:" + spool}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Collect("n1"); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%d recordings are home: got %v, want %q", test.home, err, test.want)
+		}
+		if n, err := d.Collect("n1"); n != 0 || err != nil || len(d.Uncollected()) > 0 {
+			t.Errorf("again: %d, %v, left %q", n, err, d.Uncollected())
+		}
+	}
+}
+
+// How a process ended is in its profile, from run.json.
+func TestExits(t *testing.T) {
+	d, err := Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	five, at := 5, time.Unix(1700000000, 123456789)
+	info := &Info{Processes: []Process{
+		{Host: "n1", Pid: 1, Recording: "n1-1-1.rec", Ended: at, Status: &five},
+		{Host: "n1", Pid: 2, Recording: "n1-2-1.rec", Ended: at, Signal: 9},
+		{Host: "n1", Pid: 3, Recording: "n1-3-1.rec", Ended: at},
+	}}
+	if err := d.WriteInfo(info); err != nil {
+		t.Fatal(err)
+	}
+	want := []profile.Exit{{At: at.UnixNano(), Known: true, Status: 5}, {At: at.UnixNano(), Known: true, Signal: 9}, {At: at.UnixNano()}, {}}
+	for rank := range want {
+		name := "n1-" + string(rune('1'+rank)) + "-1.rec"
+		p := &profile.Profile{Rank: rank, Size: len(want), State: profile.Running, Threads: 1, Run: "job"}
+		if err := recording.WriteFile(filepath.Join(d.Recordings(), name), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, depth := range []Depth{Heads, Whole} {
+		run, err := d.Open(depth, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []profile.Exit
+		run.Each(func(p *profile.Profile) error {
+			got = append(got, p.Exit)
+			return nil
+		})
+		if !slices.Equal(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+func uid() string { return strconv.Itoa(os.Getuid()) }

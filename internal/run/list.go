@@ -1,0 +1,105 @@
+package run
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Entry is what a list of runs tells of one run.
+type Entry struct {
+	Dir        string    `json:"dir"`
+	Jobs       []JobInfo `json:"jobs"`                  // by start time
+	StartNs    int64     `json:"start_ns"`              // Unix time
+	WallNs     int64     `json:"wall_ns,omitempty"`     // of the command; 0 if it is not known
+	ExitStatus *int      `json:"exit_status,omitempty"` // of the command; absent if nobody waited for it
+	Finalized  bool      `json:"finalized"`             // every process reached MPI_Finalize, as far as their recordings tell
+	Bytes      int64     `json:"bytes"`                 // of all files in the directory
+}
+
+// List returns the run directories among dir and the directories in it, the
+// latest first. errs are of those that cannot be read.
+func List(dir string) (runs []Entry, errs []error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, []error{err}
+	}
+	candidates := []string{dir}
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
+			candidates = append(candidates, filepath.Join(dir, e.Name()))
+		}
+	}
+	for _, path := range candidates {
+		d := Dir(path)
+		if recorded, err := d.RecordingFiles(); len(recorded) == 0 && err == nil && !exists(d.Info()) {
+			continue
+		}
+		entry, err := d.entry()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		runs = append(runs, *entry)
+	}
+	slices.SortStableFunc(runs, func(a, b Entry) int { return cmp.Compare(b.StartNs, a.StartNs) })
+	return runs, errs
+}
+
+// entry reads run.json and, where it does not tell how the run ended, how each
+// recording begins.
+func (d Dir) entry() (*Entry, error) {
+	info, err := d.ReadInfo()
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{Dir: string(d), Jobs: info.Jobs, WallNs: info.WallNs, ExitStatus: info.ExitStatus, Bytes: d.size()}
+	if !info.Start.IsZero() {
+		e.StartNs = info.Start.UnixNano()
+	}
+	e.Finalized = e.ExitStatus != nil && *e.ExitStatus == 0
+	if len(e.Jobs) == 0 || e.ExitStatus == nil {
+		run, err := d.Open(Heads, nil)
+		if err != nil {
+			return nil, err
+		}
+		e.Jobs, e.Finalized = []JobInfo{}, len(run.Jobs) > 0
+		for _, j := range run.Jobs {
+			e.Jobs = append(e.Jobs, j.info())
+			e.Finalized = e.Finalized && j.finalized == j.Processes && j.Processes >= j.Size
+		}
+	}
+	for i := range e.Jobs {
+		e.Jobs[i].Variables = nil // many, and not of interest here
+		e.Jobs[i].Library = cmp.Or(e.Jobs[i].Library, info.mpi())
+	}
+	if e.StartNs == 0 && len(e.Jobs) > 0 {
+		e.StartNs = e.Jobs[0].StartNs
+	}
+	return e, nil
+}
+
+// mpi returns the name of the MPI that was found for the command.
+func (i *Info) mpi() string {
+	found, _ := i.MPI.(map[string]any)
+	flavour, _ := found["flavour"].(string)
+	version, _ := found["version"].(string)
+	return strings.TrimSpace(Flavour(flavour).Title() + " " + version)
+}
+
+// size returns how many bytes the files in the directory have.
+func (d Dir) size() (bytes int64) {
+	filepath.WalkDir(string(d), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be read has no size
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}

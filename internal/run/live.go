@@ -1,0 +1,198 @@
+package run
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/interpose/layout"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// suffix ends the name of each recording.
+const suffix = ".rec"
+
+// Source gives the profiles of another with what can be seen of the processes
+// now: those of this node that did not finalize, and of which nobody knows how
+// they ended, have Exit.Alive or Exit.Gone.
+type Source struct {
+	Of profile.Source
+	// Read is a moment before the recordings were read: that is when processes
+	// are seen to be where these say, if they still run.
+	Read time.Time
+
+	writers func() map[string]int
+}
+
+// Each implements profile.Source.
+func (s Source) Each(f func(*profile.Profile) error) error {
+	host, _ := os.Hostname()
+	s.writers = sync.OnceValue(Writers)
+	return s.Of.Each(func(p *profile.Profile) error {
+		if p.State != profile.Finalized && p.Exit == (profile.Exit{}) && p.Host == host && host != "" {
+			s.look(p)
+		}
+		return f(p)
+	})
+}
+
+// look compares names: that of a recording tells the process and when it began,
+// and it may have been copied since.
+func (s Source) look(p *profile.Profile) {
+	name := filepath.Base(p.Source)
+	writes, err := Maps(p.Pid, name)
+	pid := p.Pid
+	if !writes {
+		pid, writes = s.writers()[name]
+	}
+	switch {
+	case writes:
+		p.Exit.Alive, p.Exit.Stopped = s.Read.UnixNano(), stopped(pid)
+	case err == nil || errors.Is(err, fs.ErrNotExist):
+		p.Exit.Gone = true
+	} // else it is another user's
+}
+
+// Maps tells whether a process has the recording of a name mapped, by whatever
+// path it knows it.
+func Maps(pid int, name string) (bool, error) {
+	files, err := mapped(pid)
+	return slices.ContainsFunc(files, func(f file) bool { return filepath.Base(f.path) == name }), err
+}
+
+// Writers are the processes that have recordings mapped, by the recordings' names,
+// as far as this user may know. In a container's own numbering of processes the
+// number in a name is somebody else's here: so all are looked at.
+func Writers() map[string]int {
+	out := map[string]int{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		files, _ := mapped(pid) // it may have ended, or be another user's
+		for _, f := range files {
+			out[filepath.Base(f.path)] = pid
+		}
+	}
+	return out
+}
+
+// file is one that a process has mapped.
+type file struct {
+	path  string // as the process sees it
+	inode uint64
+}
+
+// mapped lists the recordings that a process has mapped: none if it has ended.
+func mapped(pid int) ([]file, error) {
+	in, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var out []file
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		line := strings.TrimSuffix(lines.Text(), " (deleted)")
+		at := strings.IndexByte(line, '/')
+		if at < 0 || !strings.HasSuffix(line, suffix) {
+			continue
+		}
+		fields := strings.Fields(line[:at]) // address, permissions, offset, device, inode
+		if len(fields) != 5 {
+			continue
+		}
+		inode, err := strconv.ParseUint(fields[4], 10, 64)
+		if err != nil || len(out) > 0 && out[len(out)-1].inode == inode {
+			continue
+		}
+		out = append(out, file{strings.ReplaceAll(line[at:], `\012`, "\n"), inode})
+	}
+	return out, nil
+}
+
+// stopped tells whether a process does not go on, for a signal or a debugger.
+func stopped(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // "7 (name) S ...", with any name
+	_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	return err == nil && ok && (strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t"))
+}
+
+// Node reads the recordings of all processes of this user that run on this node,
+// of whichever job. The errors are of one recording each, which is left out.
+func Node() (profile.List, []error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, []error{err}
+	}
+	var found profile.List
+	var errs []error
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || !own(e) {
+			continue
+		}
+		files, _ := mapped(pid) // it may have ended
+		for _, f := range files {
+			p, err := read(pid, f)
+			switch {
+			case err != nil:
+				errs = append(errs, fmt.Errorf("process %d: %w", pid, err))
+			case p != nil && p.Pid == pid: // not a child that was forked, and records nothing
+				found = append(found, p)
+			}
+		}
+	}
+	return found, errs
+}
+
+func own(e fs.DirEntry) bool {
+	info, err := e.Info()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}
+
+// read reads a recording through the root directory of its process, which may be
+// another than ours. What lies there under its name must be what is mapped; nil
+// if that is no recording.
+func read(pid int, f file) (*profile.Profile, error) {
+	path := filepath.Join("/proc", strconv.Itoa(pid), "root", f.path)
+	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	now := time.Now()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Ino != f.inode {
+		return nil, fmt.Errorf("%q is not the file that is mapped", f.path)
+	}
+	head := make([]byte, len(layout.Magic))
+	if n, _ := in.ReadAt(head, 0); !recording.Is(head[:n]) {
+		return nil, nil
+	}
+	p, err := recording.Read(in, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", f.path, err)
+	}
+	p.Source, p.Exit.Alive, p.Exit.Stopped = f.path, now.UnixNano(), stopped(pid)
+	return p, nil
+}

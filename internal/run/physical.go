@@ -1,0 +1,101 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Physical is the directory of the files in which the MPI library counts what it
+// sent. That it exists tells that somebody asked for them.
+func (d Dir) Physical() string { return filepath.Join(string(d), "physical") }
+
+// PreparePhysical makes it.
+func (d Dir) PreparePhysical() error {
+	return makeDirectory(d.Physical(), os.MkdirAll)
+}
+
+// physicalFiles lists what is in it.
+func (d Dir) physicalFiles() []string {
+	files, _ := filepath.Glob(filepath.Join(escape(d.Physical()), "*.prof")) // the pattern is well formed
+	return files
+}
+
+// Why nothing is known of what the library sent for a process.
+const (
+	notFinalized  = "they did not reach MPI_Finalize, where Open MPI's monitoring writes its files"
+	notWritten    = "Open MPI's monitoring wrote no file for them; is it in this Open MPI (ompi_info --param pml monitoring), and was it among the components that --mca pml names?"
+	damagedFormat = "the file of the monitoring is damaged: %v"
+)
+
+// physical is what the library wrote of what it sent for a process; nil if
+// nobody asked for it.
+func (r *Run) physical(p *profile.Profile) *profile.Physical {
+	switch {
+	case r.physicalDir == "":
+		return p.Physical
+	case p.Rank < 0:
+		return nil // it ended in MPI_Init
+	case p.State != profile.Finalized:
+		return &profile.Physical{Unknown: notFinalized}
+	}
+	// The second is the name of files whose process read its settings before it
+	// called MPI_Init (see launch.Recorder).
+	for _, name := range []string{strings.TrimSuffix(filepath.Base(p.Source), ".rec"),
+		fmt.Sprintf("%s-%d", strings.ReplaceAll(p.Host, "/", "_"), p.Pid)} {
+		path := filepath.Join(r.physicalDir, fmt.Sprintf("%s.%d.prof", name, p.Rank))
+		flows, err := readPhysical(path, p)
+		switch {
+		case err == nil:
+			return &profile.Physical{Flows: flows}
+		case !errors.Is(err, os.ErrNotExist):
+			return &profile.Physical{Unknown: fmt.Sprintf(damagedFormat, err)}
+		}
+	}
+	return &profile.Physical{Unknown: notWritten}
+}
+
+// behindP2P begins what follows the point-to-point part of the component's files.
+const behindP2P = "\n# OSC"
+
+// maxPhysical is the largest of these files that is read: it has some 300 bytes
+// for each pair and kind of messages.
+const maxPhysical = 1 << 30
+
+// readPhysical reads that part. The rest is the logical volume as the component
+// sees it, and communicators, which it names in ways that cannot be read.
+func readPhysical(path string, p *profile.Profile) ([]profile.Flow, error) {
+	text, err := atomicfile.Read(path, maxPhysical)
+	if err != nil {
+		return nil, err
+	}
+	text, _, whole := bytes.Cut(text, []byte(behindP2P))
+	if !whole {
+		return nil, fmt.Errorf("%s is cut off", path)
+	}
+	var flows []profile.Flow
+	var wrong error
+	err = prof.Scan(bytes.NewReader(text), path, prof.Handler{Histograms: true, Flow: func(f *profile.Flow) {
+		if f.From != p.Rank || f.To >= p.Size && p.Size > 0 {
+			wrong = fmt.Errorf("%s tells of messages from %d to %d, and is of rank %d of %d", path, f.From, f.To, p.Rank, p.Size)
+		}
+		kept := *f
+		if kept.Histogram = nil; f.Kind == profile.Internal && f.Histogram != nil { // an External one's is of both
+			histogram := *f.Histogram
+			kept.Histogram = &histogram
+		}
+		flows = append(flows, kept)
+	}})
+	if err = errors.Join(err, wrong); err != nil {
+		return nil, err
+	}
+	profile.SortFlows(flows)
+	return flows, nil
+}

@@ -1,0 +1,289 @@
+package run
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exit is what was seen of the end of a process that recorded.
+type Exit struct {
+	Recording string // name of its file
+	Pid       int
+	At        time.Time
+	Known     bool // Status is
+	Status    unix.WaitStatus
+	// Finalized tells that the recording was complete by then.
+	Finalized bool
+}
+
+// Watch sees the processes of this node that start recordings, and how they
+// end, though they are other programs' children: it holds a descriptor of each
+// (pidfd), which the kernel wakes it by. It does nothing while nothing happens,
+// sends nothing to anybody, and what it cannot see, as on a kernel before 5.3,
+// is not known.
+type Watch struct {
+	poll, notify, stop int // epoll, inotify, eventfd
+	dirs               map[int]string
+	unseen             []watched       // not known yet to be what the recording's name says
+	live               map[int]watched // by descriptor
+	deadline           time.Time       // when to end; zero until Close
+	done               chan struct{}
+
+	mutex sync.Mutex
+	exits []Exit
+}
+
+// watched is a process that is.
+type watched struct {
+	exit  Exit
+	path  string // of its recording
+	pidfd int
+	until time.Time // for how long an unseen one is looked at again
+}
+
+// Bounds of what a Watch does.
+const (
+	maxWatched = 4096                  // processes at a time
+	lookAgain  = 10 * time.Millisecond // at a process that has not mapped its recording yet
+	lookUntil  = time.Second
+	endUntil   = time.Second // for how long Close waits for processes that are about to end
+)
+
+// NewWatch begins to watch for recordings that are made in any of the
+// directories. It is never nil; one that could not be begun sees nothing.
+func NewWatch(dirs ...string) *Watch {
+	w := &Watch{poll: -1, notify: -1, stop: -1, dirs: map[int]string{}, live: map[int]watched{}, done: make(chan struct{})}
+	if !w.open(dirs) {
+		w.release()
+		close(w.done)
+		return w
+	}
+	go w.run()
+	return w
+}
+
+func (w *Watch) open(dirs []string) bool {
+	var errs [3]error
+	w.poll, errs[0] = unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	w.notify, errs[1] = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	w.stop, errs[2] = unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if errs != [3]error{} {
+		return false
+	}
+	for _, dir := range dirs {
+		if id, err := unix.InotifyAddWatch(w.notify, dir, unix.IN_CREATE|unix.IN_ONLYDIR); err == nil {
+			w.dirs[id] = dir
+		}
+	}
+	return len(w.dirs) > 0 && w.expect(w.notify, unix.EPOLLIN) == nil && w.expect(w.stop, unix.EPOLLIN) == nil
+}
+
+// release gives back what open took, and the descriptors of processes.
+func (w *Watch) release() {
+	for fd := range w.live {
+		unix.Close(fd)
+	}
+	for _, p := range w.unseen {
+		unix.Close(p.pidfd)
+	}
+	for _, fd := range []int{w.poll, w.notify, w.stop} {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
+// Close ends watching. What was seen can still be asked for.
+func (w *Watch) Close() {
+	select {
+	case <-w.done:
+	default:
+		unix.Write(w.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		<-w.done
+		w.release()
+	}
+}
+
+// Exits are the ends that were seen, the first first.
+func (w *Watch) Exits() []Exit {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return slices.SortedStableFunc(slices.Values(w.exits), func(a, b Exit) int { return a.At.Compare(b.At) })
+}
+
+func (w *Watch) note(e Exit) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.exits = append(w.exits, e)
+}
+
+// expect has the poll wake for a descriptor.
+func (w *Watch) expect(fd int, events uint32) error {
+	return unix.EpollCtl(w.poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
+}
+
+// run is the one thread that watches. When it is stopped it takes what has
+// happened already.
+func (w *Watch) run() {
+	defer close(w.done)
+	events := make([]unix.EpollEvent, 64)
+	for {
+		wait := w.timeout()
+		n, err := unix.EpollWait(w.poll, events, int(wait.Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 && wait == 0 {
+			w.unreaped()
+			return
+		}
+		for _, e := range events[:n] {
+			switch int(e.Fd) {
+			case w.stop:
+				w.deadline = time.Now().Add(endUntil)
+				unix.EpollCtl(w.poll, unix.EPOLL_CTL_DEL, w.stop, nil)
+			case w.notify:
+				w.meet()
+			default:
+				w.ended(int(e.Fd), e.Events)
+			}
+		}
+		w.look()
+	}
+}
+
+// timeout is how long to wait for events, below 0 for any time.
+func (w *Watch) timeout() time.Duration {
+	switch {
+	case w.deadline.IsZero() && len(w.unseen) == 0:
+		return -time.Millisecond
+	case w.deadline.IsZero() || w.ending() && time.Now().Before(w.deadline):
+		return lookAgain
+	}
+	return 0
+}
+
+// ending tells whether a process is about to end: its memory goes first. A
+// launcher may end while the kernel still takes its ranks apart.
+func (w *Watch) ending() bool {
+	for _, p := range w.live {
+		if p.exit.At.IsZero() && !hasMapped(p.exit.Pid, p.exit.Recording) {
+			return true
+		}
+	}
+	return false
+}
+
+// meet takes up the processes whose recordings have come. A name is only what
+// somebody says: look checks it.
+func (w *Watch) meet() {
+	buffer := make([]byte, 64<<10)
+	n, _ := unix.Read(w.notify, buffer)
+	for rest := buffer[:max(n, 0)]; len(rest) >= unix.SizeofInotifyEvent; {
+		id, name, length := inotifyEvent(rest)
+		rest = rest[min(length, len(rest)):]
+		pid := writer(name)
+		if pid <= 0 || !strings.HasSuffix(name, recordingSuffix) || len(w.live)+len(w.unseen) >= maxWatched {
+			continue
+		}
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			w.unseen = append(w.unseen, watched{Exit{Recording: name, Pid: pid}, filepath.Join(w.dirs[id], name), fd, time.Now().Add(lookUntil)})
+		}
+	}
+}
+
+// inotifyEvent takes an event apart: its watch, the file's name, its length.
+func inotifyEvent(b []byte) (id int, name string, length int) {
+	id = int(int32(binary.NativeEndian.Uint32(b)))
+	length = unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
+	text := b[unix.SizeofInotifyEvent:min(length, len(b))]
+	name, _, _ = strings.Cut(string(text), "\x00")
+	return id, name, length
+}
+
+// look follows those processes that have mapped the recording that is named for
+// them: in a container's own numbering of processes, the number in the name is
+// somebody else's here.
+func (w *Watch) look() {
+	w.unseen = slices.DeleteFunc(w.unseen, func(p watched) bool {
+		switch {
+		case hasMapped(p.exit.Pid, p.exit.Recording) && w.expect(p.pidfd, unix.EPOLLIN|unix.EPOLLONESHOT) == nil:
+			w.live[p.pidfd] = p
+		case time.Now().Before(p.until):
+			return false
+		default:
+			unix.Close(p.pidfd)
+		}
+		return true
+	})
+}
+
+// ended notes the end of a process. How it ended the kernel tells when its
+// parent has heard of it (EPOLLHUP), and only since Linux 6.15; before that it
+// can be read for the moment until the parent has.
+func (w *Watch) ended(fd int, events uint32) {
+	p, ok := w.live[fd]
+	if !ok {
+		return
+	}
+	if p.exit.At.IsZero() {
+		p.exit.At = time.Now()
+		p.exit.Finalized = canPack(p.path)
+		p.exit.Status, p.exit.Known = zombieStatus(p.exit.Pid)
+	}
+	if status, ok := pidfdStatus(fd); ok {
+		p.exit.Status, p.exit.Known = status, true
+	}
+	w.live[fd] = p
+	if !p.exit.Known && events&unix.EPOLLHUP == 0 && w.expectReaped(fd) {
+		return
+	}
+	w.note(p.exit)
+	delete(w.live, fd)
+	unix.Close(fd)
+}
+
+// expectReaped has the poll wake once more, when the process is reaped.
+func (w *Watch) expectReaped(fd int) bool {
+	return unix.EpollCtl(w.poll, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Fd: int32(fd)}) == nil
+}
+
+// unreaped are the ends of which no more came to be known.
+func (w *Watch) unreaped() {
+	for _, p := range w.live {
+		if !p.exit.At.IsZero() {
+			w.note(p.exit)
+		}
+	}
+}
+
+// pidfdStatus is how a process ended, once it is reaped.
+func pidfdStatus(fd int) (unix.WaitStatus, bool) {
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+	err := unix.IoctlPidfdInfo(fd, &info)
+	return unix.WaitStatus(uint32(info.Exit_code)), err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0
+}
+
+// zombieStatus is how a process ended that is not reaped yet.
+func zombieStatus(pid int) (unix.WaitStatus, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on
+	if len(fields) < 50 || fields[0] != "Z" {
+		return 0, false
+	}
+	status, err := strconv.ParseUint(fields[49], 10, 32)
+	return unix.WaitStatus(status), err == nil
+}

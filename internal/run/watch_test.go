@@ -1,0 +1,182 @@
+package run
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// recorder is a process that has mapped a recording named for it.
+type recorder struct {
+	cmd  *exec.Cmd
+	name string
+}
+
+const recorderDir = "MPITRACE_TEST_RECORDER_DIR"
+
+// TestRecorder is no test but what startRecorder starts: it exits with 7 when
+// its standard input ends.
+func TestRecorder(t *testing.T) {
+	dir := os.Getenv(recorderDir)
+	if dir == "" {
+		t.Skip("only for other tests")
+	}
+	state := profile.Running
+	if filepath.Base(dir) == "finalized" {
+		state = profile.Finalized
+	}
+	path := filepath.Join(dir, fmt.Sprintf("some-host-%d-5.rec", os.Getpid()))
+	if err := recording.WriteFile(path, &profile.Profile{Size: 1, State: state, Threads: 1}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("mapped")
+	os.Stdin.Read(make([]byte, 1))
+	os.Exit(7)
+}
+
+func startRecorder(t *testing.T, dir string) (*recorder, func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRecorder$")
+	cmd.Env = append(os.Environ(), recorderDir+"="+dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "mapped\n" {
+		t.Fatalf("it says %q", line)
+	}
+	return &recorder{cmd, fmt.Sprintf("some-host-%d-5.rec", cmd.Process.Pid)}, func() { in.Close() }
+}
+
+func TestWatch(t *testing.T) {
+	dir, finalized := t.TempDir(), filepath.Join(t.TempDir(), "finalized")
+	if err := os.Mkdir(finalized, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := NewWatch(dir, finalized)
+	leaves, leave := startRecorder(t, dir)
+	killed, _ := startRecorder(t, dir)
+	whole, end := startRecorder(t, finalized)
+	stays, _ := startRecorder(t, dir)
+	// A recording that is named for a process that does not write it.
+	other := filepath.Join(dir, fmt.Sprintf("some-host-%d-6.rec", killed.cmd.Process.Pid))
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(10 * lookAgain) // as long as it takes to be seen, many times
+	before := time.Now()
+	leave()
+	leaves.cmd.Wait()
+	killed.cmd.Process.Kill()
+	killed.cmd.Wait()
+	end()
+	whole.cmd.Wait()
+	w.Close()
+	exits := w.Exits()
+	if len(exits) != 3 {
+		t.Fatalf("saw %+v, want three ends", exits)
+	}
+	for i, want := range []struct {
+		*recorder
+		status    unix.WaitStatus
+		finalized bool
+	}{{leaves, 7 << 8, false}, {killed, unix.WaitStatus(unix.SIGKILL), false}, {whole, 7 << 8, true}} {
+		e := exits[i]
+		if e.Recording != want.name || e.Pid != want.cmd.Process.Pid || e.Finalized != want.finalized ||
+			e.At.Before(before) || e.At.After(time.Now()) {
+			t.Errorf("got %+v, want the end of %s, finalized %v", e, want.name, want.finalized)
+		}
+		if e.Known && e.Status != want.status || !e.Known && kernelTells(t) {
+			t.Errorf("%s: status %#x, known %v; want %#x", want.name, e.Status, e.Known, want.status)
+		}
+	}
+	if err := stays.cmd.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the process that is left alone: %v", err)
+	}
+}
+
+// kernelTells is whether a descriptor of a process that was reaped tells how it
+// ended, as of Linux 6.15.
+func kernelTells(t *testing.T) bool {
+	t.Helper()
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
+	cmd.Wait()
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	_, ok := pidfdStatus(fd)
+	return ok
+}
+
+// What cannot be watched is no error: nothing is seen.
+func TestWatchNothing(t *testing.T) {
+	w := NewWatch("/no/such/directory")
+	w.Close()
+	if exits := w.Exits(); len(exits) > 0 {
+		t.Errorf("saw %+v", exits)
+	}
+}
+
+// A process that waits for its parent to hear of its end tells its status as
+// well, on any kernel.
+func TestZombieStatus(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "exit 3")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)); strings.Contains(string(stat), ") Z ") {
+			break
+		}
+	}
+	if status, ok := zombieStatus(cmd.Process.Pid); !ok || status.ExitStatus() != 3 {
+		t.Errorf("status %v, %v; want 3", status, ok)
+	}
+	if _, ok := zombieStatus(os.Getpid()); ok {
+		t.Error("the status of a process that runs")
+	}
+}
+
+// A process that runs gives the watch nothing to do.
+func TestWatchIsIdle(t *testing.T) {
+	dir := t.TempDir()
+	w := NewWatch(dir)
+	startRecorder(t, dir)
+	time.Sleep(10 * lookAgain)
+	w.Close() // from here on it is nobody else's
+	if w.deadline = (time.Time{}); len(w.live) != 1 || w.timeout() >= 0 {
+		t.Errorf("%d processes are followed, and it waits for %v; want one, and any time", len(w.live), w.timeout())
+	}
+}

@@ -1,0 +1,65 @@
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestWrap(t *testing.T) {
+	var out strings.Builder
+	Wrap(&out, "a path of 30 letters: "+strings.Repeat("x", 30)+" and more", "* ", "  ", 20)
+	want := `* a path of 30
+  letters:
+  xxxxxxxxxxxxxxxxxx
+  xxxxxxxxxxxx and
+  more
+`
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", &out, want)
+	}
+}
+
+// Prose is broken at spaces, in whatever pieces it is written. Tables and pictures stay
+// as they are, as does all text without a width.
+func TestWrapper(t *testing.T) {
+	const text = "short\n" +
+		"a line of prose that is longer than it may be\n" +
+		"  an indented line of prose that is longer, µ\n" +
+		"exactly twenty here.\n" +
+		"a row of a table  that is long  12 s\n" +
+		" 0 |░░░░░░░░██████████|\n" +
+		"with numbers of 27.1 % and of 9 µs (rank 7)\n" +
+		"a last line that is longer"
+	const want = "short\n" +
+		"a line of prose that\n  is longer than it\n  may be\n" +
+		"  an indented line\n    of prose that is\n    longer, µ\n" +
+		"exactly twenty here.\n" +
+		"a row of a table  that is long  12 s\n" +
+		" 0 |░░░░░░░░██████████|\n" +
+		"with numbers of\n  27.1 % and of 9 µs\n  (rank 7)\n" +
+		"a last line that is longer"
+	for _, test := range []struct {
+		width, pieces int
+		want          string
+	}{{20, 1000, want}, {20, 1, want}, {20, 7, want}, {0, 7, text}} {
+		t.Run(fmt.Sprintf("width %d in pieces of %d", test.width, test.pieces), func(t *testing.T) {
+			var out strings.Builder
+			w := &Wrapper{W: bufio.NewWriter(&out), Width: test.width}
+			for left := text; left != ""; {
+				n := min(test.pieces, len(left))
+				if m, err := w.Write([]byte(left[:n])); m != n || err != nil {
+					t.Fatal(m, err)
+				}
+				left = left[n:]
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if out.String() != test.want {
+				t.Errorf("got\n%s\nwant\n%s", &out, test.want)
+			}
+		})
+	}
+}

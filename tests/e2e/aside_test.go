@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/run"
+)
+
+// A library that was built for another MPI records nothing, says so, and the
+// program's calls arrive as they were made: the one's handles are 32-bit
+// integers, the other's are pointers.
+func TestStepsAside(t *testing.T) {
+	other := map[string]implementation{}
+	for _, m := range implementations() {
+		other[m.name] = m
+	}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		wrong := other["mpich"]
+		if m.name == "mpich" {
+			wrong = other["openmpi"]
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		program := preload(wrong.library(t), []string{"MPITRACE_DIR=" + dir}, m.compile(t, "collectives"))
+		out := succeed(t, nil, m.launch(4, program...)...)
+		if first, _, _ := strings.Cut(out.stdout, "\n"); first != "ok" {
+			t.Errorf("it printed %q, want ok", out.stdout)
+		}
+		if !strings.Contains(out.stderr, "built for another MPI") {
+			t.Errorf("nothing was said: %q", out.stderr)
+		}
+		if n := len(readRecordings(t, dir)); n != 0 {
+			t.Errorf("%d recordings, want none", n)
+		}
+	})
+}
+
+// realPath follows symbolic links: the loader and mpicc name one file differently.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// TestWrongMPI runs scripts with jobs of two MPIs. The library is for one of them,
+// and what is missing of the other is named, with the number of its processes.
+func TestWrongMPI(t *testing.T) {
+	const right, wrong = 4, 3 // ranks of in_place and completion
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		others := slices.DeleteFunc(implementations(), func(o implementation) bool { return !debian(o) || o.name == m.name })
+		other := others[0]
+		mine := strings.Join(m.launch(right, m.compile(t, "in_place")), " ")
+		theirs := strings.Join(other.launch(wrong, other.compile(t, "completion")), " ")
+		missing := run.WrongMPI{Program: other.compile(t, "completion"), Library: realPath(other.mpiLibrary(t)), Processes: wrong}
+		for _, test := range []struct {
+			name, script string
+			before       []string
+			jobs         []run.JobInfo
+		}{
+			{"of two jobs", mine + "\n" + theirs, nil, []run.JobInfo{{Size: right, Recorded: right}}},
+			{"all of a script", theirs, []string{"bash"}, nil},
+			{"behind a shell", "bash -c '" + theirs + "'", []string{"bash"}, nil},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				script := filepath.Join(t.TempDir(), "job.sh")
+				if err := os.WriteFile(script, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				j := record(t, []string{"--strict", "--mpi", m.name}, append(test.before, script)...)
+				if strings.Count(j.stdout, "ok\n") != len(test.jobs)+1 || j.code != 3 || len(j.ranks) != len(test.jobs)*right {
+					t.Errorf("printed %q, exit status %d, want 3; %d recordings", j.stdout, j.code, len(j.ranks))
+				}
+				report := execute(t, nil, mpitrace, "report", j.dir)
+				for _, out := range []string{j.stderr, report.stdout + report.stderr} {
+					if strings.Contains(out, "complete: finalized") {
+						t.Errorf("calls a run complete that is not:\n%s", out)
+					}
+					if want := fmt.Sprintf("not recorded: %d processes of %s, which uses another MPI (", wrong, missing.Program); !strings.Contains(out, want) {
+						t.Errorf("does not say %q:\n%s", want, out)
+					}
+				}
+				info, err := run.Dir(j.dir).ReadInfo()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range info.WrongMPI {
+					info.WrongMPI[i].Library = realPath(info.WrongMPI[i].Library)
+				}
+				if !slices.Equal(info.WrongMPI, []run.WrongMPI{missing}) || len(info.Jobs) != len(test.jobs) {
+					t.Errorf("run.json: %d jobs, not recorded %+v; want %d, %+v", len(info.Jobs), info.WrongMPI, len(test.jobs), missing)
+				}
+			})
+		}
+	})
+}

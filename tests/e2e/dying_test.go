@@ -1,0 +1,438 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Jobs that die: by what they do themselves, by what others do to them, and at
+// random. Each must end as it does without mpitrace, and leave what it did.
+
+var updateDocs = flag.Bool("update-docs", false, "write the table of docs/reliability.md anew")
+
+// dyingCalls is how many calls each rank of a job makes before one of them dies.
+const dyingCalls, dyingRanks, dyingVictim = 200, 3, 1
+
+// A way to die, as the documentation calls it.
+type way struct {
+	name string
+	word string // what tests/programs/dying.c calls it
+	// lasts: the job does not end by itself, and after a while this is done to
+	// the launcher.
+	lasts syscall.Signal
+	// absent: the last rank is another program, which never calls MPI_Init.
+	absent bool
+	says   string // of the rank that dies: a pattern that the report matches
+}
+
+var ways = []way{
+	{name: "MPI_Abort", word: "MPI_Abort", says: `rank 1: .*\n +MPI_Abort\(7\) in MPI_COMM_WORLD, at die dying\.c:`},
+	{name: "abort()", word: "abort", says: `rank 1: killed by SIGABRT at .*, outside MPI; the last call returned`},
+	{name: "SIGSEGV", word: "SIGSEGV", says: `rank 1: killed by SIGSEGV at .*, outside MPI; the last call returned`},
+	{name: "stack overflow", word: "stack overflow", says: `rank 1: killed by SIGSEGV at .*, outside MPI; the last call returned`},
+	{name: "SIGFPE", word: "SIGFPE", says: `rank 1: killed by SIGFPE at .*, outside MPI; the last call returned`},
+	{name: "SIGINT to one rank", word: "SIGINT", says: `rank 1: killed by SIGINT at .*, outside MPI; the last call returned`},
+	{name: "SIGTERM to one rank", word: "SIGTERM", says: `rank 1: killed by SIGTERM at .*, outside MPI; the last call returned`},
+	{name: "SIGXCPU", word: "SIGXCPU", says: `rank 1: killed by SIGXCPU at .*, outside MPI; the last call returned`},
+	{name: "SIGKILL, as when memory is out", word: "SIGKILL", says: `rank 1: killed by SIGKILL at .*, outside MPI; the last call returned`},
+	{name: "exit() without MPI_Finalize", word: "exit", says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
+	{name: "return from main without MPI_Finalize", word: "return", says: `rank 1: exited with status 5 at .*, outside MPI; the last call returned`},
+	{name: "_exit()", word: "_exit", says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
+	{name: "exec of another program", word: "exec", says: `rank 1: exited with status 4 at .*, outside MPI; the last call returned`},
+	{name: "one rank that never starts", word: "hang", absent: true},
+	{name: "a hang, then SIGTERM to the launcher", word: "hang", lasts: syscall.SIGTERM, says: `rank 1: .*outside MPI`},
+	{name: "MPI_Finalize that hangs, then SIGTERM", word: "Finalize", lasts: syscall.SIGTERM},
+	{name: "SIGTERM to the launcher at work", word: "go", lasts: syscall.SIGTERM},
+	{name: "SIGKILL of the launcher", word: "go", lasts: syscall.SIGKILL},
+}
+
+// outcome is what can be seen of a job's end from outside.
+type outcome struct {
+	code  int  // exit status as shells have it: 128 and the signal that ended it; 0 if it hangs
+	hangs bool // it was not over in time
+	left  int  // processes that outlive it
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("exit status %d, over in time %t, %d processes left", o.code, !o.hangs, o.left)
+}
+
+// TestDying lets jobs die in each way, with and without mpitrace. Launchers
+// themselves do not always end in the same way (hydra combines the status of
+// whichever ranks it saw, Open MPI's mpirun may crash or hang while it cleans up):
+// so both may try again, until one end with it was seen without it.
+func TestDying(t *testing.T) {
+	table := map[string]map[string]string{}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "dying")
+		table[m.name] = map[string]string{}
+		for _, w := range ways {
+			t.Run(w.name, func(t *testing.T) {
+				table[m.name][w.name] = dieOften(t, m, program, w)
+			})
+		}
+	})
+	checkTable(t, table)
+}
+
+// dieOften returns the cells of the table for a way to die.
+func dieOften(t *testing.T, m implementation, program string, w way) string {
+	const tries = 6
+	var bare, recorded []string
+	seen := map[outcome]bool{}
+	for range tries {
+		without := w.die(t, m, program, nil)
+		dir := filepath.Join(t.TempDir(), "run")
+		with := w.die(t, m, program, []string{mpitrace, "run", "-o", dir, "--"})
+		with.check(t, dir, w)
+		if t.Failed() {
+			t.Fatalf("mpitrace said\n%s", with.talk)
+		}
+		bare, recorded = append(bare, without.String()), append(recorded, with.String()+"\n"+with.talk)
+		seen[without.outcome] = true
+		if seen[with.outcome] && with.says(w) {
+			return "yes | 0 | yes"
+		}
+	}
+	t.Errorf("the job never ended as without mpitrace, with a report that says %q: without\n%s\nwith\n%s", w.says,
+		strings.Join(bare, "\n"), strings.Join(recorded, "\n"))
+	return "no | 0 | no"
+}
+
+// A death is what is left of a job.
+type death struct {
+	outcome
+	announced [dyingRanks]uint64 // calls that each rank knows of
+	talk      string             // stdout and stderr
+}
+
+// says tells whether the report says how the rank ended.
+func (d *death) says(w way) bool {
+	if !kernelTellsExits() {
+		return true
+	}
+	return regexp.MustCompile(w.says).MatchString(d.talk)
+}
+
+// die runs a job to its end, behind a prefix.
+func (w way) die(t *testing.T, m implementation, program string, prefix []string) death {
+	t.Helper()
+	dir := t.TempDir()
+	job := func(n int, program ...string) []string {
+		return slices.Concat([]string{"-n", strconv.Itoa(n)}, program)
+	}
+	argv := []string{program, dir, w.word, strconv.Itoa(dyingVictim), strconv.Itoa(dyingCalls)}
+	command := slices.Concat(prefix, m.launcher, job(dyingRanks, argv...))
+	if w.absent {
+		command = slices.Concat(prefix, m.launcher, job(dyingRanks-1, argv...), []string{":"}, job(1, "/bin/false"))
+	}
+	var talk bytes.Buffer
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = &talk, &talk
+	cmd.WaitDelay = 5 * time.Second
+	ended := make(chan error, 1)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- cmd.Wait() }()
+	d := death{}
+	d.hangs = !w.finish(t, cmd, ended, dir)
+	if d.code = cmd.ProcessState.ExitCode(); d.hangs {
+		d.code = 0 // it tells how the test ended it
+	} else if d.code < 0 {
+		d.code = 128 + int(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+	}
+	d.left = killLeft(dir)
+	for r := range d.announced {
+		if info, err := os.Stat(filepath.Join(dir, strconv.Itoa(r))); err == nil {
+			d.announced[r] = uint64(info.Size())
+		}
+	}
+	d.talk = talk.String()
+	return d
+}
+
+// finish waits for the end of a job, and brings it about where it does not come
+// by itself. It is false if even that did not.
+func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string) bool {
+	t.Helper()
+	if w.lasts != 0 {
+		awaitCalls(t, dir)
+		time.Sleep(300 * time.Millisecond) // to where they hang
+		target := cmd.Process.Pid
+		if w.lasts == syscall.SIGKILL {
+			target = launcherOf(t, target)
+		}
+		if err := syscall.Kill(target, w.lasts); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case <-ended:
+		return true
+	case <-time.After(w.patience()):
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		cmd.Process.Kill()
+		<-ended
+	}
+	return false
+}
+
+// patience is how long a job may take. Where a rank never starts, hydra waits for
+// good.
+func (w way) patience() time.Duration {
+	if w.absent {
+		return 5 * time.Second
+	}
+	return 15 * time.Second
+}
+
+// awaitCalls waits until each rank has made dyingCalls calls.
+func awaitCalls(t *testing.T, dir string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for r := 0; r < dyingRanks; {
+		if info, err := os.Stat(filepath.Join(dir, strconv.Itoa(r))); err == nil && info.Size() >= dyingCalls {
+			r++
+			continue
+		}
+		if ctx.Err() != nil {
+			t.Fatal("the calls were never made")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// launcherOf is the process that launches: the one that was started, or the
+// child of it if that is mpitrace.
+func launcherOf(t *testing.T, pid int) int {
+	t.Helper()
+	if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); exe != mpitrace {
+		return pid
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	if err == nil && len(bytes.Fields(children)) == 0 {
+		err = errors.New("no child")
+	}
+	if err != nil { // a child belongs to the thread that started it
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		for _, path := range tasks {
+			more, _ := os.ReadFile(path)
+			children = append(children, more...)
+		}
+	}
+	fields := strings.Fields(string(children))
+	if len(fields) == 0 {
+		t.Fatalf("process %d has no child", pid)
+	}
+	child, err := strconv.Atoi(fields[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return child
+}
+
+// killLeft counts, after a moment, the ranks of the job of a directory that are
+// still there, and kills them.
+func killLeft(dir string) int {
+	var left []int
+	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if left = processesOf(dir); len(left) == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	for _, pid := range left {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return len(left)
+}
+
+// processesOf are the processes whose first argument is this directory.
+func processesOf(dir string) []int {
+	var out []int
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		argv := strings.Split(string(raw), "\x00")
+		if err != nil || len(argv) < 2 || argv[1] != dir {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// check requires the calls that each rank announced, or one more that it was
+// about to, and a report.
+func (d *death) check(t *testing.T, dir string, w way) {
+	t.Helper()
+	started := dyingRanks
+	if w.absent {
+		started-- // and these never got past MPI_Init, where a launcher waits for all
+	}
+	ranks := recordingsOf(t, dir)
+	if len(ranks) != started && !w.absent {
+		t.Errorf("%d recordings, want %d", len(ranks), started)
+	}
+	for _, p := range ranks {
+		if p.Rank < 0 && w.absent {
+			continue
+		}
+		checkAnnounced(t, p, d.announced[p.Rank])
+	}
+	if !strings.Contains(d.talk, "partial") && !w.absent {
+		t.Error("the report does not say that it is partial")
+	}
+}
+
+func checkAnnounced(t *testing.T, p *profile.Profile, announced uint64) {
+	t.Helper()
+	var calls, bytes uint64
+	for _, r := range p.Rows {
+		if r.Call == "Sendrecv" && r.Direction == profile.Send {
+			calls, bytes = calls+r.Calls, bytes+r.Bytes
+		}
+	}
+	if calls != announced && calls != announced+1 {
+		t.Errorf("rank %d: %d calls are recorded, %d were announced", p.Rank, calls, announced)
+	}
+	if bytes != 100*calls && bytes != 100*(calls+1) {
+		t.Errorf("rank %d: %d bytes in %d calls of 100", p.Rank, bytes, calls)
+	}
+}
+
+// recordingsOf reads what a job left, and fails for what cannot be read or is
+// damaged.
+func recordingsOf(t *testing.T, dir string) []*profile.Profile {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "recordings", "*.rec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*profile.Profile
+	for _, path := range paths {
+		p, err := recording.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if len(p.Problems) > 0 {
+			t.Errorf("%s: %q", path, p.Problems)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// TestChaos kills ranks at random, at random moments: several of each job, one
+// after the other, until all are gone.
+func TestChaos(t *testing.T) {
+	const jobs = 34 // of three ranks, under two MPIs: 204 kills
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "dying")
+		for i := range jobs {
+			seed := rand.Uint64()
+			if !t.Run(strconv.Itoa(i), func(t *testing.T) { killAll(t, m, program, rand.New(rand.NewPCG(seed, 0))) }) {
+				t.Fatalf("seed %#x", seed)
+			}
+		}
+	})
+}
+
+func killAll(t *testing.T, m implementation, program string, random *rand.Rand) {
+	dir, run := t.TempDir(), filepath.Join(t.TempDir(), "run")
+	command := slices.Concat([]string{mpitrace, "run", "-o", run, "--"}, m.launch(dyingRanks, program, dir, "go", "0", "0"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var talk bytes.Buffer
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = &talk, &talk
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitCalls(t, dir)
+	pids := processesOf(dir)
+	if len(pids) != dyingRanks {
+		t.Fatalf("%d ranks, want %d", len(pids), dyingRanks)
+	}
+	random.Shuffle(len(pids), func(i, j int) { pids[i], pids[j] = pids[j], pids[i] })
+	for _, pid := range pids {
+		time.Sleep(time.Duration(random.Int64N(int64(3 * time.Millisecond))))
+		syscall.Kill(pid, syscall.SIGKILL) // the launcher may have been faster
+	}
+	err := cmd.Wait()
+	if left := killLeft(dir); left > 0 || err == nil || ctx.Err() != nil {
+		t.Errorf("%d ranks left, the job ended with %v", left, err)
+	}
+	ranks := recordingsOf(t, run)
+	if len(ranks) != dyingRanks {
+		t.Errorf("%d recordings", len(ranks))
+	}
+	for _, p := range ranks {
+		checkAnnounced(t, p, uint64(len(readAll(t, filepath.Join(dir, strconv.Itoa(p.Rank))))))
+	}
+	if t.Failed() {
+		t.Logf("mpitrace said\n%s", &talk)
+	}
+}
+
+// Where the table of docs/reliability.md begins and ends.
+const tableStart, tableEnd = "<!-- by TestDying -->\n", "<!-- end -->\n"
+
+// checkTable requires that the documentation says what was seen.
+func checkTable(t *testing.T, seen map[string]map[string]string) {
+	if t.Failed() || len(seen) < 2 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("| what ends the job | Open MPI: ends as without | calls lost | report | MPICH: ends as without | calls lost | report |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, w := range ways {
+		if seen["openmpi"][w.name] == "" || seen["mpich"][w.name] == "" {
+			return // not all were asked for
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", w.name, seen["openmpi"][w.name], seen["mpich"][w.name])
+	}
+	path := filepath.Join(root, "docs", "reliability.md")
+	text := string(readAll(t, path))
+	before, rest, ok := strings.Cut(text, tableStart)
+	_, after, ends := strings.Cut(rest, tableEnd)
+	if !ok || !ends {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	want := before + tableStart + b.String() + tableEnd + after
+	if *updateDocs {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if text != want {
+		t.Errorf("%s says something else than was seen (-update-docs writes it anew):\n%s", path, &b)
+	}
+}

@@ -1,0 +1,254 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// TestFaults lets each call that the library makes of the system fail, one after the other, and from some on all of its
+// kind: the program must not notice, and what is missing from the recording must be counted.
+func TestFaults(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		lib := m.faultyLibrary(t)
+		for _, way := range []faultyWay{
+			{name: "run directory", env: []string{"MPITRACE_STACK=4"}},
+			{name: "spool", env: []string{"MPITRACE_TIMING=sampled", "MPITRACE_SPOOL_DIR=DIR/spool"},
+				only: regexp.MustCompile(`^(calloc|mmap|open|posix_fallocate|ftruncate|fstat|lstat|mkdir)$`)},
+			{name: "trace", env: []string{"MPITRACE_TRACE=on"}, only: regexp.MustCompile(`^(calloc|mmap|open|posix_fallocate|ftruncate|fstat|lstat|mkdir)$`)},
+			// Its file cannot be made in the run directory: it is copied there at the end.
+			{name: "elsewhere", before: "posix_fallocate:1", only: regexp.MustCompile(`^(open|close|pread|write|rename|unlink|fstat|mkdir|ftruncate)$`)},
+		} {
+			t.Run(way.name, func(t *testing.T) { m.failEach(t, lib, way) })
+		}
+	})
+}
+
+// A faultyWay is what is set while the calls of some functions fail.
+type faultyWay struct {
+	name   string
+	env    []string // DIR is the directory of the trial
+	before string   // fails each time
+	only   *regexp.Regexp
+}
+
+// faultyLibrary builds the library with testdata/faults.c between it and the system.
+func (m implementation) faultyLibrary(t *testing.T) string {
+	t.Helper()
+	source := filepath.Join(root, "tests", "programs", "faults.c")
+	object := filepath.Join(t.TempDir(), "faults.o")
+	succeed(t, nil, "gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", object)
+	flags := []string{"-Wl," + object}
+	for _, f := range regexp.MustCompile(`(?m)^FAULT\((\w+)`).FindAllSubmatch(readAll(t, source), -1) {
+		flags = append(flags, "-Wl,--wrap="+string(f[1]))
+	}
+	t.Setenv("MPITRACE_CACHE", t.TempDir()) // not to be found again
+	return m.library(t, flags...)
+}
+
+// A trial is one run of the program in a directory of its own.
+type trial struct {
+	way     faultyWay
+	faults  string
+	dir     string
+	command []string
+	output
+}
+
+// Open MPI starts no daemon for one process, and looks for no network.
+var alone = []string{"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_btl=self", "OMPI_MCA_pml=ob1", "OMPI_MCA_osc=^ucx"}
+
+func (r *trial) run() error {
+	for _, dir := range []string{"spool", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(r.dir, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	var stdout, stderr strings.Builder
+	cmd := exec.Command(r.command[0], r.command[1:]...)
+	cmd.Dir = r.dir
+	cmd.Env = slices.Concat(os.Environ(), alone, []string{"FAULTS=" + r.faults, "FAULTS_COUNT=" + filepath.Join(r.dir, "count"),
+		"MPITRACE_DIR=run", "MPITRACE_PROF=" + filepath.Join(r.dir, "p"), "TMPDIR=" + filepath.Join(r.dir, "tmp")})
+	for _, e := range r.way.env {
+		cmd.Env = append(cmd.Env, strings.ReplaceAll(e, "DIR/", r.dir+"/"))
+	}
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return err
+	}
+	r.output = output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
+		return fmt.Errorf("ended by %v", status.Signal())
+	}
+	return nil
+}
+
+// recordings are the files that it left, wherever.
+func (r *trial) recordings() []string {
+	var found []string
+	for _, place := range []string{"run/recordings", "spool", "tmp/*"} {
+		more, _ := filepath.Glob(filepath.Join(r.dir, place, "*.rec"))
+		found = append(found, more...)
+	}
+	return found
+}
+
+func (m implementation) failEach(t *testing.T, lib string, way faultyWay) {
+	program := m.compile(t, "answer")
+	whole := trial{way: way, dir: t.TempDir(), command: []string{program}}
+	if err := whole.run(); err != nil || whole.code != 0 || whole.stderr != "" {
+		t.Fatalf("alone: %v, status %d: %s", err, whole.code, whole.stderr)
+	}
+	want := whole.output
+	whole.command = preload(lib, nil, program)
+	whole.faults = way.before
+	if err := whole.run(); err != nil {
+		t.Fatal(err)
+	}
+	var calls uint64
+	fmt.Sscanf(want.stdout, "%d", &calls)
+	clean, err := whole.judge(want, calls)
+	if err != nil || clean == nil || clean.Losses.Any() || len(movedBy(clean)) < 40 {
+		t.Fatalf("nothing failed, and %v: %+v\n%s", err, clean, whole.stderr)
+	}
+	var group errgroup.Group
+	group.SetLimit(2)
+	trials := 0
+	dir := t.TempDir()
+	for _, line := range strings.Split(strings.TrimSpace(string(readAll(t, filepath.Join(whole.dir, "count")))), "\n") {
+		var function string
+		var n int
+		fmt.Sscan(line, &function, &n)
+		if n == 0 || way.only != nil && !way.only.MatchString(function) {
+			continue
+		}
+		for k := 1; k <= n; k++ {
+			for _, on := range []string{"", "+"} {
+				if on != "" && k&(k-1) != 0 {
+					continue
+				}
+				trials++
+				r := trial{way: way, faults: fmt.Sprintf("%s:%d%s,%s", function, k, on, way.before),
+					dir: filepath.Join(dir, fmt.Sprintf("%s-%d%s", function, k, on)), command: whole.command}
+				group.Go(func() error {
+					if err := r.survives(want, calls, clean); err != nil {
+						t.Errorf("%s: %v\n%s", r.faults, err, r.stderr)
+					}
+					return os.RemoveAll(r.dir)
+				})
+			}
+		}
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d trials", trials)
+}
+
+func (r *trial) survives(want output, calls uint64, clean *profile.Profile) error {
+	if err := r.run(); err != nil {
+		return err
+	}
+	p, err := r.judge(want, calls)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		if !strings.Contains(r.stderr, "nothing is recorded") {
+			return errors.New("nothing was recorded, and nobody said so")
+		}
+		return nil
+	}
+	if p.Losses.Any() || r.stderr != "" {
+		return nil
+	}
+	if got, want := fingerprint(p), fingerprint(clean); got != want {
+		return fmt.Errorf("silently recorded %q, want %q", missing(want, got), missing(got, want))
+	}
+	return nil
+}
+
+// judge requires that the program did as it does alone, that little was said, and that each call is recorded or
+// counted as lost; it returns what was recorded.
+func (r *trial) judge(want output, calls uint64) (*profile.Profile, error) {
+	if r.code != want.code || r.stdout != want.stdout {
+		return nil, fmt.Errorf("status %d, output %q; alone %d, %q", r.code, r.stdout, want.code, want.stdout)
+	}
+	lines := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
+	for _, line := range lines {
+		if line != "" && !strings.HasPrefix(line, "mpitrace: ") {
+			return nil, fmt.Errorf("it printed %q", line)
+		}
+	}
+	if len(lines) > 5 { // two of the trace, one each of the recording, a table and the .prof file
+		return nil, fmt.Errorf("%d lines were printed", len(lines))
+	}
+	files := r.recordings()
+	if len(files) == 0 {
+		return nil, nil
+	}
+	if strings.Contains(r.stderr, "cannot be removed") {
+		files = files[:1]
+	}
+	p, err := recording.ReadFile(files[0])
+	if err != nil || len(p.Problems) > 0 || len(files) > 1 {
+		return p, fmt.Errorf("%d recordings: %v %q", len(files), err, p.Problems)
+	}
+	var sum uint64
+	for i := range p.Rows {
+		sum += p.Rows[i].Calls
+	}
+	if p.State != profile.Finalized || sum+p.Losses.Calls != calls {
+		return p, fmt.Errorf("%s, %d calls recorded and %d lost, of %d", p.State, sum, p.Losses.Calls, calls)
+	}
+	return p, nil
+}
+
+// movedBy is what moved in each call, as text, in order.
+func movedBy(p *profile.Profile) []string {
+	type total struct{ calls, messages, bytes uint64 }
+	sums := map[string]total{}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		name := fmt.Sprintf("%s %d", r.Call, r.Direction)
+		s := sums[name]
+		sums[name] = total{s.calls + r.Calls, s.messages + r.Messages, s.bytes + r.Bytes}
+	}
+	var out []string
+	for name, s := range sums {
+		out = append(out, fmt.Sprintf("%s: %d", name, s))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fingerprint is all that two runs have in common.
+func fingerprint(p *profile.Profile) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d stacks, %d vectors, %d rows, %d modules", len(p.Stacks), len(p.Vectors), len(p.Rows), len(p.Modules))
+	for _, c := range p.Comms {
+		fmt.Fprintf(&b, "\n%q %s %v %v", c.Name, c.ID, c.Members, c.Edges)
+	}
+	for _, s := range p.Slices {
+		fmt.Fprintf(&b, "\n%s", s.Name)
+	}
+	return b.String() + "\n" + strings.Join(movedBy(p), "\n")
+}
+
+// missing are the lines of b that a does not have.
+func missing(a, b string) []string {
+	have := strings.Split(a, "\n")
+	return slices.DeleteFunc(strings.Split(b, "\n"), func(line string) bool { return slices.Contains(have, line) })
+}

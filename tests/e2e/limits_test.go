@@ -1,0 +1,321 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// A shortage is something that a system has little of, while keys.c makes more and more rows.
+type shortage struct {
+	name    string
+	mount   string   // of what, at small
+	flags   []string // of mpitrace run
+	limit   string   // of the program, see keys.c
+	enough  bool     // nothing is missing
+	message string   // what each rank says
+	fit     int      // ranks that there is room for, if not both: the other uses the next place, and says nothing
+}
+
+var shortages = []shortage{
+	{name: "a spool of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "small"}, message: "No space left on device"},
+	{name: "a spool of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "small"}, message: "No space left on device", fit: 1},
+	// Enough for the header, but not for the first table: the next place has room.
+	{name: "a spool of 48 KiB, sampled", mount: "-t tmpfs -o size=48k", flags: []string{"--spool", "small", "--timing", "sampled"}, message: "No space left on device", enough: true},
+	{name: "a disk of 1 MiB", mount: "-t tmpfs -o size=1m", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device"},
+	{name: "a disk of 64 KiB", mount: "-t tmpfs -o size=64k", flags: []string{"--spool", "run", "-o", "small/run"}, message: "No space left on device", fit: 1},
+	{name: "a file system that cannot reserve", mount: "-t ramfs", flags: []string{"--spool", "run", "-o", "small/run"}, enough: true},
+	{name: "short files", limit: "fsize", message: "File too large"},
+	{name: "little memory", limit: "as", message: "Cannot allocate memory"},
+}
+
+// TestShortages: the program runs as it does alone, its own file on a full disk stays as it is, each call and byte is
+// counted, and what is missing is said once by each rank and in the report.
+func TestShortages(t *testing.T) {
+	for _, s := range shortages {
+		t.Run(s.name, func(t *testing.T) {
+			withEach(t, debian, func(t *testing.T, m implementation) { s.test(t, m) })
+		})
+	}
+}
+
+func (s shortage) test(t *testing.T, m implementation) {
+	dir := t.TempDir()
+	small := filepath.Join(dir, "small")
+	command := m.launch(2, m.compile(t, "keys"), "50", s.limit)
+	flags := s.flags
+	if !slices.Contains(flags, "-o") {
+		flags = append(slices.Clip(flags), "-o", "run")
+	}
+	command = slices.Concat([]string{mpitrace, "run"}, flags, []string{"--"}, command)
+	if s.mount != "" {
+		if err := os.Mkdir(small, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		command = inNamespace(t, fmt.Sprintf("mount %s none %s && echo precious >%s/file", s.mount, small, small), dir,
+			// What lies on it is seen from here only.
+			"status=0; \"$@\" || status=$?; cat small/file >&2; test ! -d small/run || cp -r small/run .; exit $status", command...)
+	} else {
+		command = append([]string{"env", "-C", dir}, command...)
+	}
+	tmp, err := os.MkdirTemp("", "small") // a short name: Open MPI makes sockets there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(tmp)
+	out := execute(t, []string{"TMPDIR=" + tmp}, command...)
+	if out.code != 0 || !strings.HasPrefix(out.stdout, "ok\n") || s.mount != "" && !strings.Contains(out.stderr, "precious\n") {
+		t.Errorf("status %d, output %q", out.code, out.stdout)
+	}
+	said := 0
+	for r := range 2 {
+		n := strings.Count(out.stderr, fmt.Sprintf("no room for more (rank %d): %s", r, s.message))
+		if n > 1 || n == 0 && !s.enough && s.fit == 0 || n > 0 && s.enough {
+			t.Errorf("rank %d spoke of it %d times", r, n)
+		}
+		said += n
+	}
+	if s.fit > 0 && said != s.fit {
+		t.Errorf("%d ranks spoke of it, want %d", said, s.fit)
+	}
+	if told := strings.Contains(out.stderr, "what does not add up"); told == s.enough {
+		t.Errorf("the report tells of losses: %v", told)
+	}
+	checkKeys(t, append(readRecordings(t, filepath.Join(dir, "run")), readFiles(t, filepath.Join(tmp, "mpitrace-*", "*.rec"))...), 50)
+	if t.Failed() {
+		t.Log(out.stderr)
+	}
+}
+
+// checkKeys wants each of the calls of keys.c, and of those that are recorded each message and byte.
+func checkKeys(t *testing.T, ranks []*profile.Profile, phases uint64) {
+	t.Helper()
+	if len(ranks) != 2 {
+		t.Errorf("%d recordings of 2 ranks", len(ranks))
+	}
+	for _, p := range ranks {
+		var sum profile.Row
+		for i := range p.Rows {
+			if r := &p.Rows[i]; r.Call == "Sendrecv" && r.Direction == profile.Send {
+				sum.Calls, sum.Messages, sum.Bytes = sum.Calls+r.Calls, sum.Messages+r.Messages, sum.Bytes+r.Bytes
+			}
+		}
+		// Where a thread has no table at all its Init is lost, too.
+		n, lost := 256*phases, p.Losses.Calls
+		if sum.Calls+lost != n && sum.Calls+lost != n+2 || sum.Messages != sum.Calls {
+			t.Errorf("rank %d: %d calls recorded with %d messages, %d lost, of %d", p.Rank, sum.Calls, sum.Messages, lost, n)
+		}
+		if want := phases * 255 * 256 / 2; lost == 0 && sum.Bytes != want {
+			t.Errorf("rank %d: %d bytes, want %d", p.Rank, sum.Bytes, want)
+		}
+	}
+}
+
+// inNamespace is a command line that mounts things, which nobody else sees, and then runs a script for a command.
+func inNamespace(t *testing.T, mount, dir, script string, command ...string) []string {
+	t.Helper()
+	testenv.Need(t, "unshare", "mount")
+	if os.Geteuid() != 0 {
+		testenv.Skip(t, "mounting needs root")
+	}
+	text := fmt.Sprintf("mount --make-rprivate / && %s || exit 99; cd %s; %s", mount, dir, script)
+	return append([]string{"unshare", "--mount", "bash", "-c", text, "bash"}, command...)
+}
+
+// TestPlaces: where the run directory cannot be written to the recording goes to $TMPDIR, and says so; where there is
+// no $TMPDIR either, nothing is recorded. The program does not notice.
+func TestPlaces(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "keys")
+		for _, c := range []struct{ name, tmp, says string }{
+			{"a read-only run directory", "tmp", "the recording stays in "},
+			{"and no TMPDIR", "small/none", "nothing is recorded: "},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				dir := t.TempDir()
+				for _, name := range []string{"tmp", "small"} {
+					if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+						t.Fatal(err)
+					}
+				}
+				env := []string{"TMPDIR=" + filepath.Join(dir, c.tmp), "MPITRACE_DIR=" + filepath.Join(dir, "small", "run")}
+				command := m.launch(2, preload(m.library(t), env, program, "5")...)
+				out := execute(t, nil, inNamespace(t, "mount -t tmpfs -o ro none "+filepath.Join(dir, "small"), dir, `"$@"`, command...)...)
+				if out.code != 0 || out.stdout != "ok\n" || strings.Count(out.stderr, c.says) != 2 || strings.Count(out.stderr, "\n") != 2 {
+					t.Errorf("%+v", out)
+				}
+				files, _ := filepath.Glob(filepath.Join(dir, "tmp", "*", "*.rec"))
+				if want := map[string]int{"tmp": 2}[c.tmp]; len(files) != want {
+					t.Errorf("%d recordings in TMPDIR, want %d", len(files), want)
+				}
+			})
+		}
+		t.Run("no shared memory", func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			mount := "mount --bind " + filepath.Join(dir, "empty") + " /dev/shm && mount -o remount,bind,ro /dev/shm"
+			command := m.launch(2, program, "5")
+			alone := execute(t, nil, inNamespace(t, mount, dir, `"$@"`, command...)...)
+			under := execute(t, nil, inNamespace(t, mount, dir, `"$@"`, slices.Concat([]string{mpitrace, "run", "-o", "run", "--"}, command)...)...)
+			if under.code != alone.code {
+				t.Errorf("status %d, alone %d\n%s", under.code, alone.code, under.stderr)
+			}
+			if alone.code == 0 { // MPICH wants shared memory
+				diff(t, "output", alone.stdout, under.stdout[:min(len(alone.stdout), len(under.stdout))])
+				checkKeys(t, readRecordings(t, filepath.Join(dir, "run")), 5)
+			}
+		})
+	})
+}
+
+// TestBound: rows without end take the memory that they may have, and no more; each call and byte is counted.
+func TestBound(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for _, c := range []struct {
+			setting string
+			phases  uint64
+			mb      int64
+		}{{"MPITRACE_MAX_MB=", 600, 64}, {"MPITRACE_MAX_MB=1", 40, 1}, {"MPITRACE_MAX_MB=2k", 600, 64}} {
+			t.Run(c.setting, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "run")
+				env := []string{"MPITRACE_DIR=" + dir, c.setting}
+				out := succeed(t, nil, m.launch(2, preload(m.library(t), env, m.compile(t, "keys"), fmt.Sprint(c.phases))...)...)
+				if n := strings.Count(out.stderr, "as MPITRACE_MAX_MB allows"); n != 2 || out.stdout != "ok\n" {
+					t.Errorf("%d of 2 ranks spoke of it; %q\n%s", n, out.stdout, out.stderr)
+				}
+				if n := strings.Count(out.stderr, "2k is no number of MiB"); n != 0 != strings.HasSuffix(c.setting, "k") {
+					t.Errorf("a wrong bound was named %d times\n%s", n, out.stderr)
+				}
+				ranks := readRecordings(t, dir)
+				checkKeys(t, ranks, c.phases)
+				for _, p := range ranks {
+					if p.Losses.Folded == 0 || p.Losses.Calls != 0 || len(p.Rows) < int(c.mb)*1000 {
+						t.Errorf("rank %d: %d rows, %+v", p.Rank, len(p.Rows), p.Losses)
+					}
+					if info, err := os.Stat(p.Source); err != nil || info.Size() > c.mb<<20 {
+						t.Errorf("rank %d: %d bytes, %v", p.Rank, info.Size(), err)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestManyCommunicators makes 100,000 of them, as many at a time as the MPI has.
+func TestManyCommunicators(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		const n = 100000
+		kept := map[string]string{"openmpi": "60000", "mpich": "2000"}[m.name]
+		dir := filepath.Join(t.TempDir(), "run")
+		env := slices.Concat(alone, []string{"MPITRACE_DIR=" + dir, "MPITRACE_MAX_MB=256"})
+		out := succeed(t, nil, preload(m.library(t), env, m.compile(t, "many_comms"), fmt.Sprint(n), kept)...)
+		if out.stdout != "ok\n" || out.stderr != "" {
+			t.Errorf("it printed %q %q", out.stdout, out.stderr)
+		}
+		ranks := readRecordings(t, dir)
+		w := sendrecvs(toSelf(1, 4).times(n))
+		w.calls = map[string][]uint64{"Comm_dup": {n}, "Comm_free": {n}, "Sendrecv": {n}}
+		w.check(t, ranks)
+		if got := len(ranks[0].Comms); got != n+2 || ranks[0].Losses.Any() {
+			t.Errorf("%d communicators, want %d and two more; %+v", got, n, ranks[0].Losses)
+		}
+	})
+}
+
+// TestBillion makes 10^7 calls, or 10^9 with MPITRACE_TEST_LONG=1 (a minute): the memory after the first million is
+// that of all, and each is counted.
+func TestBillion(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		millions := uint64(10)
+		if os.Getenv("MPITRACE_TEST_LONG") != "" {
+			millions = 1000
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		env := slices.Concat(alone, []string{"MPITRACE_DIR=" + dir})
+		out := executeWithin(t, 10*time.Minute, nil, preload(m.library(t), env, m.compile(t, "billion"), fmt.Sprint(millions))...)
+		var before, after int
+		fmt.Sscan(out.stdout, &before, &after)
+		if out.code != 0 || out.stderr != "" || before == 0 || after > before+64 {
+			t.Errorf("status %d: %d KiB after 10^6 calls, %d in the end\n%s", out.code, before, after, out.stderr)
+		}
+		ranks := readRecordings(t, dir)
+		want{calls: map[string][]uint64{"Send": {millions * 500000}, "Iprobe": {millions * 500000}}}.check(t, ranks)
+		t.Logf("%d million calls: %d KiB after the first, %d in the end", millions, before, after)
+	})
+}
+
+// TestClockOfProgram: the times in a recording are the kernel's, also where the program sees others (libfaketime).
+func TestClockOfProgram(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		program := m.compile(t, "clock_jumps", "-rdynamic")
+		start := time.Now()
+		ranks := m.run(t, 2, program).ranks
+		limit := time.Since(start)
+		for _, p := range ranks {
+			wall, application := time.Duration(p.End-p.Start), time.Duration(p.FinalizeStart-p.InitEnd)
+			if application < 100*time.Millisecond || wall < application || wall > limit || p.Clocks != (profile.ClockCheck{}) {
+				t.Errorf("rank %d: %v in all, %v between MPI_Init and MPI_Finalize, clocks %+v; the run took %v", p.Rank, wall, application, p.Clocks, limit)
+			}
+			if begun := time.Unix(0, p.Start); begun.Before(start) || begun.After(start.Add(limit)) {
+				t.Errorf("rank %d began at %v, not from %v on for %v", p.Rank, begun, start, limit)
+			}
+		}
+	})
+}
+
+// TestClocks: where the CPU's clock is not to be trusted the system's is read, and times are right; calls in which the
+// clock ran back are counted, and have no time.
+func TestClocks(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		testenv.Skip(t, "the time stamp counter is x86's")
+	}
+	one := func(m implementation) bool { return m.name == "openmpi" } // to the clock it is all the same
+	withEach(t, one, func(t *testing.T, m implementation) {
+		clocks := filepath.Join(root, "tests", "programs", "clocks.h")
+		t.Setenv("MPITRACE_CACHE", t.TempDir()) // clocks.h is in no name of a library
+		run := func(t *testing.T, clock, program string, args ...string) (*profile.Profile, string) {
+			dir := filepath.Join(t.TempDir(), "run")
+			lib := m.library(t, "-include", clocks, "-D"+clock)
+			out := succeed(t, nil, m.launch(2, preload(lib, []string{"MPITRACE_DIR=" + dir}, append([]string{m.compile(t, program)}, args...)...)...)...)
+			ranks := readRecordings(t, dir)
+			if len(ranks) != 2 {
+				t.Fatalf("%d recordings\n%s", len(ranks), out.stderr)
+			}
+			return ranks[0], succeed(t, nil, mpitrace, "dump", ranks[0].Source).stdout
+		}
+		t.Run("not invariant", func(t *testing.T) {
+			p, dump := run(t, "CLOCK_OF_ANOTHER_CPU", "moments")
+			var ticks, monotonic int64
+			_, start, _ := strings.Cut(dump, "clock\tstart\t")
+			if _, err := fmt.Sscanf(start, "ticks %d monotonic_ns %d", &ticks, &monotonic); err != nil || ticks-monotonic > 1e6 || monotonic-ticks > 1e6 {
+				t.Errorf("%d ticks at %d ns, %v: this is not the system's clock", ticks, monotonic, err)
+			}
+			for _, r := range p.Rows {
+				if r.Call == "Allreduce" && (r.TimeNs < 380e6 || r.TimeNs > 900e6) {
+					t.Errorf("it waited %d ns for 100 ms and 300 ms", r.TimeNs)
+				}
+			}
+		})
+		t.Run("jumping", func(t *testing.T) {
+			p, _ := run(t, "CLOCK_THAT_JUMPS", "keys", "50")
+			var spent uint64
+			for _, r := range p.Rows {
+				spent += r.TimeNs
+			}
+			if l := p.Losses; l.NegativeTicks == 0 || l.Calls+l.Folded != 0 || spent > uint64(p.End-p.Start) {
+				t.Errorf("%d ns in calls of %d; %+v", spent, p.End-p.Start, l)
+			}
+			checkKeys(t, []*profile.Profile{p, p}, 50)
+		})
+	})
+}

@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// TestPython records mpi4py, which opens the MPI that its environment names.
+func TestPython(t *testing.T) {
+	python := filepath.Join(root, "build", "venv", "bin", "python")
+	testenv.Need(t, python)
+	if err := exec.Command(python, "-c", "import mpi4py").Run(); err != nil {
+		testenv.Skip(t, "needs mpi4py in build/venv, which make setup makes")
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		t.Setenv("MPI4PY_MPIABI", strings.TrimSuffix(m.name, "5"))
+		t.Setenv("MPI4PY_LIBMPI", m.mpiLibrary(t))
+		if strings.HasPrefix(m.name, "mpich") { // mpi4py wants the name that MPICH's derivatives have in common
+			dir := t.TempDir()
+			lib := m.mpiLibrary(t)
+			if err := os.Symlink(lib, filepath.Join(dir, "libmpi.so.12")); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("LD_LIBRARY_PATH", filepath.Dir(lib)+":"+dir)
+		}
+		j := m.run(t, 2, python, filepath.Join(root, "tests", "e2e", "testdata", "exchange.py"))
+		if strings.Contains(j.stderr, "incomplete:") { // mpi4py's file has weak imports of all that MPIs may have
+			t.Errorf("functions that this MPI lacks are said to be unrecorded:\n%s", j.stderr)
+		}
+		if !strings.Contains(j.stderr, "exchange.py on 2 of 2 ranks") {
+			t.Errorf("the run is not named after the script:\n%s", j.stderr)
+		}
+		_, text, _ := strings.Cut(strings.TrimSpace(j.stdout), "\n")
+		pickled, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want{
+			sent: map[string]volumes{
+				"Send": messages(0, 1, pickled, 250*8), "Isend": messages(0, 1, pickled, 10*8),
+				"Allreduce": toOthers(2, size(250*8)),
+			},
+			received: map[string]volumes{
+				"Mrecv": messages(0, 1, pickled, pickled), "Recv": message(0, 1, 250*8), "Irecv": message(0, 1, 10*8),
+			},
+			calls: map[string][]uint64{"Send": {2, 0}, "Mprobe": {0, 2}, "Comm_split": {1, 1}, "Barrier": {1, 1}, "Comm_free": {1, 1}},
+		}.check(t, j.ranks)
+	})
+}

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unsanitized are the programs of tests/programs that are not run with the
+// compiler's checks, and why.
+var unsanitized = map[string]string{
+	"announce":        "runs until it is killed",
+	"ends":            "does not finalize",
+	"failing":         "needs faulty",
+	"faults":          "is no MPI program",
+	"faulty":          "is a library",
+	"faulty_mpit":     "is a library",
+	"fortran_mixed":   "is a part of fortran_mixed.F90",
+	"deleted":         "deletes its recording",
+	"dying":           "is killed",
+	"full":            "limits the size of files, which the runtime needs",
+	"host":            "is no MPI program",
+	"initialized":     "opens a plugin that it is given",
+	"imaginary":       "is a library",
+	"inflight":        "is killed",
+	"init_library":    "is built in two parts",
+	"intervals":       "is bound to the clock",
+	"lasting":         "is killed",
+	"mpit_counts":     "counts what MPI_T has, and does nothing else",
+	"namesakes":       "is built in two parts",
+	"no_init":         "does not start MPI",
+	"no_mpi":          "is no MPI program",
+	"nulls":           "passes wrong pointers",
+	"phase_part":      "is a part of phase_parts",
+	"phase_parts":     "is built in several parts",
+	"plugin":          "is a library",
+	"readings":        "needs imaginary: see TestSanitizedVariables",
+	"reloaded":        "is no MPI program",
+	"reloaded_plugin": "is a library",
+	"sizes":           "moves 3 GiB, which takes minutes so",
+	"spawned":         "has children that a launcher gives no environment",
+	"stranded":        "is killed",
+	"thunks":          "is no MPI program",
+	"unheard_of":      "is a library",
+	"unloaded":        "needs plugins: see TestUnloadedPlugins",
+	"unloaded_plugin": "is a library",
+	"unloaded_unseen": "needs plugins: see TestUnloadedUnseen",
+	"unmatched":       "does not finalize",
+}
+
+// lacks tells why an MPI cannot run a program, with and without the library.
+func (m implementation) lacks(program string) string {
+	switch {
+	case !m.mpi4 && (program == "isendrecv" || program == "partitioned" || strings.HasPrefix(program, "sessions")):
+		return "has no MPI 4"
+	case !m.large && (program == "large" || program == "large_sends"):
+		return "has no large counts"
+	case m.name != "mpich5" && program == "mpi41":
+		return "has no MPI 4.1"
+	case m.name != "openmpi" && program == "early_persistent":
+		return "has persistent collectives as MPI_, or none"
+	case m.name == "mpich" && program == "sessions_again":
+		return "crashes in the second session"
+	case m.name == "mpich" && program == "joined":
+		return "opens no port"
+	}
+	return ""
+}
+
+var ranksOf = regexp.MustCompile(`begin\(argc, argv, (\d)\)|\((\d) ranks?\)`)
+
+// TestSanitized runs the test programs and the library with the compiler's
+// checks of addresses and of undefined behaviour; under one MPI with events, which
+// must be those that the profile counts.
+func TestSanitized(t *testing.T) {
+	const sanitize = "-fsanitize=address,undefined"
+	paths, err := filepath.Glob(filepath.Join(root, "tests", "programs", "*.c"))
+	if err != nil || len(paths) < 40 {
+		t.Fatalf("%d programs, %v", len(paths), err)
+	}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		lib := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g")
+		for _, path := range paths {
+			name := strings.TrimSuffix(filepath.Base(path), ".c")
+			if unsanitized[name] != "" || m.lacks(name) != "" {
+				continue
+			}
+			found := ranksOf.FindStringSubmatch(string(readAll(t, path)))
+			if found == nil {
+				t.Errorf("%s does not say how many ranks it takes", path)
+				continue
+			}
+			n, _ := strconv.Atoi(found[1] + found[2])
+			t.Run(name, func(t *testing.T) { m.runSanitized(t, lib, n, name, m.compile(t, name, sanitize)) })
+		}
+	})
+}
+
+func (m implementation) runSanitized(t *testing.T, lib string, n int, name, program string) {
+	dir := filepath.Join(t.TempDir(), "run")
+	// The MPIs leak, and the runtime wants to come first.
+	options := "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"
+	if strings.HasSuffix(name, "reuse") { // of memory that the runtime would hold back
+		options += ":quarantine_size_mb=0:thread_local_quarantine_size_kb=0"
+	}
+	arguments := map[string]string{"files": filepath.Join(t.TempDir(), "data"), "many_phases": "1000",
+		"file_calls":   filepath.Join(t.TempDir(), "data"),
+		"thread_sends": "1000", "thread_receives": "100", "mpit_threads": "30"}
+	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PROF=" + filepath.Join(t.TempDir(), "p"), options}
+	if m.name == "mpich" { // quick calls take another way where they are traced
+		env = append(env, "MPITRACE_TRACE=on")
+	}
+	out := succeed(t, nil, m.launch(n, preload(lib, env, program, arguments[name])...)...)
+	if report := out.stdout + out.stderr; strings.Contains(report, "Sanitizer") || strings.Contains(report, "runtime error") {
+		t.Errorf("%s", report)
+	}
+	ranks := readRecordings(t, dir)
+	if len(ranks) != n {
+		t.Errorf("%d recordings of %d ranks\n%s", len(ranks), n, out.stderr)
+	}
+	if m.name == "mpich" {
+		checkEventsBeside(t, ranks)
+	}
+}

@@ -1,0 +1,442 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// lasting is the number of ranks of the jobs here, which do not end by
+// themselves.
+const lasting = 3
+
+// TestInterrupted ends jobs in each way that people and batch systems do, with
+// mpitrace and without: they end alike, and with mpitrace there is a report.
+func TestInterrupted(t *testing.T) {
+	for _, test := range []struct {
+		name, mode string
+		interrupt  func(*session)
+		apart      bool // from the terminal
+	}{
+		{"Ctrl-C", "ring", func(s *session) { s.terminal.Write([]byte{3}) }, false},
+		{"SIGINT from elsewhere", "ring", func(s *session) { s.cmd.Process.Signal(syscall.SIGINT) }, true},
+		{"SIGTERM", "ring", func(s *session) { s.cmd.Process.Signal(syscall.SIGTERM) }, false},
+		{"terminal closed", "ring", func(s *session) { s.terminal.Close() }, false},
+		{"launcher killed", "ring", func(s *session) { syscall.Kill(s.launcher(), syscall.SIGKILL) }, false},
+	} {
+		t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) {
+			withEach(t, debian, func(t *testing.T, m implementation) {
+				bare := m.onTerminal(t, !test.apart, nil, test.mode)
+				test.interrupt(bare)
+				bare.wait(t)
+				dir := filepath.Join(t.TempDir(), "run")
+				s := m.onTerminal(t, !test.apart, []string{mpitrace, "run", "-o", dir, "--"}, test.mode)
+				start := time.Now()
+				test.interrupt(s)
+				s.wait(t)
+				if took := time.Since(start); took > 5*time.Second {
+					t.Errorf("the report came after %v", took)
+				}
+				if s.code() != bare.code() && !(m.name == "mpich" && either(s.code(), bare.code())) {
+					t.Errorf("exit status %d, without mpitrace %d", s.code(), bare.code())
+				}
+				if left, want := s.ranksLeft(), bare.ranksLeft(); left != want {
+					t.Errorf("%d ranks are left, without mpitrace %d", left, want)
+				}
+				checkInterrupted(t, s, dir)
+				if t.Failed() {
+					t.Logf("with mpitrace:\n%s\nwithout:\n%s", s.text(), bare.text())
+				}
+			})
+		})
+	}
+}
+
+// TestBackground has a script start the job with `&`, which makes it ignore SIGINT
+// at its start, and then send it SIGINT: launchers end by that, and so do they
+// under mpitrace.
+func TestBackground(t *testing.T) {
+	script := []string{"sh", "-c", `"$@" & job=$!; trap 'kill -INT $job' USR1; wait $job; wait $job`, "sh"}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		end := func(before ...string) *session {
+			s := m.onTerminal(t, false, slices.Concat(script, before), "ring")
+			start := time.Now()
+			s.cmd.Process.Signal(syscall.SIGUSR1)
+			s.wait(t)
+			if took := time.Since(start); took > 8*time.Second {
+				t.Errorf("%v: ended %v after SIGINT", before, took)
+			}
+			return s
+		}
+		bare, dir := end(), filepath.Join(t.TempDir(), "run")
+		s := end(mpitrace, "run", "-o", dir, "--")
+		if s.code() != bare.code() && !(m.name == "mpich" && either(s.code(), bare.code())) {
+			t.Errorf("exit status %d, without mpitrace %d", s.code(), bare.code())
+		}
+		if left := s.ranksLeft(); left > 0 {
+			t.Errorf("%d ranks are left", left)
+		}
+		checkInterrupted(t, s, dir)
+	})
+}
+
+// TestSecondSignal sends SIGINT twice to a job whose ranks ignore it. MPICH's
+// launcher kills its ranks by the second one; Open MPI's leaves them.
+func TestSecondSignal(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		end := func(before ...string) (code, left int) {
+			s := m.onTerminal(t, false, before, "deaf")
+			s.cmd.Process.Signal(syscall.SIGINT)
+			time.Sleep(time.Second)
+			s.cmd.Process.Signal(syscall.SIGINT)
+			s.wait(t)
+			code, left = s.code(), s.ranksLeft()
+			s.killRanks()
+			return code, left
+		}
+		code, left := end()
+		dir := filepath.Join(t.TempDir(), "run")
+		if c, l := end(mpitrace, "run", "-o", dir, "--"); c != code || l > left {
+			t.Errorf("exit status %d, %d ranks left; without mpitrace %d, %d", c, l, code, left)
+		}
+		execute(t, nil, mpitrace, "collect", dir) // of ranks that were left
+	})
+}
+
+// TestFinalizeHangs ends a job by Ctrl-C in which all ranks but one wait in
+// MPI_Finalize. Open MPI's mpirun, interrupted there, ends its ranks, and then
+// now and then hangs or crashes itself, without mpitrace too: the report comes
+// all the same.
+func TestFinalizeHangs(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		dir := filepath.Join(t.TempDir(), "run")
+		s := m.onTerminal(t, true, []string{mpitrace, "run", "-o", dir, "--"}, "finalize")
+		launcher, start := s.launcher(), time.Now()
+		s.terminal.Write([]byte{3})
+		s.await(t, "what does not add up:\n  partial: ranks 0-2")
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("the report came after %v", took)
+		}
+		if left := s.ranksLeft(); left > 0 {
+			t.Errorf("%d ranks are left", left)
+		}
+		select {
+		case <-s.done:
+		case <-time.After(2 * time.Second):
+			s.await(t, "waiting for the job to end")
+			syscall.Kill(launcher, syscall.SIGKILL)
+			s.wait(t)
+		}
+		checkInterrupted(t, s, dir)
+	})
+}
+
+// either reports whether the statuses are those that hydra exits with after the same
+// signal, now the one and now the other, without mpitrace too: 0 or 2 after Ctrl-C,
+// 0 or 15 after SIGTERM (1 of 25 times 0).
+func either(a, b int) bool {
+	among := func(one, other int) bool { return (a == one || a == other) && (b == one || b == other) }
+	return among(0, 2) || among(0, int(syscall.SIGTERM))
+}
+
+// checkInterrupted requires all recordings, a report, and what was seen of the
+// ends of the processes.
+func checkInterrupted(t *testing.T, s *session, dir string) {
+	t.Helper()
+	ranks := readRecordings(t, dir)
+	if len(ranks) != lasting {
+		t.Fatalf("%d recordings, want %d", len(ranks), lasting)
+	}
+	for _, p := range ranks {
+		if sent := pointToPoint([]*profile.Profile{p})[pair{p.Rank, (p.Rank + 1) % lasting}]; p.State != profile.Running || sent.Count < 3 {
+			t.Errorf("rank %d: state %v, %d messages, want 3 or more of one that still ran", p.Rank, p.State, sent.Count)
+		}
+	}
+	if report := succeed(t, nil, mpitrace, "report", dir); !strings.Contains(report.stdout, "partial") {
+		t.Errorf("the report does not say that it is partial:\n%s", report.stdout)
+	}
+	if text := s.text(); !s.closed && (!strings.Contains(text, "partial") || !strings.Contains(text, "the files are in "+dir)) {
+		t.Errorf("no report on the terminal")
+	}
+	info, err := run.Dir(dir).ReadInfo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(info.Processes) != lasting || len(info.Uncollected) > 0 {
+		t.Errorf("run.json: %d processes ended, %q not collected", len(info.Processes), info.Uncollected)
+	}
+	if info.ExitStatus == nil || *info.ExitStatus != s.code() {
+		t.Errorf("run.json does not have the exit status %d", s.code())
+	}
+	for _, p := range info.Processes {
+		if !slices.Contains(s.ranks, p.Pid) || p.Ended.IsZero() {
+			t.Errorf("an end of process %d of %d at %v", p.Pid, s.ranks, p.Ended)
+		}
+	}
+	if _, err := os.Stat(info.Spool); !os.IsNotExist(err) {
+		t.Errorf("the spool is left: %v", err)
+	}
+}
+
+// TestExitSeen has rank 1 end with status 5, at once or as another program that
+// it became, and the launcher kill the others for it.
+func TestExitSeen(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		exits := m.exits(t, "leave")
+		for rank, e := range exits {
+			// Hydra kills the others while the kernel still takes rank 1 apart.
+			if early := time.Duration(exits[1].At - e.At); early > 0 && (m.name != "mpich" || early > time.Second) {
+				t.Errorf("rank %d ended %v before rank 1, want it after that", rank, early)
+			}
+			if want := rank == 1; e.Known && (e.Signal == 0 && e.Status == 5) != want {
+				t.Errorf("rank %d: %+v, want status 5 of rank 1 and only of that", rank, e)
+			}
+		}
+		// As another program it has no connection to hydra, which may kill it.
+		if e := m.exits(t, "exec")[1]; e.Known && e.Status != 5 && (m.name != "mpich" || e.Signal != int(syscall.SIGKILL)) {
+			t.Errorf("rank 1 that became another program: %+v, want status 5", e)
+		}
+	})
+}
+
+// exits is how ranks of lasting.c ended.
+func (m implementation) exits(t *testing.T, mode string) map[int]profile.Exit {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	s := m.onTerminal(t, true, []string{mpitrace, "run", "-o", dir, "--"}, mode)
+	s.wait(t)
+	checkInterrupted(t, s, dir)
+	run, err := run.Dir(dir).Open(run.Whole, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exits := map[int]profile.Exit{}
+	run.Each(func(p *profile.Profile) error {
+		if exits[p.Rank] = p.Exit; p.Exit.At == 0 || !p.Exit.Known && kernelTellsExits() {
+			t.Errorf("rank %d: %+v, want to know when and how it ended", p.Rank, p.Exit)
+		}
+		return nil
+	})
+	return exits
+}
+
+// kernelTellsExits is whether this is Linux 6.15 or later.
+func kernelTellsExits() bool {
+	var u unix.Utsname
+	var major, minor int
+	if unix.Uname(&u) == nil {
+		fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor)
+	}
+	return major > 6 || major == 6 && minor >= 15
+}
+
+// session is a command on a terminal of its own.
+type session struct {
+	cmd      *exec.Cmd
+	terminal *os.File // the end that people sit at
+	closed   bool
+	ranks    []int // process ids
+	done     chan struct{}
+
+	mutex  sync.Mutex
+	screen bytes.Buffer
+}
+
+// onTerminal starts lasting.c on a terminal, with words in front of the
+// launcher, and waits until its ranks have passed some messages. A terminal that
+// the command controls sends signals, also when the command ends.
+func (m implementation) onTerminal(t *testing.T, controls bool, before []string, mode string) *session {
+	t.Helper()
+	pids := filepath.Join(t.TempDir(), "pid")
+	s := openSession(t, controls, slices.Concat(before, m.launch(lasting, m.compile(t, "lasting"), mode, pids)))
+	for deadline := time.Now().Add(30 * time.Second); len(s.ranks) < lasting; time.Sleep(5 * time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("%s.%d", pids, len(s.ranks)))
+		if pid, bad := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && bad == nil {
+			s.ranks = append(s.ranks, pid)
+		} else if time.Now().After(deadline) {
+			t.Fatalf("the ranks did not start:\n%s", s.text())
+		}
+	}
+	if mode == "finalize" {
+		time.Sleep(100 * time.Millisecond) // until they are in it
+	}
+	return s
+}
+
+func openSession(t *testing.T, controls bool, command []string) *session {
+	t.Helper()
+	terminal, slave := openTerminal(t)
+	s := &session{terminal: terminal, done: make(chan struct{})}
+	s.cmd = exec.Command(command[0], command[1:]...)
+	s.cmd.Dir = t.TempDir()
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: controls}
+	defaultSignals(func() {
+		if err := s.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	slave.Close()
+	go s.read()
+	go func() {
+		s.cmd.Wait()
+		close(s.done)
+	}()
+	t.Cleanup(func() {
+		s.cmd.Process.Kill()
+		s.killRanks()
+	})
+	return s
+}
+
+// defaultSignals has start start a process that ignores no signal, although the
+// tests may have been started to ignore some (nohup, `&` in a script): what is
+// caught here is not ignored there.
+func defaultSignals(start func()) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(caught)
+	start()
+}
+
+func (s *session) killRanks() {
+	for _, pid := range s.ranks {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	s.ranksLeft()
+}
+
+// await requires that a text comes on the terminal.
+func (s *session) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.text(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q never came:\n%s", text, s.text())
+		}
+	}
+}
+
+// openTerminal makes a pseudo-terminal.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := master.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	var errs [2]error
+	raw.Control(func(fd uintptr) {
+		errs[0] = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		n, errs[1] = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+	})
+	if errs != [2]error{} {
+		t.Fatal(errs)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
+// read keeps what the terminal shows.
+func (s *session) read() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := s.terminal.Read(buffer)
+		s.mutex.Lock()
+		s.screen.Write(buffer[:n])
+		s.closed = s.closed || errors.Is(err, os.ErrClosed)
+		s.mutex.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *session) text() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return strings.ReplaceAll(s.screen.String(), "\r\n", "\n")
+}
+
+// launcher is the process id of the launcher: the command, or its one child.
+func (s *session) launcher() int {
+	pid := s.cmd.Process.Pid
+	if s.cmd.Path != mpitrace {
+		return pid
+	}
+	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range children {
+		text, _ := os.ReadFile(file)
+		for _, word := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				return child
+			}
+		}
+	}
+	return 0
+}
+
+// wait requires that the command ends.
+func (s *session) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.done:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the command does not end\n%s", s.text())
+	}
+}
+
+// code is the exit status as a shell has it.
+func (s *session) code() int {
+	if ws := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// ranksLeft is how many ranks still run some time after the launcher ended.
+func (s *session) ranksLeft() int {
+	left := 0
+	deadline := time.Now().Add(3 * time.Second)
+	for _, pid := range s.ranks {
+		for running(pid) && time.Now().Before(deadline) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if running(pid) {
+			left++
+		}
+	}
+	return left
+}
+
+// running tells whether a process is there and no zombie.
+func running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return !bytes.HasPrefix(rest, []byte(" Z")) && !bytes.HasPrefix(rest, []byte(" X"))
+}

@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// TestStderr: what the library says must not end the program, nor hold it up, where nobody reads it any more, nobody
+// reads it now, or the file is as long as files may be.
+func TestStderr(t *testing.T) {
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		testenv.Need(t, "prlimit")
+		for name, open := range map[string]func(*testing.T) *os.File{"closed": func(*testing.T) *os.File { return nil },
+			"nobody reads it": brokenPipe, "nobody reads it now": fullPipe, "a long file": longFile} {
+			t.Run(name, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				var stdout bytes.Buffer
+				// The wrong setting makes it speak.
+				command := preload(m.library(t), []string{"MPITRACE_MAX_MB=x", "MPITRACE_DIR=run"}, m.compile(t, "many_comms"))
+				if name == "a long file" {
+					command = append([]string{"prlimit", fmt.Sprintf("--fsize=%d:", longest)}, command...)
+				}
+				cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+				if name == "closed" {
+					cmd = exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", `exec "$@" 2>&-`, "sh"}, command)...)
+				}
+				cmd.Dir = t.TempDir()
+				cmd.Env = append(os.Environ(), alone...)
+				cmd.Stdout = &stdout
+				if file := open(t); file != nil {
+					cmd.Stderr = file
+				}
+				if err := cmd.Run(); err != nil || stdout.String() != "ok\n" {
+					t.Errorf("%v, %q", err, &stdout)
+				}
+				if ranks := readRecordings(t, filepath.Join(cmd.Dir, "run")); len(ranks) != 1 {
+					t.Errorf("%d recordings", len(ranks))
+				}
+			})
+		}
+	})
+}
+
+func brokenPipe(t *testing.T) *os.File {
+	read, write := pipe(t)
+	read.Close()
+	return write
+}
+
+func fullPipe(t *testing.T) *os.File {
+	_, write := pipe(t)
+	fd := int(write.Fd())
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := syscall.Write(fd, make([]byte, 4096)); errors.Is(err, syscall.EAGAIN) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+	return write
+}
+
+func pipe(t *testing.T) (read, write *os.File) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { read.Close(); write.Close() })
+	return read, write
+}
+
+const longest = 1 << 30 // the MPIs have files, too
+
+// longFile is as long as the limit that the program gets.
+func longFile(t *testing.T) *os.File {
+	path := filepath.Join(t.TempDir(), "stderr")
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Truncate(longest); err != nil { // a hole
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}

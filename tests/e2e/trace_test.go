@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// eventKey is what events, and rows, are compared by.
+type eventKey struct {
+	call      string
+	direction profile.Direction
+	comm      string
+	peer      int
+	thread    int32
+	slice     string
+}
+
+// eventSum is what is compared.
+type eventSum struct{ calls, messages, bytes, time uint64 }
+
+// eventsOf adds up events. Where calls are collectives, or of files, bytes are as
+// in rows once they are multiplied by the number of receivers.
+func eventsOf(t *testing.T, src profile.EventSource) (sums map[eventKey]*eventSum, asides map[profile.AsideKind]uint64) {
+	t.Helper()
+	sums, asides = map[eventKey]*eventSum{}, map[profile.AsideKind]uint64{}
+	comms := src.Trace().Comms
+	n := uint64(0)
+	err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+		n += uint64(e.Len())
+		for i := range e.Start {
+			k := &kinds[e.Kind[i]]
+			if k.Action == profile.Dropped {
+				asides[k.Aside]++
+			}
+			if k.Action != profile.Called && k.Action != profile.Moved {
+				continue
+			}
+			key := eventKey{call: k.Call, direction: k.Direction, peer: int(k.Peer), thread: k.Thread, slice: k.Slice}
+			if k.Comm >= 0 {
+				key.comm = comms[k.Comm].Label
+			}
+			s := sums[key]
+			if s == nil {
+				s = new(eventSum)
+				sums[key] = s
+			}
+			if k.Action == profile.Called {
+				s.calls++
+				s.time += uint64(e.Duration[i])
+			}
+			if k.Direction != profile.None {
+				s.messages++
+				s.bytes += e.Bytes[i]
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != src.Trace().Events {
+		t.Errorf("%d events, of %d that it has", n, src.Trace().Events)
+	}
+	return sums, asides
+}
+
+// rowsOf adds up a profile's rows in the same way.
+func rowsOf(p *profile.Profile) map[eventKey]*eventSum {
+	slices := map[uint32]string{}
+	for _, s := range p.Slices {
+		slices[s.Index] = s.Name
+	}
+	sums := map[eventKey]*eventSum{}
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		key := eventKey{call: r.Call, direction: r.Direction, peer: int(r.Peer), thread: r.Thread, slice: slices[r.Slice]}
+		if r.Comm >= 0 {
+			key.comm = p.Comms[r.Comm].Label()
+			key.peer = p.Comms[r.Comm].WorldRank(r.Peer)
+		}
+		s := sums[key]
+		if s == nil {
+			s = new(eventSum)
+			sums[key] = s
+		}
+		s.calls += r.Calls
+		s.time += r.TimeNs
+		s.messages += r.Messages
+		s.bytes += r.Bytes
+	}
+	return sums
+}
+
+// checkAddsUp requires that the events of a process are as many as its rows
+// count, and move and take as much in all.
+func checkAddsUp(t *testing.T, p *profile.Profile, src profile.EventSource) {
+	t.Helper()
+	events, asides := eventsOf(t, src)
+	rows := rowsOf(p)
+	for key, row := range rows {
+		got := events[key]
+		if got == nil {
+			t.Errorf("rank %d: %+v: no events of %d calls and %d messages", p.Rank, key, row.calls, row.messages)
+			continue
+		}
+		delete(events, key)
+		fan := uint64(1)
+		if got.messages != 0 {
+			fan = row.messages / got.messages
+		}
+		// Each event's time is rounded to 1 ns, by the clock of the node: that of
+		// the process, measured by itself, is some 10 in 10^9 off.
+		rounded := row.calls + 1 + row.time/1e6
+		if got.calls != row.calls || got.time+rounded < row.time || row.time+rounded < got.time {
+			t.Errorf("rank %d: %+v: events of %d calls and %d ns, rows %d and %d", p.Rank, key, got.calls, got.time, row.calls, row.time)
+		}
+		class := classOf(p, key.call)
+		if class == profile.P2P && (got.messages != row.messages || got.bytes != row.bytes) || class == profile.OneSided && got.bytes != row.bytes ||
+			class.Collective() && row.messages > 0 && fan*got.messages != row.messages {
+			t.Errorf("rank %d: %+v: events of %d messages and %d bytes, rows %d and %d", p.Rank, key, got.messages, got.bytes, row.messages, row.bytes)
+		}
+	}
+	for key, got := range events {
+		t.Errorf("rank %d: %+v: events %+v, and no row", p.Rank, key, *got)
+	}
+	want := map[profile.AsideKind]uint64{}
+	for _, a := range p.Asides {
+		if a.Call != "" { // else it is what the reader found to be missing
+			want[a.Kind] += a.Count
+		}
+	}
+	diff(t, fmt.Sprintf("rank %d: set aside", p.Rank), want, asides)
+}
+
+func classOf(p *profile.Profile, call string) profile.Class {
+	for i := range p.Rows {
+		if p.Rows[i].Call == call {
+			return p.Rows[i].Class
+		}
+	}
+	return profile.Other
+}
+
+// trace records a test program with its events.
+func (m implementation) trace(t *testing.T, n int, flags []string, program ...string) (j job, traces []profile.EventSource) {
+	t.Helper()
+	j = record(t, append([]string{"--trace"}, flags...), m.launch(n, program...)...)
+	for rank := range n {
+		src, err := tracefile.Open(filepath.Join(j.dir, fmt.Sprintf("trace.%d.arrow", rank)))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, j.stderr)
+		}
+		traces = append(traces, src)
+	}
+	left, _ := filepath.Glob(filepath.Join(j.dir, "recordings", "*"))
+	if len(left) != n {
+		t.Errorf("files %q, want the recordings of %d ranks alone", left, n)
+	}
+	return j, traces
+}
+
+// TestEventsAddUp requires that the events of a run are those that its profile
+// counts. TestSanitized does so of each program, without `mpitrace run`.
+func TestEventsAddUp(t *testing.T) {
+	programs := []struct {
+		name  string
+		ranks int
+		args  []string
+	}{
+		{"completion", 2, nil}, {"persistent", 2, nil}, {"matched", 2, nil}, {"sendrecv", 3, nil}, {"cancelled", 2, nil},
+		{"collectives", 4, nil}, {"onesided", 3, nil}, {"callbacks", 2, nil}, {"thread_sends", 2, []string{"1000"}},
+	}
+	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+		for _, program := range programs {
+			if m.lacks(program.name) != "" {
+				continue
+			}
+			t.Run(program.name, func(t *testing.T) {
+				path := m.compile(t, program.name)
+				found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program.name+".c"))))
+				if found != nil {
+					fmt.Sscan(found[1]+found[2], &program.ranks)
+				}
+				j, traces := m.trace(t, program.ranks, nil, append([]string{path}, program.args...)...)
+				if j.code != 0 || len(j.ranks) != program.ranks {
+					t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
+				}
+				for r, p := range j.ranks {
+					checkAddsUp(t, p, traces[r])
+				}
+			})
+		}
+	})
+}
+
+// checkEventsBeside does the same of the events beside recordings.
+func checkEventsBeside(t *testing.T, ranks []*profile.Profile) {
+	t.Helper()
+	for _, p := range ranks {
+		_, clock, err := recording.ReadClock(p.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := recording.OpenEvents(p, clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAddsUp(t, p, events)
+		if len(events.Problems) > 0 {
+			t.Errorf("rank %d: %s", p.Rank, strings.Join(events.Problems, "; "))
+		}
+	}
+}

@@ -1,0 +1,408 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
+)
+
+// What late.h says: each wait comes twice, 200 ms long, or as much longer as the
+// machine has other things to do.
+const (
+	lateTimes   = 2
+	lateSeconds = lateTimes * 0.2
+)
+
+// analyze is what mpitrace tells of the trace in a run directory.
+func analyze(t *testing.T, dir string) *trace.Result {
+	t.Helper()
+	out := succeed(t, nil, mpitrace, "analyze", "--json", dir)
+	var found trace.Result
+	if err := json.Unmarshal([]byte(out.stdout), &found); err != nil {
+		t.Fatalf("%v\n%s", err, out.stdout)
+	}
+	return &found
+}
+
+// checkMatched requires that all messages and collectives were put together.
+func checkMatched(t *testing.T, m *trace.Matching) {
+	t.Helper()
+	if m.Sent != m.Matched || m.Received != m.Matched || m.SizesDiffer > 0 || m.Collectives.Complete != m.Collectives.Instances {
+		t.Errorf("not all matched: %+v", *m)
+	}
+}
+
+// A knownWait is one that a program was made to have.
+type knownWait struct {
+	pattern    trace.Pattern
+	rank, peer int
+	function   string
+	share      float64 // of lateSeconds
+}
+
+var lateWaits = map[string][]knownWait{
+	"late": {
+		{trace.LateSender, 1, 0, "receive", 1},
+		{trace.LateSender, 0, 1, "receive_any", 1},
+		{trace.LateSender, 1, 0, "exchange", 1},
+		{trace.LateSender, 1, 0, "probe", 1},
+		{trace.LateReceiver, 0, 1, "send_synchronously", 1},
+		{trace.LateReceiver, 1, 0, "send_in_background", 1},
+		{trace.WaitAtBarrier, 0, 1, "barrier", 1},
+		{trace.WaitAtBarrier, 1, 0, "barrier_in_background", 1},
+		{trace.WaitAtNxN, 1, 0, "sum_for_all", 1},
+		{trace.LateBroadcast, 1, 0, "broadcast", 1},
+		{trace.EarlyReduce, 0, 1, "sum_for_root", 1},
+	},
+	"latest": {
+		{trace.LateSender, 0, 2, "receive_both", 1},
+		{trace.WaitAtBarrier, 0, 2, "barrier", 1},
+		{trace.WaitAtBarrier, 1, 2, "barrier", 0.5},
+		{trace.WaitAtNxN, 0, 2, "sum_for_all", 1},
+		{trace.WaitAtNxN, 1, 2, "sum_for_all", 0.5},
+		{trace.EarlyReduce, 0, 2, "gather", 1},
+	},
+	"late_onesided": {
+		{trace.WaitAtWinCreate, 0, 1, "create_window", 1},
+		{trace.WaitAtWinCreate, 2, 1, "create_window", 1},
+		{trace.WaitAtWinCreate, 0, 2, "allocate_window", 1},
+		{trace.WaitAtWinCreate, 1, 2, "allocate_window", 1},
+		{trace.WaitAtWinFree, 1, 0, "free_window", 1},
+		{trace.WaitAtWinFree, 2, 0, "free_window", 1},
+		{trace.WaitAtFence, 0, 1, "fence", 1},
+		{trace.WaitAtFence, 2, 1, "fence", 1},
+		{trace.WaitAtCommCreate, 1, 0, "duplicate", 1},
+		{trace.WaitAtCommCreate, 2, 0, "duplicate", 1},
+		{trace.WaitAtCommCreate, 0, 1, "duplicate_in_background", 1},
+		{trace.WaitAtCommCreate, 2, 1, "duplicate_in_background", 1},
+		{trace.WaitAtCommCreate, 0, 2, "split", 1},
+		{trace.WaitAtCommCreate, 1, 2, "split", 1},
+		{trace.WaitAtCommCreate, 0, 2, "create_of_two", 1},
+		{trace.WaitAtCommCreate, 0, 1, "make_grid", 1},
+		{trace.WaitAtCommCreate, 2, 1, "make_grid", 1},
+		{trace.LateNeighbor, 1, 0, "neighbors", 1},
+		{trace.LatePost, 0, 1, "post", 1},
+		{trace.LateComplete, 1, 2, "complete", 1},
+		{trace.LockContention, 2, 0, "lock", 0.75},
+		{trace.WaitForProgress, 0, 1, "flush", 0.75},
+	},
+}
+
+// key is how the program names a wait.
+func (k *knownWait) key() string { return fmt.Sprint(k.function, " ", k.rank, " ", k.peer) }
+
+// is tells whether a wait is the known one. On a busy machine a target may come back
+// into MPI long before it has a processor to answer on: that is undecided.
+func (k *knownWait) is(w *trace.WaitState) bool {
+	return w.Rank == k.rank && w.Peer == k.peer &&
+		(w.Pattern == k.pattern || k.pattern == trace.WaitForProgress && w.Pattern == trace.Undecided)
+}
+
+// lateAsMeasured reads how long the waits were by the program's own clock.
+func lateAsMeasured(t *testing.T, stdout string) map[string]float64 {
+	t.Helper()
+	measured := map[string]float64{}
+	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n")[1:] {
+		var function string
+		var rank, peer int
+		var seconds float64
+		if _, err := fmt.Sscan(line, &function, &rank, &peer, &seconds); err != nil {
+			t.Fatalf("the program printed %q: %v", line, err)
+		}
+		measured[fmt.Sprint(function, " ", rank, " ", peer)] = seconds
+	}
+	return measured
+}
+
+// markedSite is the call site in a function of a program that is marked as waiting.
+func markedSite(t *testing.T, program, function string) string {
+	t.Helper()
+	return markedLine(t, program, function, "waits")
+}
+
+// markedLine is the line in a function of a program that ends in /* mark */.
+func markedLine(t *testing.T, program, function, mark string) string {
+	t.Helper()
+	inside := false
+	for i, line := range strings.Split(string(readAll(t, filepath.Join(root, "tests", "programs", program+".c"))), "\n") {
+		inside = inside && line != "}" || strings.HasPrefix(line, "static void "+function+"(")
+		if inside && strings.HasSuffix(line, "/* "+mark+" */") {
+			return fmt.Sprintf("%s %s.c:%d", function, program, i+1)
+		}
+	}
+	t.Fatalf("%s.c marks no line of %s", program, function)
+	return ""
+}
+
+// checkLate requires the waits that the program was made to have, as long as it
+// measured them itself, and no others in those calls.
+func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
+	t.Helper()
+	const tolerance = 0.05
+	measured := lateAsMeasured(t, stdout)
+	rest := found.WaitStates
+	marked := map[string]bool{}
+	for _, k := range lateWaits[program] {
+		want := measured[k.key()]
+		if want < k.share*lateSeconds/2 { // on a busy machine who is not late may be so, too
+			t.Errorf("%s: the program measured %.3f s, it was to wait %.3f s", k.key(), want, k.share*lateSeconds)
+		}
+		site := markedSite(t, program, k.function)
+		marked[site] = true
+		late := k.function
+		if k.pattern == trace.WaitForProgress {
+			late = "meet" // the target's next call of MPI
+		}
+		var sum trace.WaitState
+		rest = slices.DeleteFunc(slices.Clone(rest), func(w trace.WaitState) bool {
+			if !k.is(&w) || w.Callsite != site {
+				return false
+			}
+			if !strings.HasPrefix(w.PeerCallsite, late+" ") {
+				t.Errorf("%s: waited for a call in %s, want one in %s", k.key(), w.PeerCallsite, late)
+			}
+			sum.Count, sum.Time = sum.Count+w.Count, sum.Time+w.Time
+			return true
+		})
+		if sum.Count != lateTimes || sum.Time < (1-tolerance)*want || sum.Time > (1+tolerance)*want {
+			t.Errorf("%s: %v at %s %d times, %.4f s, want %d and %.4f s", k.key(), k.pattern, site, sum.Count, sum.Time, lateTimes, want)
+		}
+	}
+	for _, w := range rest {
+		// Where ranks meet between phases they wait for whatever else the machine does.
+		meets := strings.Contains(w.Callsite, " late.h:") || program == "late_onesided" && !marked[w.Callsite]
+		if !meets && w.Time > tolerance*lateSeconds {
+			t.Errorf("another wait: %+v", w)
+		}
+	}
+}
+
+// TestKnownWaits runs programs in which one rank after the other is late.
+func TestKnownWaits(t *testing.T) {
+	// As on a machine with a processor for each rank: who polls lets others run.
+	t.Setenv("OMPI_MCA_mpi_yield_when_idle", "1")
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for program, ranks := range map[string]int{"late": 2, "latest": 3, "late_onesided": 3} {
+			t.Run(program, func(t *testing.T) {
+				j, _ := m.trace(t, ranks, nil, m.compile(t, program))
+				if j.code != 0 || !strings.HasPrefix(j.stdout, "ok\n") {
+					t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+				}
+				found := analyze(t, j.dir)
+				checkMatched(t, &found.Matching)
+				checkLate(t, program, j.stdout, found)
+			})
+		}
+	})
+}
+
+// TestWildcards sends 10^6 messages from seven ranks to one that receives them
+// from anybody in all ways: each is matched with its send, as the sizes prove.
+func TestWildcards(t *testing.T) {
+	t.Setenv("OMPI_MCA_mpi_yield_when_idle", "1")
+	const each = 143_000
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		j, _ := m.trace(t, 8, nil, m.compile(t, "wildcards"), strconv.Itoa(each))
+		if j.code != 0 || !strings.HasPrefix(j.stdout, "ok\n") {
+			t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+		}
+		found := analyze(t, j.dir)
+		checkMatched(t, &found.Matching)
+		diff(t, "messages", uint64(7*each), found.Matching.Matched)
+	})
+}
+
+// received is how many messages the profiles of ranks say that they got.
+func received(ranks []*profile.Profile) uint64 {
+	n := uint64(0)
+	for _, p := range ranks {
+		for i := range p.Rows {
+			if r := &p.Rows[i]; r.Class == profile.P2P && r.Direction == profile.Recv && r.Peer != profile.PeerProcNull {
+				n += r.Messages
+			}
+		}
+	}
+	return n
+}
+
+// TestMatched requires of programs that receive in unusual ways that each message
+// which the profile has is matched, and that others are told with the reason.
+func TestMatched(t *testing.T) {
+	programs := []struct {
+		name    string
+		matched uint64
+		aside   uint64 // sends of which nobody knows what became
+	}{
+		{name: "persistent", matched: 20}, // four in each of five rounds
+		{name: "matched", matched: 4},
+		{name: "cancelled", matched: 1},
+		{name: "partitioned", matched: 3},
+		{name: "completion", matched: 18}, // two in each of nine rounds
+		{name: "isendrecv", aside: 6},     // MPICH leaves the status as it finds it
+		{name: "intercomm", matched: 8},
+		{name: "threads", matched: 80_000}, // 10,000 on each of four threads of two ranks
+		{name: "reuse", matched: 40},
+		{name: "late_receive", matched: 2},
+		{name: "one_sided_reads", matched: 1},
+		{name: "freed", matched: 1, aside: 3},
+		{name: "early_persistent"},
+		{name: "shifted", matched: 12 + 9, aside: 3}, // of the second four and so on one each
+	}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for _, program := range programs {
+			if m.lacks(program.name) != "" {
+				continue
+			}
+			t.Run(program.name, func(t *testing.T) {
+				found := ranksOf.FindStringSubmatch(string(readAll(t, filepath.Join(root, "tests", "programs", program.name+".c"))))
+				ranks := 2 // partitioned says it only in its call of begin
+				if found != nil {
+					fmt.Sscan(found[1]+found[2], &ranks)
+				}
+				j, _ := m.trace(t, ranks, nil, m.compile(t, program.name))
+				got := analyze(t, j.dir).Matching
+				diff(t, "received, by the profile", program.matched, received(j.ranks))
+				want := trace.Matching{Sent: program.matched + program.aside, Received: program.matched, Matched: program.matched,
+					UnmatchedSends: map[trace.Reason]uint64{}, UnmatchedReceives: map[trace.Reason]uint64{}, Collectives: got.Collectives}
+				if program.aside > 0 {
+					want.UnmatchedSends[trace.SetAside] = program.aside
+				}
+				diff(t, "matching", want, got)
+				diff(t, "complete collectives", got.Collectives.Instances, got.Collectives.Complete)
+			})
+		}
+	})
+}
+
+// elsewhere is a command line that runs a command on a host of another name.
+func elsewhere(t *testing.T, command ...string) []string {
+	t.Helper()
+	testenv.Need(t, "unshare", "hostname")
+	if os.Geteuid() != 0 {
+		testenv.Skip(t, "another host name needs root")
+	}
+	return append([]string{"unshare", "--uts", "sh", "-c", `hostname elsewhere && exec "$@"`, "sh"}, command...)
+}
+
+// onTwoHosts runs a traced program on two ranks, the second one of which has
+// another library and is on another host, and converts the events.
+func (m implementation) onTwoHosts(t *testing.T, lib, other, program string) (dir, stdout string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_TRACE=on"}
+	line := append(m.launch(1, preload(lib, env, program)...), ":", "-n", "1")
+	out := succeed(t, nil, append(line, elsewhere(t, preload(other, env, program)...)...)...)
+	succeed(t, nil, mpitrace, "report", dir)
+	return dir, out.stdout
+}
+
+// flight is a message on its way.
+type flight struct {
+	comm     string
+	from, to int32
+	tag      int32
+	seq      uint32
+}
+
+// checkForwards requires that no message was received before it was sent, and
+// that each was received.
+func checkForwards(t *testing.T, traces []profile.EventSource) {
+	t.Helper()
+	sent, got := map[flight]int64{}, map[flight]int64{}
+	for _, src := range traces {
+		own := src.Trace()
+		err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+			for i, seq := range e.Seq {
+				k := &kinds[e.Kind[i]]
+				switch {
+				case seq == 0 || k.Class != profile.P2P:
+				case k.Direction == profile.Send:
+					sent[flight{own.Comms[k.Comm].Label, int32(own.Rank), k.Peer, e.Tag[i], seq}] = e.Start[i]
+				case k.Direction == profile.Recv:
+					got[flight{own.Comms[k.Comm].Label, k.Peer, int32(own.Rank), e.Tag[i], seq}] = e.Start[i] + e.Duration[i]
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(sent) == 0 || len(sent) != len(got) {
+		t.Errorf("%d messages sent, %d received", len(sent), len(got))
+	}
+	for f, at := range got {
+		if since, ok := sent[f]; !ok || at < since {
+			t.Errorf("%+v: received %d ns after it was sent (%t)", f, at-since, ok)
+		}
+	}
+}
+
+// TestClocksOfHosts runs one of two ranks on a host whose clock is that of the
+// other one, or 5 ms ahead and 20 ppm too fast: after conversion no message goes
+// backwards, and waits are as the program's own clock has them.
+func TestClocksOfHosts(t *testing.T) {
+	t.Setenv("OMPI_MCA_mpi_yield_when_idle", "1")
+	skews := []struct {
+		name, clock   string
+		offset, drift float64 // ns, ns per ns
+	}{
+		{"the same", "", 0, 0},
+		{"skewed", "CLOCK_OF_ANOTHER_HOST", 5e6, 20e-6},
+	}
+	withEach(t, debian, func(t *testing.T, m implementation) {
+		for _, skew := range skews {
+			t.Run(skew.name, func(t *testing.T) {
+				lib := m.library(t)
+				other := lib
+				if skew.clock != "" {
+					t.Setenv("MPITRACE_CACHE", t.TempDir()) // clocks.h is in no name of a library
+					other = m.library(t, "-include", filepath.Join(root, "tests", "programs", "clocks.h"), "-D"+skew.clock)
+				}
+				dir, stdout := m.onTwoHosts(t, lib, other, m.compile(t, "late"))
+				var traces []profile.EventSource
+				for rank := range 2 {
+					src, err := tracefile.Open(filepath.Join(dir, fmt.Sprintf("trace.%d.arrow", rank)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					traces = append(traces, src)
+				}
+				checkForwards(t, traces)
+				found := analyze(t, dir)
+				checkMatched(t, &found.Matching)
+				checkLate(t, "late", stdout, found)
+				checkCorrection(t, traces, skew.offset, skew.drift)
+			})
+		}
+	})
+}
+
+// checkCorrection requires that what was added to the clock of the second host is
+// what makes it that of the first, where its trace starts and where it ends.
+func checkCorrection(t *testing.T, traces []profile.EventSource, offset, drift float64) {
+	t.Helper()
+	own := traces[1].Trace()
+	if own.Host != "elsewhere" || traces[0].Trace().Host == own.Host || own.Clock == nil || traces[0].Trace().Clock != nil {
+		t.Fatalf("hosts %q and %q, corrections %v and %v", traces[0].Trace().Host, own.Host, traces[0].Trace().Clock, own.Clock)
+	}
+	const tolerance = 100_000 // ns, a few times what a message takes
+	for _, at := range []int64{own.Start, own.End} {
+		want := -offset - drift*float64(at-own.Start)
+		added := own.Clock.Offset + own.Clock.Drift*float64(at-own.Clock.At)
+		if math.Abs(added-want) > tolerance {
+			t.Errorf("%.1f s after the start: %.0f ns added to the clock, want %.0f", float64(at-own.Start)/1e9, added, want)
+		}
+	}
+}

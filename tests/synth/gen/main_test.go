@@ -1,0 +1,135 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/synth"
+)
+
+func gen(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := generate(append(args, "-o", dir), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A run directory is read as one job, in which what was received is what was
+// sent.
+func TestRecordings(t *testing.T) {
+	dir := gen(t, "-shape", "stencil", "-ranks", "130", "-per-node", "13")
+	found, err := run.Dir(dir).Open(run.Heads, io.Discard)
+	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)
+	}
+	job, err := aggregate.Of(found.Jobs[0], func(rank int) bool { return rank == 129 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := synth.NewStencil(130).TotalP2P()
+	c := job.Conservation(-1)
+	if c.Verdict != aggregate.Conserved || c.Sent.Bytes != want.Bytes || c.Sent.Messages != want.Messages {
+		t.Errorf("%v, sent %+v, want %+v", c.Verdict, c.Sent, want)
+	}
+	if s, err := job.RankSummary(129); err != nil || s.Ranks[0].Host != "node0009" {
+		t.Errorf("rank 129: %+v, %v", s, err)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	dir := gen(t, "-shape", "ring", "-ranks", "10", "-format", "arrow", "-block", "4")
+	ranks := 0
+	for _, name := range []string{"ring.0.arrow", "ring.4.arrow", "ring.8.arrow"} {
+		ps, err := arrowfile.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range ps {
+			if p.Rank != ranks {
+				t.Errorf("%s: rank %d, want %d", name, p.Rank, ranks)
+			}
+			ranks++
+		}
+	}
+	if ranks != 10 {
+		t.Errorf("%d ranks", ranks)
+	}
+}
+
+func TestOneProf(t *testing.T) {
+	dir := gen(t, "-shape", "random", "-ranks", "40", "-format", "prof", "-block", "0", "-collectives=false", "-phases", "2")
+	f, err := os.Open(filepath.Join(dir, "random.0.prof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	traffic, err := prof.Read(f, f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum synth.Volume
+	for _, flow := range traffic.Flows {
+		if flow.Kind != profile.External {
+			t.Fatalf("a flow of kind %c", flow.Kind)
+		}
+		sum.Bytes += flow.Bytes
+		sum.Messages += flow.Messages
+	}
+	once := synth.NewRandom(40, 16).TotalP2P()
+	if want := (synth.Volume{Bytes: 2 * once.Bytes, Messages: 2 * once.Messages}); sum != want {
+		t.Errorf("%+v, want %+v", sum, want)
+	}
+}
+
+// A run directory of events is read as one trace a rank.
+func TestTraces(t *testing.T) {
+	dir := gen(t, "-format", "trace", "-shape", "halo", "-ranks", "6", "-per-node", "3", "-events", "10000")
+	sources, err := run.Dir(dir).Traces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events, sent uint64
+	for _, src := range sources {
+		err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
+			events += uint64(e.Len())
+			for _, kind := range e.Kind {
+				if kinds[kind].Class == profile.P2P && kinds[kind].Direction == profile.Send {
+					sent++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Of 2 x 3 ranks each has 4 neighbours: 6 x 18 events a step, 93 of which make
+	// 10,000 with Init and Finalize.
+	if len(sources) != 6 || events != 93*108+12 || sent != 93*24 || sources[3].Trace().Host != "node0001" {
+		t.Errorf("%d ranks, %d events, %d sent", len(sources), events, sent)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"-shape", "cube", "-o", dir}, {"-ranks", "0", "-o", dir}, {"-format", "xml", "-o", dir}, {"-block", "-1", "-o", dir}, {"-ranks", "4"},
+		{"-format", "trace", "-o", dir},
+	} {
+		if err := generate(args, io.Discard); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v was written, %v", entries, err)
+	}
+}
