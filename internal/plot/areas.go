@@ -7,21 +7,22 @@ import (
 	"io"
 )
 
-// area is a rectangle of one colour.
+// area is a rectangle of one colour in an image, in pixels.
 type area struct {
 	left, top, width, height int
 	index                    uint8
 }
 
-// maxAreas is how many rectangles are drawn as such: some 300 KB.
+// maxAreas is the largest number of areas that an SVG file holds as paths,
+// about 300 KB. A picture with more areas is embedded as an image.
 const maxAreas = 20_000
 
-// areasOf takes an image apart, but for its paper; nil if it takes more than
-// that many.
+// areasOf divides the image into rectangles of one colour, without the
+// background. It returns nil if there are more than most.
 func areasOf(img *image.Paletted, most int) []area {
 	size := img.Bounds().Size()
 	areas := []area{}
-	above := make([]int, size.X) // the area that begins in a column and ends above, from 1
+	above := make([]int, size.X) // index+1 of the area that starts in a column and ends on the line above; 0 is none
 	next := make([]int, size.X)
 	for y := range size.Y {
 		clear(next)
@@ -48,8 +49,9 @@ func areasOf(img *image.Paletted, most int) []area {
 	return areas
 }
 
-// vectorAreas writes one path for each colour: edges that touch would blend
-// with what is below where they are smoothed.
+// vectorAreas writes one path for each colour. Viewers smooth the edges of
+// separate rectangles, and the background would show between rectangles that
+// touch.
 func vectorAreas(w io.Writer, img *image.Paletted, areas []area, left, top int) {
 	fmt.Fprintln(w, `<g shape-rendering="crispEdges">`)
 	byColor := make([][]area, len(img.Palette))

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// pen draws in pixels from the top left corner.
+// pen draws lines, rectangles and text. Coordinates are pixels from the top
+// left corner.
 type pen interface {
 	line(c color.RGBA, x0, y0, x1, y1 float64)
 	links(all []segment)
@@ -13,19 +14,19 @@ type pen interface {
 	text(t text)
 }
 
-// segment is a straight line that a crowd of others may lie on.
+// segment is a straight line for a link. Thousands of them may overlap.
 type segment struct{ x0, y0, x1, y1 float64 }
 
-// text is one line of it, on a base line through x, y.
+// text is one line of text whose baseline passes through x, y.
 type text struct {
 	string
 	x, y, size float64
 	held       hold
-	upright    bool // it goes upwards
+	upright    bool // reads from bottom to top
 	color      color.RGBA
 }
 
-// hold is where a text is held at its x, y.
+// hold is the alignment of a text: which part of it lies at x, y.
 type hold int
 
 const (
@@ -34,13 +35,13 @@ const (
 	atEnd
 )
 
-// frame draws all but the cells, the same way into PNG and SVG.
+// frame draws everything except the cells, in the same way for PNG and SVG.
 type frame struct {
 	*layout
 	drawing
 }
 
-// drawing is what all pictures draw with.
+// drawing has the drawing functions that heatmaps and timelines share.
 type drawing struct{ pen }
 
 func (h *Heatmap) drawFrame(l *layout, p pen) {
@@ -73,7 +74,7 @@ func (d *drawing) captionBelow(lines []string, top float64) {
 func (h *Heatmap) axis() string    { return printable(h.AxisName) }
 func (h *Heatmap) barName() string { return printable(h.Quantity) + ", log scale" }
 
-// grid tells cells apart that are large enough for it.
+// grid draws lines between the cells if the cells are large enough.
 func (d *frame) grid() {
 	if d.cell < gridFrom {
 		return
@@ -85,7 +86,7 @@ func (d *frame) grid() {
 	}
 }
 
-// box frames an area from the outside.
+// box draws a frame just outside an area.
 func (d *drawing) box(left, top, width, height int) {
 	l, t := float64(left)-0.5, float64(top)-0.5
 	r, b := float64(left+width)+0.5, float64(top+height)+0.5
@@ -117,7 +118,8 @@ func (d *frame) columnTicks() {
 	}
 }
 
-// colorBar labels the bar and, below it, the sample of the background.
+// colorBar draws the labels of the colour bar and, below the bar, the sample of
+// the background.
 func (d *frame) colorBar(name string) {
 	right, low := float64(d.barLeft+barWidth), d.top+d.barHeight
 	d.box(d.barLeft, d.top, barWidth, d.barHeight)
@@ -132,7 +134,8 @@ func (d *frame) colorBar(name string) {
 	d.writeUpright(name, x, float64(d.top)+float64(d.barHeight)/2, atMiddle)
 }
 
-// crisp moves a line of one pixel onto a pixel.
+// crisp returns the centre of the pixel that contains v, so that a line of one
+// pixel is not blurred over two.
 func crisp(v float64) float64 { return math.Floor(v) + 0.5 }
 
 func (d *drawing) write(s string, x, y float64, held hold) {

@@ -1,9 +1,10 @@
-// Package plot draws communication matrices, as heatmaps on a logarithmic scale,
-// and timelines, as PNG and as SVG.
+// Package plot draws communication matrices as heatmaps on a logarithmic scale,
+// and timelines, both as PNG and SVG.
 //
-// PNG is drawn with gonum's vg and not with gonum's plot, which parses twelve
-// fonts when a program starts, whether it draws or not (4.6 MB of memory where
-// this package takes 1.5), and which chooses the pixels of a heatmap's cells.
+// PNG is drawn with gonum's vg and not with gonum's plot: plot parses twelve
+// fonts when a program starts, even if it draws nothing (4.6 MB of memory; this
+// package takes 1.5 MB), and it chooses the size of a heatmap's cells in pixels
+// itself.
 package plot
 
 import (
@@ -14,11 +15,11 @@ import (
 	"math"
 )
 
-// MaxSide is how many cells a side a heatmap may have: more than a screen
-// shows. Bins chooses fewer.
+// MaxSide is the largest number of cells on a side of a heatmap. A screen shows
+// fewer. Bins returns a number of bins below it.
 const MaxSide = 2000
 
-// Unit is what a cell's value counts: how it is written.
+// Unit is the unit of a cell's value. It decides how the value is written.
 type Unit int
 
 const (
@@ -30,27 +31,27 @@ const (
 type Heatmap struct {
 	Title    string
 	Quantity string // what the colours show: "bytes", "messages", "bytes per message"
-	Unit     Unit   // of the quantity
-	Mean     bool   // a binned cell is an average and not a sum
+	Unit     Unit   // unit of Quantity
+	Mean     bool   // whether a cell of several lines holds their average instead of their sum
 
-	N      int // lines of the matrix: ranks, nodes or blocks
-	PerBin int // lines per row of cells, 1 where each has its own; the last row may have fewer
+	N      int // number of lines of the matrix: ranks, nodes or blocks
+	PerBin int // lines of the matrix per row of cells; the last row may have fewer
 
-	// Cells holds, row by row, what each bin sent: [from][to], one row and
-	// one column per bin. 0 is nothing and drawn as background.
+	// Cells[from][to] is what one bin of lines sent to another. It has one row
+	// and one column for each bin. A cell of 0 is drawn as background.
 	Cells [][]float64
 
-	AxisName string   // what a line is: "rank", "node", "block of 8 ranks"
-	Labels   []string // the names of all N lines; nil where they go by number
+	AxisName string   // the name of one line: "rank", "node", "block of 8 ranks"
+	Labels   []string // names of all N lines; nil if lines are named by their number
 
-	// Note says more about a pair of bins in the tooltip that SVG has:
-	// "12 messages". May be nil.
+	// Note returns text that the SVG tooltip of a cell adds to the value, such
+	// as "12 messages". It may be nil.
 	Note func(from, to int) string
 }
 
-// Bins says how to bin n lines so that a picture stays readable: each bin but
-// the last has perBin lines. Where a size divides n, so that all bins are
-// alike, and leaves at least 500 of them, that is taken.
+// Bins returns how many bins to draw n lines in, at most 800, and how many
+// lines each bin but the last has. It prefers a perBin that divides n, so that
+// all bins are of equal size, if at least 500 bins remain.
 func Bins(n int) (perBin, bins int) {
 	const most, enough = 800, 500
 	if n <= most {
@@ -65,7 +66,7 @@ func Bins(n int) (perBin, bins int) {
 	return least, ceilDiv(n, least)
 }
 
-// ceilDiv does not overflow where a+b-1 would.
+// ceilDiv returns a/b, rounded up. Unlike (a+b-1)/b it cannot overflow.
 func ceilDiv(a, b int) int {
 	if a%b != 0 {
 		return a/b + 1
@@ -73,7 +74,7 @@ func ceilDiv(a, b int) int {
 	return a / b
 }
 
-// WritePNG draws the heatmap, each cell a square of whole pixels.
+// WritePNG draws the heatmap as PNG. Each cell is a square of whole pixels.
 func (h *Heatmap) WritePNG(w io.Writer) error {
 	if err := h.check(); err != nil {
 		return fmt.Errorf("draw heatmap: %w", err)
@@ -88,8 +89,9 @@ func (h *Heatmap) WritePNG(w io.Writer) error {
 	return nil
 }
 
-// WriteSVG draws the heatmap with text as text. Up to 100 cells a side each is
-// an element with a tooltip; more are an embedded image.
+// WriteSVG draws the heatmap as SVG. Text remains text. A matrix of up to 100
+// cells on a side has one element with a tooltip for each cell; a larger one is
+// an embedded image.
 func (h *Heatmap) WriteSVG(w io.Writer) error {
 	if err := h.check(); err != nil {
 		return fmt.Errorf("draw heatmap: %w", err)
@@ -104,7 +106,8 @@ func (h *Heatmap) WriteSVG(w io.Writer) error {
 	return nil
 }
 
-// check refuses what cannot be drawn truly.
+// check returns an error if the sizes do not agree or a value is negative,
+// infinite or NaN.
 func (h *Heatmap) check() error {
 	if h.N < 0 || h.PerBin < 1 {
 		return fmt.Errorf("%d lines in bins of %d", h.N, h.PerBin)
@@ -123,7 +126,7 @@ func (h *Heatmap) check() error {
 			return fmt.Errorf("row %d has %d cells of %d", i, len(row), bins)
 		}
 		for j, v := range row {
-			if !(v >= 0) || math.IsInf(v, 0) { // NaN, too
+			if !(v >= 0) || math.IsInf(v, 0) { // also true for NaN
 				return fmt.Errorf("cell %d, %d is %g", i, j, v)
 			}
 		}
@@ -131,7 +134,7 @@ func (h *Heatmap) check() error {
 	return nil
 }
 
-// used counts the cells that are not empty.
+// used returns the number of cells that are not 0.
 func (h *Heatmap) used() int {
 	n := 0
 	for _, row := range h.Cells {

@@ -12,37 +12,38 @@ const (
 
 	margin    = 16.0
 	tickLen   = 5.0
-	gap       = 6.0 // between a tick and its label, and between texts
+	gap       = 6.0 // between a tick and its label, and between two texts
 	barWidth  = 18.0
-	nameLimit = 180.0 // what a host's name may take
+	nameLimit = 180.0 // maximum width of a host's name
 
-	gridFrom = 12 // cells of fewer pixels have no grid between them
+	gridFrom = 12 // smallest cell that gets grid lines around it
 )
 
-// layout is where everything is, in pixels from the top left corner.
+// layout is the position of everything in a heatmap, in pixels from the top
+// left corner.
 type layout struct {
 	width, height int
-	cell          int // pixels a side
+	cell          int // side of a cell
 	bins          int
-	left, top     int // of the cells
+	left, top     int // corner of the cells
 	title         string
-	rows, columns []tick // at is from the first cell's edge
-	upright       bool   // columns' labels go upwards
+	rows, columns []tick // tick.at counts from the edge of the first cell
+	upright       bool   // whether the labels of the columns read from bottom to top
 	rowsWidth     float64
 	columnsHeight float64
-	bar           []tick // at is from the bar's lower end
+	bar           []tick // tick.at counts from the lower end of the bar
 	barLeft       int
 	barHeight     int
 	barTextWidth  float64
 	caption       []string
 }
 
-// side is how many pixels the cells take together.
+// side returns the side of the square of all cells, in pixels.
 func (l *layout) side() int { return l.cell * max(l.bins, 1) }
 
-// cellSize makes a matrix about 640 pixels wide, or up to 1000 if it has many
-// cells, and each cell a whole number of pixels, lest it shows patterns that
-// are not there.
+// cellSize returns the side of a cell in pixels, so that a matrix is about 640
+// pixels wide, or up to 1000 if it has many cells. It is a whole number: cells
+// of unequal width would show patterns that are not in the data.
 func cellSize(bins int) int {
 	if bins <= 64 {
 		return min(640/max(bins, 1), 200)
@@ -53,7 +54,7 @@ func cellSize(bins int) int {
 func (h *Heatmap) layout(f *typeface) *layout {
 	l := &layout{bins: len(h.Cells), cell: cellSize(len(h.Cells))}
 	h.axes(l, f)
-	l.barHeight = l.side() - 2*barWidth // below it is the sample of nothing
+	l.barHeight = l.side() - 2*barWidth // the sample of the background is below the bar
 	h.bar(l, f)
 
 	l.left = ceil(margin + textSize + 2*gap + l.rowsWidth + gap + tickLen)
@@ -76,7 +77,7 @@ func lineHeight(size float64) float64 { return 1.4 * size }
 
 func ceil(v float64) int { return int(v + 0.999) }
 
-// axes makes the ticks of both axes.
+// axes sets the ticks of both axes.
 func (h *Heatmap) axes(l *layout, f *typeface) {
 	perLine := float64(l.cell) / float64(h.PerBin)
 	if h.Labels == nil {
@@ -104,7 +105,8 @@ func (h *Heatmap) numbered(step int, perLine float64) []tick {
 	return ticks
 }
 
-// named labels as many bins as have room, each with the name of its first line.
+// named returns ticks for as many bins as there is room for, each labelled with
+// the name of its first line.
 func (h *Heatmap) named(l *layout, f *typeface) []tick {
 	step := max(ceilDiv(ceil(lineHeight(textSize)), l.cell), 1)
 	names := shortHosts(h.Labels)
@@ -116,7 +118,7 @@ func (h *Heatmap) named(l *layout, f *typeface) []tick {
 	return ticks
 }
 
-// bar makes the ticks of the colour bar.
+// bar sets the ticks of the colour bar.
 func (h *Heatmap) bar(l *layout, f *typeface) {
 	s := h.Scale()
 	values := barTicks(s, h.Unit)
@@ -126,18 +128,18 @@ func (h *Heatmap) bar(l *layout, f *typeface) {
 	l.barTextWidth = max(widestTick(f, l.bar), f.width(nothingText, textSize))
 }
 
-// nothingText labels the sample of the background.
+// nothingText is the label of the background's sample.
 const nothingText = "none"
 
 func (h *Heatmap) title() string { return printable(h.Title) }
 
-// noun is what one line is called: "block" of "block of 8 ranks".
+// noun returns the first word of AxisName: "block" of "block of 8 ranks".
 func (h *Heatmap) noun() string {
 	noun, _, _ := strings.Cut(h.AxisName, " ")
 	return noun
 }
 
-// lines is so many lines in words: "1 rank", "12 blocks of 8 ranks".
+// lines returns a number of lines as text: "1 rank", "12 blocks of 8 ranks".
 func (h *Heatmap) lines(n int) string {
 	noun, rest, more := strings.Cut(h.AxisName, " ")
 	if n != 1 {
@@ -149,7 +151,7 @@ func (h *Heatmap) lines(n int) string {
 	return Grouped(n) + " " + noun
 }
 
-// facts is the caption, in parts that stay on a line.
+// facts returns the parts of the caption. A part is not broken over lines.
 func (h *Heatmap) facts() []string {
 	cells := len(h.Cells) * len(h.Cells)
 	facts := []string{h.lines(h.N)}
@@ -172,7 +174,8 @@ func (h *Heatmap) facts() []string {
 	return append(facts, fmt.Sprintf("least %s, greatest %s", ends[0], ends[1]+h.suffix()))
 }
 
-// value is a value in words: "1.5 MiB", "1.5 MiB per message", "12 messages".
+// value returns a value as text: "1.5 MiB", "1.5 MiB per message", "12
+// messages".
 func (h *Heatmap) value(v float64) string { return h.Unit.format(v) + h.suffix() }
 
 func (h *Heatmap) suffix() string {
@@ -182,8 +185,8 @@ func (h *Heatmap) suffix() string {
 	return printable(" " + h.Quantity)
 }
 
-// wrap joins parts with semicolons, in lines of at most room pixels where the
-// parts allow it.
+// wrap joins the parts with semicolons into lines of at most room pixels. A
+// part that is longer than that is a line by itself.
 func wrap(f *typeface, parts []string, room float64) []string {
 	lines := []string{parts[0]}
 	for _, part := range parts[1:] {

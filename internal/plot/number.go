@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The prefixes of multiples of 1024 and of 1000. Values past the last are
-// written with many digits, or an exponent.
+// Prefixes for multiples of 1024 and of 1000. Larger values are written with
+// more digits or with an exponent.
 var (
 	binaryUnits = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"}
 	siPrefixes  = []string{"", "k", "M", "G", "T", "P", "E", "Z", "Y"}
@@ -28,8 +28,8 @@ func (u Unit) prefixes() []string {
 	return siPrefixes
 }
 
-// prefixed splits a value into a number and its prefix, so that the number,
-// written with that many digits, is below 1024 or 1000.
+// prefixed divides v by a power of the unit's base. The result, rounded to the
+// given number of digits, is below 1024 for bytes and below 1000 otherwise.
 func (u Unit) prefixed(v float64, digits int) (number float64, power int) {
 	last := len(u.prefixes()) - 1
 	for number = v; power < last && rounded(number, digits) >= u.base(); power++ {
@@ -43,18 +43,19 @@ func rounded(v float64, digits int) float64 {
 	return r
 }
 
-// format writes a value with at least three digits.
+// format returns v as text with three significant digits, or more for whole
+// numbers.
 func (u Unit) format(v float64) string { return u.formatDigits(v, 3) }
 
 func (u Unit) formatDigits(v float64, digits int) string {
 	if u == Count && v < 1e4 && v == math.Trunc(v) {
 		return Grouped(int(v))
 	}
-	number, power := u.prefixed(v, max(digits, 4)) // 1000 KiB, and not 1e+03
+	number, power := u.prefixed(v, max(digits, 4)) // four digits, because 1000 KiB must not become 1e+03 KiB
 	return strings.TrimSpace(plain(number, digits) + " " + u.prefixes()[power])
 }
 
-// plain writes whole numbers of up to four digits in full: 1,023 B.
+// plain writes whole numbers below 10,000 in full: 1,023 B.
 func plain(v float64, digits int) string {
 	if v >= 1000 && v < 1e4 {
 		digits = max(digits, 4)
@@ -66,7 +67,8 @@ func plain(v float64, digits int) string {
 	return strconv.FormatFloat(r, 'g', -1, 64)
 }
 
-// formatAll writes values with as many digits as it takes to tell them apart.
+// formatAll writes all values with the same number of digits, the smallest that
+// keeps them distinct.
 func (u Unit) formatAll(values []float64) []string {
 	texts := make([]string, len(values))
 	for digits := 3; digits <= 17; digits++ {

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// raster draws the whole picture in pixels.
+// raster draws the whole picture as an image.
 func (h *Heatmap) raster() image.Image {
 	f := sans()
 	l := h.layout(f)
@@ -23,9 +23,9 @@ func (h *Heatmap) raster() image.Image {
 	return c.Image()
 }
 
-// newCanvas is so many pixels of paper.
+// newCanvas returns an empty canvas of width x height pixels.
 func newCanvas(width, height int) *vgimg.Canvas {
-	// A point of vg's is a pixel at 72 dots per inch.
+	// At 72 dots per inch one point of vg is one pixel.
 	return vgimg.NewWith(vgimg.UseWH(vg.Length(width), vg.Length(height)), vgimg.UseDPI(72))
 }
 
@@ -34,7 +34,8 @@ func paste(to draw.Image, from image.Image, left, top int) {
 	draw.Draw(to, at, from, image.Point{}, draw.Src)
 }
 
-// cellImage is the cells alone, each a square of that many pixels.
+// cellImage returns the cells without the frame. Each cell is a square of cell
+// x cell pixels.
 func (h *Heatmap) cellImage(cell int) *image.Paletted {
 	side := len(h.Cells) * cell
 	img := image.NewPaletted(image.Rect(0, 0, side, side), colors())
@@ -57,7 +58,8 @@ func fill(pixels []uint8, v uint8) {
 	}
 }
 
-// barImage is the colour bar alone, the greatest at the top.
+// barImage returns the colour bar without labels. The greatest value is at the
+// top.
 func barImage(s Scale, height int) *image.Paletted {
 	img := image.NewPaletted(image.Rect(0, 0, barWidth, height), colors())
 	for y := range height {
@@ -66,7 +68,7 @@ func barImage(s Scale, height int) *image.Paletted {
 	return img
 }
 
-// pixelPen draws with vg, whose origin is at the bottom.
+// pixelPen draws with vg, whose origin is the bottom left corner.
 type pixelPen struct {
 	canvas *vgimg.Canvas
 	font   *typeface
@@ -86,8 +88,8 @@ func (p *pixelPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
 	p.canvas.Stroke(path)
 }
 
-// links have a stroke each: of a thousand in one, each pixel is worked out anew
-// with all that is left of it.
+// links draws each link as a path of its own: the time that vg needs for one
+// path grows with the square of its segments.
 func (p *pixelPen) links(all []segment) {
 	p.canvas.SetColor(linkInk)
 	p.canvas.SetLineWidth(linkWidth)
@@ -112,7 +114,7 @@ func (p *pixelPen) text(t text) {
 		return
 	}
 	p.canvas.Push()
-	p.canvas.Translate(p.point(math.Round(t.x), math.Round(t.y+before))) // turned glyphs blur between pixels
+	p.canvas.Translate(p.point(math.Round(t.x), math.Round(t.y+before))) // rotated text is blurred unless it starts at a whole pixel
 	p.canvas.Rotate(math.Pi / 2)
 	p.canvas.FillString(face, vg.Point{}, t.string)
 	p.canvas.Pop()

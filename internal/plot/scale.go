@@ -8,17 +8,18 @@ import (
 	"gonum.org/v1/plot/palette/moreland"
 )
 
-// Scale gives values their colours: by the logarithm, from the least value
-// that is not 0 to the greatest. The zero Scale is that of an empty matrix.
+// Scale maps values to colours by their logarithm, from the smallest value
+// above 0 to the greatest. The zero Scale belongs to an empty matrix.
 type Scale struct {
 	Min, Max float64
 }
 
-// leastSpan is how far apart the ends of a scale are at least, as a quotient:
-// values that are nearly equal look so.
+// leastSpan is the smallest ratio of the two ends of a scale. Values that are
+// nearly equal then have nearly equal colours.
 const leastSpan = 4
 
-// Scale is the scale of the matrix's own values, or a wider one.
+// Scale returns the scale from the matrix's smallest to its greatest value,
+// widened to leastSpan.
 func (h *Heatmap) Scale() Scale {
 	least, greatest := h.extremes()
 	if least < greatest {
@@ -27,7 +28,7 @@ func (h *Heatmap) Scale() Scale {
 	return Scale{least, greatest}
 }
 
-// extremes are the least value that is not 0, and the greatest.
+// extremes returns the smallest value above 0 and the greatest value.
 func (h *Heatmap) extremes() (least, greatest float64) {
 	for _, row := range h.Cells {
 		for _, v := range row {
@@ -40,22 +41,24 @@ func (h *Heatmap) extremes() (least, greatest float64) {
 	return least, greatest
 }
 
-// Color is the colour of a value: the background's of 0, darker the greater.
+// Color returns the colour of a value. 0 has the colour of the background;
+// greater values are darker.
 func (s Scale) Color(v float64) color.RGBA {
 	return s.level(v).color()
 }
 
-// position is where a value lies on the scale, from 0 to 1. Where all values
-// are equal, they are in the middle.
+// position returns where a value lies on the scale, from 0 to 1. If all values
+// are equal it returns 0.5.
 func (s Scale) position(v float64) float64 {
-	width := math.Log2(s.Max) - math.Log2(s.Min) // a quotient could overflow
+	width := math.Log2(s.Max) - math.Log2(s.Min) // the quotient s.Max/s.Min could overflow
 	if !(width > 0) {
 		return 0.5
 	}
 	return min(max((math.Log2(v)-math.Log2(s.Min))/width, 0), 1)
 }
 
-// level is an entry of the palette: the background, then levels of colour.
+// level is an index into the palette: 0 is the background, then the colours
+// from light to dark.
 type level uint8
 
 const (
@@ -70,8 +73,8 @@ func (s Scale) level(v float64) level {
 	return levelAt(s.position(v))
 }
 
-// at is the level at a position on the scale, of which one with a single value
-// has only the middle.
+// at returns the level for a position on the scale. If all values are equal,
+// every position has the middle level.
 func (s Scale) at(position float64) level {
 	if !(s.Max > s.Min) {
 		position = 0.5
@@ -85,9 +88,10 @@ func levelAt(position float64) level {
 
 func (l level) color() color.RGBA { return colors()[l].(color.RGBA) }
 
-// viridis is matplotlib's map of that name (CC0), in eighths: as far apart to
-// the eye as the values are, also to the colour-blind, and in grey. It lacks
-// the lightest eighth, which is too near to the background.
+// viridis is the colour map of that name in matplotlib (CC0), in eighths. Equal
+// steps in value look like equal steps in colour, also to colour-blind readers
+// and in grey. The lightest eighth is left out: it is too close to the
+// background.
 var viridis = []color.Color{
 	color.RGBA{0x44, 0x01, 0x54, 255},
 	color.RGBA{0x47, 0x2d, 0x7b, 255},
@@ -106,12 +110,12 @@ var (
 	grid    = color.RGBA{0xe0, 0xe0, 0xe0, 255}
 )
 
-// colors is the palette by level. More is darker: on a light background that
-// is how people read a map without looking at its colour bar.
+// colors returns the palette by level. Greater values are darker: on a light
+// background readers expect this without a look at the colour bar.
 var colors = sync.OnceValue(func() color.Palette {
 	m, err := moreland.NewLuminance(viridis)
 	if err != nil {
-		panic(err) // the table above does not grow lighter
+		panic(err) // cannot happen: the table above gets darker from entry to entry
 	}
 	m.SetMax(1)
 	p := color.Palette{nothing}

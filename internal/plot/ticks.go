@@ -5,17 +5,17 @@ import (
 	"math/bits"
 )
 
-// tick is a mark on an axis or on the colour bar. at is in pixels.
+// tick is a labelled mark on an axis or on the colour bar. at is in pixels.
 type tick struct {
 	at   float64
 	text string
 }
 
-// maxBarTicks keeps a colour bar's labels well apart.
+// maxBarTicks is the largest number of labels on a colour bar.
 const maxBarTicks = 9
 
-// barTicks marks a scale at powers: 1 KiB, 32 KiB, 1 MiB; 1, 10, 100. Where
-// fewer than two lie within it, at round numbers.
+// barTicks returns the values to mark on a scale: powers (1 KiB, 32 KiB, 1 MiB
+// or 1, 10, 100) if at least two lie on the scale, otherwise round numbers.
 func barTicks(s Scale, u Unit) []float64 {
 	switch {
 	case s.Max == 0:
@@ -30,8 +30,9 @@ func barTicks(s Scale, u Unit) []float64 {
 	return ticks
 }
 
-// powerTicks are as many as there is room for: powers of two for bytes, else
-// of ten, with 2 and 5 times these on a short scale.
+// powerTicks returns as many powers as there is room for: powers of two for
+// bytes, otherwise powers of ten. On a short scale it adds 2 and 5 times the
+// powers of ten.
 func powerTicks(s Scale, u Unit) []float64 {
 	if u == Bytes {
 		return fewEnough(s, 2, 1, 2, 5, 10, 20, 40, 80, 160, 320)
@@ -54,7 +55,8 @@ func powerTicks(s Scale, u Unit) []float64 {
 	return ticks
 }
 
-// fewEnough is the powers by the least of the steps that keeps them apart.
+// fewEnough returns every n-th power, where n is the first of steps that gives
+// at most maxBarTicks.
 func fewEnough(s Scale, radix float64, steps ...int) []float64 {
 	for _, step := range steps {
 		if ticks := powers(s, radix, step); len(ticks) <= maxBarTicks {
@@ -64,8 +66,8 @@ func fewEnough(s Scale, radix float64, steps ...int) []float64 {
 	return nil
 }
 
-// powers are those of radix that lie on the scale and whose exponent is a
-// multiple of step. They are counted before any is made.
+// powers returns the powers of radix on the scale whose exponent is a multiple
+// of step. It returns none if they are too many.
 func powers(s Scale, radix float64, step int) []float64 {
 	const rounding = 1e-9
 	first := math.Ceil(math.Log2(s.Min)/math.Log2(radix)/float64(step) - rounding)
@@ -77,8 +79,9 @@ func powers(s Scale, radix float64, step int) []float64 {
 	return ticks
 }
 
-// roundTicks are multiples of 1, 2 or 5 times a power of ten in the unit that
-// the greatest value is written in; the ends of a scale that is too short.
+// roundTicks returns multiples of 1, 2 or 5 times a power of ten, in the unit
+// of the greatest value. If the scale is too short for these it returns the two
+// ends.
 func roundTicks(s Scale, u Unit) []float64 {
 	const tooShort = 1e-9
 	if s.Max-s.Min < tooShort*s.Max {
@@ -94,7 +97,8 @@ func roundTicks(s Scale, u Unit) []float64 {
 	return ticks
 }
 
-// roundDown is the greatest 1, 2 or 5 times a power of ten that is at most v.
+// roundDown returns the greatest number of the form 1, 2 or 5 times a power of
+// ten that is not above v.
 func roundDown(v float64) float64 {
 	p := math.Pow(10, math.Floor(math.Log10(v)))
 	switch {
@@ -106,12 +110,13 @@ func roundDown(v float64) float64 {
 	return p
 }
 
-// maxAxisTicks keeps an axis calm where all labels would fit.
+// maxAxisTicks is the largest number of labels on an axis, even if there is
+// room for more.
 const maxAxisTicks = 20
 
-// lineStep is the least step between numbered lines that leaves each label at
-// least room pixels, with cells of that many pixels a line: 1, 2, 5, 10, ...;
-// 1, 2, 4, 8, ... where the number of lines is itself a power of two.
+// lineStep returns the smallest step between numbered lines that leaves at
+// least room pixels for each label. perLine is the size of a line in pixels.
+// Steps are 1, 2, 5, 10, ..., or 1, 2, 4, 8, ... if n is a power of two.
 func lineStep(n int, perLine, room float64) int {
 	for i := 0; ; i++ {
 		step := []int{1, 2, 5}[i%3] * pow10(i/3)

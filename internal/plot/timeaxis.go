@@ -10,10 +10,10 @@ type timeUnit struct {
 	seconds float64
 }
 
-// timeUnits are what times are written in, the longest first.
+// timeUnits are the units of the time axis, the largest first.
 var timeUnits = []timeUnit{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}}
 
-// timeUnitOf is the longest that is not longer than that.
+// timeUnitOf returns the largest unit that is not greater than the duration.
 func timeUnitOf(seconds float64) timeUnit {
 	for _, u := range timeUnits {
 		if seconds >= u.seconds {
@@ -23,15 +23,15 @@ func timeUnitOf(seconds float64) timeUnit {
 	return timeUnits[len(timeUnits)-1]
 }
 
-// duration writes seconds with three digits.
+// duration returns a time in seconds as text with three digits.
 func duration(seconds float64) string {
 	u := timeUnitOf(rounded(seconds, 3))
 	return plain(seconds/u.seconds, 3) + " " + u.name
 }
 
-// timeTicks marks an axis of so many pixels at multiples of 1, 2 or 5 times a
-// power of ten. All labels have the unit and the decimals that it takes to tell
-// them apart; their ends may lie a bit beyond the axis's.
+// timeTicks returns ticks at multiples of 1, 2 or 5 times a power of ten for an
+// axis that is pixels wide. All labels have the same unit and the same number
+// of decimals. The first and the last label may extend beyond the axis.
 func timeTicks(from, to float64, pixels int, width func(string) float64) []tick {
 	unit := timeUnitOf(max(math.Abs(from), math.Abs(to)))
 	from, to = from/unit.seconds, to/unit.seconds
@@ -46,7 +46,7 @@ func timeTicks(from, to float64, pixels int, width func(string) float64) []tick 
 		}
 		var ticks []tick
 		for n := math.Ceil(from/step - 1e-9); n*step <= to*(1+1e-12); n++ {
-			ticks = append(ticks, tick{(n*step - from) * perUnit, text(n*step + 0)}) // no -0
+			ticks = append(ticks, tick{(n*step - from) * perUnit, text(n*step + 0)}) // + 0 turns -0 into 0
 		}
 		return ticks
 	}

@@ -9,71 +9,73 @@ import (
 	"io"
 )
 
-// Limits of a timeline's sides, in pixels: less cannot be read, more is nothing
-// that a screen shows.
+// Limits of the width and the height of a timeline, in pixels. A smaller
+// picture cannot be read, and no screen shows a larger one.
 const (
 	MinTimelineWidth, MaxTimelineWidth   = 480, 8192
 	MinTimelineHeight, MaxTimelineHeight = 300, 8192
 )
 
-// Timeline is what a number of lines did over time, to draw: a lane for each,
-// or for some of them together.
+// Timeline is a picture of what lines (ranks) did over time. Each lane shows
+// one line, or several if there are too many.
 type Timeline struct {
 	Title         string
-	Width, Height int // pixels; fewer lanes than fill the height make it lower
+	Width, Height int // in pixels; a picture with few lanes is lower than Height
 
-	From, To float64 // seconds: the ends of the time axis
-	TimeName string  // what the seconds count from
+	From, To float64 // ends of the time axis, in seconds
+	TimeName string  // what time 0 is
 
-	AxisName string   // what a line is: "rank"
-	Labels   []string // the names of all lines, from the top
-	PerLane  int      // lines of a lane, 1 where each has its own; the last may have fewer
+	AxisName string   // the name of one line: "rank"
+	Labels   []string // names of all lines, from top to bottom
+	PerLane  int      // lines per lane; the last lane may have fewer
 	Lanes    []Lane
 
-	Ground  Class // of what is no other class
+	Ground  Class // the class of time that belongs to no other class
 	Classes []Class
 
-	// Links are drawn while they do not hide the lanes, the first first.
+	// Links are drawn in this order until they would hide the lanes.
 	Links      []Link
-	AllLinks   int    // how many there are, of which Links are the most telling
-	LinkName   string // what a link is: "message"
-	LinkChoice string // which of too many come first: "those that took longest"
+	AllLinks   int    // number of all links; Links holds the most important of them
+	LinkName   string // the name of one link: "message"
+	LinkChoice string // how Links were selected: "those that took longest"
 
-	Caption []string // parts that stay on a line
+	Caption []string // parts that are not broken over lines
 }
 
-// Class is what a line may do, and how that is drawn.
+// Class is a kind of activity, with its colour and its name in the legend.
 type Class struct {
 	Name  string
 	Color color.RGBA
 }
 
-// Lane is what some lines did, in columns of one pixel (see Columns).
+// Lane is the activity of one or several lines, in columns of one pixel. See
+// Columns.
 type Lane struct {
-	Begin, End float64 // seconds: when there was anybody to do anything
-	// Shares is how much of a column's time went to a class: element
-	// column*len(Classes) + class. All of a column are at most 1, but for rounding.
+	Begin, End float64 // seconds: when the first of its lines started, and when the last ended
+	// Shares[column*len(Classes)+class] is the share of a column's time that
+	// belongs to a class. The shares of one column add up to at most 1, apart
+	// from rounding.
 	Shares []float32
 }
 
-// Link goes from one lane at a time to another, or the same, at another time.
-// Times outside of the axis are fine.
+// Link connects a lane at one time with a lane at another time. Times may lie
+// outside the axis.
 type Link struct {
-	From, To   int     // lanes
+	From, To   int     // indices of lanes
 	Start, End float64 // seconds
 }
 
-// LanesIn is how many lanes there is room for in a timeline of that height.
+// LanesIn returns how many lanes fit into a timeline of that height.
 func LanesIn(height int) int { return max(height-roomForTexts, 1) }
 
-// Columns is how many columns the lanes have: as many pixels as the labels
-// leave of the width.
+// Columns returns the number of columns of a lane: the width in pixels without
+// the labels.
 func (t *Timeline) Columns() int {
 	f := sans()
 	return t.Width - t.lanesLeft(f) - lanesRight
 }
 
-// WritePNG draws the timeline.
+// WritePNG draws the timeline as PNG.
 func (t *Timeline) WritePNG(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("draw timeline: %w", err)
@@ -88,8 +90,8 @@ func (t *Timeline) WritePNG(w io.Writer) error {
 	return nil
 }
 
-// WriteSVG draws the timeline with text as text and, while these are not too
-// many, areas of one colour as paths; else the lanes are an embedded image.
+// WriteSVG draws the timeline as SVG. Text remains text. Areas of one colour
+// are paths if they are few enough; otherwise the lanes are an embedded image.
 func (t *Timeline) WriteSVG(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("draw timeline: %w", err)
@@ -104,7 +106,8 @@ func (t *Timeline) WriteSVG(w io.Writer) error {
 	return nil
 }
 
-// CheckTimelineSize refuses sides in pixels that a timeline cannot have.
+// CheckTimelineSize returns an error if a timeline cannot have this width or
+// height, in pixels.
 func CheckTimelineSize(width, height int) error {
 	switch {
 	case width < MinTimelineWidth || width > MaxTimelineWidth:
@@ -115,7 +118,8 @@ func CheckTimelineSize(width, height int) error {
 	return nil
 }
 
-// check refuses what cannot be drawn truly.
+// check returns an error if the sizes do not agree or a share is not between 0
+// and 1.
 func (t *Timeline) check() error {
 	if err := CheckTimelineSize(t.Width, t.Height); err != nil {
 		return err
@@ -142,7 +146,7 @@ func (t *Timeline) checkLanes() error {
 			return fmt.Errorf("lane %d has %d shares of %d", i, len(lane.Shares), want)
 		}
 		for j, share := range lane.Shares {
-			if !(share >= 0 && share <= 1) { // NaN, too
+			if !(share >= 0 && share <= 1) { // also true for NaN
 				return fmt.Errorf("share %d of lane %d is %g", j, i, share)
 			}
 		}

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// stackFrom is the height of bars that show shares one above the other. In
-	// lower ones a column is one colour: the class's that took most.
+	// stackFrom is the smallest height of a bar that shows the shares of the
+	// classes one above the other. A lower bar has one colour in each column:
+	// that of the class with the largest share.
 	stackFrom = 8
-	tints     = 8 // of each class: how much of a column's time was the ground's
-	// maxClasses is what a palette has room for: 2 + 24 × 8 colours of 256.
+	tints     = 8 // tints of each class; a lighter tint means that more of the column belongs to Ground
+	// maxClasses is limited by the palette: 2 + 24 × 8 of 256 colours.
 	maxClasses = 24
 )
 
-// The palette of the cells: paper, the ground, and then tints of each class, its
-// own colour last.
+// The palette of the cells: background, Ground, and then the tints of each
+// class from light to full.
 const (
 	paperIndex  = 0
 	groundIndex = 1
@@ -33,20 +34,20 @@ func (t *Timeline) palette() color.Palette {
 	return p
 }
 
-// mix is that share of b in a.
+// mix returns a mixture of two colours with the given share of b.
 func mix(a, b color.RGBA, share float64) color.RGBA {
 	at := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + share*(float64(b)-float64(a)))) }
 	return color.RGBA{at(a.R, b.R), at(a.G, b.G), at(a.B, b.B), 255}
 }
 
-// tint is the index of a class's colour where that share is not the ground's:
-// some colour for any, however little it is.
+// tint returns the palette index of a class whose share of a column is given.
+// Even the smallest share gets a visible tint.
 func tint(class int, share float64) uint8 {
 	level := min(max(int(math.Round(share*tints)), 1), tints)
 	return uint8(firstTint + class*tints + level - 1)
 }
 
-// cellImage is the lanes alone.
+// cellImage returns the lanes without the frame.
 func (t *Timeline) cellImage(l *timelineLayout) *image.Paletted {
 	img := image.NewPaletted(image.Rect(0, 0, l.columns, l.lanesHeight()), t.palette())
 	n := len(t.Classes)
@@ -64,7 +65,8 @@ func (t *Timeline) cellImage(l *timelineLayout) *image.Paletted {
 	return img
 }
 
-// present tells in which columns there is anybody in a lane.
+// present returns a function that reports whether any line of the lane exists
+// in a column.
 func (t *Timeline) present(l *timelineLayout, lane Lane) func(column int) bool {
 	perSecond := float64(l.columns) / (t.To - t.From)
 	begin, end := (lane.Begin-t.From)*perSecond, (lane.End-t.From)*perSecond
@@ -74,7 +76,8 @@ func (t *Timeline) present(l *timelineLayout, lane Lane) func(column int) bool {
 	}
 }
 
-// paintColumn colours one column of a bar, from its upper end at pixels[0].
+// paintColumn colours one column of a bar. pixels[0] is the upper end of the
+// column.
 func paintColumn(pixels []uint8, stride, bar int, shares []float32, base uint8) {
 	var sum float64
 	most := 0
@@ -99,7 +102,7 @@ func paintColumn(pixels []uint8, stride, bar int, shares []float32, base uint8) 
 		below += float64(share)
 		high := min(int(math.Round(below*float64(bar))), bar)
 		if class == most && sum*float64(bar) < 0.5 {
-			high = 1 // whatever there is can be seen
+			high = 1 // at least one pixel, so that every class is visible
 		}
 		for ; low < high; low++ {
 			pixels[(bar-1-low)*stride] = tint(class, 1)

@@ -7,7 +7,8 @@ import (
 	"image/color"
 )
 
-// linkInk lets what lies below be seen; it is premultiplied.
+// linkInk is half transparent, so that lanes below a link stay visible. Its
+// components are premultiplied.
 var linkInk = color.RGBA{0x18, 0x18, 0x18, 0xb0}
 
 const linkWidth = 0.8
@@ -37,7 +38,7 @@ func (t *Timeline) vector() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// draw draws all but the cells.
+// draw draws everything except the cells.
 func (t *Timeline) draw(l *timelineLayout, p pen) {
 	d := &drawing{p}
 	d.headline(l.title)

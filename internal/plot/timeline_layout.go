@@ -9,53 +9,55 @@ import (
 
 // Sizes of a timeline, in pixels.
 const (
-	maxPitch   = 64 // of one lane to the next
-	roomForGap = 5  // a pitch of so many leaves something between lanes
-	lanesRight = 40 // half a label of the time axis has room there
+	maxPitch   = 64 // distance between two lanes
+	roomForGap = 5  // smallest pitch that leaves a gap between lanes
+	lanesRight = 40 // room for half a label of the time axis
 	swatch     = 13
 	legendGap  = 18.0
-	linkSample = 22.0 // length of the line in the legend
+	linkSample = 22.0 // length of the sample line in the legend
 
-	// roomForTexts is what title, two lines of legend, the time axis and four
-	// lines of caption take. With more the picture is higher than was asked for.
+	// roomForTexts is the height of the title, two lines of legend, the time
+	// axis and four lines of caption. With more text the picture becomes higher
+	// than requested.
 	roomForTexts = 240
 )
 
-// timelineLayout is where everything is, in pixels from the top left corner.
+// timelineLayout is the position of everything in a timeline, in pixels from
+// the top left corner.
 type timelineLayout struct {
 	width, height int
-	left, top     int // of the lanes
+	left, top     int // corner of the lanes
 	columns       int
 	lanes         int
-	pitch, bar    int // from lane to lane, and what is drawn of it
+	pitch, bar    int // distance between two lanes, and the height of a lane
 	title         string
 	legend        []legendItem
-	rows, times   []tick // at is from the lanes' upper and left edge
+	rows, times   []tick // tick.at counts from the upper left corner of the lanes
 	links         []segment
 	caption       []string
 }
 
-// lanesHeight is that of all bars and what is between them.
+// lanesHeight returns the height of all lanes with the gaps between them.
 func (l *timelineLayout) lanesHeight() int { return (l.lanes-1)*l.pitch + l.bar }
 
-// bottom is where the lanes end.
+// bottom returns the lower edge of the lanes.
 func (l *timelineLayout) bottom() int { return l.top + l.lanesHeight() }
 
-// legendItem explains one colour, the ground or the links.
+// legendItem explains one colour, or what the links are.
 type legendItem struct {
 	Class
 	link bool
-	x, y float64 // of the left end and the base line
+	x, y float64 // left end, and baseline
 }
 
-// lanesLeft is where the lanes begin.
+// lanesLeft returns the left edge of the lanes.
 func (t *Timeline) lanesLeft(f *typeface) int {
 	widest := f.widest(t.sampleLabels(), textSize)
 	return ceil(margin + textSize + 2*gap + widest + gap + tickLen)
 }
 
-// sampleLabels are some that are as wide as any, where they are numbers: a
-// hundred thousand need not be measured.
+// sampleLabels returns labels of which one is the widest. If labels are numbers
+// it returns a few: measuring a hundred thousand would take long.
 func (t *Timeline) sampleLabels() []string {
 	if len(t.Labels) <= 1000 {
 		return t.printableLabels(t.Labels)
@@ -79,7 +81,7 @@ func (t *Timeline) printableLabels(labels []string) []string {
 
 func (t *Timeline) label(label string) string { return elided(printable(label), 24) }
 
-// elided keeps so many letters.
+// elided shortens s to at most so many letters.
 func elided(s string, most int) string {
 	if letters := []rune(s); len(letters) > most {
 		return elide(letters, most)
@@ -93,7 +95,7 @@ func (t *Timeline) layout(f *typeface) *timelineLayout {
 	l.title = f.fit(printable(t.Title), titleSize, room)
 	low := t.placeLegend(l, f, margin+titleSize+2*gap)
 	l.top = ceil(low + 2*gap)
-	l.caption = wrapped(f, t.facts(l), room) // as long as it will be, or a line less
+	l.caption = wrapped(f, t.facts(l), room) // as high as the final caption, or one line lower
 	l.setPitch((t.Height - l.top - l.belowLanes()) / l.lanes)
 	if l.links = t.segments(l); len(l.links) == 0 {
 		l.legend = slices.DeleteFunc(l.legend, func(item legendItem) bool { return item.link })
@@ -113,8 +115,8 @@ func (l *timelineLayout) setPitch(room int) {
 	}
 }
 
-// facts is the caption: what is known of the lines, which links are drawn, and
-// how a column with several calls looks.
+// facts returns the parts of the caption: the number of lines, which links are
+// drawn, and how a column with several classes looks.
 func (t *Timeline) facts(l *timelineLayout) []string {
 	facts := slices.Clone(t.Caption)
 	if t.AllLinks > 0 {
@@ -142,7 +144,8 @@ func (t *Timeline) linksFact(drawn int) string {
 	return fmt.Sprintf("%s of %s drawn, %s", Grouped(drawn), text, printable(t.LinkChoice))
 }
 
-// wrapped is wrap for parts that may be none, or longer than a line.
+// wrapped is like wrap, but accepts no parts, and breaks parts that are longer
+// than a line.
 func wrapped(f *typeface, parts []string, room float64) []string {
 	if len(parts) == 0 {
 		return nil
@@ -154,15 +157,16 @@ func wrapped(f *typeface, parts []string, room float64) []string {
 	return wrap(f, shown, room)
 }
 
-// belowLanes is the height of the time axis and the caption.
+// belowLanes returns the height of the time axis and the caption.
 func (l *timelineLayout) belowLanes() int {
 	return ceil(axisHeight + lineHeight(textSize)*float64(len(l.caption)) + margin)
 }
 
-// axisHeight is that of the time axis: ticks, their labels, its name.
+// axisHeight is the height of the time axis: ticks, labels and name.
 const axisHeight = tickLen + gap + 1.4*textSize*2 + gap
 
-// placeLegend sets the items out in lines, and returns where the last ends.
+// placeLegend distributes the items over lines, and returns the lower edge of
+// the last line.
 func (t *Timeline) placeLegend(l *timelineLayout, f *typeface, top float64) float64 {
 	x, y := margin, top
 	for _, item := range t.legendItems() {
@@ -180,7 +184,8 @@ func (t *Timeline) placeLegend(l *timelineLayout, f *typeface, top float64) floa
 	return y + textSize
 }
 
-// legendItems are those of what is in the picture.
+// legendItems returns the items for the classes and links that the picture
+// contains.
 func (t *Timeline) legendItems() []legendItem {
 	var items []legendItem
 	used := t.usedClasses()
@@ -208,7 +213,7 @@ func (t *Timeline) usedClasses() []bool {
 	return used
 }
 
-// rowTicks names as many lines as have room.
+// rowTicks returns labels for as many lines as there is room for.
 func (t *Timeline) rowTicks(l *timelineLayout) []tick {
 	perLine := float64(l.pitch) / float64(t.PerLane)
 	step := lineStep(len(t.Labels), perLine, lineHeight(textSize))
@@ -220,20 +225,20 @@ func (t *Timeline) rowTicks(l *timelineLayout) []tick {
 	return ticks
 }
 
-// x is where a time lies.
+// x returns the horizontal position of a time.
 func (t *Timeline) x(l *timelineLayout, seconds float64) float64 {
 	return float64(l.left) + (seconds-t.From)/(t.To-t.From)*float64(l.columns)
 }
 
 const (
-	linkCover  = 0.1 // of the lanes' area that links may take
-	linkCrowd  = 4   // links between two lanes that may begin or end within linkSpace
+	linkCover  = 0.1 // largest share of the lanes' area that links may cover
+	linkCrowd  = 4   // largest number of links between two lanes that start or end within linkSpace
 	linkSpace  = 8.0 // pixels
-	linkExtent = 3.0 // pixels of time that links have where not all are drawn: those of less look alike
+	linkExtent = 3.0 // pixels of time; if links are left out, shorter ones go first, as they all look alike
 )
 
-// segments are the links that are drawn, cut off where the lanes end: those that
-// can be told apart.
+// segments returns the links to draw, cut off at the ends of the lanes. Links
+// that a reader could not tell apart are left out.
 func (t *Timeline) segments(l *timelineLayout) []segment {
 	var out []segment
 	left, right := float64(l.left), float64(l.left+l.columns)
@@ -256,14 +261,15 @@ func (t *Timeline) segments(l *timelineLayout) []segment {
 	return out
 }
 
-// crowded tells which links nobody can tell apart: more than linkCrowd between the
-// same two lanes begin or end within linkSpace pixels.
+// crowded reports for each link whether it cannot be told apart from others:
+// more than linkCrowd links between the same two lanes start or end within
+// linkSpace pixels.
 func (t *Timeline) crowded(l *timelineLayout) []bool {
 	type end struct {
 		x    float64
 		link int
 	}
-	ends := map[[3]int][]end{} // by both lanes, and the one that the end is in
+	ends := map[[3]int][]end{} // by the two lanes, and the lane of this end
 	for i, link := range t.Links {
 		low, high := min(link.From, link.To), max(link.From, link.To)
 		from, to := [3]int{low, high, link.From}, [3]int{low, high, link.To}
@@ -288,7 +294,7 @@ func (t *Timeline) crowded(l *timelineLayout) []bool {
 
 func (s segment) length() float64 { return math.Hypot(s.x1-s.x0, s.y1-s.y0) }
 
-// cover is how many pixels segments take that do not cross.
+// cover returns how many pixels the segments cover, if they do not cross.
 func cover(all []segment) float64 {
 	sum := 0.0
 	for _, s := range all {
@@ -297,12 +303,13 @@ func cover(all []segment) float64 {
 	return sum
 }
 
-// middle is that of a lane's bar.
+// middle returns the vertical middle of a lane.
 func (l *timelineLayout) middle(lane int) float64 {
 	return float64(l.top+lane*l.pitch) + float64(l.bar)/2
 }
 
-// cut leaves the part between left and right, and tells if there is any.
+// cut returns the part of the segment between left and right, and reports
+// whether there is one.
 func (s segment) cut(left, right float64) (segment, bool) {
 	if min(s.x0, s.x1) > right || max(s.x0, s.x1) < left {
 		return s, false
@@ -316,7 +323,8 @@ func (s segment) cut(left, right float64) (segment, bool) {
 	return cut, true
 }
 
-// at is the segment's point there, and its very end at an end.
+// at returns the point of the segment at x. At an end it returns exactly that
+// end.
 func (s segment) at(x float64) (float64, float64) {
 	if x == s.x1 {
 		return x, s.y1

@@ -10,17 +10,17 @@ import (
 	"gonum.org/v1/plot/font"
 )
 
-// typeface is the one font that pictures use: Liberation Sans, as wide as
-// Arial and Helvetica, which may stand in for it in SVG.
+// typeface is the font of all pictures: Liberation Sans. Arial and Helvetica
+// have the same widths, and may replace it in SVG.
 type typeface struct {
 	font *opentype.Font
 }
 
-// sans is parsed on first use: most runs of a command draw nothing.
+// sans is parsed on first use, because most runs of a command draw nothing.
 var sans = sync.OnceValue(func() *typeface {
 	f, err := opentype.Parse(liberationsansregular.TTF)
 	if err != nil {
-		panic(err) // it is compiled in
+		panic(err) // cannot happen: the font is compiled in
 	}
 	return &typeface{f}
 })
@@ -32,7 +32,7 @@ func (f *typeface) face(size float64) font.Face {
 	}
 }
 
-// width is how many pixels a text takes.
+// width returns the width of a text in pixels.
 func (f *typeface) width(text string, size float64) float64 {
 	face := f.face(size)
 	return float64(face.Width(text))
@@ -46,11 +46,11 @@ func (f *typeface) widest(texts []string, size float64) float64 {
 	return w
 }
 
-// maxLetters is more than there is room for anywhere.
+// maxLetters is more than any place has room for.
 const maxLetters = 400
 
-// fit takes out the middle of a text that is too long: both ends of a host's
-// name tell it from others.
+// fit shortens a text that is wider than room by removing its middle: hosts'
+// names differ at either end.
 func (f *typeface) fit(text string, size, room float64) string {
 	letters := []rune(text)
 	kept := len(letters)
@@ -65,18 +65,18 @@ func (f *typeface) fit(text string, size, room float64) string {
 	return text
 }
 
-// elide keeps so many letters of a text that has more.
+// elide keeps so many letters and replaces the middle with an ellipsis.
 func elide(letters []rune, kept int) string {
 	return string(letters[:kept-kept/2]) + "…" + string(letters[len(letters)-kept/2:])
 }
 
-// shortHosts leaves out a domain that all hosts have in common.
+// shortHosts removes the domain if all hosts have the same one.
 func shortHosts(names []string) []string {
 	if len(names) == 0 {
 		return names
 	}
 	_, domain, _ := strings.Cut(names[0], ".")
-	if domain == "" || isDigit(domain[len(domain)-1]) { // an address has no domain
+	if domain == "" || isDigit(domain[len(domain)-1]) { // an IP address has no domain
 		return names
 	}
 	short := make([]string, len(names))
@@ -92,7 +92,8 @@ func shortHosts(names []string) []string {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// printable replaces what XML cannot hold and a picture cannot show.
+// printable replaces characters that are invalid in XML or invisible in a
+// picture.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) {

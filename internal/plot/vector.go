@@ -13,13 +13,13 @@ import (
 	"strconv"
 )
 
-// maxElements is the side of the largest matrix whose cells are SVG elements:
-// 10,000 with tooltips are 1.1 MB.
+// maxElements is the side of the largest matrix whose cells are SVG elements.
+// Its 10,000 cells with tooltips take 1.1 MB.
 const maxElements = 100
 
-// vector draws the whole picture as SVG. It is written here and not by gonum's
-// vgsvg, which has no tooltips, no images that stay crisp, no size in pixels,
-// and no text that is held at its end: another font would push it about.
+// vector draws the whole picture as SVG. It does not use gonum's vgsvg, which
+// has no tooltips, blurs images, has no size in pixels, and cannot align text
+// at its end (the text would move with another font).
 func (h *Heatmap) vector() ([]byte, error) {
 	f := sans()
 	l := h.layout(f)
@@ -36,9 +36,10 @@ func (h *Heatmap) vector() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// vectorHead begins a document: so many pixels of paper.
+// vectorHead writes the start of a document of width x height pixels.
 func vectorHead(w io.Writer, width, height int, title string) {
-	// Liberation is at home on Linux; Arial and Helvetica are as wide.
+	// Liberation Sans is common on Linux; Arial and Helvetica have the same
+	// widths.
 	fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>
 <svg width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="Liberation Sans,Arial,Helvetica,sans-serif" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
 <title>%s</title>
@@ -46,7 +47,7 @@ func vectorHead(w io.Writer, width, height int, title string) {
 `, width, height, html.EscapeString(title), hex(nothing))
 }
 
-// vectorPen writes elements of SVG.
+// vectorPen writes SVG elements.
 type vectorPen struct {
 	w    io.Writer
 	font *typeface
@@ -56,7 +57,8 @@ func (p *vectorPen) line(c color.RGBA, x0, y0, x1, y1 float64) {
 	fmt.Fprintf(p.w, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="%s"/>`+"\n", x0, y0, x1, y1, hex(c))
 }
 
-// links are one element, as thousands would be megabytes.
+// links writes one element for all links, because thousands would take
+// megabytes.
 func (p *vectorPen) links(all []segment) {
 	fmt.Fprint(p.w, `<path fill="none" d="`)
 	for _, s := range all {
@@ -67,14 +69,14 @@ func (p *vectorPen) links(all []segment) {
 		opaque.R, opaque.G, opaque.B, float64(opaque.A)/255, linkWidth)
 }
 
-// tenths of a pixel are as fine as anybody sees.
+// tenths returns a coordinate rounded to a tenth of a pixel.
 func tenths(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
 func (p *vectorPen) rect(c color.RGBA, left, top, width, height int) {
 	fmt.Fprintf(p.w, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", left, top, width, height, hex(c))
 }
 
-// text gives its length, too: where another font must do, it fits all the same.
+// text writes the length of the text too, so that another font is fitted to it.
 func (p *vectorPen) text(t text) {
 	if t.string == "" {
 		return
@@ -112,8 +114,8 @@ func (h *Heatmap) embeddedCells(w io.Writer, l *layout) error {
 	return embed(w, h.cellImage(l.cell), l.left, l.top)
 }
 
-// embed puts cells in as an image, of as many pixels as on the screen: viewers
-// that blur what they enlarge do not then.
+// embed writes the cells as an image with one image pixel per screen pixel.
+// Some viewers blur an image that they enlarge.
 func embed(w io.Writer, cells image.Image, left, top int) error {
 	size := cells.Bounds().Size()
 	fmt.Fprintf(w, `<image x="%d" y="%d" width="%d" height="%d" image-rendering="optimizeSpeed" style="image-rendering:pixelated" xlink:href="data:image/png;base64,`,
@@ -148,7 +150,7 @@ func vectorGradient(w io.Writer, s Scale) {
 	fmt.Fprintln(w, `</linearGradient></defs>`)
 }
 
-// tooltip is what a cell says of itself: "rank 3 → rank 7: 1.5 MiB, 12 messages".
+// tooltip returns the text of a cell: "rank 3 → rank 7: 1.5 MiB, 12 messages".
 func (h *Heatmap) tooltip(from, to int) string {
 	text := fmt.Sprintf("%s → %s: %s", h.bin(from), h.bin(to), h.value(h.Cells[from][to]))
 	if h.Note != nil {
@@ -159,7 +161,8 @@ func (h *Heatmap) tooltip(from, to int) string {
 	return text
 }
 
-// bin is what a row of cells is called: "rank 3", "ranks 24–31", a host's name.
+// bin returns the name of a row of cells: "rank 3", "ranks 24–31", a host's
+// name.
 func (h *Heatmap) bin(i int) string {
 	first, last := i*h.PerBin, min((i+1)*h.PerBin, h.N)-1
 	switch {
