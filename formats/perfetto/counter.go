@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// delta is a change of a rank's counter, and its job's.
+// delta is a change of the counters of a rank and of its job.
 type delta struct {
 	at    int64
 	rank  *process
 	bytes int64
 }
 
-// deltas is a heap by time.
+// deltas is a heap ordered by time.
 type deltas []delta
 
 func (h deltas) Len() int           { return len(h) }
@@ -26,17 +26,18 @@ func (h *deltas) Pop() any {
 	return d
 }
 
-// counter is a number over time.
+// counter is a number that changes over time.
 type counter struct {
 	pid      int
 	name     string
-	interval int64 // at least so far apart are samples, ns
-	at       int64 // of the last change
-	changed  bool  // since the last sample
+	interval int64 // smallest time between two samples, ns
+	at       int64 // time of the last change
+	changed  bool  // whether it changed since the last sample
 	bytes    int64
 }
 
-// sooner tells whether a change falls together with the last one.
+// sooner reports whether a change is too close to the last sample to be
+// written.
 func (c *counter) sooner(at int64) bool {
 	if c.interval == 0 {
 		return at == c.at
@@ -44,14 +45,15 @@ func (c *counter) sooner(at int64) bool {
 	return at/c.interval == c.at/c.interval
 }
 
-// count has the counters change once it is their time.
+// count adds a change of the counters, which takes effect at its time.
 func (t *timeline) count(at int64, rank *process, bytes int64) {
 	if bytes != 0 {
 		heap.Push(&t.changes, delta{at, rank, bytes})
 	}
 }
 
-// countUntil makes the changes before a time: none that is still to come is earlier.
+// countUntil applies the changes before floor. No later event has an earlier
+// time.
 func (t *timeline) countUntil(floor int64) {
 	for len(t.changes) > 0 && t.changes[0].at < floor {
 		d := heap.Pop(&t.changes).(delta)
@@ -62,7 +64,8 @@ func (t *timeline) countUntil(floor int64) {
 	}
 }
 
-// change writes the counter as it was, unless that was at the same time.
+// change writes the counter's value before the change, unless a value at the
+// same time was written.
 func (t *timeline) change(c *counter, d delta) {
 	if c.changed && !c.sooner(d.at) && d.at > t.from {
 		t.sample(c)

@@ -10,18 +10,18 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sink writes the lines of the array of events. The first error stays.
+// sink writes the array of events, one line each. It keeps the first error.
 type sink struct {
 	w    io.Writer
-	line []byte // of the event under way, and those before it that were not written
-	n    int    // events
+	line []byte // events that are not yet written, and the one being made
+	n    int    // number of events
 	err  error
 }
 
-// room is how many bytes of events are written at once.
+// room is the number of bytes that are written at once.
 const room = 64 << 10
 
-// begin starts an event of a phase, on a track.
+// begin starts an event with a phase (the format's "ph") on a track.
 func (s *sink) begin(phase byte, pid, tid int) []byte {
 	if len(s.line) > room {
 		s.flush()
@@ -39,7 +39,7 @@ func (s *sink) begin(phase byte, pid, tid int) []byte {
 	return append(b, ',')
 }
 
-// end ends the event that begin started.
+// end finishes the event that begin started.
 func (s *sink) end(b []byte) { s.line = append(b, '}') }
 
 func (s *sink) flush() {
@@ -49,7 +49,8 @@ func (s *sink) flush() {
 	s.line = s.line[:0]
 }
 
-// appendMicroseconds writes ns in the format's unit, exactly: importers round to ns.
+// appendMicroseconds appends a time in µs, the format's unit, without loss:
+// importers round to ns.
 func appendMicroseconds(b []byte, ns int64) []byte {
 	b = strconv.AppendInt(b, ns/1000, 10)
 	rest := ns % 1000
@@ -59,20 +60,20 @@ func appendMicroseconds(b []byte, ns int64) []byte {
 	return append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
 }
 
-// appendText writes a string. What a terminal would obey is escaped; < and > of
-// C++ names are not, as encoding/json would for web pages.
+// appendText appends a JSON string. Control characters that a terminal would
+// obey are escaped. The < and > of C++ names are not, unlike in encoding/json.
 func appendText(b []byte, s string) []byte {
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
-	e.Encode(s) // a string can be encoded, and a buffer written into
+	e.Encode(s) // cannot fail for a string and a buffer
 	return append(b, text.JSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
-// kind is the texts of an event kind, made once.
+// kind holds the JSON of an event kind, made once.
 type kind struct {
 	profile.EventKind
-	head []byte // name, category and what of the arguments is the same for all
+	head []byte // name, category and the arguments that are the same for all its events
 }
 
 func newKind(k profile.EventKind, t *profile.Trace) kind {
@@ -114,7 +115,7 @@ func appendPeer(b []byte, peer int32) []byte {
 	return append(b, `"unknown"`...)
 }
 
-// appendCall writes what a call is, from its name on.
+// appendCall appends the JSON of a call, from its name on.
 func (k *kind) appendCall(b []byte, bytes uint64, tag int32) []byte {
 	b = append(b, k.head...)
 	if k.Direction != profile.None {

@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// key is what a message's send and its receive have in common. The communicator's
-// number is one of this export, the ranks are of the world.
+// key identifies a message: it is the same for the send and the receive. comm
+// is numbered within this file; ranks are world ranks.
 type key struct {
 	comm     int
 	from, to int32
@@ -15,7 +15,7 @@ type key struct {
 	seq      uint32
 }
 
-// end is where a message was sent or received.
+// end is a send or a receive.
 type end struct {
 	at    *process
 	tid   int
@@ -23,8 +23,8 @@ type end struct {
 	bytes uint64
 }
 
-// message meets one end. Either comes first, as a receive may start before the
-// send, and waits for the other.
+// message adds one end of a message. If the other end is known it draws the
+// arrow. The receive may come first, because it may start before the send.
 func (t *timeline) message(p *process, k *kind, e *profile.Events, i int, call host) {
 	if e.Seq[i] == 0 || !hasPeer(&k.EventKind) || k.Comm < 0 || int(k.Comm) >= len(p.comms) || p.job.ranks[k.Peer] == nil {
 		return
@@ -51,8 +51,8 @@ func (t *timeline) message(p *process, k *kind, e *profile.Events, i int, call h
 	}
 }
 
-// matched draws the arrow. It begins with the call that sent and ends as late as
-// the call allows that received, which is never before: but where clocks are off.
+// matched draws the arrow. It starts at the sending call and ends at the end of
+// the receiving call, which is never earlier unless the clocks disagree.
 func (t *timeline) matched(sent, received end) {
 	t.messages++
 	t.count(max(sent.call.start, received.call.end), received.at, -int64(sent.bytes))
@@ -68,7 +68,7 @@ func (t *timeline) matched(sent, received end) {
 	}
 	t.flows++
 	t.arrow('s', sent, sent.call.start, ``)
-	t.arrow('f', received, at, `,"bp":"e"`) // it ends in the slice around it, not the next one
+	t.arrow('f', received, at, `,"bp":"e"`) // "bp":"e" binds the arrow to the enclosing slice instead of the next one
 }
 
 func (t *timeline) arrow(phase byte, m end, at int64, more string) {

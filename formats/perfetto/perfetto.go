@@ -1,20 +1,23 @@
-// Package perfetto writes traces in the Trace Event Format, JSON in gzip, which
-// Perfetto (ui.perfetto.dev) and Chrome show as a timeline.
+// Package perfetto writes traces in the Trace Event Format (JSON in gzip),
+// which Perfetto (ui.perfetto.dev) and Chrome show as a timeline.
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 //
-// A rank is a process of it, a thread a track. Each call is a slice: messages and
-// requests that a call completed (Moved, Completed) are none, as they have no
-// time of their own. A message is an arrow from the call that sent it to the one
-// that it arrived in. Counters are the bytes that were sent and not received yet.
+// A rank is a process of the format, a thread is a track, and a call is a
+// slice. Events for messages and requests that a call completed (Moved,
+// Completed) have no time of their own and are no slices. A message is an arrow
+// from the call that sent it to the call in which it arrived. Counters show the
+// bytes that were sent and not yet received.
 //
-// What Perfetto requires, and does with the rest, is known from its importer
-// (src/trace_processor/importers/json and importers/common/slice_tracker.cc):
-// slices of a track that overlap without one holding the other are dropped; an
-// arrow's end belongs to the slice that began last on its track before it; an
-// arrow's end before its start is an error; where a receive began before its send
-// did, the arrow is kept as one from the receive. Thread 0 is none, and threads
-// are told apart by number over all processes.
+// The format's document does not say what Perfetto does with unusual input.
+// This is known from its importer (src/trace_processor/importers/json and
+// importers/common/slice_tracker.cc):
+//
+//   - Slices of a track that overlap without nesting are dropped.
+//   - The end of an arrow belongs to the last slice on its track that starts before it.
+//   - An arrow that ends before it starts is an error.
+//   - If a receive starts before its send, the arrow is stored as starting at the receive.
+//   - Thread 0 is ignored, and thread numbers are unique over all processes.
 package perfetto
 
 import (
@@ -29,21 +32,22 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Extension is that of the files.
+// Extension is the file name extension.
 const Extension = ".json.gz"
 
-// Options say what is written of a trace.
+// Options selects what is written.
 type Options struct {
-	// From and To bound what is shown, counted from the first event: a call that
-	// lies in between in part is shown whole. To 0 is the end of the trace.
+	// From and To limit the time, relative to the first event. Calls that are
+	// partly inside are written whole. To 0 is the end of the trace.
 	From, To time.Duration
-	// MaxEvents is how many events the file has at most, but for one slice for each
-	// thread; 0 is all. Short calls that follow each other are shown as one slice
-	// then, arrows only to the receives that took longest, and counters at intervals.
+	// MaxEvents is the largest number of events in the file, apart from one
+	// slice for each thread; 0 means no limit. With a limit, consecutive short
+	// calls become one slice, only the slowest messages become arrows, and
+	// counters are sampled.
 	MaxEvents int
 }
 
-// Passes is how often Write goes over each source, at most.
+// Passes returns how often Write reads each source at most.
 func (o *Options) Passes() int {
 	if o.MaxEvents > 0 && (o.From > 0 || o.To > 0) {
 		return 3
@@ -51,10 +55,10 @@ func (o *Options) Passes() int {
 	return 2
 }
 
-// Write writes the traces of processes, each of which is given once. A message
-// is shown if both who sent and who received it are among them. It goes over each
-// source two or three times, the last time over all at once: its memory is that of
-// a batch of each, and of the messages that are under way.
+// Write writes the traces of processes. Each process is given once. A message
+// is shown if its sender and its receiver are among them. Write reads each
+// source two or three times, the last time all at once: memory is one batch of
+// each source, and the messages that are under way.
 func Write(w io.Writer, srcs []profile.EventSource, o Options) error {
 	if err := write(w, srcs, o); err != nil {
 		return fmt.Errorf("write perfetto trace: %w", err)
@@ -67,7 +71,7 @@ func write(w io.Writer, srcs []profile.EventSource, o Options) error {
 	if err != nil {
 		return err
 	}
-	// The fastest level: the default one saves a fifth of the size, for half as much
+	// The default level makes the file a fifth smaller, but takes half as much
 	// time again (BenchmarkWrite).
 	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
@@ -80,15 +84,16 @@ func write(w io.Writer, srcs []profile.EventSource, o Options) error {
 	return zip.Close()
 }
 
-// plan is what is shown, and how.
+// plan says which events are shown.
 type plan struct {
 	*survey
 	from, to int64 // Unix ns
-	// Calls below the first of these durations (ns) are shown together, arrows that
-	// end in calls below the second not at all.
+	// Calls shorter than shortest (ns) are shown together. Arrows that end in
+	// calls shorter than arrows (ns) are not shown.
 	shortest, arrows int64
-	// So far apart (ns) are slices of short calls at least, and samples of the
-	// counters of jobs and of ranks; 0 is all of them, and less than 0 none.
+	// Smallest time in ns between slices of short calls, and between samples of
+	// the counters of jobs and of ranks. 0 shows all; a negative value shows
+	// none.
 	runEvery, jobEvery, rankEvery int64
 }
 
@@ -124,9 +129,9 @@ func planOf(srcs []profile.EventSource, o Options) (*plan, error) {
 	return p, nil
 }
 
-// thin makes four equal parts of n events: long calls with the runs of short ones
-// between them, runs that end because they last too long, the two ends of arrows,
-// and samples of counters.
+// thin divides n events into four equal parts: long calls with the slices of
+// short calls between them; slices of short calls that end because they last
+// too long; the two ends of arrows; samples of counters.
 func (p *plan) thin(n, ranks uint64) {
 	if p.total() <= n {
 		return
@@ -137,17 +142,17 @@ func (p *plan) thin(n, ranks uint64) {
 	p.runEvery = each(length, n/4/uint64(max(p.tracks(), 1)))
 	p.jobEvery = each(length, n/8)
 	p.rankEvery = each(length, n/8/max(ranks, 1))
-	const few = 8 // samples that show nothing
+	const few = 8 // fewer samples than this show nothing useful
 	if n/8/max(ranks, 1) < few {
 		p.rankEvery = -1
 	}
 }
 
-// total is how many events all of the trace would be: a message has two ends of
-// an arrow, and changes two counters twice.
+// total returns the number of events of the whole trace. A message has the two
+// ends of an arrow, and changes two counters twice.
 func (p *plan) total() uint64 { return p.calls.n + 6*p.received.n }
 
-// each is the interval that a length has n of, at most.
+// each returns the interval that divides a length into at most n parts.
 func each(length int64, n uint64) int64 {
 	n = max(n, 1)
 	return (length + int64(n) - 1) / int64(n)

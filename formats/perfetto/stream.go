@@ -9,19 +9,19 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// stream is the events of one process, one after the other.
+// stream reads the events of one process one by one.
 type stream struct {
-	index int // of the source
+	index int // index of the source
 	src   profile.EventSource
 	next  func() (batch, bool)
 	stop  func()
 	err   error
 	batch
-	i int // of the event in the batch
-	// floor is a time before which no event that is still to come starts.
+	i int // index of the event in the batch
+	// floor is a time before which no later event starts.
 	floor   int64
 	threads []span
-	seen    []int64 // the last end of each thread so far, at first when it starts
+	seen    []int64 // end of each thread's last event so far; initially the thread's first start
 }
 
 type batch struct {
@@ -52,8 +52,8 @@ func (s *stream) batches(yield func(batch) bool) {
 	}
 }
 
-// fetch gets the next batch once the last is used up, and tells whether there is
-// an event.
+// fetch reads the next batch if the last one is used up. It reports whether
+// there is an event.
 func (s *stream) fetch() (ok bool) {
 	if s.e == nil || s.i == s.e.Len() {
 		if s.batch, ok = s.next(); !ok {
@@ -65,9 +65,9 @@ func (s *stream) fetch() (ok bool) {
 	return true
 }
 
-// settle finds the floor. Events of a thread start in order, as it makes one call
-// after the other (calls from callbacks apart). Of several threads only the end
-// of what each did last is known.
+// settle computes floor. The events of one thread are in order of their start,
+// apart from calls in callbacks. Between threads only the end of each one's
+// last event is known.
 func (s *stream) settle() {
 	s.floor = s.e.Start[s.i]
 	if len(s.threads) == 1 {
@@ -80,14 +80,14 @@ func (s *stream) settle() {
 	}
 }
 
-// done leaves the event behind.
+// done advances to the next event.
 func (s *stream) done() {
 	thread := threadOf(&s.kinds[s.e.Kind[s.i]])
 	s.seen[thread] = max(s.seen[thread], s.e.Start[s.i]+s.e.Duration[s.i])
 	s.i++
 }
 
-// streams is a heap by floor.
+// streams is a heap ordered by floor.
 type streams []*stream
 
 func (h streams) Len() int { return len(h) }
@@ -103,7 +103,7 @@ func (h *streams) Pop() any {
 	return s
 }
 
-// merge gives the events of all sources, those first that start first.
+// merge calls each for the events of all sources in the order of their start.
 func merge(srcs []profile.EventSource, threads [][]span, each func(s *stream)) error {
 	all := make([]*stream, len(srcs))
 	var h streams

@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// span is from its start to before its end, Unix ns.
+// span is the time start <= t < end, in Unix ns.
 type span struct{ start, end int64 }
 
 var (
@@ -18,22 +18,23 @@ var (
 	never = span{math.MaxInt64, math.MinInt64}
 )
 
-// touches tells whether a call is shown, at least in part, of what lies in o.
+// touches reports whether two spans overlap or touch.
 func (s span) touches(o span) bool { return s.start <= o.end && s.end >= o.start }
 
-// with is the shortest span that holds both.
+// with returns the shortest span that contains both.
 func (s span) with(o span) span { return span{min(s.start, o.start), max(s.end, o.end)} }
 
-// survey is what has to be known of a trace before its first event is written.
+// survey is what must be known about a trace before its first event is written.
 type survey struct {
-	trace span // from the first start to the last end of any event; never if there is none
-	// threads are from the first start to the last end of each process's threads.
+	trace span // from the first start to the last end of all events; never if there are none
+	// threads[process][thread] is from the thread's first start to its last
+	// end.
 	threads  [][]span
 	calls    durations
-	received durations // of messages, by the call that each arrived in
+	received durations // of messages: the duration of the call in which each arrived
 }
 
-// tracks is how many threads made calls.
+// tracks returns the number of threads that made calls.
 func (s *survey) tracks() (n int) {
 	for _, threads := range s.threads {
 		n += len(threads)
@@ -41,8 +42,8 @@ func (s *survey) tracks() (n int) {
 	return n
 }
 
-// surveyOf goes through the sources, some at a time. Durations are counted of
-// what is shown.
+// surveyOf reads the sources, several at a time. Only calls in the shown time
+// are counted in durations.
 func surveyOf(srcs []profile.EventSource, shown span) (*survey, error) {
 	parts := make([]surveyor, len(srcs))
 	var g errgroup.Group
@@ -70,7 +71,7 @@ func surveyOf(srcs []profile.EventSource, shown span) (*survey, error) {
 type surveyor struct {
 	trace, shown    span
 	threads         []span
-	call            []span // the last one of each thread
+	call            []span // last call of each thread
 	calls, received durations
 }
 
@@ -108,9 +109,9 @@ func (s *surveyor) count(e *profile.Events, i int, k *profile.EventKind, call sp
 	s.received.count(call.end - call.start)
 }
 
-// hostSpan is the call that a message belongs to which is no call: the last one of
-// its thread, or that of a Sendrecv behind it. Where that is in another batch, its
-// length is not known, and taken for nothing.
+// hostSpan returns the span of the call that a message event belongs to: the
+// last call of its thread, or the Sendrecv event after it. If that event is in
+// the next batch, its duration is unknown and taken as 0.
 func hostSpan(e *profile.Events, i int, last span) span {
 	at := e.Start[i]
 	if last.end == at {
@@ -124,10 +125,11 @@ func hostSpan(e *profile.Events, i int, last span) span {
 
 func threadOf(k *profile.EventKind) int { return int(max(k.Thread, 0)) }
 
-// hasPeer tells of a message between two processes that are known.
+// hasPeer reports whether an event is a message with a known peer.
 func hasPeer(k *profile.EventKind) bool { return k.Class == profile.P2P && k.Peer >= 0 }
 
-// durations counts by length: exactly below 32 ns, within a sixteenth above.
+// durations counts calls by their duration: exactly below 32 ns, within a
+// sixteenth above.
 type durations struct {
 	n  uint64
 	by [1024]uint64
@@ -145,7 +147,7 @@ func (d *durations) add(o *durations) {
 	}
 }
 
-// threshold is the length that no more than n have or exceed.
+// threshold returns a duration that at most n calls reach or exceed.
 func (d *durations) threshold(n uint64) int64 {
 	var longer uint64
 	for i := len(d.by) - 1; i >= 0; i-- {
@@ -156,13 +158,13 @@ func (d *durations) threshold(n uint64) int64 {
 	return 0
 }
 
-// bucket keeps the five highest bits of a length.
+// bucket is the index for a duration, made of its five highest bits.
 func bucket(ns uint64) int {
 	shift := max(bits.Len64(ns)-5, 0)
 	return shift<<4 + int(ns>>shift)
 }
 
-// shortestOf is the least length in a bucket.
+// shortestOf returns the shortest duration in a bucket.
 func shortestOf(bucket int) int64 {
 	if bucket < 32 {
 		return int64(bucket)

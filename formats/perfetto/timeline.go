@@ -9,7 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// timeline is a file under way.
+// timeline is a file that is being written.
 type timeline struct {
 	*plan
 	out       sink
@@ -17,30 +17,30 @@ type timeline struct {
 	jobs      []*job
 	processes []*process
 
-	sent, received map[key]end // that wait for their other end
+	sent, received map[key]end // ends of messages whose other end has not come yet
 	changes        deltas
 
 	slices, samples           uint64
-	calls                     uint64 // that are in the slices
+	calls                     uint64 // number of calls in all slices
 	flows, messages, backward uint64
 }
 
-// job is processes with a world of their own.
+// job is the processes of one MPI_COMM_WORLD.
 type job struct {
 	run      string
 	ranks    map[int32]*process
 	inFlight counter
 }
 
-// process is a rank as it is shown.
+// process is a rank in the file.
 type process struct {
 	trace      *profile.Trace
 	job        *job
 	rank       int32
 	pid        int
-	perThread  int // what tids of a process's threads are apart
+	perThread  int // difference between the tids of a process's threads
 	tracks     []*track
-	comms      []int // by index, their numbers
+	comms      []int // number of each communicator, by its index
 	kinds      []kind
 	unreceived counter
 }
@@ -71,8 +71,8 @@ func newTimeline(w io.Writer, srcs []profile.EventSource, p *plan) *timeline {
 	return t
 }
 
-// number gives processes their numbers: rank + 1 in the first job, behind it those
-// of the next one. A job's counters have a process of their own, which comes last.
+// number gives each process its pid: rank + 1 in the first job, and so on for
+// the jobs after it. The last pid of a job is for its counters.
 func (t *timeline) number() {
 	used := 0
 	for _, j := range t.jobs {
@@ -90,8 +90,8 @@ func (t *timeline) number() {
 	}
 }
 
-// tid is a thread's number, unlike that of any other of any process; the first
-// one's is the process's.
+// tid returns the number of a thread, which is unique over all processes. The
+// first thread has the number of its process.
 func (p *process) tid(thread int) int { return p.pid + thread*p.perThread }
 
 func (p *process) track(thread int) *track {
@@ -135,7 +135,7 @@ func (t *timeline) event(p *process, e *profile.Events, i int, kinds []profile.E
 	}
 }
 
-// called shows a call.
+// called adds a call.
 func (t *timeline) called(tr *track, k *kind, e *profile.Events, i int) host {
 	call := host{span: span{e.Start[i], e.Start[i] + e.Duration[i]}}
 	call.shown = call.touches(span{t.from, t.to})
@@ -157,8 +157,8 @@ func (t *timeline) called(tr *track, k *kind, e *profile.Events, i int) host {
 	return call
 }
 
-// hostOf is the call that a message came with that is no call. What is said of it
-// before the call itself is not known to be shown otherwise.
+// hostOf returns the call that a message event belongs to. The event may come
+// before its call, which is then shown by a slice of its own.
 func (t *timeline) hostOf(tr *track, e *profile.Events, i int) host {
 	at := hostSpan(e, i, tr.call.span)
 	if at == tr.call.span {
@@ -186,7 +186,7 @@ func (t *timeline) slice(tr *track, at span, rest func([]byte) []byte) {
 	t.out.end(rest(append(b, ',')))
 }
 
-// names says what processes and threads are called, and puts ranks in order.
+// names writes the names of processes and threads, and the order of ranks.
 func (t *timeline) names() {
 	for i, p := range t.processes {
 		t.name("process_name", p.pid, p.pid, fmt.Sprintf("rank %d (%s)", p.rank, text.Line(p.trace.Host))+t.ofRun(p.job))
@@ -201,7 +201,7 @@ func (t *timeline) names() {
 	}
 }
 
-// ofRun tells jobs apart where there are several.
+// ofRun returns a text that tells jobs apart if there are several.
 func (t *timeline) ofRun(j *job) string {
 	if len(t.jobs) == 1 {
 		return ""

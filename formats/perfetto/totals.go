@@ -8,29 +8,29 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Totals are what the file says of itself, as otherData: how much there is of
-// everything, and what was left out.
+// Totals are the numbers in the file's otherData: how much the trace contains,
+// and how much of it was left out.
 type Totals struct {
-	// StartNs is what ts 0 stands for, in Unix ns. Numbers of this size are not
-	// exact where JSON is read into floating point, so it is text, and a date too.
+	// StartNs is the time of ts 0 in Unix ns. It is written as a string,
+	// because readers that use floating point would round it.
 	StartNs int64  `json:"start_ns,string"`
 	Start   string `json:"start"`
 
 	Slices uint64 `json:"slices"`
-	Calls  uint64 `json:"calls"` // in the slices
-	// Messages are those of the whole trace whose send and receive were found,
-	// Arrows those of them that are drawn.
+	Calls  uint64 `json:"calls"` // number of calls in the slices
+	// Messages counts the messages of the whole trace whose send and receive
+	// were found. Arrows counts those that are drawn.
 	Messages uint64 `json:"messages"`
 	Arrows   uint64 `json:"arrows"`
-	// Backward are messages that were received before they were sent, as clocks
-	// disagree: an arrow would point nowhere.
+	// Backward counts messages that were received before they were sent,
+	// because clocks disagree. They have no arrow.
 	Backward   uint64 `json:"backward_messages"`
-	Unreceived uint64 `json:"unreceived_messages"` // sent, and not received in the trace
-	Unsent     uint64 `json:"unsent_messages"`     // received, and not sent in the trace
+	Unreceived uint64 `json:"unreceived_messages"` // sent, but not received in the trace
+	Unsent     uint64 `json:"unsent_messages"`     // received, but not sent in the trace
 	Samples    uint64 `json:"counter_samples"`
 
-	// ShortestNs is the shortest call that has a slice of its own whatever is
-	// beside it, ArrowsNs the shortest that arrows end in. 0 where all are shown.
+	// Calls of at least ShortestNs always have a slice of their own, and arrows
+	// end in calls of at least ArrowsNs. 0 means all.
 	ShortestNs int64 `json:"shortest_call_ns"`
 	ArrowsNs   int64 `json:"shortest_receive_ns"`
 }
@@ -44,8 +44,8 @@ func (t *timeline) totals() Totals {
 	}
 }
 
-// finish writes what is left, and the end of the file. No line end comes behind
-// it: Perfetto's importer may take that for more than one JSON text.
+// finish writes the remaining events and the end of the file, without a line
+// end: Perfetto's importer may take that for the start of another JSON text.
 func (t *timeline) finish() {
 	t.countUntil(math.MaxInt64)
 	for _, j := range t.jobs {

@@ -5,28 +5,29 @@ import (
 	"strconv"
 )
 
-// track is what is shown of a thread.
+// track is the state of one thread's track.
 type track struct {
 	pid, tid int
-	call     host   // the last call
-	written  []span // slices, the last ones: none begins before the end of one before it
+	call     host   // last call
+	written  []span // last slices; none starts before the end of the one before it
 	run      run
 }
 
-// host is a call that messages are sent or received in.
+// host is a call in which messages are sent or received.
 type host struct {
 	span
 	shown bool
 }
 
-// maxWritten is how many slices of a track are remembered: a call from which a
-// callback makes more of them is one too many.
+// maxWritten is how many slices of a track are remembered. Nesting is lost for
+// a call from whose callback more calls than this are made.
 const maxWritten = 32
 
-// fit makes slices nest. Calls of a thread follow each other or, in callbacks, lie
-// in one that returns later; but the clock is rounded, and the time of calls that
-// hold others is told without those. So a call begins when the one before it has
-// ended, and ends no earlier than those in it.
+// fit adjusts a slice so that slices nest. Calls of a thread follow each other,
+// or, in a callback, lie inside a call that returns later. But clocks are
+// rounded, and the duration of an outer call does not include the calls in it.
+// So fit lets a call start when the one before it has ended, and end no earlier
+// than the calls in it.
 func (t *track) fit(s span) span {
 	for n := len(t.written); n > 0; n-- {
 		last := t.written[n-1]
@@ -47,17 +48,17 @@ func (t *track) fit(s span) span {
 	return s
 }
 
-// run is short calls that are shown as one slice.
+// run is a series of short calls that is shown as one slice.
 type run struct {
 	span
 	window int64
 	time   int64 // ns in calls
 	names  []string
 	counts []int
-	alone  []byte // how the first would be shown alone, from its name on
+	alone  []byte // JSON of the first call by itself, from its name on
 }
 
-// calls is how many there are.
+// calls returns the number of calls.
 func (r *run) calls() (n int) {
 	for _, c := range r.counts {
 		n += c
@@ -65,7 +66,8 @@ func (r *run) calls() (n int) {
 	return n
 }
 
-// add takes one more call; alone appends how it would be shown if there are no others.
+// add adds a call. alone appends the JSON that is used if it stays the only
+// one.
 func (r *run) add(s span, name string, alone func([]byte) []byte) {
 	if len(r.names) == 0 {
 		r.span, r.alone = s, alone(r.alone[:0])
@@ -84,7 +86,7 @@ func (r *run) reset() {
 	r.names, r.counts, r.time = r.names[:0], r.counts[:0], 0
 }
 
-// name is the call that all are.
+// name returns the name of the calls if all have the same, or a general one.
 func (r *run) name() string {
 	if len(r.names) == 1 {
 		return r.names[0]
@@ -92,7 +94,7 @@ func (r *run) name() string {
 	return "short calls"
 }
 
-// appendTo writes the run's part of a slice that says what it is.
+// appendTo appends the part of the slice's JSON that describes the calls.
 func (r *run) appendTo(b []byte) []byte {
 	if r.calls() == 1 {
 		return append(b, r.alone...)

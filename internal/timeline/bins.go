@@ -1,17 +1,17 @@
 package timeline
 
-// bins is how long a lane was in each class, by column.
+// bins holds the time that a lane spent in each class, by column.
 type bins struct {
-	from, to int64 // Unix ns: the axis
+	from, to int64 // ends of the axis, Unix ns
 	columns  int
-	perNs    float64 // columns
-	edges    []int64 // where columns begin, and the last ends
-	lines    int     // whose times are added up
-	ns       []int64 // [column*numClasses + class]
+	perNs    float64 // columns per ns
+	edges    []int64 // start of each column, and the end of the last, Unix ns
+	lines    int     // number of lines whose times are added up
+	ns       []int64 // ns[column*numClasses+class]
 }
 
-// newBins has columns of whole ns: on an axis of fewer than columns, some are
-// empty.
+// newBins returns bins whose columns start at whole ns. If the axis has fewer
+// ns than columns, some columns are empty.
 func newBins(from, to int64, columns int) *bins {
 	b := &bins{from: from, to: to, columns: columns, perNs: float64(columns) / float64(to-from),
 		edges: make([]int64, columns+1), ns: make([]int64, columns*numClasses)}
@@ -22,10 +22,10 @@ func newBins(from, to int64, columns int) *bins {
 	return b
 }
 
-// column is the one that a time from b.from to b.to lies in.
+// column returns the column that contains a time between b.from and b.to.
 func (b *bins) column(at int64) int {
 	c := min(int(float64(at-b.from)*b.perNs), b.columns-1)
-	for c > 0 && at < b.edges[c] { // the quotient may be off by one
+	for c > 0 && at < b.edges[c] { // rounding may give the next column
 		c--
 	}
 	for c < b.columns-1 && at >= b.edges[c+1] {
@@ -34,7 +34,7 @@ func (b *bins) column(at int64) int {
 	return c
 }
 
-// add puts the time from start to end into the columns that it lies in.
+// add adds the time from start to end to the columns that it overlaps.
 func (b *bins) add(class int, start, end int64) {
 	start, end = max(start, b.from), min(end, b.to)
 	if start >= end {
@@ -47,8 +47,9 @@ func (b *bins) add(class int, start, end int64) {
 	}
 }
 
-// shares are those of plot.Lane: of the time of all lines. Calls inside of calls
-// may make more of a column than there is; then all give way.
+// shares returns the shares for plot.Lane, relative to the time of all lines.
+// Nested calls may add up to more than the width of a column; then all shares
+// of the column are reduced.
 func (b *bins) shares() []float32 {
 	shares := make([]float32, len(b.ns))
 	for c := range b.columns {
@@ -68,7 +69,7 @@ func (b *bins) shares() []float32 {
 	return shares
 }
 
-// reset makes it ready for a lane of so many lines.
+// reset prepares b for a lane of so many lines.
 func (b *bins) reset(lines int) {
 	clear(b.ns)
 	b.lines = lines

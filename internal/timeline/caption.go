@@ -7,7 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
-// finish adds what is known when all events have been read.
+// finish adds the lanes, the messages and the caption after all events were
+// read.
 func (p *picture) finish() {
 	p.Caption = append(p.Caption, p.linesText())
 	if p.skipped > 0 {
@@ -19,7 +20,7 @@ func (p *picture) finish() {
 	p.Caption = append(p.Caption, p.missing()...)
 }
 
-// linesText says what a lane is.
+// linesText returns what one lane shows.
 func (p *picture) linesText() string {
 	ranks := len(ranksOnly(p.lines))
 	text := plural(ranks, "rank")
@@ -32,7 +33,7 @@ func (p *picture) linesText() string {
 	return text
 }
 
-// link draws the messages.
+// link adds the messages.
 func (p *picture) link() {
 	found, of := p.messages.joined()
 	for _, m := range found {
@@ -47,7 +48,7 @@ func (p *picture) link() {
 	}
 }
 
-// missing says what the traces do not have.
+// missing returns what the traces do not contain.
 func (p *picture) missing() []string {
 	var dropped uint64
 	cut := 0
@@ -68,7 +69,7 @@ func (p *picture) missing() []string {
 	return out
 }
 
-// drawn are the processes that are in the picture.
+// drawn returns the sources that are in the picture.
 func (p *picture) drawn() []int {
 	var sources []int
 	for _, l := range ranksOnly(p.lines) {

@@ -20,9 +20,9 @@ const (
 	numClasses
 )
 
-// classes have the colours of Okabe and Ito, whom the colour-blind can tell
-// apart, but for greys. Sky blue is left out, as pale blue looks like it; so is
-// yellow, which is too near to the ground.
+// classes have the colours of Okabe and Ito, which colour-blind readers can
+// tell apart, and greys. Sky blue and yellow are left out: they are too similar
+// to pale blue and to the background.
 var classes = [numClasses]plot.Class{
 	waiting:    {Name: "wait, test, probe", Color: color.RGBA{0xd5, 0x5e, 0x00, 255}},
 	messaging:  {Name: "send, receive", Color: color.RGBA{0x00, 0x72, 0xb2, 255}},
@@ -35,7 +35,7 @@ var classes = [numClasses]plot.Class{
 
 var outside = plot.Class{Name: "outside MPI", Color: color.RGBA{0xe9, 0xec, 0xf0, 255}}
 
-// classOf is the class of a picture that a call's time goes to.
+// classOf returns the class that a call's time belongs to.
 func classOf(kind *profile.EventKind) int {
 	switch {
 	case profile.SetsUp(kind.Call):
@@ -54,7 +54,8 @@ func classOf(kind *profile.EventKind) int {
 	return otherCalls
 }
 
-// waits tells calls that look for what others have done, and move nothing.
+// waits reports whether a call waits for others or tests what they have done,
+// and moves no data itself.
 func waits(call string) bool {
 	for _, prefix := range []string{"Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Parrived", "Request_get_status"} {
 		if strings.HasPrefix(call, prefix) {

@@ -12,26 +12,28 @@ import (
 )
 
 const (
-	// maxLinks is how many messages a picture is given: it draws no more.
+	// maxLinks is the largest number of messages that a picture gets. It never
+	// draws more.
 	maxLinks = 4000
-	// maxEnds is how many sends, and receives, are kept to be joined. It is well
-	// above maxLinks, as an end may have no other in the picture.
+	// maxEnds is the largest number of sends, and of receives, that are kept
+	// until they are matched. It is well above maxLinks, because the other end
+	// of a message may not be in the picture.
 	maxEnds = 1 << 15
 )
 
-// messages finds the messages of a picture: both ends of those that are in it,
-// if these are not too many, else of the largest, of which it prefers those that
-// took longest. Which are the largest does not
-// depend on the end that is looked at, so both are chosen as they come by,
-// without the other: messages of one size are taken by a hash of what names them.
+// messages selects the messages of a picture and matches their ends. If there
+// are too many, it keeps the largest messages, and of these the slowest. Sends
+// and receives are selected independently while events are read, by an order
+// that is the same for both ends of a message: first the bytes, then a hash of
+// the key.
 type messages struct {
-	from, to int64  // Unix ns: the axis
-	wanted   []bool // by rank
+	from, to int64  // ends of the axis, Unix ns
+	wanted   []bool // whether a rank is drawn
 
 	mutex           sync.Mutex
 	sends, receives largest
-	received        uint64  // within the axis
-	spare           [][]end // memory for the ends of the next processes
+	received        uint64  // number of messages received within the axis
+	spare           [][]end // buffers to reuse for the next processes
 }
 
 func newMessages(p *picture) *messages {
@@ -47,18 +49,19 @@ func newMessages(p *picture) *messages {
 	return m
 }
 
-// key names a message: of those that have all else in common, Seq is the number.
+// key identifies a message. seq is its number among the messages that agree in
+// everything else.
 type key struct {
 	comm          uint64 // hash of the communicator's label
 	from, to, tag int32
 	seq           uint32
 }
 
-// hash has no pattern that messages of one size, or of one pair, could have.
+// hash distributes the messages of one size, or of one pair of ranks, evenly.
 func (k key) hash() uint64 {
 	h := k.comm
 	for _, v := range [...]uint64{uint64(uint32(k.from))<<32 | uint64(uint32(k.to)), uint64(uint32(k.tag))<<32 | uint64(k.seq)} {
-		h = (h ^ v) * 0x9e3779b97f4a7c15 // the finalizer of splitmix64, twice
+		h = (h ^ v) * 0x9e3779b97f4a7c15 // the finalizer of splitmix64, once for each v
 		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 		h = (h ^ h>>27) * 0x94d049bb133111eb
 		h ^= h >> 31
@@ -66,16 +69,16 @@ func (k key) hash() uint64 {
 	return h
 }
 
-// end is one of a message.
+// end is the send or the receive of a message.
 type end struct {
 	key
 	bytes uint64
-	order uint64 // hash of the key, among ends of as many bytes
-	at    int64  // Unix ns: when the send began, or the receive was over
+	order uint64 // hash of the key; orders ends of equally many bytes
+	at    int64  // Unix ns: start of the send, or end of the receive
 	lane  int
 }
 
-// larger orders ends, the largest first.
+// larger compares two ends for sorting, the largest first.
 func larger(a, b end) int {
 	if a.bytes != b.bytes {
 		return cmp.Compare(b.bytes, a.bytes)
@@ -83,12 +86,12 @@ func larger(a, b end) int {
 	return cmp.Compare(b.order, a.order)
 }
 
-// largest keeps at least the maxEnds largest of what is added, and at most twice
-// as many.
+// largest keeps the maxEnds largest of the ends that are added. It holds up to
+// twice as many.
 type largest struct {
 	ends []end
-	cut  bool // some were left out, which are smaller than least
-	// least is the smallest of the maxEnds that were there at the last cut.
+	cut  bool // whether ends smaller than least were left out
+	// least is the smallest end that was kept when ends were last left out.
 	least end
 }
 
@@ -115,16 +118,16 @@ func (l *largest) shrink() {
 	l.cut, l.least = true, l.ends[maxEnds-1]
 }
 
-// processEnds are those of one process's messages.
+// processEnds holds the ends of one process's messages.
 type processEnds struct {
 	picture         *messages
 	rank            int32
-	comms           []uint64 // hashes of labels
+	comms           []uint64 // hashes of the communicators' labels
 	sends, receives largest
 	received        uint64
 }
 
-// of begins with a process; without messages nil.
+// of returns the processEnds for a process, or nil if no messages are drawn.
 func (m *messages) of(t *profile.Trace) *processEnds {
 	if m == nil {
 		return nil
@@ -141,7 +144,8 @@ func (m *messages) of(t *profile.Trace) *processEnds {
 	return p
 }
 
-// next begins with what is known to be too small.
+// next returns an empty largest that leaves out the ends that l would leave
+// out.
 func (l *largest) next(memory []end) largest {
 	return largest{ends: memory, cut: l.cut, least: l.least}
 }
@@ -156,7 +160,7 @@ func (m *messages) memory() []end {
 	return memory
 }
 
-// join takes what a process had.
+// join adds the ends of a process.
 func (m *messages) join(p *processEnds) {
 	if m == nil {
 		return
@@ -208,14 +212,14 @@ func (p *processEnds) comm(index int32) uint64 {
 	return p.comms[index]
 }
 
-// sent takes what begins in the picture, or not long before it.
+// sent adds a send that starts within the picture, or not long before it.
 func (p *processEnds) sent(e end) {
 	if m := p.picture; m.from-m.margin() <= e.at && e.at <= m.to {
 		p.sends.add(e)
 	}
 }
 
-// got takes what ends in the picture, or not long after it.
+// got adds a receive that ends within the picture, or not long after it.
 func (p *processEnds) got(e end) {
 	m := p.picture
 	if e.at < m.from || e.at > m.to+m.margin() {
@@ -227,12 +231,13 @@ func (p *processEnds) got(e end) {
 	p.receives.add(e)
 }
 
-// margin is how far out of the picture a message may have its other end.
+// margin returns how far outside the picture the other end of a message may be,
+// in ns.
 func (m *messages) margin() int64 { return m.to - m.from }
 
-// joined is the messages whose ends are both known, the slowest first. Of is how
-// many there are in the picture or, where these are not all known, how many were
-// received in it.
+// joined returns the messages of which both ends are known, the slowest first,
+// and the number of messages in the picture. If some ends were left out, that
+// number is how many messages were received in the picture.
 func (m *messages) joined() (found []message, of int) {
 	m.sends.shrink()
 	m.receives.shrink()
@@ -255,12 +260,13 @@ func (m *messages) joined() (found []message, of int) {
 	return found[:min(len(found), maxLinks)], of
 }
 
-// message is one with both its ends.
+// message is a message with both ends.
 type message struct{ sent, received end }
 
 func (m message) took() int64 { return m.received.at - m.sent.at }
 
-// link is how it is drawn; zero is what the axis counts from.
+// link returns the line to draw for the message. zero is the time 0 of the
+// axis.
 func (m message) link(zero int64) plot.Link {
 	return plot.Link{From: m.sent.lane, To: m.received.lane,
 		Start: time.Duration(m.sent.at - zero).Seconds(), End: time.Duration(m.received.at - zero).Seconds()}

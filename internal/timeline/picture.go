@@ -16,10 +16,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// line is a rank, or a thread of it: what may have a lane of its own.
+// line is a rank or one of its threads: the smallest unit that can have a lane.
 type line struct {
 	source, rank int
-	thread       int // -1 for all of them
+	thread       int // -1 for all threads of the rank
 }
 
 func (l line) label() string {
@@ -29,22 +29,22 @@ func (l line) label() string {
 	return fmt.Sprintf("%d.%d", l.rank, l.thread)
 }
 
-// picture is a timeline that is being filled.
+// picture is a timeline while it is being made.
 type picture struct {
 	*plot.Timeline
 	sources  []profile.EventSource
 	seen     []seen
 	lines    []line
-	zero     int64 // Unix ns: the first event of all
-	from, to int64 // Unix ns: the axis
+	zero     int64 // start of the job's first event, Unix ns
+	from, to int64 // ends of the axis, Unix ns
 	messages *messages
 	bar      *progress.Bar
-	free     sync.Pool     // of *bins
-	skipped  int64         // ns before the axis, in MPI_Init
-	inside   atomic.Uint64 // events that are in the picture
+	free     sync.Pool     // holds *bins
+	skipped  int64         // ns in MPI_Init, which the axis leaves out
+	inside   atomic.Uint64 // number of events in the picture
 }
 
-// NoRanksError says that none of the ranks to be drawn was traced.
+// NoRanksError is returned if none of the requested ranks was traced.
 type NoRanksError struct{ Asked, There aggregate.Spans }
 
 func (e *NoRanksError) Error() string {
@@ -78,7 +78,7 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture
 	return p, nil
 }
 
-// span is from the first event to the end of the last.
+// span returns the start of the first event and the end of the last.
 func span(all []seen) (first, last int64) {
 	first, last = 1, 0
 	for _, s := range all {
@@ -93,7 +93,7 @@ func span(all []seen) (first, last int64) {
 	return first, last
 }
 
-// axis is the time that is drawn.
+// axis sets the ends of the time axis.
 func (p *picture) axis(end int64, o *Options) error {
 	p.from, p.to = p.zero+int64(o.From), end
 	if o.To > 0 {
@@ -105,12 +105,12 @@ func (p *picture) axis(end int64, o *Options) error {
 	if length := time.Duration(end - p.zero); o.From > 0 && o.From >= length {
 		return fmt.Errorf("nothing after %v: the last event ends %s after the first began", o.From, aggregate.DurationText(int64(length), aggregate.TextOptions{}))
 	}
-	p.to = max(p.to, p.from+1) // of a lonely event without duration
+	p.to = max(p.to, p.from+1) // if there is only one event, without duration
 	return nil
 }
 
-// initEnd is when the first of the ranks that are drawn left MPI_Init; 0 if that is
-// not known.
+// initEnd returns when the first of the drawn ranks left MPI_Init, or 0 if that
+// is unknown.
 func (p *picture) initEnd() int64 {
 	first := int64(0)
 	for _, source := range p.drawn() {
@@ -121,11 +121,11 @@ func (p *picture) initEnd() int64 {
 	return first
 }
 
-// empty reports whether no event was under way in the time that is drawn.
+// empty reports whether no event overlaps the axis.
 func (p *picture) empty() bool { return p.inside.Load() == 0 }
 
-// nearest is the error that tells where there are events, as there is none in the
-// time that was to be drawn.
+// nearest returns an error that says where the nearest events are. It is called
+// if there are none in the requested time.
 func (p *picture) nearest() error {
 	before, after := int64(math.MinInt64), int64(math.MaxInt64)
 	for _, source := range p.drawn() {
@@ -172,7 +172,8 @@ func ranksOf(sources []profile.EventSource) aggregate.Spans {
 	return aggregate.SpansOf(ranks)
 }
 
-// linesOf has a line for each thread of the ranks that made a call.
+// linesOf returns a line for each drawn rank, or one for each of its threads if
+// several made MPI calls.
 func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
 	var lines []line
 	for i, src := range sources {
@@ -194,8 +195,8 @@ func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
 	return lines
 }
 
-// fold makes at most so many lanes of the lines: threads of a rank go together
-// first, then ranks.
+// fold assigns the lines to at most so many lanes. It first puts the threads of
+// a rank together, then several ranks.
 func (p *picture) fold(most int) {
 	if len(p.lines) > most {
 		p.lines = ranksOnly(p.lines)
@@ -220,16 +221,17 @@ func ranksOnly(lines []line) []line {
 	return ranks
 }
 
-// strip is what one process draws into.
+// strip is what the events of one process are added to.
 type strip struct {
 	*seen
-	class []uint8 // by kind
+	class []uint8 // by event kind
 	bins  []*bins // by thread
 	lane  []int   // by thread
 }
 
-// fill reads all events. Whoever reads does all the lanes that a process is in,
-// and so all processes of these lanes: nobody has to wait for others.
+// fill reads all events, with several workers. One worker fills all lanes of a
+// process, and reads all processes of these lanes, so that no two workers share
+// a lane.
 func (p *picture) fill(log io.Writer) error {
 	total := uint64(0)
 	for _, source := range p.drawn() {
@@ -243,7 +245,8 @@ func (p *picture) fill(log io.Writer) error {
 	return eachOf(len(groups), func(i int) error { return p.fillGroup(groups[i]) })
 }
 
-// group is lines, from and up to: of whole lanes and of whole processes.
+// group is the lines from <= i < to. It contains whole lanes and whole
+// processes.
 type group struct{ from, to int }
 
 func (p *picture) groups() []group {
@@ -277,7 +280,8 @@ func (p *picture) fillGroup(g group) error {
 	return nil
 }
 
-// fillProcess draws the lines from and up to, which are one process's.
+// fillProcess adds the events of the process that the lines from <= i < to
+// belong to.
 func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 	source := p.lines[from].source
 	s := &strip{seen: &p.seen[source], bins: make([]*bins, len(p.seen[source].threads)), lane: make([]int, len(p.seen[source].threads))}
@@ -306,12 +310,12 @@ func (p *picture) fillProcess(from, to int, lanes map[int]*bins) error {
 		read += e.Len()
 		return nil
 	})
-	p.bar.Add(int(p.sources[source].Trace().Events) - read) // what need not be read
+	p.bar.Add(int(p.sources[source].Trace().Events) - read) // events that did not have to be read
 	p.messages.join(ends)
 	return ofRank(p.sources[source], err)
 }
 
-// countInside counts the events that are in the picture.
+// countInside returns the number of events that overlap the axis.
 func (p *picture) countInside(e *profile.Events) (n uint64) {
 	for i, start := range e.Start {
 		if start <= p.to && start+e.Duration[i] >= p.from {
@@ -321,7 +325,8 @@ func (p *picture) countInside(e *profile.Events) (n uint64) {
 	return n
 }
 
-// each gives a process's events, at least those that may be in the picture.
+// each calls f with the events of a process, at least with those that may
+// overlap the axis.
 func (p *picture) each(source int, f func(*profile.Events, []profile.EventKind) error) error {
 	in, is := p.sources[source].(indexed)
 	if !is {
@@ -334,7 +339,7 @@ func (p *picture) each(source int, f func(*profile.Events, []profile.EventKind) 
 	return in.EachBetween(p.from-margin, p.to+margin, f)
 }
 
-// present notes that a process was there, from when to when.
+// present extends the time in which a lane has a process by that of the source.
 func (p *picture) present(lane, source int) {
 	t, s := p.sources[source].Trace(), p.seen[source]
 	begin, end := s.first, s.last

@@ -1,9 +1,10 @@
-// Package timeline makes pictures of the traces of a job: what each rank did,
+// Package timeline draws the traces of a job as a picture: what each rank did
 // over time.
 //
-// Events are read to draw them and, where a source does not know them without,
-// once before for the ends of the time axis; none is kept. Memory is that of the
-// picture and of some ten thousand messages, however many events there are.
+// It reads the events once to draw them. Where a source does not know when its
+// first event starts and its last one ends, it reads the events once before,
+// for the ends of the time axis. Memory is that of the picture and of some ten
+// thousand messages, whatever the number of events.
 package timeline
 
 import (
@@ -20,23 +21,23 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Options say what is drawn.
+// Options selects what is drawn.
 type Options struct {
 	Title         string
-	Width, Height int // pixels, see plot.Timeline
+	Width, Height int // in pixels, see plot.Timeline
 
-	// From and To are since the first event of all ranks; To is 0 for the end. If
-	// From is 0, MPI_Init is left out, which takes most of a short run, unless All
-	// is set.
+	// From and To are relative to the first event of all ranks; To 0 is the end
+	// of the trace. If From is 0 and All is not set, the picture starts at the
+	// end of MPI_Init, which takes most of a short run.
 	From, To time.Duration
 	All      bool
-	Ranks    aggregate.Spans // nil is all
-	Messages bool            // are drawn as lines
+	Ranks    aggregate.Spans // nil means all
+	Messages bool            // whether to draw messages as lines
 
-	Log io.Writer // where progress is shown if it is a terminal; may be nil
+	Log io.Writer // where to show progress if it is a terminal; may be nil
 }
 
-// Check refuses what cannot be drawn of any trace.
+// Check returns an error if the options are invalid for any trace.
 func (o *Options) Check() error {
 	switch {
 	case o.From < 0 || o.To < 0:
@@ -47,20 +48,21 @@ func (o *Options) Check() error {
 	return plot.CheckTimelineSize(o.Width, o.Height)
 }
 
-// indexed are sources that know more than profile.EventSource has to: the files
-// of a run.
+// indexed is implemented by sources that know their span and can skip events:
+// the trace files of a run.
 type indexed interface {
-	// Span is when the first event began and the last ended, in Unix ns.
+	// Span returns the start of the first event and the end of the last, in
+	// Unix ns.
 	Span() (from, to int64, ok bool)
-	// Kinds are those of all events.
+	// Kinds returns the kinds of all events.
 	Kinds() []profile.EventKind
-	// EachBetween leaves out events that were not under way between two moments,
-	// as far as that saves reading them.
+	// EachBetween is like Each, but may skip events that do not overlap the
+	// time between from and to, in Unix ns.
 	EachBetween(from, to int64, f func(*profile.Events, []profile.EventKind) error) error
 }
 
-// Draw makes the picture of one job's traces, which are in the order of ranks.
-// It is an error if there is nothing of the ranks and times that are wanted.
+// Draw returns the picture of one job. The sources are in the order of ranks.
+// It returns an error if there are no events in the requested ranks and times.
 func Draw(sources []profile.EventSource, o Options) (*plot.Timeline, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func Draw(sources []profile.EventSource, o Options) (*plot.Timeline, error) {
 	return p.Timeline, nil
 }
 
-// eachOf calls f for 0 to n-1, as many at a time as there are processors.
+// eachOf calls f for 0 to n-1, on as many goroutines as there are processors.
 func eachOf(n int, f func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -93,14 +95,14 @@ func eachOf(n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// seen is what a first look at a process's events tells.
+// seen is what the first pass over a process's events found.
 type seen struct {
-	first, last int64 // Unix ns, of any event; last < first if there is none
+	first, last int64 // Unix ns, over all events; last < first if there are none
 	threads     []bool
 }
 
-// survey looks at all events: also of ranks that are not wanted, so that a time
-// means the same in each picture of a job.
+// survey makes the first pass. It includes the ranks that are not drawn, so
+// that time 0 is the same in every picture of a job.
 func survey(sources []profile.EventSource, o *Options) ([]seen, error) {
 	all := make([]seen, len(sources))
 	var unknown []int
@@ -128,7 +130,7 @@ func survey(sources []profile.EventSource, o *Options) ([]seen, error) {
 	return all, err
 }
 
-// ofRank says whose trace could not be read.
+// ofRank adds the rank to an error.
 func ofRank(src profile.EventSource, err error) error {
 	if err != nil {
 		return fmt.Errorf("rank %d: %w", src.Trace().Rank, err)
@@ -157,7 +159,8 @@ func (s *seen) add(e *profile.Events, kinds []profile.EventKind) {
 	}
 }
 
-// thread is the number of an event's, which damage may have made any.
+// thread returns the index of an event's thread. In a damaged file it may be
+// any number.
 func (s *seen) thread(kind *profile.EventKind) int {
 	return min(max(int(kind.Thread), 0), len(s.threads)-1)
 }
