@@ -360,10 +360,10 @@ func (d *Diff) exceededText(w io.Writer, o DiffText) {
 		return
 	}
 	if len(d.Exceeded) == 0 {
-		fmt.Fprintln(w, "\nnothing grew by more than --fail-over allows")
+		fmt.Fprintln(w, "\nnothing grew by more than --fail-if-worse allows")
 		return
 	}
-	t := table{{"grew by more than --fail-over allows", "A", "B", "change", "", "allowed"}}
+	t := table{{"grew by more than --fail-if-worse allows", "A", "B", "change", "", "allowed"}}
 	for _, e := range d.Exceeded {
 		text := map[MeasureName]func(uint64) string{InTime: o.ns, InBytes: bytesText, InMessages: count}[e.Name]
 		t = append(t, append(o.line(o.clean(e.Of)+" "+string(e.Name), e.Values, text), fmt.Sprintf("+%g %%", e.Limit)))

@@ -94,9 +94,9 @@ func TestEndsText(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"ends.txt":      func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{Sites: -1}) },
 		"ends_rank.txt": func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{ASCII: true, Sites: -1}) },
-		"stacks.txt":    func(b *bytes.Buffer) error { return New(running).Stacks().Text(b, TextOptions{Sites: -1}) },
-		"stacks_end.txt": func(b *bytes.Buffer) error {
-			return j.Stacks().Text(b, TextOptions{Sites: -1})
+		"status.txt":    func(b *bytes.Buffer) error { return New(running).Status().Text(b, TextOptions{Sites: -1}) },
+		"status_end.txt": func(b *bytes.Buffer) error {
+			return j.Status().Text(b, TextOptions{Sites: -1})
 		},
 	} {
 		var b bytes.Buffer
@@ -186,7 +186,7 @@ func TestEndsUnknown(t *testing.T) {
 		t.Errorf("nobody was seen: %+v, %+v", e[0], e[1])
 	}
 	ps[5].Exit.Alive = start + 20*second
-	s := New(ps).Stacks()
+	s := New(ps).Status()
 	if e := s.Processes; e[0].State != EndUnknown || e[0].Calls[0].ForS != 18 || s.Running != 1 || s.Unknown != 5 || s.AgeS != 20 {
 		t.Errorf("one runs: %+v", s)
 	}

@@ -23,11 +23,11 @@ import (
 )
 
 type analyzeOptions struct {
-	json   bool
-	window time.Duration
-	top    string
-	waits  string // path of a table
-	force  bool
+	json     bool
+	interval time.Duration
+	top      string
+	waits    string // path of a table
+	force    bool
 }
 
 func newAnalyze() *cobra.Command {
@@ -50,14 +50,14 @@ All messages and collectives are put together first. What was not is counted,
 with the reason. If DIR holds several jobs, each is analysed by itself.`,
 		Example: `  mpitrace analyze mpitrace-app-20260102-150405
   mpitrace analyze --top all mpitrace-app-20260102-150405
-  mpitrace analyze --json --window 100ms mpitrace-app-20260102-150405
+  mpitrace analyze --json --interval 100ms mpitrace-app-20260102-150405
   mpitrace analyze --waits waits.arrow mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Dir(args[0])) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text: an object for each job")
-	f.DurationVar(&o.window, "window", 0, "with --json: what each rank sent to each in every `TIME` of the run")
+	f.DurationVar(&o.interval, "interval", 0, "with --json: what each rank sent to each in every `TIME` of the run")
 	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls, communicators, places and ranks to list: a `number` or all")
 	f.StringVar(&o.waits, "waits", "", "write each wait into `FILE.arrow`: a row, which by rank and event joins those of trace.<rank>.arrow")
 	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace the file if it is there")
@@ -66,8 +66,8 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
 
 func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	options, err := o.text(cmd.OutOrStdout())
-	if err == nil && cmd.Flags().Changed("window") {
-		err = o.checkWindow()
+	if err == nil && cmd.Flags().Changed("interval") {
+		err = o.checkInterval()
 	}
 	if err != nil {
 		return usage(err)
@@ -112,12 +112,12 @@ func (o *analyzeOptions) text(w io.Writer) (trace.TextOptions, error) {
 	return options, nil
 }
 
-func (o *analyzeOptions) checkWindow() error {
+func (o *analyzeOptions) checkInterval() error {
 	switch {
-	case o.window <= 0:
-		return fmt.Errorf("--window %v: a time above 0, as 100ms", o.window)
+	case o.interval <= 0:
+		return fmt.Errorf("--interval %v: a time above 0, as 100ms", o.interval)
 	case !o.json:
-		return errors.New("--window: what it asks for is told with --json only")
+		return errors.New("--interval: what it asks for is told with --json only")
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (foun
 	bar := progress.Start(log, "events", int(events))
 	defer bar.Done()
 	seen := uint64(0)
-	options := trace.Options{Window: o.window, Progress: func(now uint64) {
+	options := trace.Options{Interval: o.interval, Progress: func(now uint64) {
 		bar.Add(int(now - seen))
 		seen = now
 	}}

@@ -41,7 +41,7 @@ func TestAnalyze(t *testing.T) {
 	h.Late = []synth.Late{{Rank: 4, Step: 5, By: 50 * time.Millisecond}}
 	dir := writeTraces(t, h)
 
-	got := call("analyze", "--json", "--window", "1s", dir)
+	got := call("analyze", "--json", "--interval", "1s", dir)
 	var found trace.Result
 	if err := json.Unmarshal([]byte(got.stdout), &found); err != nil || got.code != 0 {
 		t.Fatalf("status %d, %v, stderr %q", got.code, err, got.stderr)

@@ -19,7 +19,7 @@ import (
 )
 
 type collectOptions struct {
-	here bool
+	node bool
 	ssh  string
 }
 
@@ -33,21 +33,21 @@ again. That is what is left of a run whose ` + "`mpitrace run`" + ` was killed, 
 processes outlived their launcher, or whose directory was full. run.json lists
 it ("uncollected", as host:path); ` + "`mpitrace report`" + ` tells of it.
 
-What is on other nodes is brought by ` + "`mpitrace collect --here DIR`" + `, which is
+What is on other nodes is brought by ` + "`mpitrace collect --node DIR`" + `, which is
 started there by ssh. Where ssh asks for a password or is not allowed, run that
 command on the nodes yourself, for instance by srun.
 
 Recordings of processes that still run are copied as they are, and stay where
 they are. The exit status is 0 if nothing is left.`,
 		Example: `  mpitrace collect mpitrace-app-20260102-150405
-  srun --ntasks-per-node=1 mpitrace collect --here mpitrace-app-4711`,
+  srun --ntasks-per-node=1 mpitrace collect --node mpitrace-app-4711`,
 		Args: asUsage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), cmd.ErrOrStderr(), args[0])
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.here, "here", false, "only bring what is on this node, and do not merge")
+	f.BoolVar(&o.node, "node", false, "only bring what is on this node, and do not merge")
 	f.StringVar(&o.ssh, "ssh", "ssh -oBatchMode=yes -oConnectTimeout=10", "the `COMMAND` that runs another one on a node: it is given the node and the command")
 	return cmd
 }
@@ -66,10 +66,10 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 		return err
 	}
 	n, err := dir.Collect(host)
-	if n > 0 || o.here {
+	if n > 0 || o.node {
 		fmt.Fprintf(log, "mpitrace: brought %s from %s\n", aggregate.CountOf(uint64(n), "recording"), host)
 	}
-	if o.here {
+	if o.node {
 		return err
 	}
 	errs := []error{err}
@@ -91,7 +91,7 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 	if err != nil {
 		return err
 	}
-	there := shellQuote(self) + " collect --here " + shellQuote(dir)
+	there := shellQuote(self) + " collect --node " + shellQuote(dir)
 	words := append(strings.Fields(o.ssh), node, there)
 	if len(words) < 3 {
 		return usage(errors.New("--ssh names no command"))

@@ -59,8 +59,8 @@ program and the environment alone.`,
 type shownSetting struct {
 	Name    string            `json:"name"`
 	Value   string            `json:"value"`
-	From    settings.Source   `json:"from"`
-	Place   string            `json:"place,omitempty"`
+	Source  settings.Source   `json:"source"`
+	SetBy   string            `json:"set_by,omitempty"`
 	Weaker  []shownSaid       `json:"instead_of,omitempty"`
 	Ranks   map[string]string `json:"ranks,omitempty"` // by value, of a run whose ranks differ
 	Default string            `json:"default"`
@@ -75,9 +75,9 @@ type shownSetting struct {
 
 // shownSaid is what is said of a setting at another place.
 type shownSaid struct {
-	Value string          `json:"value"`
-	From  settings.Source `json:"from"`
-	Place string          `json:"place"`
+	Value  string          `json:"value"`
+	Source settings.Source `json:"source"`
+	SetBy  string          `json:"set_by"`
 }
 
 type shownFile struct {
@@ -132,13 +132,13 @@ func (o *configOptions) show(cmd *cobra.Command, names []string) error {
 }
 
 func shownOf(v settings.Value) shownSetting {
-	s := shownSetting{Name: v.Name, Value: v.Shown(), From: v.Source, Place: v.Place, Default: v.Setting.Shown(v.Default),
+	s := shownSetting{Name: v.Name, Value: v.Shown(), Source: v.Source, SetBy: v.SetBy, Default: v.Setting.Shown(v.Default),
 		Syntax: v.Syntax, Env: v.Env(), Program: v.Call, Agree: v.Agree, Summary: v.Summary, Details: v.Details}
 	if !v.NoFlag {
 		s.Flag = "--" + v.Name
 	}
 	for _, w := range v.Weaker {
-		s.Weaker = append(s.Weaker, shownSaid{w.Shown(), w.Source, w.Place})
+		s.Weaker = append(s.Weaker, shownSaid{w.Shown(), w.Source, w.SetBy})
 	}
 	return s
 }
@@ -183,9 +183,9 @@ func asRecorded(shown []shownSetting, dir run.Dir, log io.Writer) error {
 
 func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting) {
 	of := settings.Named(s.Name)
-	s.Value, s.From, s.Place, s.Weaker = s.Default, settings.Default, "", nil
+	s.Value, s.Source, s.SetBy, s.Weaker = s.Default, settings.Default, "", nil
 	if t, ok := told[s.Name]; ok {
-		s.Value, s.From, s.Place = of.Shown(t.Value), t.From, t.Place
+		s.Value, s.Source, s.SetBy = of.Shown(t.Value), t.Source, t.SetBy
 	}
 	if !of.Ranks {
 		return
@@ -194,7 +194,7 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting)
 	if _, same := ranks[s.Value]; same && len(ranks) == 1 {
 		return
 	}
-	s.Value, s.From, s.Place = "", settings.Process, ""
+	s.Value, s.Source, s.SetBy = "", settings.Process, ""
 	for value, of := range ranks {
 		s.Value = value
 		if len(ranks) > 1 {
@@ -209,16 +209,16 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting)
 
 // write is the text form: one line, and what it is for below.
 func (s *shownSetting) write(w io.Writer, whole bool) {
-	value, from := text.Line(s.Value), s.From.String()
-	if s.Place != "" {
-		from += ": " + text.Line(s.Place)
+	value, from := text.Line(s.Value), s.Source.String()
+	if s.SetBy != "" {
+		from += ": " + text.Line(s.SetBy)
 	}
 	fmt.Fprintf(w, "%s = %s (%s)\n", s.Name, value, from)
 	for _, value := range slices.Sorted(maps.Keys(s.Ranks)) {
 		fmt.Fprintf(w, "    %s: %s\n", text.Line(value), s.Ranks[value])
 	}
 	for _, said := range s.Weaker {
-		fmt.Fprintf(w, "    instead of %s (%s: %s)\n", text.Line(said.Value), said.From, text.Line(said.Place))
+		fmt.Fprintf(w, "    instead of %s (%s: %s)\n", text.Line(said.Value), said.Source, text.Line(said.SetBy))
 	}
 	writeWrapped(w, s.Summary)
 	if whole {

@@ -53,18 +53,18 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%d settings, of files %+v", len(c.Settings), c.Files)
 	}
 	want := map[string]shownSetting{
-		"timing":   {Value: "sampled", From: settings.Environment, Place: "MPITRACE_TIMING", Weaker: []shownSaid{{"off", settings.UserFile, path + ":2"}}},
-		"interval": {Value: "off", From: settings.CommandLine, Place: "--interval", Weaker: []shownSaid{{"2000ms", settings.Environment, "MPITRACE_INTERVAL"}}},
-		"receives": {Value: "off", From: settings.CommandLine, Place: "--receives"},
-		"stack":    {Value: "3", From: settings.UserFile, Place: path + ":1"},
-		"strict":   {Value: "on", From: settings.UserFile, Place: path + ":3"},
-		"cvar":     {Value: "A=1 B=2", From: settings.UserFile, Place: path + ":4"},
-		"spool":    {Value: "auto", From: settings.Default},
-		"pvar":     {Value: "none", From: settings.Default},
+		"timing":   {Value: "sampled", Source: settings.Environment, SetBy: "MPITRACE_TIMING", Weaker: []shownSaid{{"off", settings.UserFile, path + ":2"}}},
+		"interval": {Value: "off", Source: settings.CommandLine, SetBy: "--interval", Weaker: []shownSaid{{"2000ms", settings.Environment, "MPITRACE_INTERVAL"}}},
+		"receives": {Value: "off", Source: settings.CommandLine, SetBy: "--receives"},
+		"stack":    {Value: "3", Source: settings.UserFile, SetBy: path + ":1"},
+		"strict":   {Value: "on", Source: settings.UserFile, SetBy: path + ":3"},
+		"cvar":     {Value: "A=1 B=2", Source: settings.UserFile, SetBy: path + ":4"},
+		"spool":    {Value: "auto", Source: settings.Default},
+		"pvar":     {Value: "none", Source: settings.Default},
 	}
 	for _, s := range c.Settings {
 		w, ok := want[s.Name]
-		if ok && (s.Value != w.Value || s.From != w.From || s.Place != w.Place || len(s.Weaker) != len(w.Weaker)) {
+		if ok && (s.Value != w.Value || s.Source != w.Source || s.SetBy != w.SetBy || len(s.Weaker) != len(w.Weaker)) {
 			t.Errorf("%s: got %+v, want %+v", s.Name, s, w)
 		}
 		if ok && len(w.Weaker) > 0 && s.Weaker[0] != w.Weaker[0] {

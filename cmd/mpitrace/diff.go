@@ -18,13 +18,13 @@ import (
 )
 
 type diffOptions struct {
-	json       bool
-	job        string // "2", "2:3"; empty is all
-	judge      bool
-	top        string
-	sort       string
-	ignoreTime bool
-	failOver   string
+	json        bool
+	job         string // "2", "2:3"; empty is all
+	judge       bool
+	top         string
+	sort        string
+	ignoreTime  bool
+	failIfWorse string
 }
 
 // topChanges is how many changes a table lists if nothing is said.
@@ -56,7 +56,7 @@ numbers the function or, without its name, the module and offset are matched.
 
 With more than 4096 ranks, pairs are of point-to-point and one-sided calls only.
 
---fail-over LIMIT is for a project's CI: status 4 if B has more than LIMIT over A,
+--fail-if-worse LIMIT is for a project's CI: status 4 if B has more than LIMIT over A,
 in the total or in any call. 10% limits time, bytes and messages; bytes=0%,time=20%
 those two alone; 0%,time=20% all, with 20% for time. What A has none of exceeds
 any limit. Less is never too much. Time is that in MPI; the time of calls that
@@ -64,15 +64,15 @@ take less than 1 % of it in both runs is not judged, nor an increase of less
 than 1 ms. What was not recorded cannot be judged: see run --strict.
 
 The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
-also if --fail-over is to judge a run of which a recording is damaged; 2 if the
-command line is wrong, 4 if --fail-over says so.`,
+also if --fail-if-worse is to judge a run of which a recording is damaged; 2 if the
+command line is wrong, 4 if --fail-if-worse says so.`,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace diff --sort time --top all old new
-  mpitrace diff --fail-over bytes=0%,messages=0%,time=20% reference new
+  mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new
   mpitrace diff --json old/profile.arrow new/profile.arrow`,
 		Args: asUsage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.judge = cmd.Flags().Changed("fail-over") // also with a variable of a script that is empty
+			o.judge = cmd.Flags().Changed("fail-if-worse") // also with a variable of a script that is empty
 			return o.run(cmd, args[0], args[1])
 		},
 	}
@@ -81,8 +81,8 @@ command line is wrong, 4 if --fail-over says so.`,
 	f.StringVar(&o.job, "job", "", "compare the `N`-th job of each run alone, of a run with one job that one; N:M is the N-th of A and the M-th of B (default: all)")
 	f.StringVar(&o.top, "top", strconv.Itoa(topChanges), "how many changes to list in each table: a `number` or all")
 	f.StringVar(&o.sort, "sort", string(aggregate.InBytes), "list the largest change of `KEY` first: time, bytes or messages")
-	f.BoolVar(&o.ignoreTime, "ignore-time", false, "leave out times, and what changed in time alone; a --fail-over without a name does not limit time")
-	f.StringVar(&o.failOver, "fail-over", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
+	f.BoolVar(&o.ignoreTime, "ignore-time", false, "leave out times, and what changed in time alone; a --fail-if-worse without a name does not limit time")
+	f.StringVar(&o.failIfWorse, "fail-if-worse", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
 	return cmd
 }
 
@@ -119,7 +119,7 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 		warnIncomplete(cmd.ErrOrStderr(), a, b, diffs)
 	}
 	if exceeded > 0 {
-		return &exit{exitExceeded, fmt.Errorf("%s grew by more than --fail-over %s allows: %s", b, o.failOver, exceedances(diffs))}
+		return &exit{exitExceeded, fmt.Errorf("%s grew by more than --fail-if-worse %s allows: %s", b, o.failIfWorse, exceedances(diffs))}
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (o *diffOptions) judgeable(log io.Writer, runs ...*run.Run) error {
 		return nil
 	}
 	if len(found.errs) > 0 {
-		return fmt.Errorf("%w\n--fail-over judges no run that is damaged", errors.Join(found.errs...))
+		return fmt.Errorf("%w\n--fail-if-worse judges no run that is damaged", errors.Join(found.errs...))
 	}
 	return nil
 }
@@ -190,8 +190,8 @@ func (o *diffOptions) parse() (how aggregate.DiffOptions, words aggregate.DiffTe
 		return how, words, nil, err
 	}
 	if o.judge {
-		if limits, err = aggregate.ParseLimits(o.failOver, o.ignoreTime); err != nil {
-			return how, words, nil, fmt.Errorf("--fail-over: %w", err)
+		if limits, err = aggregate.ParseLimits(o.failIfWorse, o.ignoreTime); err != nil {
+			return how, words, nil, fmt.Errorf("--fail-if-worse: %w", err)
 		}
 	}
 	how = aggregate.DiffOptions{Sort: by, Pairs: top, IgnoreTime: o.ignoreTime}
@@ -352,7 +352,7 @@ func compareJobs(pairs [][2]*run.Job, how aggregate.DiffOptions, limits aggregat
 		}
 		d := aggregate.Compare(a, b, how)
 		if _, judged := limits[aggregate.InTime]; judged && !d.TimesCompared {
-			return nil, 0, fmt.Errorf("--fail-over: no time can be judged, as calls were not timed (--timing %s in A, %s in B): "+
+			return nil, 0, fmt.Errorf("--fail-if-worse: no time can be judged, as calls were not timed (--timing %s in A, %s in B): "+
 				"give --ignore-time, or limits for bytes and messages", d.A.Timing, d.B.Timing)
 		}
 		if limits != nil {

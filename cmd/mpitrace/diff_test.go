@@ -146,7 +146,7 @@ func TestDiffHalo(t *testing.T) {
 		checkHaloSums(t, d, x, y)
 		checkHaloSites(t, d, x, y, source)
 		checkHaloPairs(t, d, x, y)
-		checkFailOver(t, a, b)
+		checkFailIfWorse(t, a, b)
 		files := call("diff", "--json", "--ignore-time", "--top", "all", a+"/profile.arrow", b+"/profile.arrow")
 		if diff := cmp.Diff(d, diffs(t, files)[0], cmp.AllowUnexported(aggregate.Place{})); diff != "" {
 			t.Errorf("of Arrow files:\n%s", diff)
@@ -225,11 +225,11 @@ func checkHaloPairs(t *testing.T, d *aggregate.Diff, x, y plate) {
 	}
 }
 
-// checkFailOver knows of the calls: Isend and Irecv have 39,360 bytes after
+// checkFailIfWorse knows of the calls: Isend and Irecv have 39,360 bytes after
 // 17,920 (+119.6 %) and 240 messages after 160 (+50 %), the total 43,352 after
 // 20,536 (+111.1 %) and 609 after 409 (+48.9 %), Allreduce 3,696 after 2,320
 // (+59.3 %) and 364 after 244 (+49.2 %).
-func checkFailOver(t *testing.T, a, b string) {
+func checkFailIfWorse(t *testing.T, a, b string) {
 	t.Helper()
 	for _, test := range []struct {
 		a, b, limits string
@@ -242,7 +242,7 @@ func checkFailOver(t *testing.T, a, b string) {
 		{b, a, "0%", nil},
 		{a, a, "0%", nil},
 	} {
-		got := call("diff", "--ignore-time", "--json", "--fail-over", test.limits, test.a, test.b)
+		got := call("diff", "--ignore-time", "--json", "--fail-if-worse", test.limits, test.a, test.b)
 		var names []string
 		for _, e := range diffs(t, got)[0].Exceeded {
 			names = append(names, e.Of+" "+string(e.Name))
@@ -360,7 +360,7 @@ func TestDiffMatchesJobs(t *testing.T) {
 }
 
 // Times that were not taken can keep no limit.
-func TestDiffFailOverUntimed(t *testing.T) {
+func TestDiffFailIfWorseUntimed(t *testing.T) {
 	timed := mergedJobs(t, 100)
 	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}}, nil)
 	if err != nil {
@@ -371,12 +371,12 @@ func TestDiffFailOverUntimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, limits := range []string{"900%", "time=900%"} {
-		got := call("diff", "--fail-over", limits, timed, string(untimed))
+		got := call("diff", "--fail-if-worse", limits, timed, string(untimed))
 		if got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, "no time can be judged, as calls were not timed (--timing exact in A, off in B)") {
 			t.Errorf("%s: %+v", limits, got)
 		}
 	}
-	for _, args := range [][]string{{"--fail-over", "bytes=900%"}, {"--fail-over", "900%", "--ignore-time"}, nil} {
+	for _, args := range [][]string{{"--fail-if-worse", "bytes=900%"}, {"--fail-if-worse", "900%", "--ignore-time"}, nil} {
 		got := call(append([]string{"diff", timed, string(untimed)}, args...)...)
 		if got.code != 0 || !strings.Contains(got.stdout, "--timing exact in A, off in B: times of calls are not compared") {
 			t.Errorf("%q: %+v", args, got)
@@ -385,7 +385,7 @@ func TestDiffFailOverUntimed(t *testing.T) {
 }
 
 // A record that is not whole may keep limits that the run did not.
-func TestDiffFailOverIncomplete(t *testing.T) {
+func TestDiffFailIfWorseIncomplete(t *testing.T) {
 	whole, dir := mergedJobs(t, 100), run.Dir(t.TempDir())
 	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
 	if err != nil {
@@ -394,12 +394,12 @@ func TestDiffFailOverIncomplete(t *testing.T) {
 	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
 		t.Fatal(err)
 	}
-	got := call("diff", "--fail-over", "0%", whole, string(dir))
+	got := call("diff", "--fail-if-worse", "0%", whole, string(dir))
 	if want := string(dir) + " is judged as it is recorded, but does not add up: no recording of rank 1"; got.code != 0 || !strings.Contains(got.stderr, want) ||
 		!strings.HasPrefix(got.stdout, "different sizes: 1 rank in A, 2 in B") {
 		t.Errorf("got %+v, want %q", got, want)
 	}
-	if got := call("diff", "--fail-over", "0%", whole, whole); got.code != 0 || got.stderr != "" {
+	if got := call("diff", "--fail-if-worse", "0%", whole, whole); got.code != 0 || got.stderr != "" {
 		t.Errorf("both whole: %+v", got)
 	}
 }
@@ -409,23 +409,23 @@ func TestDiffDamaged(t *testing.T) {
 	whole := mergedJobs(t, 100)
 	cut, unreadable := damagedRun(t, "run")
 	for _, args := range [][]string{{whole, "run"}, {"run", whole}, {"run", "run"}} {
-		got := call(append([]string{"diff", "--fail-over", "900%"}, args...)...)
-		if got.code != exitError || got.stdout != "" || !strings.HasSuffix(got.stderr, "--fail-over judges no run that is damaged\n") ||
+		got := call(append([]string{"diff", "--fail-if-worse", "900%"}, args...)...)
+		if got.code != exitError || got.stdout != "" || !strings.HasSuffix(got.stderr, "--fail-if-worse judges no run that is damaged\n") ||
 			strings.Count(got.stderr, cut) != 1 || strings.Count(got.stderr, unreadable) != 1 {
-			t.Errorf("--fail-over of %q: %+v", args, got)
+			t.Errorf("--fail-if-worse of %q: %+v", args, got)
 		}
 		got = call(append([]string{"diff"}, args...)...)
 		if got.code != 0 || got.stdout == "" || strings.Count(got.stderr, "mpitrace: "+cut) != 1 || strings.Count(got.stderr, "mpitrace: "+unreadable) != 1 {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
-	if got := call("diff", "--fail-over", "900%", whole, "run/recordings/1.rec"); got.code != exitError || !strings.Contains(got.stderr, cut) {
+	if got := call("diff", "--fail-if-worse", "900%", whole, "run/recordings/1.rec"); got.code != exitError || !strings.Contains(got.stderr, cut) {
 		t.Errorf("a recording: %+v", got)
 	}
 	if got := call("report", "run"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if got := call("diff", "--fail-over", "900%", whole, "run/profile.arrow"); got.code != exitError || !strings.Contains(got.stderr, cut) {
+	if got := call("diff", "--fail-if-worse", "900%", whole, "run/profile.arrow"); got.code != exitError || !strings.Contains(got.stderr, cut) {
 		t.Errorf("the merged file: %+v", got)
 	}
 }
@@ -448,8 +448,8 @@ func TestDiffWrongUse(t *testing.T) {
 		{"sorted by calls", "--sort calls " + one + " " + one, "time, bytes or messages"},
 		{"sorted by what is ignored", "--sort time --ignore-time " + one + " " + one, "there is none"},
 		{"top", "--top few " + one + " " + one, "or all"},
-		{"limit", "--fail-over much " + one + " " + one, "no percentage"},
-		{"an empty limit", "--fail-over= " + one + " " + one, "no percentage"},
+		{"limit", "--fail-if-worse much " + one + " " + one, "no percentage"},
+		{"an empty limit", "--fail-if-worse= " + one + " " + one, "no percentage"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := call(strings.Fields("diff " + test.args)...)

@@ -181,7 +181,7 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 func (j *job) describe(argv []string, spool string) *run.Info {
 	wd, _ := os.Getwd()
 	host, _ := os.Hostname()
-	info := &run.Info{Version: versionString(), Command: j.command.Argv, Launched: argv, Directory: wd, Host: host,
+	info := &run.Info{Version: versionString(), Command: j.command.Argv, Launched: argv, WorkingDirectory: wd, Host: host,
 		MPI: j.mpi, Library: j.library, Spool: spool, Settings: madeSettings(j.options), Start: time.Now()}
 	if spool != "" {
 		info.Uncollected = []string{run.Left{Host: host, Path: spool}.String()}

@@ -28,7 +28,7 @@ const (
 	exitError      = 1
 	exitUsage      = 2
 	exitIncomplete = 3 // --strict: the program succeeded, its record is not complete
-	exitExceeded   = 4 // diff --fail-over: the second run has more than is allowed
+	exitExceeded   = 4 // diff --fail-if-worse: the second run has more than is allowed
 )
 
 // exit ends the command with a status; err may be nil, if all was said.
@@ -107,14 +107,14 @@ bash-completion for it.`,
 	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStacks(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
+	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
 	completeWords(root)
 	return root
 }
 
 // completeWords has shells complete run directories and the values of flags.
 func completeWords(root *cobra.Command) {
-	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "list": 1, "report": 1, "stacks": 1, "timeline": 1}
+	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "list": 1, "report": 1, "status": 1, "timeline": 1}
 	values := map[string][]string{
 		"report --sort":   {string(aggregate.ByTime), string(aggregate.ByBytes), string(aggregate.ByCalls)},
 		"report --format": {string(run.Prof), string(run.Arrow)},

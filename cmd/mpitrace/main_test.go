@@ -186,8 +186,8 @@ func TestWrongUse(t *testing.T) {
 		{"unknown flag", "run --bad -- true", "unknown flag"},
 		{"nothing to run", "run", "requires at least 1 arg"},
 		{"a stack of one", "run --stack 1 -- true", "give auto, 0 for none, or a number from 2 to"},
-		{"a limit without %", "diff --fail-over 10 a b", `"10" is no percentage: give 10%`},
-		{"a limit of one measure without %", "diff --fail-over bytes=10 a b", `"10" is no percentage`},
+		{"a limit without %", "diff --fail-if-worse 10 a b", `"10" is no percentage: give 10%`},
+		{"a limit of one measure without %", "diff --fail-if-worse bytes=10 a b", `"10" is no percentage`},
 		{"dump nothing", "dump none", "no such file"},
 		{"report of a file", "report " + filepath.Join(holds, "run.json"), "is a file, not the directory of a run"},
 		{"export a file of another kind", "export --format csv -o x.csv " + filepath.Join(holds, "run.json"), "neither a recording"},
@@ -204,9 +204,9 @@ func TestWrongUse(t *testing.T) {
 		{"report of no rank", "report --rank -5 " + holds, "ranks count from 0"},
 		{"analyze nothing", "analyze " + empty, "holds no recording"},
 		{"analyze no directory", "analyze none", "no such file"},
-		{"frames as text", "analyze --window 1s " + empty, "--json"},
+		{"frames as text", "analyze --interval 1s " + empty, "--json"},
 		{"analyze fewer than no places", "analyze --top -1 " + empty, "--top -1"},
-		{"frames of no time", "analyze --window -1s " + empty, "--window -1s"},
+		{"frames of no time", "analyze --interval -1s " + empty, "--interval -1s"},
 		{"unknown timing", "run --timing some -- true", `--timing "some": it can be exact, sampled, off`},
 		{"timing without a word", "run --timing= -- true", `--timing ""`},
 		{"unknown receives", "run --receives no -- true", `--receives "no": it can be on, off`},
@@ -283,7 +283,7 @@ func TestHelp(t *testing.T) {
 			names = append(names, cmd.Name())
 		}
 	}
-	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "list", "report", "run", "stacks", "timeline", "vars", "version"}
+	want := []string{"analyze", "build", "collect", "config", "diff", "doctor", "dump", "export", "list", "report", "run", "status", "timeline", "vars", "version"}
 	if slices.Sort(names); !slices.Equal(names, want) {
 		t.Errorf("commands %q, want %q", names, want)
 	}

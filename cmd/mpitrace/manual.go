@@ -112,7 +112,7 @@ var exits = []struct{ code, means string }{
 	{fmt.Sprint(exitError), "A failure, such as damaged input or a full disk."},
 	{fmt.Sprint(exitUsage), "The command line names what does not exist or cannot be used, or the environment or a file of settings is wrong; nothing was run."},
 	{fmt.Sprint(exitIncomplete), "run --strict: the command succeeded, and its record is missing or incomplete."},
-	{fmt.Sprint(exitExceeded), "diff --fail-over: the second run has more than is allowed."},
+	{fmt.Sprint(exitExceeded), "diff --fail-if-worse: the second run has more than is allowed."},
 	{fmt.Sprint(exitNotFound), "run: the program does not exist or cannot be executed."},
 	{"any other", "run: that of the command; 128 and the number of the signal that ended it."},
 }

@@ -153,7 +153,7 @@ func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
 	if v.Source == settings.CommandLine {
 		return usage(err)
 	}
-	fmt.Fprintf(log, "mpitrace: %v; it is left out (%s)\n", err, text.Line(v.Place))
+	fmt.Fprintf(log, "mpitrace: %v; it is left out (%s)\n", err, text.Line(v.SetBy))
 	o.Values = o.Without("physical")
 	return nil
 }

@@ -39,8 +39,8 @@ A column of pixels may hold thousands of calls: it then shows how much of the ti
 each class took, one above the other or, in lanes of few pixels, the class that
 took most, paler the less of the time was in MPI.
 
-The picture begins where the first rank has left MPI_Init; --all, or --from 0, begins
-with the first event.
+The picture begins where the first rank has left MPI_Init; --include-init, or --from 0,
+begins with the first event.
 
 Messages are lines from the start of the send to the end of the receive. Those that
 lie too close together to be told apart are left out; if the others would hide all
@@ -63,7 +63,7 @@ in RUN. Its name goes to stdout.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png or .svg (default: timeline.png in the run directory)")
 	f.DurationVar(&o.From, "from", 0, "draw from `TIME` after the first event on, as 1.2s or 350ms")
-	f.BoolVar(&o.All, "all", false, "begin with the first event: MPI_Init, too")
+	f.BoolVar(&o.IncludeInit, "include-init", false, "begin with the first event, in MPI_Init")
 	f.DurationVar(&o.To, "to", 0, "draw up to `TIME` after the first event (default: the end)")
 	f.StringVar(&o.ranks, "ranks", "", "draw `RANKS` only, as 0-15,64")
 	f.IntVar(&o.Width, "width", 1600, "the picture's width in `PIXELS`")
@@ -90,7 +90,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 		return fmt.Errorf("--from %v is not before --to %v", o.From, o.To)
 	}
 	o.Messages = !o.noMessages
-	o.All = o.All || cmd.Flags().Changed("from")
+	o.IncludeInit = o.IncludeInit || cmd.Flags().Changed("from")
 	if err := o.Check(); err != nil {
 		return err
 	}

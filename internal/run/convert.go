@@ -211,7 +211,7 @@ func (d Dir) Untraced() bool {
 	return slices.ContainsFunc(d.traced(), func(file string) bool {
 		before, written := uint64(0), false
 		if err == nil {
-			before, written = info.Tracing[filepath.Base(file)]
+			before, written = info.UnfinishedTraces[filepath.Base(file)]
 		}
 		now, _ := recording.CountEvents(file) // 0 if they cannot be read, which was said then
 		return !written || now != before

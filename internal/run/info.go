@@ -15,20 +15,20 @@ import (
 
 // Info is what run.json holds.
 type Info struct {
-	Version    string    `json:"mpitrace"`              // of mpitrace, which wrote it
-	Command    []string  `json:"command,omitempty"`     // as the user gave it
-	Launched   []string  `json:"launched,omitempty"`    // as it was run
-	Directory  string    `json:"directory,omitempty"`   // where it was run
-	Host       string    `json:"host,omitempty"`        // on which node
-	MPI        any       `json:"mpi,omitempty"`         // the MPI that was found
-	Library    string    `json:"library,omitempty"`     // that was preloaded
-	Spool      string    `json:"spool,omitempty"`       // where the recordings of this node were mapped
-	Settings   []Setting `json:"settings,omitempty"`    // that were made
-	CVars      []CVar    `json:"cvars,omitempty"`       // of the MPI, that differ from their defaults where the command was started
-	Start      time.Time `json:"start,omitzero"`        //
-	WallNs     int64     `json:"wall_ns,omitempty"`     // from starting the command to its end
-	ExitStatus *int      `json:"exit_status,omitempty"` // of the command; absent if it was not waited for
-	Jobs       []JobInfo `json:"jobs"`                  // by start time
+	Version          string    `json:"mpitrace"`                    // of mpitrace, which wrote it
+	Command          []string  `json:"command,omitempty"`           // as the user gave it
+	Launched         []string  `json:"launched_command,omitempty"`  // as it was run
+	WorkingDirectory string    `json:"working_directory,omitempty"` // where it was run
+	Host             string    `json:"host,omitempty"`              // on which node
+	MPI              any       `json:"mpi,omitempty"`               // the MPI that was found
+	Library          string    `json:"library,omitempty"`           // that was preloaded
+	Spool            string    `json:"spool,omitempty"`             // where the recordings of this node were mapped
+	Settings         []Setting `json:"settings,omitempty"`          // that were made
+	CVars            []CVar    `json:"cvars,omitempty"`             // of the MPI, that differ from their defaults where the command was started
+	Start            time.Time `json:"start,omitzero"`              //
+	WallNs           int64     `json:"wall_ns,omitempty"`           // from starting the command to its end
+	ExitStatus       *int      `json:"exit_status,omitempty"`       // of the command; absent if it was not waited for
+	Jobs             []JobInfo `json:"jobs"`                        // by start time
 
 	// Processes are those of this node that were seen to end without a complete
 	// recording, or badly, the first first.
@@ -36,9 +36,9 @@ type Info struct {
 	// WrongMPI is the programs that were not recorded, as they use another MPI than
 	// the library was built for.
 	WrongMPI []WrongMPI `json:"wrong_mpi,omitempty"`
-	// Tracing is how many events were written of recordings beside which they still
+	// UnfinishedTraces is how many events were written of recordings beside which they still
 	// are: their processes may go on, or some of them are damaged.
-	Tracing map[string]uint64 `json:"tracing,omitempty"`
+	UnfinishedTraces map[string]uint64 `json:"unfinished_traces,omitempty"`
 	// Uncollected are recordings that are not here yet, or of which more may
 	// come: "host:path" of one, or of the spool with all that is in it.
 	Uncollected []string `json:"uncollected,omitempty"`
@@ -65,10 +65,10 @@ type CVar struct {
 
 // Setting is one that was made for the run, and where.
 type Setting struct {
-	Name  string          `json:"name"`
-	Value string          `json:"value"`
-	From  settings.Source `json:"from"`
-	Place string          `json:"place,omitempty"`
+	Name   string          `json:"name"`
+	Value  string          `json:"value"`
+	Source settings.Source `json:"source"`
+	SetBy  string          `json:"set_by,omitempty"` // --timing, MPITRACE_TIMING, FILE:LINE
 }
 
 // Process is how a process that recorded ended.

@@ -74,7 +74,7 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 		}
 	}
 	err := errors.Join(d.writeTables(run), d.writeTraces(run))
-	info.Tracing = run.Traced.Left
+	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = d.countTraced()
 	}

@@ -153,5 +153,5 @@ func Unknown(name string) error {
 // given is what the file says of a setting.
 func (f *File) given(s *Setting) (Value, bool) {
 	l, ok := f.lines[s.Name]
-	return Value{Setting: s, Text: l.value, Source: f.Source, Place: fmt.Sprintf("%s:%d", f.Path, l.number)}, ok
+	return Value{Setting: s, Text: l.value, Source: f.Source, SetBy: fmt.Sprintf("%s:%d", f.Path, l.number)}, ok
 }

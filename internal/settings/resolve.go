@@ -41,7 +41,7 @@ type Value struct {
 	*Setting
 	Text   string
 	Source Source
-	Place  string  // --timing, MPITRACE_TIMING, FILE:LINE
+	SetBy  string  // --timing, MPITRACE_TIMING, FILE:LINE
 	Weaker []Value // what else is said, the stronger first, but for the default
 }
 
@@ -145,10 +145,10 @@ func Resolve(in Given) (Values, error) {
 		s := &List[i]
 		var said []Value
 		if text, given := in.Flag(s.Name); given {
-			said = append(said, Value{Setting: s, Text: text, Source: CommandLine, Place: "--" + s.Name})
+			said = append(said, Value{Setting: s, Text: text, Source: CommandLine, SetBy: "--" + s.Name})
 		}
 		if text := in.Getenv(s.Env()); text != "" {
-			said = append(said, Value{Setting: s, Text: text, Source: Environment, Place: s.Env()})
+			said = append(said, Value{Setting: s, Text: text, Source: Environment, SetBy: s.Env()})
 		}
 		for _, f := range in.Files {
 			if v, ok := f.given(s); ok {
@@ -161,7 +161,7 @@ func Resolve(in Given) (Values, error) {
 		}
 		value, err := s.Parse(said[0].Text)
 		if err != nil {
-			return nil, fmt.Errorf("%s %q: %w", said[0].Place, said[0].Text, err)
+			return nil, fmt.Errorf("%s %q: %w", said[0].SetBy, said[0].Text, err)
 		}
 		out[i] = said[0]
 		out[i].Text, out[i].Weaker = value, said[1:]

@@ -96,8 +96,8 @@ func TestFile(t *testing.T) {
 		place       string
 	}{{user, "timing", "off", "config:3"}, {user, "cvar", "A=#1\nB=2", "config:4"}, {site, "pvar", "a,b", "site:1"}} {
 		v, ok := test.file.given(Named(test.name))
-		if !ok || v.Text != test.value || !strings.HasSuffix(v.Place, test.place) {
-			t.Errorf("%s: %q at %s, want %q at %s", test.name, v.Text, v.Place, test.value, test.place)
+		if !ok || v.Text != test.value || !strings.HasSuffix(v.SetBy, test.place) {
+			t.Errorf("%s: %q at %s, want %q at %s", test.name, v.Text, v.SetBy, test.value, test.place)
 		}
 	}
 	if _, ok := user.given(Named("stack")); ok {

@@ -99,7 +99,7 @@ func (p *picture) axis(end int64, o *Options) error {
 	if o.To > 0 {
 		p.to = min(p.zero+int64(o.To), end)
 	}
-	if at := p.initEnd(); o.From == 0 && !o.All && p.zero < at && at < p.to {
+	if at := p.initEnd(); o.From == 0 && !o.IncludeInit && p.zero < at && at < p.to {
 		p.from, p.skipped = at, at-p.zero
 	}
 	if length := time.Duration(end - p.zero); o.From > 0 && o.From >= length {

@@ -27,12 +27,12 @@ type Options struct {
 	Width, Height int // in pixels, see plot.Timeline
 
 	// From and To are relative to the first event of all ranks; To 0 is the end
-	// of the trace. If From is 0 and All is not set, the picture starts at the
-	// end of MPI_Init, which takes most of a short run.
-	From, To time.Duration
-	All      bool
-	Ranks    aggregate.Spans // nil means all
-	Messages bool            // whether to draw messages as lines
+	// of the trace. If From is 0 and IncludeInit is not set, the picture starts at
+	// the end of MPI_Init, which takes most of a short run.
+	From, To    time.Duration
+	IncludeInit bool
+	Ranks       aggregate.Spans // nil means all
+	Messages    bool            // whether to draw messages as lines
 
 	Log io.Writer // where to show progress if it is a terminal; may be nil
 }

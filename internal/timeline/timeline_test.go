@@ -169,7 +169,7 @@ func TestBeginsAfterInit(t *testing.T) {
 	}{
 		{"both", Options{}, 1, "1.00 s in MPI_Init before (--all)"},
 		{"rank 1", Options{Ranks: aggregate.Spans{{First: 1, Last: 1}}}, 1.5, "1.50 s in MPI_Init before (--all)"},
-		{"all", Options{All: true}, 0, ""},
+		{"all", Options{IncludeInit: true}, 0, ""},
 		{"from", Options{From: 500 * time.Millisecond}, 0.5, ""},
 		{"up to a time in MPI_Init", Options{To: 800 * time.Millisecond}, 0, ""},
 	} {

@@ -14,19 +14,19 @@ type cell struct {
 	from, to int32
 }
 
-// frames are the matrices of what was sent point-to-point in each window.
+// frames are the matrices of what was sent point-to-point in each interval.
 type frames struct {
-	window, start int64 // ns, Unix ns
-	cells         map[cell]volume
+	interval, start int64 // ns, Unix ns
+	cells           map[cell]volume
 }
 
 // count books a message by when its send started. A route keeps what it sends in
-// one window, so that cells are looked up once in each.
+// one interval, so that cells are looked up once in each.
 func (f *frames) count(rt *route, start int64, bytes uint64) {
-	if f.window == 0 {
+	if f.interval == 0 {
 		return
 	}
-	at := max(start-f.start, 0) / f.window
+	at := max(start-f.start, 0) / f.interval
 	if at != rt.frame {
 		f.leave(rt)
 		rt.frame = at
@@ -48,19 +48,19 @@ func (f *frames) leave(rt *route) {
 
 // Frames is the matrix of point-to-point messages, resolved in time.
 type Frames struct {
-	Window float64 `json:"window_s"`
-	Start  int64   `json:"start_ns"` // Unix ns when frame 0 begins
-	Frames []Frame `json:"frames"`   // those with messages, in order
+	Interval float64 `json:"interval_s"`
+	Start    int64   `json:"start_ns"` // Unix ns when frame 0 begins
+	Frames   []Frame `json:"frames"`   // those with messages, in order
 }
 
-// Frame is what was sent in one window, by when the sends started.
+// Frame is what was sent in one interval, by when the sends started.
 type Frame struct {
 	Index int64       `json:"frame"`
 	Start float64     `json:"start_s"` // since Frames.Start
 	Pairs []FramePair `json:"pairs"`   // that sent something, by sender and receiver
 }
 
-// FramePair is what one rank sent to another in one window.
+// FramePair is what one rank sent to another in one interval.
 type FramePair struct {
 	From     int    `json:"from"`
 	To       int    `json:"to"`
@@ -70,7 +70,7 @@ type FramePair struct {
 
 // result gives the frames in order; nil if none were asked for.
 func (f *frames) result() *Frames {
-	if f.window == 0 {
+	if f.interval == 0 {
 		return nil
 	}
 	keys := make([]cell, 0, len(f.cells))
@@ -80,11 +80,11 @@ func (f *frames) result() *Frames {
 	slices.SortFunc(keys, func(a, b cell) int {
 		return cmp.Or(cmp.Compare(a.frame, b.frame), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
-	out := &Frames{Window: time.Duration(f.window).Seconds(), Start: f.start, Frames: []Frame{}}
+	out := &Frames{Interval: time.Duration(f.interval).Seconds(), Start: f.start, Frames: []Frame{}}
 	for _, key := range keys {
 		n := len(out.Frames)
 		if n == 0 || out.Frames[n-1].Index != key.frame {
-			out.Frames = append(out.Frames, Frame{Index: key.frame, Start: seconds(key.frame * f.window)})
+			out.Frames = append(out.Frames, Frame{Index: key.frame, Start: seconds(key.frame * f.interval)})
 			n++
 		}
 		v := f.cells[key]

@@ -212,11 +212,11 @@ func TestFrames(t *testing.T) {
 		j[1].recv(0, from, from+1)
 	}
 	j[2].sendTagged("Send", 1, 9, 16, 17)
-	got, err := Analyze(sources(j), Options{Window: 10 * time.Millisecond})
+	got, err := Analyze(sources(j), Options{Interval: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Frames{Window: 0.01, Start: at(0), Frames: []Frame{
+	want := &Frames{Interval: 0.01, Start: at(0), Frames: []Frame{
 		{0, 0, []FramePair{{0, 1, 1, 1000}}},
 		{1, 0.01, []FramePair{{0, 1, 2, 2000}, {2, 1, 1, 1000}}},
 		{9, 0.09, []FramePair{{0, 1, 1, 1000}}},

@@ -86,7 +86,7 @@ func (r *replay) setClock() {
 	}
 	r.start, r.until = first, first
 	r.window = max(int64(float64(last-first)*min(float64(r.perRound)/float64(events+1), 1)), 1)
-	r.frames = frames{window: r.o.Window.Nanoseconds(), start: first, cells: map[cell]volume{}}
+	r.frames = frames{interval: r.o.Interval.Nanoseconds(), start: first, cells: map[cell]volume{}}
 }
 
 // all replays all events.

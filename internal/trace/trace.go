@@ -18,9 +18,9 @@ import (
 
 // Options say what of a trace is wanted.
 type Options struct {
-	// Window is how long the frames of the time-resolved matrix are; none are
+	// Interval is how long the frames of the time-resolved matrix are; none are
 	// made if it is 0.
-	Window time.Duration
+	Interval time.Duration
 	// Wait is told each wait, in no order that means anything; it may be nil.
 	Wait func(profile.Wait)
 	// Progress is told now and then how many events have been replayed; it may be nil.

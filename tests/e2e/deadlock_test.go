@@ -70,13 +70,13 @@ func (h *hanging) timeOut(t *testing.T) {
 	}
 }
 
-// await asks for the stacks until all is as it should be.
-func (h *hanging) await(t *testing.T, as func(*aggregate.Stacks) bool, what ...string) *aggregate.Stacks {
+// await asks for the status until all is as it should be.
+func (h *hanging) await(t *testing.T, as func(*aggregate.JobStatus) bool, what ...string) *aggregate.JobStatus {
 	t.Helper()
 	var last string
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(50 * time.Millisecond) {
-		out, err := exec.Command(mpitrace, append([]string{"stacks", "--json"}, what...)...).Output()
-		var got struct{ Jobs []*aggregate.Stacks }
+		out, err := exec.Command(mpitrace, append([]string{"status", "--json"}, what...)...).Output()
+		var got struct{ Jobs []*aggregate.JobStatus }
 		if last = string(out); err == nil && json.Unmarshal(out, &got) == nil {
 			for _, s := range got.Jobs {
 				if as(s) {
@@ -150,13 +150,13 @@ func summaryOf(t *testing.T, dir string) *aggregate.Summary {
 func TestDeadlock(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		h := hang(t, m, "recv")
-		s := h.await(t, func(s *aggregate.Stacks) bool { return len(s.Deadlocks) > 0 && s.Running == 4 }, h.dir)
+		s := h.await(t, func(s *aggregate.JobStatus) bool { return len(s.Deadlocks) > 0 && s.Running == 4 }, h.dir)
 		checkRecv(t, s.Processes, s.Deadlocks)
-		of := func(o *aggregate.Stacks) bool { return o.Run == s.Run && o.Running == 4 }
+		of := func(o *aggregate.JobStatus) bool { return o.Run == s.Run && o.Running == 4 }
 		node := h.await(t, of, "--node")
 		checkRecv(t, node.Processes, node.Deadlocks)
 		for _, args := range [][]string{{h.dir}, {"--node"}} {
-			text := succeed(t, []string{"LC_ALL=C.UTF-8"}, append([]string{mpitrace, "stacks"}, args...)...).stdout
+			text := succeed(t, []string{"LC_ALL=C.UTF-8"}, append([]string{mpitrace, "status"}, args...)...).stdout
 			checkText(t, text)
 		}
 		h.timeOut(t)
@@ -185,7 +185,7 @@ func checkText(t *testing.T, text string) {
 func TestHangInWait(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		h := hang(t, m, "wait")
-		s := h.await(t, func(s *aggregate.Stacks) bool {
+		s := h.await(t, func(s *aggregate.JobStatus) bool {
 			there := 0 // the others have come out of the call that makes the communicator
 			for _, e := range s.Processes {
 				if e.Rank > 1 && len(e.Calls) == 0 || len(e.Calls) == 1 && e.Calls[0].Call == "Waitall" {

@@ -65,11 +65,11 @@ func mapFile(t *testing.T, path string) {
 	t.Cleanup(func() { syscall.Munmap(at) })
 }
 
-func TestStacks(t *testing.T) {
+func TestStatus(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	dir := receiving(t)
 	before := contents(t, dir)
-	got := call("stacks", string(dir))
+	got := call("status", string(dir))
 	if want := "ring on 3 ranks, run stuck: 1 not finalized and not seen from here, 2 ended without MPI_Finalize\n"; got.code != 0 || !strings.HasPrefix(got.stdout, want) {
 		t.Errorf("before it is mapped: got %+v, want %s", got, want)
 	}
@@ -82,7 +82,7 @@ func TestStacks(t *testing.T) {
 			mapFile(t, file)
 		}
 	}
-	got = call("stacks", string(dir))
+	got = call("status", string(dir))
 	for _, want := range []string{
 		"ago: 1 running, 1 not finalized and not seen from here, 1 ended without MPI_Finalize\n",
 		"  rank 1: ended\n    MPI_Recv from 2 in MPI_COMM_WORLD, up to 64 B, at 0x1000, since 5.000 s\n",
@@ -118,7 +118,7 @@ func contents(t *testing.T, dir run.Dir) string {
 	return out.String()
 }
 
-func TestStacksOfNode(t *testing.T) {
+func TestStatusOfNode(t *testing.T) {
 	dir := receiving(t)
 	files, err := dir.RecordingFiles()
 	if err != nil {
@@ -129,8 +129,8 @@ func TestStacksOfNode(t *testing.T) {
 			mapFile(t, file) // rank 1's is of another process
 		}
 	}
-	got := call("stacks", "--node", "--json")
-	var out struct{ Jobs []aggregate.Stacks }
+	got := call("status", "--node", "--json")
+	var out struct{ Jobs []aggregate.JobStatus }
 	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || got.code != 0 {
 		t.Fatalf("%v: %+v", err, got)
 	}
@@ -149,19 +149,19 @@ func TestStacksOfNode(t *testing.T) {
 	t.Errorf("the job is not there: %+v", got)
 }
 
-func TestStacksOfNothing(t *testing.T) {
+func TestStatusOfNothing(t *testing.T) {
 	empty := t.TempDir()
 	for want, args := range map[string][]string{
-		"stacks of what?":              {},
+		"status of what?":              {},
 		"accepts at most 1 arg":        {"a", "b"},
 		"no such file or directory":    {filepath.Join(empty, "none")},
 		empty + " holds no recording:": {empty},
 	} {
-		if got := call(append([]string{"stacks"}, args...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
+		if got := call(append([]string{"status"}, args...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q: got %+v, want %s", args, got, want)
 		}
 	}
-	if got := call("stacks", "--node", empty); got.code != exitUsage {
+	if got := call("status", "--node", empty); got.code != exitUsage {
 		t.Errorf("both: got %+v", got)
 	}
 }

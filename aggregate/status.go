@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Stacks is where the processes of a job are at a moment. Times are in seconds.
-type Stacks struct {
+// JobStatus is the MPI call that each process of a job is in at one moment. Times are in seconds.
+type JobStatus struct {
 	Run       string  `json:"run"`
 	Program   string  `json:"program"`
 	AgeS      float64 `json:"age_s"` // since the first process began; 0 if none is seen running
@@ -27,11 +27,11 @@ type Stacks struct {
 	Deadlocks [][]int `json:"deadlocks"` // rings of ranks in which each waits for the next
 }
 
-// Stacks tells where the processes are. profile.Exit says which of them were seen
+// Status returns the MPI call each process is in. profile.Exit says which of them were seen
 // running, and when.
-func (j *Job) Stacks() *Stacks {
+func (j *Job) Status() *JobStatus {
 	start := j.Start()
-	s := &Stacks{Run: j.Run, Program: programOf(j.ordered()), Expected: j.Size(), Recorded: len(j.Recorded()), Finalized: len(j.finalized()),
+	s := &JobStatus{Run: j.Run, Program: programOf(j.ordered()), Expected: j.Size(), Recorded: len(j.Recorded()), Finalized: len(j.finalized()),
 		AgeS: elapsed(start, j.ends.now()), Processes: j.ends.ends(start), Deadlocks: j.deadlocks()}
 	if missing := j.Missing(); missing.Len() > 0 {
 		s.Missing = missing.String()
@@ -52,7 +52,7 @@ func (j *Job) Stacks() *Stacks {
 }
 
 // Text writes them for people to read on a terminal: the longest wait first.
-func (s *Stacks) Text(w io.Writer, o TextOptions) error {
+func (s *JobStatus) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(o.clean(s.Program))
 	if s.Expected > 0 { // a process in MPI_Init does not know yet
@@ -76,7 +76,7 @@ func (s *Stacks) Text(w io.Writer, o TextOptions) error {
 }
 
 // countsText is "3 running, 1 ended".
-func (s *Stacks) countsText() string {
+func (s *JobStatus) countsText() string {
 	var text string
 	for _, c := range []struct {
 		n    int

@@ -12,15 +12,15 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-type stacksOptions struct {
+type statusOptions struct {
 	node bool
 	json bool
 }
 
-func newStacks() *cobra.Command {
-	var o stacksOptions
+func newStatus() *cobra.Command {
+	var o statusOptions
 	cmd := &cobra.Command{
-		Use:   "stacks DIR | --node",
+		Use:   "status DIR | --node",
 		Short: "Show in which MPI call each rank of a running job is",
 		Long: `Show where the ranks of a job are that runs, or hangs, right now: in which call
 of MPI, with whom, since when, and from which line of the source. Ranks that are
@@ -33,13 +33,13 @@ directory is needed: all processes of yours on this node that record are shown.
 Nothing is asked of the processes: they write down each call as they make it,
 and go on unharmed. Of those on other nodes it is not known here whether they
 still run. After the end of the job, its end is shown, as mpitrace report does.`,
-		Example: `  mpitrace stacks mpitrace-app-20260102-150405
-  mpitrace stacks --node
-  mpitrace stacks --json mpitrace-app-20260102-150405`,
+		Example: `  mpitrace status mpitrace-app-20260102-150405
+  mpitrace status --node
+  mpitrace status --json mpitrace-app-20260102-150405`,
 		Args: asUsage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.node == (len(args) == 1) {
-				return usage(errors.New("stacks of what? Give the directory of a run, or --node"))
+				return usage(errors.New("status of what? Give the directory of a run, or --node"))
 			}
 			now := time.Now()
 			opened, err := o.open(cmd, args)
@@ -55,7 +55,7 @@ still run. After the end of the job, its end is shown, as mpitrace report does.`
 	return cmd
 }
 
-func (o *stacksOptions) open(cmd *cobra.Command, args []string) (*run.Run, error) {
+func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error) {
 	log := cmd.ErrOrStderr()
 	if !o.node {
 		return openRun(log, run.Dir(args[0]))
@@ -75,19 +75,19 @@ func (o *stacksOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 	return opened, nil
 }
 
-func (o *stacksOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
-	jobs := []*aggregate.Stacks{}
+func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
+	jobs := []*aggregate.JobStatus{}
 	for _, src := range opened.Jobs {
 		j, err := aggregate.Of(run.Source{Of: src, Read: read}, nil)
 		if err != nil {
 			return err
 		}
-		jobs = append(jobs, j.Stacks())
+		jobs = append(jobs, j.Status())
 	}
 	out := cmd.OutOrStdout()
 	if o.json {
 		return text.WriteJSON(out, struct {
-			Jobs []*aggregate.Stacks `json:"jobs"`
+			Jobs []*aggregate.JobStatus `json:"jobs"`
 		}{jobs})
 	}
 	for i, s := range jobs {
