@@ -157,8 +157,8 @@ func (t *timeline) called(tr *track, k *kind, e *profile.Events, i int) host {
 	return call
 }
 
-// hostOf returns the call that a message event belongs to. The event may come
-// before its call, which is then shown by a slice of its own.
+// hostOf returns the call that a message event belongs to. If the call comes
+// later, it is shown if it overlaps the requested time.
 func (t *timeline) hostOf(tr *track, e *profile.Events, i int) host {
 	at := hostSpan(e, i, tr.call.span)
 	if at == tr.call.span {

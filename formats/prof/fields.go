@@ -13,14 +13,14 @@ import (
 
 const (
 	maxRank    = math.MaxInt32
-	safeDigits = 19 // so many digits cannot overflow 64 bits
-	rankDigits = 10 // so many may a rank have
+	safeDigits = 19 // a number of so many digits fits into 64 bits
+	rankDigits = 10 // largest number of digits of a rank
 )
 
-// numeral reads the digits of line from at on, and the one byte that has to
-// follow. It returns the index behind that, or 0 where there is anything else
-// or at is 0, so that calls can be chained and the last result alone tells. A
-// number of more than 19 digits counts as anything else.
+// numeral reads digits from line[at] on, up to the byte end. It returns the
+// number and the index after end. It returns next 0 on anything else, on more
+// than 19 digits, or if at is 0. So calls can be chained, and only the last
+// result needs to be checked.
 func numeral(line []byte, at int, end byte) (n uint64, next int) {
 	if at == 0 {
 		return 0, 0
@@ -38,7 +38,7 @@ func numeral(line []byte, at int, end byte) (n uint64, next int) {
 	return 0, 0
 }
 
-// word goes over a given text, in the manner of numeral.
+// word skips the text want at line[at]. Its results are like those of numeral.
 func word(line []byte, at int, want string) (next int) {
 	end := at + len(want)
 	if at == 0 || end > len(line) || string(line[at:end]) != want {
@@ -47,11 +47,11 @@ func word(line []byte, at int, want string) (next int) {
 	return end
 }
 
-// zeros are four empty columns of a histogram, which are most of them.
+// zeros is four empty columns of a histogram. Most columns are empty.
 var zeros = binary.LittleEndian.Uint64([]byte("0,0,0,0,"))
 
-// plainHistogram adds numbers with commas between them to h, or checks them
-// alone if h is nil. It returns false where there is anything else.
+// plainHistogram reads numbers separated by commas and adds them to h. If h is
+// nil it only checks them. It returns false on anything else.
 func plainHistogram(text []byte, h *profile.Histogram) bool {
 	for i, column := 0, 0; ; column++ {
 		for len(text)-i >= 8 && binary.LittleEndian.Uint64(text[i:]) == zeros {
@@ -77,8 +77,8 @@ func plainHistogram(text []byte, h *profile.Histogram) bool {
 	}
 }
 
-// anyHistogram is plainHistogram that also takes numbers of 20 digits, and says
-// what is wrong.
+// anyHistogram is like plainHistogram, but accepts numbers of 20 digits, and
+// returns an error that says what is wrong.
 func anyHistogram(text []byte, h *profile.Histogram) error {
 	i := 0
 	for column := range bytes.SplitSeq(text, []byte(",")) {
@@ -92,15 +92,16 @@ func anyHistogram(text []byte, h *profile.Histogram) error {
 	return nil
 }
 
-// count adds to a column. Those that 64-bit sizes cannot reach go to the last
-// one, where Open MPI puts whatever is too large for its table.
+// count adds n to a column. Columns beyond those of 64-bit sizes count as the
+// last one, where Open MPI counts every size that is too large for its table.
 func count(h *profile.Histogram, column int, n uint64) {
 	if h != nil && n > 0 {
 		h[min(column, len(h)-1)] += n
 	}
 }
 
-// appendRanks reads ranks with commas between them, or after each.
+// appendRanks reads ranks separated by commas. A comma may also follow the
+// last.
 func appendRanks(to []int, list []byte) ([]int, error) {
 	to = slices.Grow(to, bytes.Count(list, []byte(","))+1)
 	if plain, ok := plainRanks(to, list); ok {
@@ -109,7 +110,7 @@ func appendRanks(to []int, list []byte) ([]int, error) {
 	for len(list) > 0 {
 		var item []byte
 		if item, list = untilComma(list); len(item) == 0 {
-			continue // a comma after the last
+			continue // the comma after the last rank
 		}
 		r, err := rank(item)
 		if err != nil {
@@ -120,10 +121,10 @@ func appendRanks(to []int, list []byte) ([]int, error) {
 	return to, nil
 }
 
-// plainRanks is appendRanks of a list that is as it should be: in files of a
-// rank each, the members of the world are most of the text.
+// plainRanks is a fast appendRanks for well-formed lists. In files of one rank
+// each, the list of the world's members is most of the text.
 func plainRanks(to []int, list []byte) ([]int, bool) {
-	for i := 0; i < len(list); i++ { // over the comma
+	for i := 0; i < len(list); i++ { // i++ skips the comma
 		start, n := i, 0
 		for i < len(list) && list[i]-'0' <= 9 && i-start < rankDigits {
 			n = n*10 + int(list[i]-'0')
@@ -146,8 +147,8 @@ func untilComma(list []byte) (item, rest []byte) {
 	return list, nil
 }
 
-// split puts the first fields of a line into f; rest is the one that may
-// follow.
+// split stores the first fields of a line in f, and returns the field after
+// them, if any.
 func split(line []byte, f [][]byte) (rest []byte, err error) {
 	n := 0
 	for s := range bytes.FieldsSeq(line) {
@@ -167,7 +168,7 @@ func split(line []byte, f [][]byte) (rest []byte, err error) {
 	return rest, nil
 }
 
-// volume reads `bytes "bytes" count "msgs" "sent"`.
+// volume parses `bytes "bytes" count "msgs" "sent"`.
 func volume(f [][]byte) (bytes, messages uint64, err error) {
 	for i, want := range [...]string{1: "bytes", 3: "msgs", 4: "sent"} {
 		if want != "" && string(f[i]) != want {
@@ -189,7 +190,7 @@ func rank(s []byte) (int, error) {
 	return int(n), nil
 }
 
-// number is strconv.ParseUint of bytes.
+// number is strconv.ParseUint for a byte slice.
 func number(s []byte) (uint64, error) {
 	var n uint64
 	for _, c := range s {
@@ -205,7 +206,8 @@ func number(s []byte) (uint64, error) {
 	return n, nil
 }
 
-// quote shows a piece of a file in a message: short, and harmless to print.
+// quote returns a piece of a file for an error message: short, and without
+// control characters.
 func quote(s []byte) string {
 	const most = 40
 	if len(s) > most {

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// lines splits a stream at line ends, in bounded memory.
+// lines reads a stream line by line, in bounded memory.
 type lines struct {
 	r      *bufio.Reader
-	buf    []byte // of a line that is longer than r's buffer
-	number int    // of the line that next returned, from 1
+	buf    []byte // holds a line that is longer than r's buffer
+	number int    // number of the line that next returned, starting at 1
 }
 
-// room is what reading a file needs and leaves to the next: a job may have one
-// file for each of 100,000 ranks.
+// room holds the buffers of a reader for reuse: a job may have one file for
+// each of 100,000 ranks.
 type room struct {
 	r       *bufio.Reader
 	members []int
@@ -28,9 +28,9 @@ func newLines(r io.Reader, in *room) *lines {
 	return &lines{r: in.r}
 }
 
-// next returns the next line without its end (LF or CR LF), valid until the
-// next call. The error is io.EOF after the last line, errLong for a line that
-// was skipped, or the stream's.
+// next returns the next line without its line end (LF or CR LF). It is valid
+// until the next call. The error is io.EOF after the last line, errLong for a
+// line that was skipped, or an error of the stream.
 func (l *lines) next() ([]byte, error) {
 	l.number++
 	part, err := l.r.ReadSlice('\n')
@@ -46,7 +46,7 @@ func (l *lines) next() ([]byte, error) {
 	return bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r")), nil
 }
 
-// collect reads on to the end of a line that begins with part.
+// collect reads the rest of a line that starts with part.
 func (l *lines) collect(part []byte) ([]byte, error) {
 	l.buf = append(l.buf[:0], part...)
 	for {
@@ -61,8 +61,8 @@ func (l *lines) collect(part []byte) ([]byte, error) {
 	}
 }
 
-// skip reads on to the end of the line without keeping it; err is that of the
-// read before. It returns errLong unless the stream has failed.
+// skip reads the rest of the line without keeping it. err is the error of the
+// read before. skip returns errLong, or an error of the stream.
 func (l *lines) skip(err error) error {
 	for err == bufio.ErrBufferFull {
 		_, err = l.r.ReadSlice('\n')

@@ -1,8 +1,8 @@
-// Package prof reads and writes .prof files, the text in which Open MPI's
-// monitoring components (4.x and 5.x) and mpitrace say what processes sent.
+// Package prof reads and writes .prof files, the text format of Open MPI's
+// monitoring components (4.x and 5.x) for what each process sent.
 //
-// A file holds what one process sent; the files of several, one after the
-// other, are a file too. Fields are separated by tabs:
+// A file holds what one process sent. Several files one after the other are a
+// valid file too. Fields are separated by tabs:
 //
 //	# POINT TO POINT
 //	E	<from>	<to>	<bytes> bytes	<count> msgs sent	<histogram>
@@ -17,9 +17,9 @@
 //	A2O	<rank>	<bytes> bytes	<count> msgs sent
 //	A2A	<rank>	<bytes> bytes	<count> msgs sent
 //
-// All ranks are world ranks. The histogram counts messages by size class, 66
-// numbers with commas between them. An R row goes from the process that read
-// to the one it read from.
+// All ranks are world ranks. The histogram is 66 numbers separated by commas:
+// the messages in each size class. In an R row, <from> is the process that
+// reads and <to> the process whose memory it reads.
 package prof
 
 import (
@@ -28,16 +28,16 @@ import (
 	"strings"
 )
 
-// Limits of the reader: what a damaged or hostile file can make it keep.
+// Limits on what a damaged or hostile file can make the reader keep.
 const (
-	maxLine     = 16 << 20 // bytes: the D line of a communicator of two million processes
-	maxProblems = 20       // that are kept; all are counted
+	maxLine     = 16 << 20 // bytes; enough for the D line of a communicator of two million processes
+	maxProblems = 20       // number of errors that are kept; all are counted
 )
 
-// SyntaxError is a line that was skipped.
+// SyntaxError describes a line that was skipped.
 type SyntaxError struct {
 	File   string
-	Line   int // from 1
+	Line   int // starts at 1
 	Reason string
 }
 
@@ -45,12 +45,12 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
 }
 
-// Problems is the error of Read for a file that has lines which are none of
-// the format's. What all other lines say was read nevertheless.
+// Problems is the error of Read for a file with invalid lines. The valid lines
+// were read nevertheless.
 type Problems struct {
 	File   string
-	Listed []*SyntaxError // the first ones
-	Count  int            // all of them
+	Listed []*SyntaxError // the first errors
+	Count  int            // number of all errors
 }
 
 func (p *Problems) Error() string {
@@ -64,7 +64,7 @@ func (p *Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each listed SyntaxError to errors.As.
+// Unwrap makes the listed errors available to errors.As.
 func (p *Problems) Unwrap() []error {
 	out := make([]error, len(p.Listed))
 	for i, e := range p.Listed {
@@ -80,11 +80,11 @@ func (p *Problems) add(line int, reason error) {
 	}
 }
 
-// errLong is the reason why an endless line is skipped.
+// errLong is the reason for skipping a line without an end.
 var errLong = errors.New("line is longer than 16 MiB")
 
-// Is reports whether a file that begins like this is a .prof file: its first
-// line is a section's header, or one of the kinds of lines.
+// Is reports whether a file with this beginning is a .prof file: whether its
+// first line is the header of a section or a valid kind of line.
 func Is(head []byte) bool {
 	line, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n")
 	if strings.HasPrefix(line, "# ") {

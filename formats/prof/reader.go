@@ -8,14 +8,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Read reads a .prof file, one process's or those of several one after the
-// other. Sections may be missing, histograms may have any length or be left
-// out, and lines may end as on Windows. Lines that say the same pair twice are
-// added up.
+// Read reads a .prof file of one process, or those of several processes one
+// after the other. Sections may be missing, histograms may have any length or
+// be missing, and lines may end with CR LF. Lines with the same kind and pair
+// are added up.
 //
-// Lines that make no sense are skipped: Read then returns the traffic of all
-// others and a *Problems. After any other error there is no traffic. The name
-// is only for the messages.
+// Invalid lines are skipped: Read then returns the traffic of the other lines
+// and a *Problems. After any other error the traffic is nil. name is used in
+// error messages only.
 func Read(r io.Reader, name string) (*profile.Traffic, error) {
 	var c collector
 	err := Scan(r, name, Handler{Flow: c.flow, Comm: c.comm, Histograms: true})
@@ -27,10 +27,10 @@ func Read(r io.Reader, name string) (*profile.Traffic, error) {
 	return &c.traffic, err
 }
 
-// collector keeps what is read.
+// collector keeps what Scan reads.
 type collector struct {
 	traffic profile.Traffic
-	groups  map[uint64][]int // members of blocks, by their hash
+	groups  map[uint64][]int // lists of members, by their hash
 }
 
 func (c *collector) flow(f *profile.Flow) {
@@ -42,8 +42,8 @@ func (c *collector) flow(f *profile.Flow) {
 	c.traffic.Flows = append(c.traffic.Flows, kept)
 }
 
-// comm keeps a block. The files of many processes name the same members again
-// and again; they are kept once.
+// comm adds a communicator. Files of many processes repeat the same lists of
+// members; each list is kept once.
 func (c *collector) comm(b *profile.CommTraffic) {
 	kept := *b
 	key := hash(b.Members)
@@ -59,7 +59,7 @@ func (c *collector) comm(b *profile.CommTraffic) {
 	c.traffic.Comms = append(c.traffic.Comms, kept)
 }
 
-// hash is FNV-1a by rank. Equal hashes of different lists cost memory only.
+// hash is FNV-1a over ranks. If two lists have the same hash, both are kept.
 func hash(ranks []int) uint64 {
 	sum := uint64(14695981039346656037)
 	for _, r := range ranks {
@@ -68,7 +68,7 @@ func hash(ranks []int) uint64 {
 	return sum
 }
 
-// addUp sorts flows and makes one of those with the same kind and pair.
+// addUp sorts the flows and merges those with the same kind and pair.
 func addUp(flows []profile.Flow) []profile.Flow {
 	profile.SortFlows(flows)
 	out := flows[:0]

@@ -9,26 +9,26 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Handler is given what a file says while it is read. What it is given is valid
-// during the call only, and one of the functions may be nil.
+// Handler has the functions that Scan calls with the contents of a file. Their
+// arguments are valid during the call only. Either function may be nil.
 type Handler struct {
-	// Flow is called for each line of kind E, I, S, R or C; a pair may come
+	// Flow is called for each line of kind E, I, S, R or C. A pair may occur
 	// more than once.
 	Flow func(f *profile.Flow)
-	// Comm is called for each D line, with the volumes of its block: those up
-	// to the next D line.
+	// Comm is called for each D line with the volumes of its block, which ends
+	// at the next D line.
 	Comm func(c *profile.CommTraffic)
-	// Histograms says that Flow wants them. Otherwise they are checked and
-	// Flow.Histogram is nil.
+	// Histograms requests Flow.Histogram. If it is false, histograms are
+	// checked, and Flow.Histogram is nil.
 	Histograms bool
 }
 
-// Scan reads a .prof file as Read does, and keeps nothing of it: whatever the
-// size of the file it takes the memory of its longest line.
+// Scan reads a .prof file like Read, but keeps nothing: its memory is that of
+// the longest line.
 //
-// Lines that make no sense are skipped: Scan then returns a *Problems at the
-// end. After any other error the handler has seen only a part of the file. The
-// name is only for the messages.
+// Invalid lines are skipped: Scan then returns a *Problems at the end. After
+// any other error the handler has seen only a part of the file. name is used in
+// error messages only.
 func Scan(r io.Reader, name string, h Handler) error {
 	in := rooms.Get().(*room)
 	defer rooms.Put(in)
@@ -40,7 +40,7 @@ func Scan(r io.Reader, name string, h Handler) error {
 	p.comm.Members = in.members
 	defer func() {
 		in.members = p.comm.Members
-		in.r.Reset(nil) // not to keep the file
+		in.r.Reset(nil) // do not keep a reference to the file
 	}()
 	for {
 		line, err := src.next()
@@ -63,15 +63,15 @@ func Scan(r io.Reader, name string, h Handler) error {
 	return nil
 }
 
-// parser reads line by line.
+// parser parses lines.
 type parser struct {
 	Handler
-	// What the handler is given, so that a line allocates nothing.
+	// The handler's arguments, reused so that a line allocates nothing.
 	flow      profile.Flow
 	histogram profile.Histogram
-	comm      profile.CommTraffic // the D block that the next volumes belong to
+	comm      profile.CommTraffic // the current D block
 
-	inBlock bool // whether there is one
+	inBlock bool // whether there is a current block
 	seen    [3]bool
 }
 
@@ -109,9 +109,9 @@ func hasHistogram(kind profile.Kind) bool {
 	return kind == profile.External || kind == profile.Internal
 }
 
-// plainFlow reads a line of a pair that is written as Open MPI and mpitrace
-// write it, in one go: nearly all lines of large files. It returns false for
-// any other, for anyFlow to read it or to say what is wrong with it.
+// plainFlow parses a line of a pair in the form in which Open MPI and mpitrace
+// write it: nearly all lines of large files. It returns false for any other
+// line, which anyFlow then parses or reports.
 func (p *parser) plainFlow(line []byte) bool {
 	f := p.freshFlow(line[0])
 	from, at := numeral(line, 2, '\t')
@@ -136,8 +136,8 @@ func (p *parser) plainFlow(line []byte) bool {
 	return true
 }
 
-// anyFlow reads `E from to bytes "bytes" count "msgs" "sent" [histogram]`, with
-// any white space between.
+// anyFlow parses `E from to bytes "bytes" count "msgs" "sent" [histogram]`,
+// with any white space between the fields.
 func (p *parser) anyFlow(line []byte) error {
 	var fields [8][]byte
 	text, err := split(line, fields[:])
@@ -167,8 +167,8 @@ func (p *parser) anyFlow(line []byte) error {
 	return nil
 }
 
-// freshFlow and freshHistogram are those that are filled again and again; there
-// is no histogram if the handler wants none.
+// freshFlow returns the reused flow, cleared. Its histogram is nil if the
+// handler does not request histograms.
 func (p *parser) freshFlow(kind byte) *profile.Flow {
 	p.flow.Kind, p.flow.Histogram = profile.Kind(kind), nil
 	return &p.flow
@@ -188,7 +188,7 @@ func (p *parser) tell() {
 	}
 }
 
-// startBlock reads `D name procs: ranks`, the start of a communicator's block.
+// startBlock parses `D name procs: ranks`, the start of a communicator's block.
 func (p *parser) startBlock(line []byte) error {
 	p.endBlock()
 	i := lastIndex(line, []byte("\tprocs:"))
@@ -208,7 +208,8 @@ func (p *parser) startBlock(line []byte) error {
 	return nil
 }
 
-// lastIndex is bytes.LastIndex for what comes once and early in a long line.
+// lastIndex is a faster bytes.LastIndex for a part that occurs once, near the
+// start of a long line.
 func lastIndex(line, part []byte) int {
 	last := -1
 	for {
@@ -220,7 +221,7 @@ func lastIndex(line, part []byte) int {
 	}
 }
 
-// endBlock gives the block to the handler, if there is one.
+// endBlock passes the current block, if any, to the handler.
 func (p *parser) endBlock() {
 	if p.inBlock && p.Comm != nil {
 		p.Comm(&p.comm)
@@ -228,7 +229,7 @@ func (p *parser) endBlock() {
 	p.inBlock = false
 }
 
-// blockVolume reads `O2A rank bytes "bytes" count "msgs" "sent"`.
+// blockVolume parses `O2A rank bytes "bytes" count "msgs" "sent"`.
 func (p *parser) blockVolume(kind string, line []byte) error {
 	var fields [7][]byte
 	rest, err := split(line, fields[:])
@@ -249,7 +250,7 @@ func (p *parser) blockVolume(kind string, line []byte) error {
 	return p.book(kind, r, v)
 }
 
-// book puts a volume into the current block.
+// book adds a volume to the current block.
 func (p *parser) book(kind string, r int, v profile.Volume) error {
 	c := &p.comm
 	if !p.inBlock {

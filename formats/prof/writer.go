@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Write writes t as Open MPI writes its .prof files, section by section.
+// Write writes t in the format of Open MPI, section by section.
 func Write(w io.Writer, t *profile.Traffic) error {
 	flows := slices.Clone(t.Flows)
 	profile.SortFlows(flows)
@@ -25,7 +25,7 @@ func Write(w io.Writer, t *profile.Traffic) error {
 	for i := range t.Comms {
 		writeComm(b, &t.Comms[i])
 	}
-	return b.Flush() // which also reports an earlier failure
+	return b.Flush() // also returns an earlier error
 }
 
 func writeFlows(b *bufio.Writer, flows []profile.Flow, kinds string) {
@@ -38,8 +38,8 @@ func writeFlows(b *bufio.Writer, flows []profile.Flow, kinds string) {
 	}
 }
 
-// appendFlow ends an I line that has no histogram right after `sent`, as Open
-// MPI does where the pair's E line has it.
+// appendFlow appends a line of a pair. An I line without histogram ends after
+// `sent`: so does Open MPI's if the pair's E line has the histogram.
 func appendFlow(line []byte, f *profile.Flow) []byte {
 	line = append(line, byte(f.Kind), '\t')
 	line = strconv.AppendInt(line, int64(f.From), 10)
@@ -65,13 +65,13 @@ func appendVolume(line []byte, bytes, count uint64) []byte {
 	return append(line, " msgs sent"...)
 }
 
-// writeComm writes a D block. A block of no known process is its D line alone.
+// writeComm writes a D block. If no member is known it writes only the D line.
 func writeComm(b *bufio.Writer, c *profile.CommTraffic) {
-	line := append([]byte("D\t"), text.Field(c.Name)...) // a line end in it would end the line
+	line := append([]byte("D\t"), text.Field(c.Name)...) // Field removes line ends from the name
 	line = append(line, "\tprocs: "...)
 	separator := ""
 	for _, r := range c.Members {
-		if r < 0 { // a process of another world has no world rank here
+		if r < 0 { // a process outside this MPI_COMM_WORLD has no world rank
 			continue
 		}
 		line = append(line, separator...)

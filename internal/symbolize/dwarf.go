@@ -9,14 +9,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// maxLineRows is how many rows of line tables are read of one file: more than
-// the largest programs have.
+// maxLineRows is the largest number of line table rows that are read of one
+// file. The largest programs have fewer.
 const maxLineRows = 1 << 28
 
 var errEndless = errors.New("debug information without end")
 
-// dwarfNames finds function and line of the calls that return to addresses,
-// which are in order.
+// dwarfNames finds the function and line of the calls with these return
+// addresses, which are sorted.
 func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error) {
 	s, err := f.scan()
 	if s == nil || err != nil {
@@ -24,7 +24,7 @@ func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error)
 	}
 	for _, a := range addresses {
 		if a > 0 {
-			s.calls = append(s.calls, a-1) // the call is in front of where it returns to
+			s.calls = append(s.calls, a-1) // the call instruction ends right before its return address
 		}
 	}
 	err = s.units()
@@ -42,8 +42,8 @@ func (f *file) dwarfNames(addresses []uint64) (map[uint64]profile.Symbol, error)
 	return out, err
 }
 
-// scan reads the sections that are needed here, which are a part of what there
-// may be. It is nil where there is no debug information.
+// scan reads the debug sections that are needed. It returns nil if there is no
+// debug information.
 func (f *file) scan() (s *scan, err error) {
 	read := func(name string) []byte {
 		section, e := f.section(".debug_" + name)
@@ -67,7 +67,7 @@ func (f *file) scan() (s *scan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} { // DWARF 5
+	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} { // of DWARF 5
 		section := read(name)
 		if err == nil && section != nil {
 			err = data.AddSection(".debug_"+name, section)
@@ -77,9 +77,9 @@ func (f *file) scan() (s *scan, err error) {
 		lines: map[uint64]dwarf.LineEntry{}, functions: map[uint64]*dwarf.Entry{}}, err
 }
 
-// lastUnit walks the heads of units.
+// lastUnit returns the offset of the last unit.
 func (f *file) lastUnit(info []byte) dwarf.Offset {
-	const wide = 0xffffffff // the length takes 64 bits
+	const wide = 0xffffffff // marks a length of 64 bits
 	at, last := uint64(0), uint64(0)
 	for size := uint64(len(info)); at < size && size-at >= 12; {
 		last = at
@@ -95,29 +95,30 @@ func (f *file) lastUnit(info []byte) dwarf.Offset {
 	return dwarf.Offset(last)
 }
 
-// A scan goes over debug information once, from unit to unit.
+// scan is one pass over the debug information, unit by unit.
 type scan struct {
 	data      *dwarf.Data
-	size      int          // of .debug_info
-	lineSize  int          // of .debug_line
+	size      int          // bytes in .debug_info
+	lineSize  int          // bytes in .debug_line
 	last      dwarf.Offset // start of the last unit in .debug_info
-	calls     []uint64     // what is asked for, in order
+	calls     []uint64     // addresses to find, sorted
 	lines     map[uint64]dwarf.LineEntry
-	functions map[uint64]*dwarf.Entry // the innermost
+	functions map[uint64]*dwarf.Entry // the innermost function that contains each address
 	rows      int
 }
 
-// units looks into those units that hold a call. Entries come outer before
-// inner, so that the last function which holds a call is the innermost.
+// units reads the units that contain a wanted address. Outer entries come
+// before inner ones, so the last function that contains an address is the
+// innermost.
 func (s *scan) units() error {
 	r := s.data.Reader()
-	var here []uint64 // the calls in this unit
+	var here []uint64 // the wanted addresses in this unit
 	for n := 0; ; n++ {
 		e, err := r.Next()
 		if e == nil || err != nil {
 			return err
 		}
-		if n > s.size { // an entry takes a byte or more, but the reader does not insist
+		if n > s.size { // an entry takes at least one byte, but the reader does not check this
 			return errEndless
 		}
 		switch e.Tag {
@@ -132,13 +133,14 @@ func (s *scan) units() error {
 			if e.Offset > s.last {
 				return nil
 			}
-			r.SkipChildren() // to the next unit
+			r.SkipChildren() // skips to the next unit
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
 			for _, call := range s.inside(here, e) {
 				s.functions[call] = e
 			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
-			// No code in types, what they declare is defined outside.
+			// Types contain no code. Functions that they declare are defined
+			// elsewhere.
 			if next, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && next > e.Offset {
 				r.Seek(next)
 			}
@@ -146,7 +148,7 @@ func (s *scan) units() error {
 	}
 }
 
-// inside are those of the calls that an entry's code holds.
+// inside returns the addresses that the entry's code contains.
 func (s *scan) inside(calls []uint64, e *dwarf.Entry) []uint64 {
 	if len(calls) == 0 {
 		return nil
@@ -166,14 +168,15 @@ func (s *scan) inside(calls []uint64, e *dwarf.Entry) []uint64 {
 	return slices.Compact(out)
 }
 
-// between are those of the calls, which are in order, from low to below high.
+// between returns the addresses low <= a < high of a sorted slice.
 func between(calls []uint64, low, high uint64) []uint64 {
 	i, _ := slices.BinarySearch(calls, low)
 	j, _ := slices.BinarySearch(calls, high)
 	return calls[i:max(i, j)]
 }
 
-// readLines reads the line table of a unit once. Each row holds up to the next.
+// readLines reads the line table of a unit. A row applies up to the address of
+// the next row.
 func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
 	table, err := s.data.LineReader(unit)
 	if table == nil || err != nil {
@@ -188,7 +191,7 @@ func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
 		case err != nil:
 			return err
 		}
-		if s.rows++; n > s.lineSize || s.rows > maxLineRows { // a row takes a byte or more, too
+		if s.rows++; n > s.lineSize || s.rows > maxLineRows { // a row takes at least one byte, too
 			return errEndless
 		}
 		if !row.EndSequence && next.Address > here[0] && row.Address <= here[len(here)-1] {
@@ -200,12 +203,13 @@ func (s *scan) readLines(unit *dwarf.Entry, here []uint64) error {
 	}
 }
 
-// nameOf is the name of a function: its linkage name where that tells more,
-// else its name. An inlined or separate copy refers to another entry for them.
+// nameOf returns the name of a function: the linkage name if there is one that
+// says more, otherwise the name. Entries of inlined functions refer to another
+// entry.
 func (s *scan) nameOf(e *dwarf.Entry) string {
 	var name, linkage string
 	r := s.data.Reader()
-	for range 8 { // references may form a circle
+	for range 8 { // a damaged file may contain a cycle of references
 		if v, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
 			name = v
 		}

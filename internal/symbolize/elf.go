@@ -15,16 +15,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Limits on what is believed of a file: bytes of one section when unpacked, and
-// how many times larger than packed it may be. Compilers' debug information
-// shrinks to a third or a fifth.
+// Limits on a file: the bytes of an uncompressed section, and its compression
+// ratio. Compilers' debug information compresses to a third or a fifth.
 const (
 	maxSection  = 4 << 30
 	maxUnpacked = 64
 	maxNote     = 1 << 16
 )
 
-// file is an ELF file.
+// file is an open ELF file.
 type file struct {
 	*elf.File
 	path     string
@@ -33,12 +32,12 @@ type file struct {
 	closer   io.Closer
 }
 
-// maxModule is the largest program, library or debug file that is read: those of
-// the largest applications have a few GiB.
+// maxModule is the size of the largest program, library or debug file that is
+// read. Those of the largest applications have a few GiB.
 const maxModule = 64 << 30
 
 func openFile(path string) (f *file, err error) {
-	in, err := atomicfile.Open(path, maxModule) // a recording may name any file
+	in, err := atomicfile.Open(path, maxModule) // the path is from a recording, and may name any file
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func openFile(path string) (f *file, err error) {
 
 func (f *file) close() { f.closer.Close() }
 
-// findBuildID reads the note that the linker left, as hex.
+// findBuildID returns the build-id that the linker stored, in hex.
 func (f *file) findBuildID() string {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_NOTE && p.Filesz <= maxNote {
@@ -74,7 +73,7 @@ func (f *file) findBuildID() string {
 			}
 		}
 	}
-	// A debug file's segments are empty.
+	// Search the sections: in a debug file the segments are empty.
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_NOTE && s.FileSize <= maxNote && s.Flags&elf.SHF_COMPRESSED == 0 {
 			if id := f.buildIDIn(s.ReaderAt, s.FileSize); id != "" {
@@ -106,7 +105,8 @@ func (f *file) buildIDIn(r io.ReaderAt, size uint64) string {
 	return ""
 }
 
-// section reads a section, unpacked; nil if there is none of the name.
+// section returns a section, uncompressed, or nil if the file has none of this
+// name.
 func (f *file) section(name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == elf.SHT_NOBITS {
@@ -114,7 +114,7 @@ func (f *file) section(name string) ([]byte, error) {
 	}
 	size := s.Size
 	in := s.Open()
-	size = max(size, s.Size) // Open finds out the size of what older compilers packed
+	size = max(size, s.Size) // older compilers' compression: Open determines the size
 	if packed := s.FileSize; size > maxSection || size > packed && size/maxUnpacked > packed {
 		return nil, fmt.Errorf("section %s says that it unpacks from %d to %d bytes", name, packed, size)
 	}
@@ -125,8 +125,8 @@ func (f *file) section(name string) ([]byte, error) {
 	return data, nil
 }
 
-// debugPaths are where the debug file may be: by build-id, and under the name
-// in the file, beside it and below debugDir.
+// debugPaths returns where the debug file may be: below debugDir by build-id,
+// and, under the name that the file gives, next to the file and below debugDir.
 func debugPaths(own *file, buildID, debugDir string) []string {
 	var out []string
 	if len(buildID) > 2 {
@@ -145,8 +145,8 @@ func debugPaths(own *file, buildID, debugDir string) []string {
 	return out
 }
 
-// debugLink reads .gnu_debuglink: the name of the debug file, a file name
-// without folders, and its checksum.
+// debugLink reads .gnu_debuglink: the name of the debug file, without folders,
+// and its checksum.
 func (f *file) debugLink() (name string, sum uint32, ok bool) {
 	s := f.Section(".gnu_debuglink")
 	if s == nil || s.FileSize > 4096 {
@@ -161,8 +161,7 @@ func (f *file) debugLink() (name string, sum uint32, ok bool) {
 	return filepath.Base(string(data[:end])), f.ByteOrder.Uint32(data[at:]), true
 }
 
-// linksTo tells whether the file at path has the checksum that .gnu_debuglink
-// asks for.
+// linksTo reports whether the file at path has the checksum in .gnu_debuglink.
 func (f *file) linksTo(path string) bool {
 	if f == nil {
 		return false
@@ -178,8 +177,8 @@ func (f *file) linksTo(path string) bool {
 	return ok && err == nil && sum.Sum32() == want
 }
 
-// name adds what the file tells of addresses to found: functions and lines by
-// DWARF, else functions by the symbol table.
+// name adds the names of addresses to found: functions and lines from DWARF, or
+// only functions from the symbol table.
 func (f *file) name(addresses []uint64, found map[uint64]profile.Symbol) (err error) {
 	defer func() {
 		if trouble := recover(); trouble != nil {
@@ -209,13 +208,13 @@ func (f *file) name(addresses []uint64, found map[uint64]profile.Symbol) (err er
 	return err
 }
 
-// functions are the functions of a symbol table, by address.
+// functions are the functions of a symbol table, sorted by address.
 type functions []elf.Symbol
 
 func (f *file) functions() functions {
 	var out functions
 	for _, read := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
-		all, _ := read() // a stripped file has no symbols, which is no error
+		all, _ := read() // a stripped file has no symbols; this is no error
 		for _, s := range all {
 			kind := elf.ST_TYPE(s.Info)
 			if s.Section != elf.SHN_UNDEF && (kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC) {
@@ -223,7 +222,7 @@ func (f *file) functions() functions {
 			}
 		}
 	}
-	// Of several names for one address, a global one is what people know.
+	// If an address has several names, the global one is best known.
 	slices.SortStableFunc(out, func(a, b elf.Symbol) int {
 		if a.Value != b.Value {
 			if a.Value < b.Value {
@@ -246,7 +245,7 @@ func rankOf(s elf.Symbol) int {
 	return 2
 }
 
-// at finds the function of the call that returns to the address.
+// at returns the function that contains the call with this return address.
 func (t functions) at(address uint64) (elf.Symbol, bool) {
 	n, _ := slices.BinarySearchFunc(t, address, func(s elf.Symbol, a uint64) int {
 		if s.Value < a {

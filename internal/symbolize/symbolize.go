@@ -1,9 +1,9 @@
-// Package symbolize names call sites: which function, in which line of which
-// file of the source, an address in a program or library belongs to.
+// Package symbolize finds the names of call sites: the function, the source
+// file and the line that an address in a program or library belongs to.
 //
-// Names come from DWARF (also of separate debug files), else from the symbol
-// table. A file that is not the one that ran, as its build-id or its date tells,
-// names nothing.
+// Names come from DWARF, also in separate debug files, or from the symbol
+// table. A file is not used if its build-id or its date shows that it is not
+// the file that ran.
 package symbolize
 
 import (
@@ -21,16 +21,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// DebugDir is where distributions put debug files.
+// DebugDir is where Linux distributions install debug files.
 const DebugDir = "/usr/lib/debug"
 
-// Sites are the call sites of some profiles.
+// Sites collects the call sites of profiles.
 type Sites struct {
-	names  profile.Symbols             // that profiles brought
-	places map[profile.Place]time.Time // when the first process met that has it started
+	names  profile.Symbols             // names that the profiles contain
+	places map[profile.Place]time.Time // start time of the first process with this place
 }
 
-// Add takes the call sites of a profile.
+// Add adds the call sites of a profile.
 func (s *Sites) Add(p *profile.Profile) {
 	if s.places == nil {
 		s.names, s.places = profile.Symbols{}, map[profile.Place]time.Time{}
@@ -47,9 +47,8 @@ func (s *Sites) Add(p *profile.Profile) {
 	}
 }
 
-// Symbols names all places: as known says, as the profiles did, else by the
-// files themselves. Each error is of one file; the names of its places are
-// missing.
+// Symbols returns the names of all places: from known, from the profiles, or
+// from the files. Each error is about one file, whose places have no names.
 func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 	symbols := profile.Symbols{}
 	maps.Copy(symbols, known)
@@ -65,14 +64,14 @@ func (s *Sites) Symbols(known profile.Symbols) (profile.Symbols, []error) {
 	return symbols, errs
 }
 
-// A module is a file with the addresses to be named in it.
+// module is a file and the addresses in it that need names.
 type module struct {
 	path, buildID string
-	ran           time.Time // when a process that had it loaded started
-	addresses     []uint64  // in order
+	ran           time.Time // start time of a process that had it loaded
+	addresses     []uint64  // sorted
 }
 
-// wanted lists the places that have no name, by file.
+// wanted returns the places without names, by file.
 func (s *Sites) wanted(known profile.Symbols) []*module {
 	byFile := map[profile.Place]*module{}
 	for place, ran := range s.places {
@@ -99,8 +98,8 @@ func (s *Sites) wanted(known profile.Symbols) []*module {
 	return out
 }
 
-// symbols looks into the file, and into its debug file below debugDir or beside
-// it. An error comes with what could be named all the same.
+// symbols searches the file, and its debug file next to it or below debugDir.
+// With an error it also returns the names that it found.
 func (m *module) symbols(debugDir string) (profile.Symbols, error) {
 	files, err := m.open(debugDir)
 	defer func() {
@@ -115,21 +114,21 @@ func (m *module) symbols(debugDir string) (profile.Symbols, error) {
 		}
 	}
 	if len(found) > 0 && errors.Is(err, errNotThere) {
-		err = nil // the debug file was enough
+		err = nil // the debug file had all names
 	}
 	out := profile.Symbols{}
 	for a, s := range found {
-		s.Function, s.Source = strings.ToValidUTF8(s.Function, "\uFFFD"), strings.ToValidUTF8(s.Source, "\uFFFD") // as tables want it
+		s.Function, s.Source = strings.ToValidUTF8(s.Function, "\uFFFD"), strings.ToValidUTF8(s.Source, "\uFFFD") // tables require valid UTF-8
 		out[profile.Place{Path: m.path, BuildID: m.buildID, Offset: a}] = s
 	}
 	return out, err
 }
 
-// errNotThere marks that the file that ran is no longer there.
+// errNotThere means that the file that ran no longer exists.
 var errNotThere = errors.New("")
 
-// open opens the files that tell the names: the module's own, if it still is
-// what it was, and its debug file.
+// open opens the files with names: the module itself, if it is unchanged, and
+// its debug file.
 func (m *module) open(debugDir string) ([]*file, error) {
 	var files []*file
 	own, err := openFile(m.path)
@@ -166,8 +165,8 @@ func orNone(id string) string {
 	return id
 }
 
-// debugFile finds the debug file by the build-id, or by the name that the file
-// itself gives; nil if there is none that belongs to it.
+// debugFile opens the debug file, found by build-id or by the name in the file.
+// It returns nil if no debug file belongs to this file.
 func debugFile(own *file, buildID, debugDir string) *file {
 	for _, path := range debugPaths(own, buildID, debugDir) {
 		if own != nil && sameFile(path, own.path) {
