@@ -94,7 +94,7 @@ func (x *exchange) add(p *profile.Profile) {
 		if r.Class != profile.P2P || p.Rank < 0 || r.Direction != profile.Send && r.Direction != profile.Recv {
 			continue
 		}
-		switch peer := worldRank(p, r.Comm, r.Peer); {
+		switch peer := p.WorldRank(r.Comm, r.Peer); {
 		case r.Direction == profile.Recv && peer >= 0:
 			x.received.Add(Pair{peer, p.Rank}, Volume{r.Bytes, r.Messages})
 		case peer == profile.PeerElsewhere && r.Direction == profile.Send:
@@ -179,7 +179,7 @@ func (c *check) compare(p Pair, x Exchange) {
 func (c *check) conclude() {
 	for _, d := range doubts {
 		ranks := c.judge.ranksIn(d)
-		if c.open[d] > 0 || ranks.Len() > 0 && (c.rank < 0 || ranks.Has(c.rank)) {
+		if c.open[d] > 0 || ranks.Len() > 0 && (c.rank < 0 || ranks.Contains(c.rank)) {
 			c.NotCompared = append(c.NotCompared, NotCompared{string(d), ranks.String(), c.open[d]})
 		}
 	}
@@ -212,7 +212,7 @@ func compareImbalances(a, b Imbalance) int {
 	return cmp.Or(
 		cmp.Compare(distance(b.Sent.Bytes, b.Received.Bytes), distance(a.Sent.Bytes, a.Received.Bytes)),
 		cmp.Compare(distance(b.Sent.Messages, b.Received.Messages), distance(a.Sent.Messages, a.Received.Messages)),
-		comparePairs(a.Pair, b.Pair))
+		a.Pair.Compare(b.Pair))
 }
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
@@ -230,7 +230,7 @@ func (g *judge) asideOf(rank int) []SetAside {
 			}
 		}
 		if s.Count > 0 {
-			s.Ranks = spansOf(ranks).String()
+			s.Ranks = profile.RankSetOf(ranks...).String()
 			out = append(out, s)
 		}
 	}

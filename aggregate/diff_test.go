@@ -369,7 +369,7 @@ func TestDiffMatrices(t *testing.T) {
 		if by := int(q.Messages.Size()) - int(p.Messages.Size()); by != 0 {
 			return by
 		}
-		return comparePairs(p.Pair, q.Pair)
+		return p.Pair.Compare(q.Pair)
 	})
 	for _, k := range []int{-1, 0, 1, 5, 100, n * n} {
 		got := diffMatrices(allPairs, &a, &b, DiffOptions{Pairs: k})

@@ -42,17 +42,11 @@ func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 // of each, and twice the changes that are kept.
 func diffMatrices(of string, a, b *Matrix, o DiffOptions) PairChanges {
 	most := mostPairs{DiffOptions: o, pairs: []PairChange{}}
-	from := append(a.senders(), b.senders()...)
-	slices.Sort(from)
-	x, y, room := []entry{}, []entry{}, new(vector)
 	changed := 0
-	for _, from := range slices.Compact(from) {
-		x, y = a.line(from, room, x), b.line(from, room, y)
-		diffLines(x, y, func(to int32, v, w Volume) {
-			changed++
-			most.add(pairChange(Pair{from, int(to)}, v, w))
-		})
-	}
+	Differences(a, b, func(p Pair, v, w Volume) {
+		changed++
+		most.add(pairChange(p, v, w))
+	})
 	most.cut()
 	return PairChanges{Of: of, Changed: changed, Most: most.pairs}
 }
@@ -93,35 +87,7 @@ func (o DiffOptions) orderPairs(a, b *PairChange) int {
 	if o.Sort == InMessages {
 		bytes, messages = messages, bytes
 	}
-	return cmp.Or(bytes, messages, comparePairs(a.Pair, b.Pair))
-}
-
-// line is a row in the room of another.
-func (m *Matrix) line(from int, room *vector, line []entry) []entry {
-	line = line[:0]
-	for to, v := range m.expand(from, room) {
-		line = append(line, entry{int32(to), v})
-	}
-	return line
-}
-
-// diffLines gives the entries that differ in two rows.
-func diffLines(a, b []entry, differs func(to int32, a, b Volume)) {
-	for len(a) > 0 || len(b) > 0 {
-		var to int32
-		var v, w Volume
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].at < b[0].at:
-			to, v, a = a[0].at, a[0].v, a[1:]
-		case len(a) == 0 || b[0].at < a[0].at:
-			to, w, b = b[0].at, b[0].v, b[1:]
-		default:
-			to, v, w, a, b = a[0].at, a[0].v, b[0].v, a[1:], b[1:]
-		}
-		if v != w {
-			differs(to, v, w)
-		}
-	}
+	return cmp.Or(bytes, messages, a.Pair.Compare(b.Pair))
 }
 
 func pairChange(p Pair, a, b Volume) PairChange {

@@ -188,7 +188,7 @@ func openPeer(p *profile.Profile, comm, peer int32) int {
 	if peer < 0 {
 		return int(peer)
 	}
-	return worldRank(p, comm, peer)
+	return p.WorldRank(comm, peer)
 }
 
 // site is nil where it is not known.
@@ -328,7 +328,7 @@ func (e *endings) absent() map[openCollective]string {
 			return is || rank < 0 // of another world
 		})
 		if slices.Sort(missing); len(missing) > 0 {
-			out[at] = spansOf(missing).String()
+			out[at] = profile.RankSetOf(missing...).String()
 		}
 	}
 	return out

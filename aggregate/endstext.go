@@ -140,7 +140,7 @@ func (g endGroup) who() string {
 		return CountOf(uint64(len(g)), "process") + " without a rank"
 	}
 	slices.Sort(ranks)
-	return spansOf(slices.Compact(ranks)).String()
+	return profile.RankSetOf(slices.Compact(ranks)...).String()
 }
 
 // seconds is a moment, or from the first to the last.

@@ -133,7 +133,7 @@ func TestEntriesAreWhatWasAdded(t *testing.T) {
 		for p := range m.All() {
 			order = append(order, p)
 		}
-		if !slices.IsSortedFunc(order, comparePairs) {
+		if !slices.IsSortedFunc(order, Pair.Compare) {
 			t.Errorf("not by row and column: %v", order)
 		}
 		if m.Len() != len(want) {

@@ -145,7 +145,7 @@ func (j *Job) Recorded() []int { return j.roster.Recorded() }
 func (j *Job) Duplicated() []int { return j.roster.Duplicated() }
 
 // Missing are the ranks of the job that nothing was recorded of.
-func (j *Job) Missing() Spans { return j.roster.Missing() }
+func (j *Job) Missing() profile.RankSet { return j.roster.Missing() }
 
 // Processes is how many recordings there are.
 func (j *Job) Processes() int { return len(j.processes) }

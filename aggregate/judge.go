@@ -143,7 +143,7 @@ func (g *judge) doubt(p *profile.Profile) {
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		if r.Class != profile.P2P || r.Messages == 0 || worldRank(p, r.Comm, r.Peer) != profile.PeerLost {
+		if r.Class != profile.P2P || r.Messages == 0 || p.WorldRank(r.Comm, r.Peer) != profile.PeerLost {
 			continue
 		}
 		switch r.Direction {
@@ -155,19 +155,11 @@ func (g *judge) doubt(p *profile.Profile) {
 	}
 }
 
-// worldRank is PeerLost where the communicator is not known.
-func worldRank(p *profile.Profile, comm, peer int32) int {
-	if comm < 0 || int(comm) >= len(p.Comms) {
-		return profile.PeerLost
-	}
-	return p.Comms[comm].WorldRank(peer)
-}
-
 func (g *judge) add(p *profile.Profile, a *profile.Aside) {
 	if a.Kind == profile.CancelledReceive {
 		return // no message was meant for it
 	}
-	peer := worldRank(p, a.Comm, a.Peer)
+	peer := p.WorldRank(a.Comm, a.Peer)
 	switch {
 	case peer == profile.PeerElsewhere:
 		return
@@ -228,9 +220,9 @@ func (g *judge) doubtOf(p Pair) doubt {
 }
 
 // ranksIn lists the ranks in a kind of doubt.
-func (g *judge) ranksIn(d doubt) Spans {
+func (g *judge) ranksIn(d doubt) profile.RankSet {
 	if d == notRecorded {
-		return gaps(g.recorded, g.size)
+		return profile.RankSetOf(g.recorded...).Complement(g.size)
 	}
 	var out []int
 	for _, of := range []map[int]doubt{g.sends, g.receives} {
@@ -241,7 +233,7 @@ func (g *judge) ranksIn(d doubt) Spans {
 		}
 	}
 	slices.Sort(out)
-	return spansOf(out)
+	return profile.RankSetOf(out...)
 }
 
 // agrees tells whether what was set aside accounts for the difference. Pairs

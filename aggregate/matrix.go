@@ -15,6 +15,11 @@ type Pair struct {
 	To   int `json:"to"`
 }
 
+// Compare orders pairs by row, then by column.
+func (p Pair) Compare(o Pair) int {
+	return cmp.Or(cmp.Compare(p.From, o.From), cmp.Compare(p.To, o.To))
+}
+
 // Cell is an entry of a Matrix.
 type Cell struct {
 	Pair
@@ -267,10 +272,6 @@ func (m *Matrix) Size() int {
 		}
 	}
 	return n
-}
-
-func comparePairs(a, b Pair) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }
 
 // Merge adds all entries of o.

@@ -12,10 +12,10 @@ import (
 // Oversubscription is ranks that had to share processors, so that they waited for a
 // processor too, and not only for each other. A processor is a hardware thread.
 type Oversubscription struct {
-	Reason  string `json:"reason"` // one of the constants below
-	Host    string `json:"host"`
-	Ranks   Spans  `json:"ranks"`
-	Threads int    `json:"threads"` // of these ranks that call MPI at the same time
+	Reason  string          `json:"reason"` // one of the constants below
+	Host    string          `json:"host"`
+	Ranks   profile.RankSet `json:"ranks"`
+	Threads int             `json:"threads"` // of these ranks that call MPI at the same time
 	// Processors are those that the ranks may run on, and Count is how many.
 	Processors     string  `json:"processors"`
 	Count          int     `json:"processor_count"`
@@ -98,7 +98,7 @@ func oversubscription(reason string, ps []Placed, processors []int) Oversubscrip
 			o.NodeProcessors, o.NodeCores = max(o.NodeProcessors, at.NodeProcessors), max(o.NodeCores, at.NodeCores)
 		}
 	}
-	o.Ranks = SpansOf(ranks)
+	o.Ranks = profile.RankSetOf(ranks...)
 	return o
 }
 

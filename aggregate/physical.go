@@ -26,9 +26,9 @@ type Physical struct {
 
 // PhysicalUnknown is why nothing is known of some ranks.
 type PhysicalUnknown struct {
-	Ranks Spans  `json:"-"`
-	Text  string `json:"ranks"`
-	Why   string `json:"why"`
+	Ranks profile.RankSet `json:"-"`
+	Text  string          `json:"ranks"`
+	Why   string          `json:"why"`
 }
 
 // physicalSums are a job's on the way to that.
@@ -62,7 +62,7 @@ func (s *physicalSums) add(p *profile.Profile) {
 	}
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		if r.Class == profile.P2P && r.Direction == profile.Send && worldRank(p, r.Comm, r.Peer) >= 0 {
+		if r.Class == profile.P2P && r.Direction == profile.Send && p.WorldRank(r.Comm, r.Peer) >= 0 {
 			s.own.add(r)
 		}
 	}
@@ -109,7 +109,7 @@ func (s *physicalSums) physical(traffic []MatrixTotals) *Physical {
 func (s *physicalSums) unknowns() []PhysicalUnknown {
 	out := []PhysicalUnknown{}
 	for _, why := range slices.Sorted(maps.Keys(s.unknown)) {
-		spans := SpansOf(s.unknown[why])
+		spans := profile.RankSetOf(s.unknown[why]...)
 		out = append(out, PhysicalUnknown{spans, spans.String(), why})
 	}
 	slices.SortStableFunc(out, func(a, b PhysicalUnknown) int { return cmp.Compare(b.Ranks.Len(), a.Ranks.Len()) })

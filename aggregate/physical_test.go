@@ -61,7 +61,7 @@ func TestPhysicalSummary(t *testing.T) {
 		Logical:  []MatrixTotals{{"all", s.Traffic[0].Volume, 12}, {"external", Volume{152, 14}, 6}, {"osc", Volume{110, 2}, 2}, {"coll", Volume{500, 30}, 12}},
 		External: MatrixTotals{"external", Volume{70, 7}, 3}, Internal: MatrixTotals{"internal", Volume{348, 9}, 3}, Sum: Volume{418, 16},
 		Asked: Volume{30 + 7 + 33 + 7 + 39, 11}, Known: 3,
-		Unknown: []PhysicalUnknown{{Spans{{2, 2}}, "rank 2", "the disk was full"}},
+		Unknown: []PhysicalUnknown{{profile.RankSet{{First: 2, Last: 2}}, "rank 2", "the disk was full"}},
 	}
 	for name, got := range map[string]*Physical{"at once": s.Physical, "merged": parts[1].Summary().Physical} {
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -21,7 +21,7 @@ func (j *Job) Problems() []string {
 	if missing := j.Missing(); missing.Len() > 0 {
 		out = append(out, fmt.Sprintf("no recording of %s, of %d in all", missing, j.Size()))
 	}
-	if twice := spansOf(j.Duplicated()); len(twice) > 0 {
+	if twice := profile.RankSetOf(j.Duplicated()...); len(twice) > 0 {
 		out = append(out, fmt.Sprintf("more than one recording of %s: these may be of several runs", twice))
 	}
 	if running := j.unfinished(); len(running) > 0 {
@@ -55,7 +55,7 @@ func (j *Job) finalized() []int {
 	return out
 }
 
-func (j *Job) unfinished() Spans {
+func (j *Job) unfinished() profile.RankSet {
 	done := j.finalized()
 	var out []int
 	for _, p := range j.ordered() {
@@ -63,7 +63,7 @@ func (j *Job) unfinished() Spans {
 			out = append(out, p.Rank)
 		}
 	}
-	return spansOf(out)
+	return profile.RankSetOf(out...)
 }
 
 // strangers are processes that ended before MPI told them their rank.
@@ -125,7 +125,7 @@ func (j *Job) losses() []string {
 			ranks = append(ranks, p.Rank)
 		}
 		if sum > 0 {
-			out = append(out, fmt.Sprintf("%s %s (%s)", count(sum), k.text, spansOf(ranks)))
+			out = append(out, fmt.Sprintf("%s %s (%s)", count(sum), k.text, profile.RankSetOf(ranks...)))
 		}
 	}
 	return out
@@ -162,11 +162,11 @@ func (j *Job) clockProblems() []string {
 	}
 	var out []string
 	if len(wrong) > 0 {
-		out = append(out, fmt.Sprintf("the CPU's clock and the system's do not agree, by up to %v (%s): times may be wrong", most.Round(time.Millisecond), spansOf(wrong)))
+		out = append(out, fmt.Sprintf("the CPU's clock and the system's do not agree, by up to %v (%s): times may be wrong", most.Round(time.Millisecond), profile.RankSetOf(wrong...)))
 	}
 	for _, step := range slices.Sorted(maps.Keys(steps)) {
 		if len(steps) > 1 && step != 0 {
-			out = append(out, fmt.Sprintf("the time of day was set by %v during the run (%s): times cannot be compared with those of other ranks", step, spansOf(steps[step])))
+			out = append(out, fmt.Sprintf("the time of day was set by %v during the run (%s): times cannot be compared with those of other ranks", step, profile.RankSetOf(steps[step]...)))
 		}
 	}
 	return out
@@ -182,7 +182,7 @@ func (j *Job) intercepted() []string {
 	}
 	var out []string
 	for _, text := range slices.Sorted(maps.Keys(ranks)) {
-		out = append(out, fmt.Sprintf("%s (%s)", text, spansOf(ranks[text])))
+		out = append(out, fmt.Sprintf("%s (%s)", text, profile.RankSetOf(ranks[text]...)))
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	profiles := slices.DeleteFunc(slices.Clone(j.kept), func(p *profile.Profile) bool { return p.Rank != rank })
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("summarize rank %d: nothing was recorded of it; there are %s of %d",
-			rank, spansOf(j.Recorded()), j.Size())
+			rank, profile.RankSetOf(j.Recorded()...), j.Size())
 	}
 	own := ofKept(profiles)
 	s := &RankSummary{Rank: rank, Summary: *own.summarize()}
@@ -60,7 +60,7 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	s.Pairs = []PairTotals{}
 	s.Ends = slices.DeleteFunc(j.ends.ends(j.Start()), func(e End) bool { return e.Rank != rank })
 	s.Deadlocks = slices.DeleteFunc(j.deadlocks(), func(ring []int) bool { return !slices.Contains(ring, rank) })
-	s.Oversubscribed = slices.DeleteFunc(j.oversubscriptions(), func(o Oversubscription) bool { return !o.Ranks.Has(rank) })
+	s.Oversubscribed = slices.DeleteFunc(j.oversubscriptions(), func(o Oversubscription) bool { return !o.Ranks.Contains(rank) })
 	s.Comms = commTotals(profiles)
 	s.Conservation = j.Conservation(rank)
 	s.Problems = append(j.rankProblems(own, rank), s.Conservation.problems()...)
@@ -82,7 +82,7 @@ func (j *Job) rankProblems(own *Job, rank int) []string {
 }
 
 // notFinalized says what the record of such ranks holds.
-func notFinalized(ranks Spans) string {
+func notFinalized(ranks profile.RankSet) string {
 	whose := "their"
 	if ranks.Len() == 1 {
 		whose = "its"

@@ -71,7 +71,9 @@ func (r *Roster) Duplicated() []int {
 }
 
 // Missing are the ranks of the job that were not met.
-func (r *Roster) Missing() Spans { return gaps(r.Recorded(), r.size) }
+func (r *Roster) Missing() profile.RankSet {
+	return profile.RankSetOf(r.Recorded()...).Complement(r.size)
+}
 
 // Hosts are the names of the nodes, in the order of their lowest ranks, and the
 // index of each rank's node; -1 where it is not known.

@@ -15,7 +15,7 @@ type Selection struct {
 	Comms       []string // names, labels, or how ids begin (4 digits or more)
 	Slices      []string // names
 	Callsites   []string // part of a call site's text: a function, file:line
-	SizeClasses Spans    // of one message
+	SizeClasses []uint8  // of one message
 	// Directions are Send, Write and Read; none is all three. Received is the
 	// point-to-point messages as their receivers saw them, and nothing else.
 	Directions []profile.Direction
@@ -115,7 +115,7 @@ func canonical(call string) string {
 
 // row tells whether a row is selected.
 func (c *chosen) row(r *profile.Row) bool {
-	return c.key(r) && (len(c.SizeClasses) == 0 || c.SizeClasses.Has(int(r.SizeClass)))
+	return c.key(r) && (len(c.SizeClasses) == 0 || slices.Contains(c.SizeClasses, r.SizeClass))
 }
 
 // key is row for all but the size class.
@@ -168,7 +168,7 @@ func (c *chosen) vector(v *profile.Vector) (all, some bool) {
 			o.Direction != profile.Send {
 			continue
 		}
-		is := c.SizeClasses.Has(int(o.SizeClass))
+		is := slices.Contains(c.SizeClasses, o.SizeClass)
 		all, some = all && is, some || is
 	}
 	return all && some, some

@@ -99,14 +99,14 @@ func TestSelection(t *testing.T) {
 		"two slices":                 {Selection{Slices: []string{"warmup", "run"}}, []Volume{send, isend, ssend, reduce, put}, reduce},
 		"a function":                 {Selection{Callsites: []string{"halo"}}, []Volume{isend, ssend}, none},
 		"a source line":              {Selection{Callsites: []string{"app.c:7"}}, []Volume{send, reduce, put}, reduce},
-		"a size class":               {Selection{SizeClasses: Spans{{3, 3}}}, []Volume{send}, none},
-		"several size classes":       {Selection{SizeClasses: Spans{{4, 4}, {11, 64}}}, []Volume{ssend, reduce, put}, reduce},
+		"a size class":               {Selection{SizeClasses: []uint8{3}}, []Volume{send}, none},
+		"several size classes":       {Selection{SizeClasses: []uint8{4, 11, 12, 64}}, []Volume{ssend, reduce, put}, reduce},
 		"what was sent":              {Selection{Directions: []profile.Direction{profile.Send}}, []Volume{send, isend, ssend, reduce}, reduce},
 		"what was written":           {Selection{Directions: []profile.Direction{profile.Write}}, []Volume{put}, none},
 		"as receivers saw it":        {Selection{Received: true}, []Volume{{6, 1}, {41, 2}}, none},
 		"received in a communicator": {Selection{Received: true, Comms: []string{"row"}}, []Volume{{41, 2}}, none},
 		"all criteria": {Selection{Classes: []profile.Class{profile.P2P}, Calls: []string{"Isend", "Ssend"}, Comms: []string{"row"},
-			Slices: []string{"run"}, Callsites: []string{"halo"}, SizeClasses: Spans{{11, 11}}, Directions: []profile.Direction{profile.Send}}, []Volume{ssend}, none},
+			Slices: []string{"run"}, Callsites: []string{"halo"}, SizeClasses: []uint8{11}, Directions: []profile.Direction{profile.Send}}, []Volume{ssend}, none},
 		"no call of all criteria": {Selection{Calls: []string{"Send"}, Comms: []string{"row"}}, nil, none},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,9 +146,9 @@ func TestSelectionOfVectors(t *testing.T) {
 		"another call":            {Selection{Calls: []string{"Bcast"}}, 0, 0},
 		"its class":               {Selection{Classes: []profile.Class{profile.OneToAll}}, 4, 0},
 		"receives":                {Selection{Received: true}, 0, 0},
-		"all of its sizes":        {Selection{Calls: []string{"Scatterv"}, SizeClasses: Spans{{1, 3}}}, 4, 0},
-		"one of its two sizes":    {Selection{Calls: []string{"Scatterv"}, SizeClasses: Spans{{3, 9}}}, 0, 1},
-		"a size that it has not":  {Selection{Calls: []string{"Scatterv"}, SizeClasses: Spans{{60, 64}}}, 0, 0},
+		"all of its sizes":        {Selection{Calls: []string{"Scatterv"}, SizeClasses: []uint8{1, 2, 3}}, 4, 0},
+		"one of its two sizes":    {Selection{Calls: []string{"Scatterv"}, SizeClasses: []uint8{3, 4, 5, 9}}, 0, 1},
+		"a size that it has not":  {Selection{Calls: []string{"Scatterv"}, SizeClasses: []uint8{60, 64}}, 0, 0},
 		"a direction that is not": {Selection{Directions: []profile.Direction{profile.Read}}, 0, 0},
 	} {
 		if bytes, unsplit := scatterv(c.Selection); bytes != c.bytes || unsplit != c.unsplit {
@@ -193,7 +193,7 @@ func TestSelectionOfProfLines(t *testing.T) {
 func TestOfRows(t *testing.T) {
 	for want, s := range map[string]Selection{
 		"call": {Calls: []string{"Send"}}, "communicator": {Comms: []string{"x"}}, "slice": {Slices: []string{"x"}},
-		"call site": {Callsites: []string{"x"}}, "size class": {SizeClasses: Spans{{0, 0}}}, "receiver": {Received: true},
+		"call site": {Callsites: []string{"x"}}, "size class": {SizeClasses: []uint8{0}}, "receiver": {Received: true},
 		"class of collective": {Classes: []profile.Class{profile.OneToAll, profile.P2P}},
 	} {
 		if got := s.OfRows(); got != want {

@@ -40,15 +40,15 @@ func (p *process) settingOf(s *settings.Setting) string {
 }
 
 // SettingOf tells which ranks had which value of a setting.
-func (j *Job) SettingOf(s *settings.Setting) map[string]Spans {
+func (j *Job) SettingOf(s *settings.Setting) map[string]profile.RankSet {
 	ranks := map[string][]int{}
 	for _, p := range j.ordered() {
 		value := p.settingOf(s)
 		ranks[value] = append(ranks[value], p.Rank)
 	}
-	out := make(map[string]Spans, len(ranks))
+	out := make(map[string]profile.RankSet, len(ranks))
 	for value, of := range ranks {
-		out[value] = spansOf(of)
+		out[value] = profile.RankSetOf(of...)
 	}
 	return out
 }

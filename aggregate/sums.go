@@ -254,5 +254,5 @@ func (m *Matrix) most(from int) Volume {
 }
 
 func compareBusy(a, b Cell) int {
-	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Messages, a.Messages), comparePairs(a.Pair, b.Pair))
+	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Messages, a.Messages), a.Pair.Compare(b.Pair))
 }

@@ -150,7 +150,7 @@ func (t *Tally) addReceive(p *profile.Profile, r *profile.Row) {
 		return
 	}
 	t.rows.add(r)
-	if from := worldRank(p, r.Comm, r.Peer); from >= 0 {
+	if from := p.WorldRank(r.Comm, r.Peer); from >= 0 {
 		t.kinds[External].Add(Pair{from, p.Rank}, Volume{r.Bytes, r.Messages})
 	}
 }

@@ -232,23 +232,6 @@ func TestShade(t *testing.T) {
 	}
 }
 
-func TestSpans(t *testing.T) {
-	for want, ranks := range map[string][]int{
-		"rank 3": {3}, "ranks 0-2, 5": {0, 1, 2, 5}, "ranks 1, 3": {1, 1, 3},
-		"ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, ... (13 in all)": {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24},
-	} {
-		if got := spansOf(ranks).String(); got != want {
-			t.Errorf("%v: got %q, want %q", ranks, got, want)
-		}
-	}
-	if got := gaps([]int{1, 2, 5}, 1<<31).String(); got != "ranks 0, 3-4, 6-2147483647" {
-		t.Errorf("got gaps %q", got)
-	}
-	if got := gaps([]int{0, 1}, 2); got != nil {
-		t.Errorf("got gaps %v of all", got)
-	}
-}
-
 func TestLegend(t *testing.T) {
 	for _, c := range []struct {
 		low, high uint64
@@ -310,7 +293,7 @@ func TestTextOfRanksThatDidNotFinalize(t *testing.T) {
 			}
 		}
 	}
-	if got := notFinalized(Spans{{1, 3}}); got != "partial: ranks 1-3 did not reach MPI_Finalize: their record ends with their last completed call" {
+	if got := notFinalized(profile.RankSet{{First: 1, Last: 3}}); got != "partial: ranks 1-3 did not reach MPI_Finalize: their record ends with their last completed call" {
 		t.Errorf("got %q", got)
 	}
 }

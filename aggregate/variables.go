@@ -20,12 +20,12 @@ const (
 // Variable is a control variable of the MPI that the user set for a job, or was
 // to be.
 type Variable struct {
-	Name    string        `json:"name"`  // of one from the environment, its name there
-	Value   string        `json:"value"` // as it was read after it was set; else as it was given
-	From    string        `json:"from"`
-	Scope   profile.Scope `json:"scope,omitempty"`   // where it was asked for
-	Refused string        `json:"refused,omitempty"` // why it was not set; from the environment, what is not kept of it
-	Ranks   Spans         `json:"ranks"`
+	Name    string          `json:"name"`  // of one from the environment, its name there
+	Value   string          `json:"value"` // as it was read after it was set; else as it was given
+	From    string          `json:"from"`
+	Scope   profile.Scope   `json:"scope,omitempty"`   // where it was asked for
+	Refused string          `json:"refused,omitempty"` // why it was not set; from the environment, what is not kept of it
+	Ranks   profile.RankSet `json:"ranks"`
 }
 
 // launchers are the variables that launchers set themselves for each process, or
@@ -104,7 +104,7 @@ func (s variableSums) variables() []Variable {
 	out := []Variable{}
 	for v, ranks := range s {
 		slices.Sort(ranks)
-		spans := spansOf(slices.Compact(ranks))
+		spans := profile.RankSetOf(slices.Compact(ranks)...)
 		from := FromEnvironment
 		if v.Asked {
 			from = FromCvar
@@ -112,14 +112,10 @@ func (s variableSums) variables() []Variable {
 		out = append(out, Variable{v.Name, v.Value, from, v.Scope, v.Refused, spans})
 	}
 	slices.SortFunc(out, func(a, b Variable) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Name, b.Name), slices.CompareFunc(a.Ranks, b.Ranks, compareSpans),
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Name, b.Name), a.Ranks.Compare(b.Ranks),
 			cmp.Compare(a.Value, b.Value), cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Scope, b.Scope))
 	})
 	return out
-}
-
-func compareSpans(a, b Span) int {
-	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
 }
 
 // on reads " on ranks 0-3"; nothing where no rank is known.
@@ -180,7 +176,7 @@ func (j *Job) disagreeing(variables []Variable) []string {
 		slices.Sort(ranks)
 		recorded := slices.DeleteFunc(slices.Clone(j.Recorded()), func(r int) bool { _, set := slices.BinarySearch(ranks, r); return set })
 		if len(recorded) > 0 {
-			parts = append(parts, fmt.Sprintf("not at all on %s", spansOf(recorded)))
+			parts = append(parts, fmt.Sprintf("not at all on %s", profile.RankSetOf(recorded...)))
 		}
 		if len(parts) > 1 {
 			out = append(out, fmt.Sprintf("the MPI's variable %s was set to %s, although all must agree", variables[first].Name, and(parts)))
@@ -263,7 +259,7 @@ func (s settingSums) values() map[string]string {
 		}
 		for i, value := range texts {
 			slices.Sort(values[value])
-			texts[i] = fmt.Sprintf("%s on %s", value, spansOf(slices.Compact(values[value])))
+			texts[i] = fmt.Sprintf("%s on %s", value, profile.RankSetOf(slices.Compact(values[value])...))
 		}
 		out[name] = and(texts)
 	}

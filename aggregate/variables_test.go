@@ -44,11 +44,11 @@ func TestVariables(t *testing.T) {
 	})
 	s := New(ps).Summary()
 	want := []Variable{
-		{Name: "btl_eager_limit", Value: "8192", From: FromCvar, Scope: profile.ScopeReadOnly, Ranks: Spans{{0, 3}}},
-		{Name: "no_such", Value: "1", From: FromCvar, Refused: "there is none", Ranks: Spans{{2, 3}}},
-		{Name: "own", Value: "a", From: FromCvar, Scope: profile.ScopeLocal, Ranks: Spans{{0, 1}}},
-		{Name: "own", Value: "b", From: FromCvar, Scope: profile.ScopeLocal, Ranks: Spans{{2, 3}}},
-		{Name: "OMPI_MCA_pml", Value: "ob1", From: FromEnvironment, Ranks: Spans{{0, 0}}},
+		{Name: "btl_eager_limit", Value: "8192", From: FromCvar, Scope: profile.ScopeReadOnly, Ranks: profile.RankSet{{First: 0, Last: 3}}},
+		{Name: "no_such", Value: "1", From: FromCvar, Refused: "there is none", Ranks: profile.RankSet{{First: 2, Last: 3}}},
+		{Name: "own", Value: "a", From: FromCvar, Scope: profile.ScopeLocal, Ranks: profile.RankSet{{First: 0, Last: 1}}},
+		{Name: "own", Value: "b", From: FromCvar, Scope: profile.ScopeLocal, Ranks: profile.RankSet{{First: 2, Last: 3}}},
+		{Name: "OMPI_MCA_pml", Value: "ob1", From: FromEnvironment, Ranks: profile.RankSet{{First: 0, Last: 0}}},
 	}
 	if diff := cmp.Diff(want, s.Variables); diff != "" {
 		t.Error(diff)
@@ -87,7 +87,7 @@ func TestVariablesMerge(t *testing.T) {
 	if diff := cmp.Diff(want, a.Summary().Variables); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Spans{{0, 0}, {2, 2}}, want[0].Ranks); diff != "" {
+	if diff := cmp.Diff(profile.RankSet{{First: 0, Last: 0}, {First: 2, Last: 2}}, want[0].Ranks); diff != "" {
 		t.Error(diff)
 	}
 }

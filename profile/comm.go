@@ -73,6 +73,15 @@ func (c *Comm) WorldRank(peer int32) int {
 	return g.At(int(peer))
 }
 
+// WorldRank translates a peer of the communicator at an index of p.Comms, as
+// Comm.WorldRank does. It returns PeerLost if there is no such communicator.
+func (p *Profile) WorldRank(comm, peer int32) int {
+	if comm < 0 || int(comm) >= len(p.Comms) {
+		return PeerLost
+	}
+	return p.Comms[comm].WorldRank(peer)
+}
+
 // FanOut is how many messages one operation of the given spread sends.
 func (c *Comm) FanOut(s Spread) int {
 	switch s {

@@ -20,7 +20,6 @@ import (
 	"github.com/mpitrace/mpitrace/formats/perfetto"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/progress"
-	"github.com/mpitrace/mpitrace/internal/ranks"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -83,7 +82,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	if format.name != "perfetto" { // which tells jobs apart
 		srcs = firstJob(cmd.ErrOrStderr(), srcs)
 	}
-	srcs = slices.DeleteFunc(srcs, func(src profile.EventSource) bool { return !only.Has(src.Trace().Rank) })
+	srcs = slices.DeleteFunc(srcs, func(src profile.EventSource) bool { return only != nil && !only.Contains(src.Trace().Rank) })
 	if len(srcs) == 0 {
 		return usage(fmt.Errorf("--ranks %s: none of these has a trace in %s", o.trace.ranks, paths[0]))
 	}
@@ -130,14 +129,16 @@ func eventsOf(srcs []profile.EventSource) (n uint64) {
 }
 
 // traceFormat checks the flags.
-func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *traceFormat, only ranks.List, err error) {
+func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *traceFormat, only profile.RankSet, err error) {
 	i := slices.IndexFunc(traceFormats, func(f traceFormat) bool { return f.name == o.format })
 	if i < 0 {
 		return nil, nil, fmt.Errorf("--events: they are written as perfetto, csv or parquet; as arrow they are in the run directory, trace.<rank>.arrow")
 	}
 	f = &traceFormats[i]
-	if only, err = ranks.Parse(o.trace.ranks); err != nil {
-		return nil, nil, fmt.Errorf("--ranks %w", err)
+	if o.trace.ranks != "" {
+		if only, err = profile.ParseRankSet(o.trace.ranks); err != nil {
+			return nil, nil, fmt.Errorf("--ranks: %w", err)
+		}
 	}
 	shown := o.trace.shown
 	for _, name := range []string{"partition", "skip-damaged"} {

@@ -102,7 +102,7 @@ func TestExportOfTraceUsage(t *testing.T) {
 		"run --format parquet --events --from 1s":  "--from is for --format perfetto",
 		"run --format perfetto --partition 3":      "--partition is not for events",
 		"run --format csv --events --skip-damaged": "--skip-damaged is not for events",
-		"run --format perfetto --ranks 3-1":        `--ranks "3-1": ranks are written as`,
+		"run --format perfetto --ranks 3-1":        `--ranks: "3-1" is neither a number nor a range`,
 		"run --format perfetto --ranks 9":          "--ranks 9: none of these",
 		"run --format perfetto --max-events 0":     "nothing would be shown",
 		"run --format perfetto --from -1s":         "times count from the first event",

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/timeline"
@@ -82,7 +81,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 		return fmt.Errorf("-o %w", err)
 	}
 	if o.ranks != "" || cmd.Flags().Changed("ranks") {
-		if o.Ranks, err = aggregate.ParseSpans(o.ranks, "rank"); err != nil {
+		if o.Ranks, err = profile.ParseRankSet(o.ranks); err != nil {
 			return fmt.Errorf("--ranks: %w", err)
 		}
 	}

@@ -31,7 +31,7 @@ type options struct {
 	sizes                       string
 	selection                   aggregate.Selection
 	ranksText, fromText, toText string
-	ranks, from, to             aggregate.Spans // nil is all
+	ranks, from, to             profile.RankSet // nil is all
 }
 
 // classes are what --class knows. Another name is the one that matrix files have.
@@ -111,24 +111,45 @@ func (o *options) parse() error {
 		return err
 	}
 	for _, set := range []struct {
-		flag, name, text string
-		spans            *aggregate.Spans
-	}{{"size-class", "size class", o.sizes, &o.selection.SizeClasses}, {"ranks", "rank", o.ranksText, &o.ranks},
-		{"from", "rank", o.fromText, &o.from}, {"to", "rank", o.toText, &o.to}} {
+		flag, text string
+		ranks      *profile.RankSet
+	}{{"ranks", o.ranksText, &o.ranks}, {"from", o.fromText, &o.from}, {"to", o.toText, &o.to}} {
 		if set.text == "" {
 			continue
 		}
-		if *set.spans, err = aggregate.ParseSpans(set.text, set.name); err != nil {
+		if *set.ranks, err = profile.ParseRankSet(set.text); err != nil {
 			return fmt.Errorf("--%s: %w", set.flag, err)
 		}
+	}
+	if o.selection.SizeClasses, err = parseSizeClasses(o.sizes); err != nil {
+		return fmt.Errorf("--size-class: %w", err)
 	}
 	if s := &o.selection; s.Physical && (len(s.Classes)+len(s.Directions) > 0 || s.OfRows() != "") {
 		return fmt.Errorf("--class %s stands alone: of what the MPI library sent only from whom and to whom is known (--ranks, --from, --to, --no-self)", physical)
 	}
-	if s := o.selection.SizeClasses; len(s) > 0 && s[len(s)-1].Last >= profile.NumSizeClasses {
-		return fmt.Errorf("--size-class: the classes are 0 to %d", profile.NumSizeClasses-1)
-	}
 	return nil
+}
+
+// parseSizeClasses returns the size classes of messages of a set such as 0-11,
+// which is written as sets of ranks are.
+func parseSizeClasses(text string) ([]uint8, error) {
+	if text == "" {
+		return nil, nil
+	}
+	set, err := profile.ParseRankSet(text)
+	if err != nil {
+		return nil, err
+	}
+	if set[len(set)-1].Last >= profile.NumSizeClasses {
+		return nil, fmt.Errorf("the classes are 0 to %d", profile.NumSizeClasses-1)
+	}
+	var out []uint8
+	for class := range uint8(profile.NumSizeClasses) {
+		if set.Contains(int(class)) {
+			out = append(out, class)
+		}
+	}
+	return out, nil
 }
 
 func (o *options) parseLines() error {

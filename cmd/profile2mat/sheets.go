@@ -7,6 +7,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // sheet is a matrix of a job, selected and with the lines that are wanted.
@@ -39,7 +40,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if n := j.tally.Unfollowed; n > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.prefix, n)
 	}
-	if unknown := aggregate.SpansOf(j.tally.Unknown); len(unknown) > 0 {
+	if unknown := profile.RankSetOf(j.tally.Unknown...); len(unknown) > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: what the MPI library sent is not known of %s\n", j.prefix, unknown)
 	}
 	lines, err := o.lines(j)
@@ -118,9 +119,9 @@ func (o *options) without() string {
 func (o *options) checkRanks(j *job) error {
 	for _, set := range []struct {
 		flag, text string
-		spans      aggregate.Spans
+		ranks      profile.RankSet
 	}{{"ranks", o.ranksText, o.ranks}, {"from", o.fromText, o.from}, {"to", o.toText, o.to}} {
-		if len(set.spans) > 0 && set.spans[0].First >= j.Size() {
+		if len(set.ranks) > 0 && set.ranks[0].First >= j.Size() {
 			return usagef("--%s %s: there are only ranks 0 to %d", set.flag, set.text, j.Size()-1)
 		}
 	}
@@ -188,8 +189,8 @@ func (o *options) sheet(j *job, by lines, m *aggregate.Matrix, c aggregate.Matri
 }
 
 // takes tells which ranks a set, and --ranks, have.
-func (o *options) takes(set aggregate.Spans) func(rank int) bool {
+func (o *options) takes(set profile.RankSet) func(rank int) bool {
 	return func(rank int) bool {
-		return (o.ranks == nil || o.ranks.Has(rank)) && (set == nil || set.Has(rank))
+		return (o.ranks == nil || o.ranks.Contains(rank)) && (set == nil || set.Contains(rank))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/ranks"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Each makes the Check of a kind of value.
@@ -147,7 +147,10 @@ func size(least uint64) func(string) (string, error) {
 }
 
 func rankList(value string) (string, error) {
-	_, err := ranks.Parse(value)
+	if value == "" { // all ranks
+		return value, nil
+	}
+	_, err := profile.ParseRankSet(value)
 	return value, err
 }
 

@@ -45,7 +45,7 @@ type picture struct {
 }
 
 // NoRanksError is returned if none of the requested ranks was traced.
-type NoRanksError struct{ Asked, There aggregate.Spans }
+type NoRanksError struct{ Asked, There profile.RankSet }
 
 func (e *NoRanksError) Error() string {
 	return fmt.Sprintf("no trace of %v: there are those of %v", e.Asked, e.There)
@@ -152,7 +152,7 @@ func (p *picture) nearest() error {
 		there = append(there, fmt.Sprintf("after, the first begins at %v", since(after)))
 	}
 	if len(there) == 0 {
-		return fmt.Errorf("the traces of %v have no event", aggregate.SpansOf(p.ranks()))
+		return fmt.Errorf("the traces of %v have no event", profile.RankSetOf(p.ranks()...))
 	}
 	return fmt.Errorf("no event from %v to %v: %s", since(p.from), since(p.to), strings.Join(there, "; "))
 }
@@ -164,12 +164,12 @@ func (p *picture) ranks() (ranks []int) {
 	return ranks
 }
 
-func ranksOf(sources []profile.EventSource) aggregate.Spans {
+func ranksOf(sources []profile.EventSource) profile.RankSet {
 	ranks := make([]int, len(sources))
 	for i, src := range sources {
 		ranks[i] = src.Trace().Rank
 	}
-	return aggregate.SpansOf(ranks)
+	return profile.RankSetOf(ranks...)
 }
 
 // linesOf returns a line for each drawn rank, or one for each of its threads if
@@ -178,7 +178,7 @@ func linesOf(sources []profile.EventSource, all []seen, o *Options) []line {
 	var lines []line
 	for i, src := range sources {
 		rank := src.Trace().Rank
-		if o.Ranks != nil && !o.Ranks.Has(rank) {
+		if o.Ranks != nil && !o.Ranks.Contains(rank) {
 			continue
 		}
 		var used []line

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/profile"
@@ -31,7 +30,7 @@ type Options struct {
 	// the end of MPI_Init, which takes most of a short run.
 	From, To    time.Duration
 	IncludeInit bool
-	Ranks       aggregate.Spans // nil means all
+	Ranks       profile.RankSet // nil means all
 	Messages    bool            // whether to draw messages as lines
 
 	Log io.Writer // where to show progress if it is a terminal; may be nil

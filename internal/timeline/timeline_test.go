@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -136,7 +135,7 @@ func TestTimeRange(t *testing.T) {
 	late.call("Wait", profile.P2P, 1500*ms, 1000*ms)
 	late.call("Barrier", profile.AllToAll, 2500*ms, 1000*ms)
 	// Times count from the first event of all, though its rank is left out.
-	o := Options{From: 1500 * time.Millisecond, To: 2500 * time.Millisecond, Ranks: aggregate.Spans{{First: 1, Last: 1}}, Width: 800, Height: 600}
+	o := Options{From: 1500 * time.Millisecond, To: 2500 * time.Millisecond, Ranks: profile.RankSet{{First: 1, Last: 1}}, Width: 800, Height: 600}
 	p := draw(t, []*process{early, late}, o)
 	if p.From != 1.5 || p.To != 2.5 || len(p.Lanes) != 1 || p.Labels[0] != "1" {
 		t.Fatalf("%g to %g s, lanes %q", p.From, p.To, p.Labels)
@@ -168,7 +167,7 @@ func TestBeginsAfterInit(t *testing.T) {
 		caption string
 	}{
 		{"both", Options{}, 1, "1.00 s in MPI_Init before (--all)"},
-		{"rank 1", Options{Ranks: aggregate.Spans{{First: 1, Last: 1}}}, 1.5, "1.50 s in MPI_Init before (--all)"},
+		{"rank 1", Options{Ranks: profile.RankSet{{First: 1, Last: 1}}}, 1.5, "1.50 s in MPI_Init before (--all)"},
 		{"all", Options{IncludeInit: true}, 0, ""},
 		{"from", Options{From: 500 * time.Millisecond}, 0.5, ""},
 		{"up to a time in MPI_Init", Options{To: 800 * time.Millisecond}, 0, ""},
@@ -270,7 +269,7 @@ func TestErrors(t *testing.T) {
 		o          Options
 	}{
 		{"no events", "no event in the traces of 1 rank", sources(empty), Options{}},
-		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", sources(empty, some), Options{Ranks: aggregate.Spans{{First: 3, Last: 4}}}},
+		{"other ranks", "no trace of ranks 3-4: there are those of ranks 0-1", sources(empty, some), Options{Ranks: profile.RankSet{{First: 3, Last: 4}}}},
 		{"behind the end", "nothing after 2s: the last event ends 2.00 s after the first began", sources(some), Options{From: 2 * time.Second}},
 		{"between two events", "no event from 100ms to 200ms: before, the last ends at 50ms; after, the first begins at 1.5s", sources(sparse),
 			Options{From: 100 * time.Millisecond, To: 200 * time.Millisecond}},

@@ -114,7 +114,7 @@ func TestTextFits(t *testing.T) {
 	waits[2].Peer, waits[2].PeerCallsite = 201, "other"
 	r := &Result{Size: 256, Ranks: 256, WaitStates: waits,
 		POP:            &POP{Runtime: 2.28, IdealRuntime: 0.11, UsefulMean: 0.0484, UsefulMax: 0.0584, UsefulMaxRank: 100, ParallelEfficiency: 0.02, LoadBalance: 0.83, CommunicationEfficiency: 0.02, Serialisation: 0.53, Transfer: 0.05},
-		Oversubscribed: []aggregate.Oversubscription{{Reason: aggregate.OtherProcesses, Ranks: aggregate.Spans{{First: 0, Last: 255}}, HostRanks: 256}},
+		Oversubscribed: []aggregate.Oversubscription{{Reason: aggregate.OtherProcesses, Ranks: profile.RankSet{{First: 0, Last: 255}}, HostRanks: 256}},
 		Calls:          []CallTotal{{Call: "Reduce_scatter_block", Count: 1234567, Time: 123, Waiting: 123, Undecided: 1}},
 		EagerLimits:    []EagerLimit{{Path: profile.InNode, Bytes: 4096, Variable: "btl_vader_eager_limit"}, {Path: profile.ToSelf, Bytes: 1024, Variable: "btl_self_eager_limit"}}}
 	for pattern := range numPatterns {

@@ -77,7 +77,7 @@ func TestCvar(t *testing.T) {
 		}
 		s, _ := reportOf(t, j.dir)
 		diff(t, "variables of the report", []aggregate.Variable{{Name: name, Value: "12345", From: aggregate.FromCvar, Scope: scope,
-			Ranks: aggregate.Spans{{First: 0, Last: 1}}}}, fromCvar(s))
+			Ranks: profile.RankSet{{First: 0, Last: 1}}}}, fromCvar(s))
 		if len(s.Problems) > 0 {
 			t.Errorf("problems %q", s.Problems)
 		}

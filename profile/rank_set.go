@@ -1,0 +1,165 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// RankSet is a set of ranks: disjoint ranges in ascending order, none of them
+// adjacent to the next. Its size depends on the number of ranges, not of ranks,
+// so a set of nearly all ranks of a large job is small. Nil is the empty set.
+type RankSet []RankRange
+
+// RankRange is the ranks from First to Last, both included.
+type RankRange struct{ First, Last int }
+
+// ParseRankSet reads ranks and ranges of ranks in any order, separated by commas:
+// "0-15,64". Ranks are below 2^31. The empty text is an error.
+func ParseRankSet(text string) (RankSet, error) {
+	var ranges RankSet
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.ParseUint(from, 10, 31)
+		last := first
+		if err == nil && isRange {
+			last, err = strconv.ParseUint(to, 10, 31)
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			return nil, fmt.Errorf("%q: numbers must be below 2^31", part)
+		}
+		if err != nil || last < first {
+			return nil, fmt.Errorf("%q is neither a number nor a range such as 0-15; separate them by commas: 0-15,64", part)
+		}
+		ranges = append(ranges, RankRange{int(first), int(last)})
+	}
+	slices.SortFunc(ranges, RankRange.compare)
+	return ranges.joined(), nil
+}
+
+func (r RankRange) compare(o RankRange) int {
+	return cmp.Or(cmp.Compare(r.First, o.First), cmp.Compare(r.Last, o.Last))
+}
+
+// joined returns the set of ranges that are in order but may overlap. It reuses
+// the memory of s.
+func (s RankSet) joined() RankSet {
+	out := s[:0]
+	for _, r := range s {
+		if n := len(out); n > 0 && r.First <= out[n-1].Last+1 {
+			out[n-1].Last = max(out[n-1].Last, r.Last)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// RankSetOf returns the set of some ranks, which may come in any order and more
+// than once.
+func RankSetOf(ranks ...int) RankSet {
+	if !slices.IsSorted(ranks) {
+		ranks = slices.Sorted(slices.Values(ranks))
+	}
+	var s RankSet
+	for _, r := range ranks {
+		if n := len(s); n > 0 && r <= s[n-1].Last+1 {
+			s[n-1].Last = r
+			continue
+		}
+		s = append(s, RankRange{r, r})
+	}
+	return s
+}
+
+// Union returns the ranks that are in s or in o.
+func (s RankSet) Union(o RankSet) RankSet {
+	all := slices.Concat(s, o)
+	slices.SortFunc(all, RankRange.compare)
+	return all.joined()
+}
+
+// Complement returns the ranks from 0 to n-1 that are not in s. All ranks of s
+// must be below n.
+func (s RankSet) Complement(n int) RankSet {
+	var out RankSet
+	next := 0
+	for _, r := range s {
+		if r.First > next {
+			out = append(out, RankRange{next, r.First - 1})
+		}
+		next = r.Last + 1
+	}
+	if next < n {
+		out = append(out, RankRange{next, n - 1})
+	}
+	return out
+}
+
+// Len returns the number of ranks.
+func (s RankSet) Len() int {
+	n := 0
+	for _, r := range s {
+		n += r.Last - r.First + 1
+	}
+	return n
+}
+
+// Contains reports whether a rank is in the set.
+func (s RankSet) Contains(rank int) bool {
+	after, found := slices.BinarySearchFunc(s, rank, func(r RankRange, rank int) int { return cmp.Compare(r.First, rank) })
+	return found || after > 0 && rank <= s[after-1].Last
+}
+
+// Compare orders sets by their lowest rank that differs, for sorting.
+func (s RankSet) Compare(o RankSet) int { return slices.CompareFunc(s, o, RankRange.compare) }
+
+// MarshalText returns the form that ParseRankSet reads; no text for the empty set.
+func (s RankSet) MarshalText() ([]byte, error) {
+	b := []byte{}
+	for i, r := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(r.First), 10)
+		if r.Last > r.First {
+			b = strconv.AppendInt(append(b, '-'), int64(r.Last), 10)
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalText reads what MarshalText returns.
+func (s *RankSet) UnmarshalText(text []byte) (err error) {
+	*s = nil
+	if len(text) > 0 {
+		*s, err = ParseRankSet(string(text))
+	}
+	return err
+}
+
+// String returns a text for messages: "rank 3" or "ranks 0-2, 5". Of a set with
+// more than 12 ranges it has the first 12 and the number of ranks.
+func (s RankSet) String() string {
+	const most = 12
+	word := "ranks "
+	if s.Len() == 1 {
+		word = "rank "
+	}
+	parts := make([]string, 0, most+1)
+	for i, r := range s {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("... (%d in all)", s.Len()))
+			break
+		}
+		if r.First == r.Last {
+			parts = append(parts, strconv.Itoa(r.First))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", r.First, r.Last))
+		}
+	}
+	return word + strings.Join(parts, ", ")
+}
