@@ -1,7 +1,12 @@
 # make            the commands into bin/, the library for each MPI found into lib/
 # make run        wrap examples/halo on 4 ranks; installs what is missing
-# make test       all tests; installs what they need
-# make fuzz       the fuzz targets for a minute each; make test has 5 s of each
+# make test       each behaviour once, on Debian's Open MPI and MPICH: at most 8 minutes on
+#                 2 quiet cores; installs what the tests need
+# make test-all   make test, and then the other MPIs (Open MPI 5 and MPICH 5), sanitizers, short
+#                 sweeps, applications, 5 s of each fuzz target: at most 30 minutes; CI runs it
+# make test-sweep every fault, 204 kills, 10^9 calls, 10 minutes of each fuzz target: some hours,
+#                 by hand before a release; write its result into docs/reliability.md
+# make fuzz       the fuzz targets for a minute each
 # make bench      what recording costs per MPI call, and what making matrices costs
 #                 (35 minutes on 2 cores); or bench-calls, bench-process (2: start, memory),
 #                 bench-programs (8: LAMMPS, NetPIPE), bench-matrices (12)
@@ -19,7 +24,7 @@ export CGO_ENABLED = 0
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: all commands library run test fuzz bench bench-calls bench-process bench-programs bench-matrices generate install setup clean
+.PHONY: all commands library run test test-all test-sweep fuzz bench bench-calls bench-process bench-programs bench-matrices generate install setup clean
 
 all: commands library
 
@@ -43,8 +48,20 @@ test:
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory commands
 	$(GO) vet ./...
-	$(GO) test -timeout 50m ./...
+	MPITRACE_TEST_LEVEL=quick $(GO) test -count 1 -timeout 30m ./...
+
+# What has tests beyond level quick: tests/testenv/level.go.
+beyond_quick = ./tests/e2e ./interpose
+
+test-all: test
+	MPITRACE_TEST_LEVEL=all $(GO) test -count 1 -timeout 60m $(beyond_quick)
 	GO=$(GO) scripts/fuzz.sh 5s
+
+test-sweep:
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory commands
+	MPITRACE_TEST_LEVEL=sweep $(GO) test -count 1 -timeout 10h -v $(beyond_quick)
+	GO=$(GO) scripts/fuzz.sh 10m
 
 fuzz:
 	GO=$(GO) scripts/fuzz.sh 60s

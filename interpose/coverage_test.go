@@ -15,11 +15,17 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// everyCompiler is that of Debian's MPIs and of those that `make setup` puts
-// below build.
+// everyCompiler returns the compilers of Debian's MPIs at level quick, and at level
+// all those of the MPIs that `make setup` puts below build.
 func everyCompiler(t *testing.T) []string {
 	t.Helper()
-	all := slices.Clone(compilers)
+	var all []string
+	if testenv.Runs(testenv.Quick) {
+		all = slices.Clone(compilers)
+	}
+	if !testenv.Runs(testenv.All) {
+		return all
+	}
 	for _, name := range []string{"openmpi5", "mpich5"} {
 		cc, err := filepath.Abs(filepath.Join("..", "build", name, "bin", "mpicc"))
 		if err != nil {

@@ -80,6 +80,7 @@ func dynamicSymbols(t *testing.T, file string) map[string]bool {
 // Whatever name of a wrapped call the Fortran bindings export, in any spelling,
 // is ours too; and what it calls in C is.
 func TestFortranNames(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	wrapped := map[string]string{}
 	for _, c := range calls.Table {
 		if c.Leave != "none" {
@@ -152,6 +153,7 @@ func checkReachesC(t *testing.T, file string, symbols, found map[string]bool) {
 // Of what a Fortran program imports only that is named which is neither ours nor
 // left alone on purpose.
 func TestUnrecordedInFortran(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	const text = `program p
 use %s
 use, intrinsic :: iso_c_binding

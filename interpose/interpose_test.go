@@ -20,7 +20,7 @@ var compilers = []string{"mpicc.openmpi", "mpicc.mpich"}
 func build(t *testing.T, cc string, flags ...string) string {
 	t.Helper()
 	testenv.Need(t, cc)
-	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "cache"))
+	testenv.SharedCache(t, func() bool { _, err := CacheDir(); return err == nil })
 	lib, err := Build(context.Background(), BuildOptions{CC: cc, CFlags: flags, Log: testLog{t}})
 	if err != nil {
 		t.Fatal(err)
@@ -44,10 +44,12 @@ func (l testLog) Write(p []byte) (int, error) { l.t.Logf("%s", p); return len(p)
 func TestBuildWithoutWarnings(t *testing.T) {
 	for _, cc := range compilers {
 		t.Run(cc, func(t *testing.T) {
+			testenv.At(t, testenv.Quick)
 			build(t, cc, "-Werror")
 			buildLister(t, cc, "-Werror")
 		})
 		t.Run(cc+" with clang", func(t *testing.T) {
+			testenv.At(t, testenv.All)
 			testenv.Need(t, "clang")
 			t.Setenv("OMPI_CC", "clang")
 			t.Setenv("MPICH_CC", "clang")
@@ -59,6 +61,7 @@ func TestBuildWithoutWarnings(t *testing.T) {
 
 // A preload reaches programs that have no MPI: the library must need none.
 func TestLibraryNeedsNoMPI(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	for _, cc := range compilers {
 		t.Run(cc, func(t *testing.T) {
 			f, err := elf.Open(build(t, cc))
@@ -96,9 +99,10 @@ func TestLibraryNeedsNoMPI(t *testing.T) {
 var exported = regexp.MustCompile(`^(P?MPIX?_\w+|mpix?_[a-z0-9_]+|mpitrace_(begin_phase|change_setting)|dlclose)$`)
 
 func TestBuildIsCached(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	testenv.Need(t, compilers[0])
 	t.Setenv("MPITRACE_CACHE", t.TempDir()+"/cache")
-	o := BuildOptions{CC: compilers[0]}
+	o := BuildOptions{CC: compilers[0], CFlags: []string{"-O0"}}
 	first, err := Build(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +119,7 @@ func TestBuildIsCached(t *testing.T) {
 	if err != nil || first != second || !before.ModTime().Equal(after.ModTime()) {
 		t.Errorf("built again: %s, then %s (%v)", first, second, err)
 	}
-	o.CFlags = []string{"-DMT_ANOTHER_FLAG"}
+	o.CFlags = append(o.CFlags, "-DMT_ANOTHER_FLAG")
 	if third, err := Build(context.Background(), o); err != nil || third == first {
 		t.Errorf("other flags gave %s, %v", third, err)
 	}
@@ -147,6 +151,7 @@ func TestBuildRefusesUnsafeCache(t *testing.T) {
 // The program that lists variables loads the MPI that it was built for, whatever
 // LD_LIBRARY_PATH says.
 func TestListerLoadsItsMPI(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	testenv.Need(t, "mpicc.mpich")
 	t.Setenv("MPITRACE_CACHE", filepath.Join(t.TempDir(), "cache"))
 	o := BuildOptions{CC: "mpicc.mpich", MPI: filepath.Join(t.TempDir(), "libmpich.so.12")}
@@ -173,6 +178,7 @@ func TestListerLoadsItsMPI(t *testing.T) {
 }
 
 func TestUnrecorded(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	lib := build(t, "mpicc.mpich")
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")

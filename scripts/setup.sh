@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh run     an MPI with its C compiler: enough for `make run`
 #   scripts/setup.sh test    both of Debian's MPIs, LAMMPS, Python with pandas,
-#                            and newer MPIs below build/: what `make test` needs
+#                            and newer MPIs below build/: what the tests need
 #   scripts/setup.sh bench   the same and NetPIPE: what `make bench` needs
 #
 # As root on Debian it installs by apt-get; else it says what to install.

@@ -2,4 +2,17 @@
 // tests/programs and examples, under real MPIs, wrapped by the commands as
 // a user would. What they must have communicated is worked out beside each
 // test, from what the program does and from the definition of what counts.
+//
+// Tests have three levels, which MPITRACE_TEST_LEVEL selects (default: quick):
+//
+//   - quick, make test: each behaviour once, on Debian's Open MPI and MPICH;
+//   - all, added by make test-all: the MPIs of the Python wheels, sanitizers,
+//     applications, and longer runs of what is tried many times;
+//   - sweep, make test-sweep: every fault, 204 kills, 10^9 calls.
+//
+// A test that uses withEach runs on Debian's MPIs at level quick and on the others
+// at level all. withEachAt gives all of a test one level, and testenv.At does so for
+// a test of no particular MPI. To run one test at two levels:
+//
+//	MPITRACE_TEST_LEVEL=quick,all go test ./tests/e2e -run TestHalo
 package e2e

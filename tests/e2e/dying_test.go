@@ -20,6 +20,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // Jobs that die: by what they do themselves, by what others do to them, and at
@@ -39,27 +40,28 @@ type way struct {
 	lasts syscall.Signal
 	// absent: the last rank is another program, which never calls MPI_Init.
 	absent bool
+	quick  bool   // tried at level quick too
 	says   string // of the rank that dies: a pattern that the report matches
 }
 
 var ways = []way{
-	{name: "MPI_Abort", word: "MPI_Abort", says: `rank 1: .*\n +MPI_Abort\(7\) in MPI_COMM_WORLD, at die dying\.c:`},
+	{name: "MPI_Abort", word: "MPI_Abort", quick: true, says: `rank 1: .*\n +MPI_Abort\(7\) in MPI_COMM_WORLD, at die dying\.c:`},
 	{name: "abort()", word: "abort", says: `rank 1: killed by SIGABRT at .*, outside MPI; the last call returned`},
-	{name: "SIGSEGV", word: "SIGSEGV", says: `rank 1: killed by SIGSEGV at .*, outside MPI; the last call returned`},
+	{name: "SIGSEGV", word: "SIGSEGV", quick: true, says: `rank 1: killed by SIGSEGV at .*, outside MPI; the last call returned`},
 	{name: "stack overflow", word: "stack overflow", says: `rank 1: killed by SIGSEGV at .*, outside MPI; the last call returned`},
 	{name: "SIGFPE", word: "SIGFPE", says: `rank 1: killed by SIGFPE at .*, outside MPI; the last call returned`},
 	{name: "SIGINT to one rank", word: "SIGINT", says: `rank 1: killed by SIGINT at .*, outside MPI; the last call returned`},
 	{name: "SIGTERM to one rank", word: "SIGTERM", says: `rank 1: killed by SIGTERM at .*, outside MPI; the last call returned`},
 	{name: "SIGXCPU", word: "SIGXCPU", says: `rank 1: killed by SIGXCPU at .*, outside MPI; the last call returned`},
-	{name: "SIGKILL, as when memory is out", word: "SIGKILL", says: `rank 1: killed by SIGKILL at .*, outside MPI; the last call returned`},
-	{name: "exit() without MPI_Finalize", word: "exit", says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
+	{name: "SIGKILL, as when memory is out", word: "SIGKILL", quick: true, says: `rank 1: killed by SIGKILL at .*, outside MPI; the last call returned`},
+	{name: "exit() without MPI_Finalize", word: "exit", quick: true, says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
 	{name: "return from main without MPI_Finalize", word: "return", says: `rank 1: exited with status 5 at .*, outside MPI; the last call returned`},
 	{name: "_exit()", word: "_exit", says: `rank 1: exited with status 3 at .*, outside MPI; the last call returned`},
 	{name: "exec of another program", word: "exec", says: `rank 1: exited with status 4 at .*, outside MPI; the last call returned`},
 	{name: "one rank that never starts", word: "hang", absent: true},
 	{name: "a hang, then SIGTERM to the launcher", word: "hang", lasts: syscall.SIGTERM, says: `rank 1: .*outside MPI`},
 	{name: "MPI_Finalize that hangs, then SIGTERM", word: "Finalize", lasts: syscall.SIGTERM},
-	{name: "SIGTERM to the launcher at work", word: "go", lasts: syscall.SIGTERM},
+	{name: "SIGTERM to the launcher at work", word: "go", quick: true, lasts: syscall.SIGTERM},
 	{name: "SIGKILL of the launcher", word: "go", lasts: syscall.SIGKILL},
 }
 
@@ -77,13 +79,17 @@ func (o outcome) String() string {
 // TestDying lets jobs die in each way, with and without mpitrace. Launchers
 // themselves do not always end in the same way (hydra combines the status of
 // whichever ranks it saw, Open MPI's mpirun may crash or hang while it cleans up):
-// so both may try again, until one end with it was seen without it.
+// so both may try again, until one end with it was seen without it. Level quick has a
+// few of the ways.
 func TestDying(t *testing.T) {
 	table := map[string]map[string]string{}
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "dying")
 		table[m.name] = map[string]string{}
 		for _, w := range ways {
+			if !w.quick && testenv.Highest() == testenv.Quick {
+				continue
+			}
 			t.Run(w.name, func(t *testing.T) {
 				table[m.name][w.name] = dieOften(t, m, program, w)
 			})
@@ -352,8 +358,9 @@ func recordingsOf(t *testing.T, dir string) []*profile.Profile {
 // TestChaos kills ranks at random, at random moments: several of each job, one
 // after the other, until all are gone.
 func TestChaos(t *testing.T) {
-	const jobs = 34 // of three ranks, under two MPIs: 204 kills
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	// Of three ranks, under two MPIs: 12, 48 or 204 kills.
+	jobs := map[testenv.Level]int{testenv.Quick: 2, testenv.All: 8, testenv.Sweep: 34}[testenv.Highest()]
+	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "dying")
 		for i := range jobs {
 			seed := rand.Uint64()

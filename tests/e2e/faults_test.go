@@ -16,12 +16,14 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestFaults lets each call that the library makes of the system fail, one after the other, and from some on all of its
-// kind: the program must not notice, and what is missing from the recording must be counted.
+// kind: the program must not notice, and what is missing from the recording must be counted. Level quick has the first
+// and the fourth call of each function fail, level all each whose number is a power of two, level sweep every one.
 func TestFaults(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		lib := m.faultyLibrary(t)
 		for _, way := range []faultyWay{
 			{name: "run directory", env: []string{"MPITRACE_STACK=4"}},
@@ -136,7 +138,7 @@ func (m implementation) failEach(t *testing.T, lib string, way faultyWay) {
 		}
 		for k := 1; k <= n; k++ {
 			for _, on := range []string{"", "+"} {
-				if on != "" && k&(k-1) != 0 {
+				if !faultAtLevel(k, on != "") {
 					continue
 				}
 				trials++
@@ -155,6 +157,20 @@ func (m implementation) failEach(t *testing.T, lib string, way faultyWay) {
 		t.Error(err)
 	}
 	t.Logf("%d trials", trials)
+}
+
+// faultAtLevel reports whether the k-th call of a function is to fail at the level that runs, alone or with all later
+// ones.
+func faultAtLevel(k int, andLater bool) bool {
+	power := k&(k-1) == 0
+	switch testenv.Highest() {
+	case testenv.Sweep:
+		return power || !andLater
+	case testenv.All:
+		return power
+	default:
+		return k == 1 && andLater || k == 4 && !andLater
+	}
 }
 
 func (r *trial) survives(want output, calls uint64, clean *profile.Profile) error {

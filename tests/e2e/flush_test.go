@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // recordIn records a command that leaves its files in a directory of its own.
@@ -304,14 +305,14 @@ func flushedFiles(t *testing.T, at string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// TestReadingCost prints what reading Open MPI's monitoring variables costs, with
-// MPITRACE_TEST_LONG=1 at 64 peers.
+// TestReadingCost prints what reading Open MPI's monitoring variables costs, at level
+// sweep at 64 peers.
 func TestReadingCost(t *testing.T) {
-	ranks := 5
-	if os.Getenv("MPITRACE_TEST_LONG") != "" {
-		ranks = 65
+	ranks, level, has := 5, testenv.Quick, debian
+	if testenv.Runs(testenv.Sweep) {
+		ranks, level, has = 65, testenv.Sweep, anyMPI
 	}
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachAt(t, level, has, func(t *testing.T, m implementation) {
 		program := m.compile(t, "mpit_cost", "-O2")
 		for _, parts := range []int{1, 10} {
 			out := succeed(t, nil, m.launch(ranks, preload(m.library(t), []string{"MPITRACE_DIR=" + filepath.Join(t.TempDir(), "run")},

@@ -80,6 +80,7 @@ func checkHarmless(t *testing.T, what, text string) {
 
 // TestHostileNames: names of a job are data in all that is printed and written.
 func TestHostileNames(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	merged, recorded := filepath.Join(t.TempDir(), "merged"), filepath.Join(t.TempDir(), "recorded")
 	ps := withHostileNames(factstest.Job("")) // which has all that a table can hold, and a recording cannot
 	var table bytes.Buffer
@@ -132,6 +133,7 @@ func synthetic(j *synth.Job) (ps profile.List) {
 
 // TestNamesWithoutUTF8: tables hold UTF-8 only, and Python would refuse them.
 func TestNamesWithoutUTF8(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	python := filepath.Join(root, "build", "venv", "bin", "python")
 	testenv.Need(t, python)
 	dir := t.TempDir()

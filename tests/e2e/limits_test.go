@@ -232,14 +232,14 @@ func TestManyCommunicators(t *testing.T) {
 	})
 }
 
-// TestBillion makes 10^7 calls, or 10^9 with MPITRACE_TEST_LONG=1 (a minute): the memory after the first million is
+// TestBillion makes 10^7 calls, or 10^9 at level sweep (a minute): the memory after the first million is
 // that of all, and each is counted.
 func TestBillion(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
-		millions := uint64(10)
-		if os.Getenv("MPITRACE_TEST_LONG") != "" {
-			millions = 1000
-		}
+	millions, level := uint64(10), testenv.Quick
+	if testenv.Runs(testenv.Sweep) {
+		millions, level = 1000, testenv.Sweep
+	}
+	withEachAt(t, level, debian, func(t *testing.T, m implementation) {
 		dir := filepath.Join(t.TempDir(), "run")
 		env := slices.Concat(alone, []string{"MPITRACE_DIR=" + dir})
 		out := executeWithin(t, 10*time.Minute, nil, preload(m.library(t), env, m.compile(t, "billion"), fmt.Sprint(millions))...)

@@ -41,6 +41,7 @@ func thermo(t *testing.T, stdout string) string {
 // TestLAMMPS runs a real program under Open MPI's monitoring and ours at once:
 // both must have seen the same messages, and the program must not notice.
 func TestLAMMPS(t *testing.T) {
+	testenv.At(t, testenv.All)
 	testenv.Need(t, "gcc", "mpicc.openmpi", "mpirun.openmpi", "lmp", "perl", "/usr/bin/profile2mat")
 	theirs := filepath.Join(t.TempDir(), "theirs")
 	alone := succeed(t, nil, lammps("")...)
@@ -146,6 +147,7 @@ func filesIn(t *testing.T, dir string) []string {
 // TestHaloUnderOpenMPI5 does so with the files that Open MPI 5's monitoring
 // writes.
 func TestHaloUnderOpenMPI5(t *testing.T) {
+	testenv.At(t, testenv.All)
 	m := implementations()[slices.IndexFunc(implementations(), func(m implementation) bool { return m.name == "openmpi5" })]
 	testenv.Need(t, "gcc", m.cc, m.launcher[0], "perl", "/usr/bin/profile2mat")
 	theirs := filepath.Join(t.TempDir(), "theirs")

@@ -110,16 +110,39 @@ func implementations() []implementation {
 	}
 }
 
-// withEach runs f as a subtest for each MPI that has what the test needs.
+// withEach runs f as a subtest for each MPI that has what the test needs: for
+// Debian's at level quick, for the others at level all.
 func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
 	for _, m := range implementations() {
-		if has(m) {
-			t.Run(m.name, func(t *testing.T) {
-				testenv.Need(t, "gcc", m.cc, m.launcher[0])
-				f(t, m)
-			})
+		if has(m) && testenv.Runs(m.level()) {
+			m.subtest(t, f)
 		}
 	}
+}
+
+// withEachAt runs all of these subtests at one level.
+func withEachAt(t *testing.T, level testenv.Level, has func(implementation) bool, f func(*testing.T, implementation)) {
+	testenv.At(t, level)
+	for _, m := range implementations() {
+		if has(m) {
+			m.subtest(t, f)
+		}
+	}
+}
+
+func (m implementation) subtest(t *testing.T, f func(*testing.T, implementation)) {
+	t.Run(m.name, func(t *testing.T) {
+		testenv.Need(t, "gcc", m.cc, m.launcher[0])
+		f(t, m)
+	})
+}
+
+// level is the level of tests that any MPI can run.
+func (m implementation) level() testenv.Level {
+	if debian(m) {
+		return testenv.Quick
+	}
+	return testenv.All
 }
 
 func anyMPI(implementation) bool    { return true }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // A pvarReading is what a variable of an object was, as a test knows it.
@@ -376,7 +377,7 @@ func TestVariablesOfThreads(t *testing.T) {
 // The library's part in it with the compiler's checks of addresses and of undefined behaviour.
 func TestSanitizedVariables(t *testing.T) {
 	const sanitize = "-fsanitize=address,undefined"
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		lib, dir := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g"), filepath.Join(t.TempDir(), "run")
 		env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_PVAR=*", "MPITRACE_PVAR_INTERVAL=1ms", "MPITRACE_WATCH_UNEXPECTED=5",
 			"ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"}

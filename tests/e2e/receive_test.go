@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // conservations is what `mpitrace report --json` says of the jobs in dir.
@@ -207,6 +208,7 @@ func TestReceivesFromNobody(t *testing.T) {
 // TestConservationOfPartOfAJob: with one recording taken away, the check names
 // the rank and judges the other pairs.
 func TestConservationOfPartOfAJob(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	m := implementations()[0]
 	t.Run(m.name, func(t *testing.T) {
 		j := m.run(t, 4, m.compile(t, "subcomm"))

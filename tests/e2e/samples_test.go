@@ -14,7 +14,7 @@ import (
 // TestSampledTotals compares the time in MPI as --timing sampled estimates it with the time itself: a library built
 // to check this times all calls of the same run, keeps samples as ever, and tells what all of them took.
 func TestSampledTotals(t *testing.T) {
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
 		t.Run("halo", func(t *testing.T) { checkTotals(t, m, 2, halo, "-s", "3000") })
 		if m.cc != "mpicc.openmpi" {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // unsanitized are the programs of tests/programs that are not run with the
@@ -80,7 +82,7 @@ func TestSanitized(t *testing.T) {
 	if err != nil || len(paths) < 40 {
 		t.Fatalf("%d programs, %v", len(paths), err)
 	}
-	withEach(t, debian, func(t *testing.T, m implementation) {
+	withEachAt(t, testenv.All, debian, func(t *testing.T, m implementation) {
 		lib := m.library(t, sanitize, "-fno-sanitize-recover=all", "-O1", "-g")
 		for _, path := range paths {
 			name := strings.TrimSuffix(filepath.Base(path), ".c")

@@ -212,6 +212,7 @@ func (m implementation) build(t *testing.T, compiler, source, program string, fl
 // TestReportedSites requires the text form to list as many as it is asked for,
 // the largest first, in lines that are not too long.
 func TestReportedSites(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	m := implementations()[0]
 	testenv.Need(t, "gcc", m.cc, m.launcher[0])
 	p := plate{rows: 31, cols: 25, steps: 20, down: 2, across: 2}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // sendrecvSites are the call sites of Sendrecv: the functions of each stack, from
@@ -90,6 +91,7 @@ func sentBytes(p *profile.Profile) (sum uint64) {
 
 // TestStacksWithoutEnd makes more stacks than are kept: 2 to the 17th.
 func TestStacksWithoutEnd(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	const levels, kept = 17, 1 << 16
 	t.Setenv("MPITRACE_MAX_MB", "256") // so many rows
 	m := implementations()[0]

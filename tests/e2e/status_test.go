@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // TestStatusOfMissing requires status 127 for a program that does not exist, whether
@@ -60,6 +62,7 @@ func TestStatusOfOtherMPI(t *testing.T) {
 // TestStatusOfBoth requires of both commands the same exit status for the same
 // mistake.
 func TestStatusOfBoth(t *testing.T) {
+	testenv.At(t, testenv.Quick)
 	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "x.json")
 	cut := filepath.Join(t.TempDir(), "cut.arrow")
 	if err := errors.Join(os.WriteFile(file, []byte("{}"), 0o644), os.WriteFile(cut, []byte("ARROW1\x00\x00"), 0o644)); err != nil {

@@ -1,0 +1,53 @@
+package testenv
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A Level says which make target runs a test. The environment variable
+// MPITRACE_TEST_LEVEL lists the levels to run, separated by commas; the default is
+// quick. A level is what its target adds: `make test-all` runs quick and then all,
+// so that no test runs twice.
+type Level string
+
+// The levels.
+const (
+	Quick Level = "quick" // make test: each behaviour once, on Debian's Open MPI and MPICH
+	All   Level = "all"   // make test-all adds the other MPIs, sanitizers and short sweeps
+	Sweep Level = "sweep" // make test-sweep, by hand before a release: every fault, 204 kills, 10^9 calls
+)
+
+// Runs reports whether tests of a level are to run.
+func Runs(level Level) bool {
+	levels := strings.Split(cmp.Or(os.Getenv("MPITRACE_TEST_LEVEL"), string(Quick)), ",")
+	for _, l := range levels {
+		if !slices.Contains([]Level{Quick, All, Sweep}, Level(l)) {
+			panic(fmt.Sprintf("MPITRACE_TEST_LEVEL: %q is none of quick, all and sweep", l))
+		}
+	}
+	return slices.Contains(levels, string(level))
+}
+
+// At skips the test unless tests of its level are to run, under CI too.
+func At(t testing.TB, level Level) {
+	t.Helper()
+	if !Runs(level) {
+		t.Skipf("runs at level %s: set MPITRACE_TEST_LEVEL", level)
+	}
+}
+
+// Highest is the most thorough level that is to run: tests that repeat something
+// take their number of repetitions from it.
+func Highest() Level {
+	for _, level := range []Level{Sweep, All} {
+		if Runs(level) {
+			return level
+		}
+	}
+	return Quick
+}
