@@ -18,17 +18,18 @@ import (
 type Change struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
-	Default string `json:"default"` // empty if the library has no such variable by default
+	Default string `json:"default"` // empty if the variable does not exist by default
 }
 
-// keptChanges is an answer, and what it holds for.
+// keptChanges is a cached answer, with everything that it depends on.
 type keptChanges struct {
-	Environment string    `json:"environment"` // its hash, as far as it sets cvars
+	Environment string    `json:"environment"` // hash of the environment variables that set cvars
 	Files       []keyFile `json:"files"`
 	Changes     []Change  `json:"changes"`
 }
 
-// keyFile is a parameter file as it was; Size is -1 if there was none.
+// keyFile is the state of a parameter file. Size is -1 if the file did not
+// exist.
 type keyFile struct {
 	Path    string `json:"path"`
 	Size    int64  `json:"size"`
@@ -43,10 +44,10 @@ func keyFileOf(path string) keyFile {
 	return keyFile{path, info.Size(), info.ModTime().UnixNano()}
 }
 
-// ChangedHere are the cvars that differ from their defaults for a program that is
-// started here: by the environment, and by Open MPI's parameter files. The latest
-// answer is kept, and holds as long as these stay the same, since asking takes Open
-// MPI a third of a second.
+// ChangedHere returns the cvars that differ from their defaults in a program
+// that is started here, because of the environment or of Open MPI's parameter
+// files. It caches the latest answer and uses it while these stay the same,
+// because Open MPI takes a third of a second to answer.
 func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error) {
 	lister, err := interpose.BuildLister(ctx, o)
 	if err != nil {
@@ -78,7 +79,7 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 	return kept.Changes, nil
 }
 
-// readKept is false for what does not hold any more.
+// readKept reads the cached answer. ok is false if it is no longer valid.
 func readKept(path string) (kept keptChanges, ok bool) {
 	text, err := atomicfile.Read(path, maxKept)
 	if err != nil || json.Unmarshal(text, &kept) != nil {
@@ -87,7 +88,7 @@ func readKept(path string) (kept keptChanges, ok bool) {
 	return kept, !slices.ContainsFunc(kept.Files, func(f keyFile) bool { return keyFileOf(f.Path) != f })
 }
 
-// environmentKey tells environments apart that set cvars in different ways.
+// environmentKey returns a hash of the environment variables that set cvars.
 func environmentKey(env []string) string {
 	clean := cleaned(env)
 	var set []string
@@ -101,7 +102,8 @@ func environmentKey(env []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// parameterFiles are those that Open MPI says it reads.
+// parameterFiles returns the parameter files that Open MPI reads, as its
+// variables name them.
 func parameterFiles(l *List) []keyFile {
 	files := []keyFile{}
 	for _, name := range []string{"mca_base_param_files", "mca_base_override_param_file"} {

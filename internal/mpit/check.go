@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CVar finds a control variable. The error of one that is not there names those
-// that may have been meant.
+// CVar returns the control variable with this name. If there is none, the error
+// suggests similar names.
 func (l *List) CVar(name string) (*CVar, error) {
 	for i := range l.CVars {
 		if l.CVars[i].Name == name {
@@ -25,18 +25,18 @@ func (l *List) CVar(name string) (*CVar, error) {
 	return nil, fmt.Errorf("no control variable is named %s: mpitrace vars lists them", name)
 }
 
-// ReadOnlyError is of a variable that MPI_T cannot set. Open MPI has many that
-// are settings all the same: it takes them from the environment when it starts
-// (OMPI_MCA_name), and not later.
+// ReadOnlyError means that MPI_T cannot set a variable. Many read-only
+// variables of Open MPI are settings nevertheless: Open MPI reads them from the
+// environment (OMPI_MCA_name) when it starts.
 type ReadOnlyError struct{ Name, Scope string }
 
 func (e *ReadOnlyError) Error() string {
 	return fmt.Sprintf("%s is read-only (its scope is %s)", e.Name, e.Scope)
 }
 
-// Check says why a value cannot be given to the variable: nil if nothing is
-// known that speaks against it. The library may refuse it all the same. Of a
-// ReadOnlyError the value is one that the variable could have.
+// Check returns an error if the variable cannot have the value, as far as its
+// description says. The library may still refuse the value. After a
+// ReadOnlyError the value itself is valid.
 func (v *CVar) Check(value string) error {
 	if _, err := v.Parse(value); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (v *CVar) Check(value string) error {
 	return nil
 }
 
-// Parse gives the elements that a text stands for, with numbers where it has
-// names of the enumeration, or says why it cannot be given to the variable.
+// Parse returns the elements of a value, with numbers instead of names of the
+// enumeration.
 func (v *CVar) Parse(value string) ([]string, error) {
 	switch {
 	case v.Binding != "none" && v.Binding != "":
@@ -71,7 +71,7 @@ func (v *CVar) Parse(value string) ([]string, error) {
 	return texts, nil
 }
 
-// element checks one element, which may be a name of the enumeration.
+// element parses one element, which may be a name of the enumeration.
 func (v *CVar) element(text string) (string, error) {
 	if v.Enum != nil {
 		n, err := v.Enum.Number(text)
@@ -94,8 +94,8 @@ func orUnknown(s string) string {
 	return s
 }
 
-// parsers check texts for each of MPI_T's types; those of C are of the sizes that
-// they have on 64-bit Linux.
+// parsers check texts for each type of MPI_T. C types have the sizes of 64-bit
+// Linux.
 var parsers = map[string]func(string) error{
 	"int": signed(32), "int8": signed(8), "int16": signed(16), "int32": signed(32), "int64": signed(64),
 	"short": signed(16), "long": signed(64), "long long": signed(64), "count": signed(64), "aint": signed(64),
@@ -104,7 +104,8 @@ var parsers = map[string]func(string) error{
 	"byte": unsigned(8), "bool": unsigned(1), "double": floating, "float": floating,
 }
 
-// baseOf is decimal, or hexadecimal behind 0x: as the library reads it.
+// baseOf returns 16 for a number that starts with 0x and 10 otherwise, as the
+// library in the application reads it.
 func baseOf(s string) int {
 	digits := strings.ToLower(strings.TrimLeft(s, "+-"))
 	if strings.HasPrefix(digits, "0x") {
@@ -126,8 +127,8 @@ func unsigned(bits int) func(string) error {
 
 func floating(s string) error { _, err := strconv.ParseFloat(s, 64); return err }
 
-// Number is the value that a text stands for: an item's name or number, and for
-// flags several, separated by commas.
+// Number returns the value for a text: the name or the number of an item, or,
+// for flags, several separated by commas.
 func (e *Enum) Number(text string) (int, error) {
 	if n, ok := e.number(text); ok {
 		return n, nil
@@ -161,18 +162,18 @@ func (e *Enum) number(text string) (int, bool) {
 	return int(n), e.has(int(n))
 }
 
-// has tells whether a number is a value of the enumeration.
+// has reports whether a number is a value of the enumeration.
 func (e *Enum) has(n int) bool {
 	if slices.ContainsFunc(e.Items, func(item Item) bool { return item.Value == n }) {
 		return true
 	}
-	if e.Name == "verbosity" && len(e.Items) > 0 { // Open MPI's: the items are marks on a scale
+	if e.Name == "verbosity" && len(e.Items) > 0 { // in Open MPI the values between the items are valid, too
 		return n >= e.Items[0].Value && n <= e.Items[len(e.Items)-1].Value
 	}
 	return n == 0 && e.flags() || n != 0 && e.call(strconv.Itoa(n)) != ""
 }
 
-// shownItems bounds how many items an error names.
+// shownItems is the largest number of items that an error lists.
 const shownItems = 20
 
 func (e *Enum) refuse(text string) error {

@@ -8,11 +8,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// suggestions are how many names an error proposes.
+// suggestions is the number of names that an error suggests.
 const suggestions = 3
 
-// closest are the names that one that is not there may be a slip for: such that
-// differ in few letters, else such that have it as a part.
+// closest returns names similar to one that does not exist: those that differ
+// in few letters, or, if there are none, those that contain it.
 func closest(name string, names []string) []string {
 	type candidate struct {
 		name string

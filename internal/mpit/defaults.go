@@ -13,15 +13,15 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// Defaults is the list of an MPI where nobody has set anything: no variables of
-// the environment, and with Open MPI no parameter files but the one that is
-// above all others (openmpi-mca-params-override.conf). It is made once and kept
-// beside the program that asks.
+// Defaults returns the variables of an MPI when nobody has set anything:
+// without environment variables and, for Open MPI, without parameter files
+// except the one that overrides all others (openmpi-mca-params-override.conf).
+// The list is made once and cached beside the program that asks the MPI.
 //
-// Some variables have no default that can be told: they name the working or the
-// home directory, or the library never gives them a value, so that they hold
-// whatever was in memory. They are Unsteady and have no Values: the library is
-// asked in several surroundings, and these are what differs.
+// Some variables have no fixed default: they contain the working or the home
+// directory, or the library never sets them and they hold whatever was in
+// memory. They are marked Unsteady and have no Values. Defaults finds them by
+// asking the library several times in different environments.
 func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 	lister, err := interpose.BuildLister(ctx, o)
 	if err != nil {
@@ -29,7 +29,7 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 	}
 	kept := lister + ".defaults"
 	if text, err := atomicfile.Read(kept, maxKept); err == nil {
-		if l, err := Parse(text); err == nil { // else make it again
+		if l, err := Parse(text); err == nil { // otherwise ask again
 			return l, nil
 		}
 	}
@@ -47,8 +47,8 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 	return l, nil
 }
 
-// maxKept is the largest file in the cache that is read: the list of an MPI's
-// variables, some 300 bytes for each.
+// maxKept is the largest size of a cached list. A variable takes about 300
+// bytes.
 const maxKept = 64 << 20
 
 func store(path string, text []byte) error {
@@ -61,14 +61,15 @@ func store(path string, text []byte) error {
 	return os.Rename(part, path)
 }
 
-// settings are how the environment sets cvars: what begins so is left out.
+// settings are the prefixes of environment variables that set cvars. They are
+// removed.
 var settings = []string{"OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPIR_CVAR_", "MPIR_PARAM_", "MPICH_", "I_MPI_", "MV2_", "MVP_", "HOME="}
 
-// keptSettings tell where the MPI is.
+// keptSettings say where the MPI is installed. They are kept.
 var keptSettings = []string{"I_MPI_ROOT="}
 
-// noFiles keeps Open MPI from reading parameter files. An empty list of files
-// would be the usual ones, and "none" removes variables.
+// noFiles makes Open MPI read no parameter files. An empty list would mean the
+// default files, and "none" removes variables.
 const noFiles = "OMPI_MCA_mca_base_param_files="
 
 func cleaned(env []string) []string {
@@ -78,7 +79,7 @@ func cleaned(env []string) []string {
 	})
 }
 
-// askDefaults asks in three surroundings: uninitialized memory may be the same
+// askDefaults asks in three environments: uninitialized memory may be the same
 // in two.
 func askDefaults(ctx context.Context, lister string) ([]byte, error) {
 	cache := filepath.Dir(lister)
@@ -103,9 +104,9 @@ func askDefaults(ctx context.Context, lister string) ([]byte, error) {
 	return mark(first, unsteady), nil
 }
 
-// compare adds the cvars whose values differ, or that one list alone has; and
-// truth values that are neither 0 nor 1, so that nobody has set them: of such few
-// bits may differ.
+// compare marks the cvars whose values differ or that only one list has. It
+// also marks truth values other than 0 and 1: these were never set, and may be
+// equal by chance.
 func compare(differ map[string]bool, a, b []byte) error {
 	one, err := Parse(a)
 	if err != nil {
@@ -129,7 +130,7 @@ func compare(differ map[string]bool, a, b []byte) error {
 	return nil
 }
 
-// mark takes the values of unsteady variables out of a list.
+// mark removes the values of unsteady variables from a list.
 func mark(text []byte, unsteady map[string]bool) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(text) {
@@ -144,9 +145,9 @@ func mark(text []byte, unsteady map[string]bool) []byte {
 	return out.Bytes()
 }
 
-// Changed are the cvars of a list that differ from the defaults, with their
-// Default, in order of the list. Those whose value or default is not known are
-// not among them.
+// Changed returns the cvars of l that differ from their defaults, with Default
+// set, in the order of l. It leaves out those whose value or default is
+// unknown.
 func Changed(l, defaults *List) []CVar {
 	known := map[string]*CVar{}
 	for i := range defaults.CVars {

@@ -1,7 +1,7 @@
-// Package mpit knows what an MPI library tells of itself through MPI's tool
-// information interface (MPI_T): its control variables (cvars), performance
+// Package mpit reads what an MPI library offers through the MPI tool
+// information interface (MPI_T): control variables (cvars), performance
 // variables (pvars), categories, enumerations, events and sources. A small
-// program, interpose/mpit, asks it; nothing is asked in the application.
+// program, interpose/mpit, asks the library; the application is not involved.
 package mpit
 
 import (
@@ -10,44 +10,45 @@ import (
 	"strings"
 )
 
-// List is all that a library tells. Texts are as the library has them: data,
-// which need not be UTF-8.
+// List is everything that a library offers. Texts are as the library gives them
+// and need not be UTF-8.
 type List struct {
-	Library    string     `json:"library"`  // as MPI_Get_library_version has it
-	Standard   string     `json:"standard"` // of its mpi.h, "3.1"
+	Library    string     `json:"library"`  // the text of MPI_Get_library_version
+	Standard   string     `json:"standard"` // version of the Standard in mpi.h, "3.1"
 	CVars      []CVar     `json:"cvars"`
 	PVars      []PVar     `json:"pvars"`
 	Categories []Category `json:"categories"`
 	Enums      []Enum     `json:"enums"`
 	Events     []Event    `json:"events"`
 	Sources    []Source   `json:"sources"`
-	Errors     []Error    `json:"errors"` // what the library could not tell
+	Errors     []Error    `json:"errors"` // queries that failed
 }
 
-// Variable is what control and performance variables have in common.
+// Variable has the fields that control and performance variables share.
 type Variable struct {
-	Index       int       `json:"index"` // in the library, for one process
+	Index       int       `json:"index"` // index in MPI_T; may differ between processes
 	Name        string    `json:"name"`
 	Verbosity   Verbosity `json:"verbosity"`
 	Type        string    `json:"type"`           // "int", "unsigned long", "char", "double"
-	Count       int       `json:"count"`          // elements; -1 if that is not known
-	Binding     string    `json:"binding"`        // "none", "comm", "win"; empty if the library does not say
-	EnumID      int       `json:"enum,omitempty"` // Enum.ID of what its values are called
+	Count       int       `json:"count"`          // number of elements; -1 if unknown
+	Binding     string    `json:"binding"`        // "none", "comm", "win"; empty if unknown
+	EnumID      int       `json:"enum,omitempty"` // Enum.ID of the enumeration of its values
 	Enum        *Enum     `json:"-"`
 	Values      []string  `json:"values"`         // nil if they cannot be read
-	Item        string    `json:"item,omitempty"` // what the enumeration calls the value
+	Item        string    `json:"item,omitempty"` // name of the value in the enumeration
 	Description string    `json:"description"`
-	Categories  []string  `json:"categories"`      // that it is in
-	Error       string    `json:"error,omitempty"` // why something is missing
+	Categories  []string  `json:"categories"`      // names of the categories that contain it
+	Error       string    `json:"error,omitempty"` // why a field is missing
 }
 
 // CVar is a control variable.
 type CVar struct {
 	Variable
 	Scope string `json:"scope"` // "constant", "readonly", "local", "group", "group-eq", "all", "all-eq"
-	// Default is set by Changed; nil if the library has no such variable by default.
+	// Default is set by Changed. It is nil if the variable does not exist by
+	// default.
 	Default  []string `json:"default,omitempty"`
-	Unsteady bool     `json:"unsteady,omitempty"` // in Defaults: it has no default that can be told
+	Unsteady bool     `json:"unsteady,omitempty"` // set by Defaults: the variable has no fixed default
 }
 
 // PVar is a performance variable.
@@ -59,7 +60,7 @@ type PVar struct {
 	Atomic     bool   `json:"atomic"`
 }
 
-// Category is a group of variables and of further categories.
+// Category is a group of variables and of other categories.
 type Category struct {
 	Index       int      `json:"index"`
 	Name        string   `json:"name"`
@@ -67,12 +68,12 @@ type Category struct {
 	CVars       []string `json:"cvars"` // names
 	PVars       []string `json:"pvars"`
 	Events      []string `json:"events"`
-	Categories  []int    `json:"categories"` // Index of its children
+	Categories  []int    `json:"categories"` // Index of each child
 }
 
-// Enum is an enumeration: what the values of a variable are called.
+// Enum is an enumeration: names for the values of a variable.
 type Enum struct {
-	ID    int    `json:"id"` // from 1
+	ID    int    `json:"id"` // starts at 1
 	Name  string `json:"name"`
 	Items []Item `json:"items"`
 }
@@ -83,19 +84,19 @@ type Item struct {
 	Name  string `json:"name"`
 }
 
-// Event is a kind of event that a tool can be called for.
+// Event is a type of event for which a tool can register a callback.
 type Event struct {
 	Index       int       `json:"index"`
 	Name        string    `json:"name"`
 	Verbosity   Verbosity `json:"verbosity"`
 	Binding     string    `json:"binding"`
 	EnumID      int       `json:"enum,omitempty"`
-	Elements    []string  `json:"elements"` // types of what comes with it
+	Elements    []string  `json:"elements"` // types of its elements
 	Description string    `json:"description"`
 	Categories  []string  `json:"categories"`
 }
 
-// Source is what gives events their time.
+// Source is a source of events, with its clock.
 type Source struct {
 	Index          int    `json:"index"`
 	Name           string `json:"name"`
@@ -105,14 +106,14 @@ type Source struct {
 	Description    string `json:"description"`
 }
 
-// Error is something that the library was asked and did not answer.
+// Error is a query that the library did not answer.
 type Error struct {
 	Kind   string `json:"kind"`             // "cvar", "pvar", "category", "event", "source"
-	Index  int    `json:"index"`            // of the entry; -1 for all of a kind
+	Index  int    `json:"index"`            // index of the entry; -1 for all of a kind
 	Call   string `json:"call"`             // "MPI_T_cvar_read"
-	Code   int    `json:"code,omitempty"`   // that it returned
+	Code   int    `json:"code,omitempty"`   // error code that it returned
 	Reason string `json:"reason,omitempty"` // "MPI_T_ERR_INVALID_INDEX"
-	Signal int    `json:"signal,omitempty"` // that the library died of
+	Signal int    `json:"signal,omitempty"` // signal that ended the process
 }
 
 func (e Error) String() string {
@@ -122,11 +123,11 @@ func (e Error) String() string {
 	return fmt.Sprintf("%s: error %d (%s)", e.Call, e.Code, cmp.Or(e.Reason, "unknown"))
 }
 
-// Value is the value as text, elements separated by commas; ok is false if it
-// cannot be read.
+// Value returns the value as text, with commas between elements. ok is false if
+// it cannot be read.
 func (v *Variable) Value() (value string, ok bool) {
 	return strings.Join(v.Values, ","), v.Values != nil
 }
 
-// Untold tells whether the library counts the entry and does not describe it.
+// Untold reports whether the library counts an entry but does not describe it.
 func (e Error) Untold() bool { return strings.HasSuffix(e.Call, "_get_info") }

@@ -12,7 +12,7 @@ import (
 // field is a key and its value.
 type field struct{ key, value string }
 
-// entry is one line of a list, as interpose/mpit/line.h describes it.
+// entry is one line of the lister's output (see interpose/mpit/line.h).
 type entry struct {
 	kind   string
 	fields []field
@@ -38,7 +38,7 @@ func parseEntry(line string) (entry, error) {
 	return e, nil
 }
 
-// text is the value of a key, empty if it is not there.
+// text returns the value of a key, or "".
 func (e entry) text(key string) string {
 	for _, f := range e.fields {
 		if f.key == key {
@@ -48,7 +48,7 @@ func (e entry) text(key string) string {
 	return ""
 }
 
-// texts are all values of a key, nil if there is none.
+// texts returns all values of a key.
 func (e entry) texts(key string) []string {
 	var all []string
 	for _, f := range e.fields {
@@ -59,7 +59,7 @@ func (e entry) texts(key string) []string {
 	return all
 }
 
-// number is the value of a key; otherwise is for where it is not there.
+// number returns the value of a key, or otherwise if the key is missing.
 func (e entry) number(key string, otherwise int) (int, error) {
 	if e.texts(key) == nil {
 		return otherwise, nil
@@ -83,20 +83,21 @@ func (e entry) numbers(key string) ([]int, error) {
 	return all, nil
 }
 
-// reader makes a list of entries. Enumerations come before their variables, by
-// the library's ids; categories name their members by index.
+// reader builds a List from entries. Enumerations come before the variables
+// that use them. Categories name their members by index.
 type reader struct {
 	list    *List
-	enums   map[string]int // index in list.Enums
-	members []members      // of list.Categories
+	enums   map[string]int // index in list.Enums, by the library's id
+	members []members      // of each of list.Categories
 }
 
 type members struct{ cvars, pvars, events []int }
 
-// Parse reads what interpose/mpit prints. A list without its end is an error.
+// Parse parses the output of interpose/mpit. A list without its last line is an
+// error.
 func Parse(text []byte) (*List, error) {
 	r := reader{enums: map[string]int{}, list: &List{CVars: []CVar{}, PVars: []PVar{}, Categories: []Category{},
-		Enums: []Enum{}, Events: []Event{}, Sources: []Source{}, Errors: []Error{}}} // in JSON they are no nulls
+		Enums: []Enum{}, Events: []Event{}, Sources: []Source{}, Errors: []Error{}}} // in JSON empty lists instead of null
 	ended := false
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -154,7 +155,7 @@ func (r *reader) add(e entry) (err error) {
 	return err
 }
 
-// isSet reads a flag, which MPI_T has as an int.
+// isSet parses a flag, which is an int in MPI_T.
 func isSet(e entry, key string) bool { return e.text(key) != "" && e.text(key) != "0" }
 
 func (r *reader) variable(e entry) (v Variable, err error) {
@@ -170,7 +171,7 @@ func (r *reader) variable(e entry) (v Variable, err error) {
 	return v, err
 }
 
-// verbosityOf is 0 for a number that has no name, too.
+// verbosityOf returns 0 for an unknown number.
 func verbosityOf(e entry) Verbosity {
 	v, _ := ParseVerbosity(e.text("verbosity"))
 	return v
@@ -183,13 +184,13 @@ func (r *reader) enumID(e entry) (int, error) {
 	}
 	i, ok := r.enums[handle]
 	if !ok {
-		return 0, nil // the library did not describe it: an error of the list's
+		return 0, nil // the library did not describe it; list.Errors says so
 	}
 	return r.list.Enums[i].ID, nil
 }
 
-// addEnum adds an enumeration that it does not have: a process that goes on
-// where another crashed lists those that it meets again.
+// addEnum adds an enumeration unless it is known: after a crash, the next
+// process lists enumerations again.
 func (r *reader) addEnum(e entry) error {
 	if _, ok := r.enums[e.text("id")]; ok {
 		return nil
@@ -268,7 +269,7 @@ func (r *reader) addError(e entry) (err error) {
 	return err
 }
 
-// link puts together what the lines tell apart.
+// link connects variables with their categories and enumerations.
 func (r *reader) link() {
 	l := r.list
 	cvars, pvars, events := map[int]*Variable{}, map[int]*Variable{}, map[int]*Event{}
@@ -300,8 +301,8 @@ func (r *reader) link() {
 	}
 }
 
-// into tells variables which category they are in, and the category which names
-// it has. Those that the library did not describe are among its errors.
+// into adds the category to the variables with these indices and returns their
+// names. Variables that the library did not describe are in list.Errors.
 func into(category string, indices []int, of map[int]*Variable) (names []string) {
 	for _, index := range indices {
 		if v := of[index]; v != nil {
@@ -312,7 +313,7 @@ func into(category string, indices []int, of map[int]*Variable) (names []string)
 	return names
 }
 
-// name finds a variable's enumeration, and what that calls its value.
+// name sets a variable's enumeration and the name of its value.
 func (l *List) name(v *Variable) {
 	if v.EnumID == 0 {
 		return
@@ -323,7 +324,7 @@ func (l *List) name(v *Variable) {
 	}
 }
 
-// call is the name of a value; that of flags is of several.
+// call returns the name of a value, or, for flags, of several.
 func (e *Enum) call(value string) string {
 	n, err := strconv.Atoi(value)
 	if err != nil {
@@ -348,8 +349,8 @@ func (e *Enum) call(value string) string {
 	return strings.Join(names, ",")
 }
 
-// flags tells whether values may be of several items at once: there are three at
-// least, and each is a bit of its own. MPI_T has no word for it.
+// flags reports whether a value may combine several items: there are at least
+// three items, and each is a different bit. MPI_T does not say it.
 func (e *Enum) flags() bool {
 	seen := 0
 	for _, item := range e.Items {

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Pattern chooses names, without regard to case: a glob (*, ?, [a-z]) that is of
-// the whole name, or a part of it. The zero Pattern is every name.
+// Pattern selects names, ignoring case. A pattern with *, ? or [a-z] must match
+// the whole name; any other pattern must be a part of it. The zero Pattern
+// selects all.
 type Pattern struct{ text string }
 
-// ParsePattern reads a pattern.
+// ParsePattern parses a pattern.
 func ParsePattern(text string) (Pattern, error) {
 	if _, err := path.Match(text, ""); err != nil {
 		return Pattern{}, fmt.Errorf("pattern %q: %w", text, err)
@@ -18,13 +19,13 @@ func ParsePattern(text string) (Pattern, error) {
 	return Pattern{strings.ToLower(text)}, nil
 }
 
-// Match tells whether a name is chosen.
+// Match reports whether the pattern selects a name.
 func (p Pattern) Match(name string) bool {
 	name = strings.ToLower(name)
 	if !strings.ContainsAny(p.text, `*?[\`) {
 		return strings.Contains(name, p.text)
 	}
-	// A name with a slash in it is no path.
+	// A slash in a name is an ordinary letter, unlike in path.Match.
 	ok, _ := path.Match(strings.ReplaceAll(p.text, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
 	return ok
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// Options say what to ask which MPI.
+// Options selects the MPI and what to ask it.
 type Options struct {
 	Build     interpose.BuildOptions
-	AfterInit bool // once MPI_Init has been called, in a process alone
+	AfterInit bool // ask after MPI_Init, in a single process
 }
 
-// patience is how long the library may take: Open MPI opens all its components.
+// patience is the time limit for the library. Open MPI opens all its
+// components.
 const patience = 2 * time.Minute
 
-// Read asks an MPI for its variables, in this process's environment: so values
-// are those that a program would find that is started here.
+// Read returns the variables of an MPI. It uses this process's environment, so
+// the values are those of a program that is started here.
 func Read(ctx context.Context, o Options) (*List, error) {
 	lister, err := interpose.BuildLister(ctx, o.Build)
 	if err != nil {
@@ -38,8 +39,8 @@ func Read(ctx context.Context, o Options) (*List, error) {
 	return Parse(text)
 }
 
-// run gives what the program prints. What the MPI says beside is told with an
-// error only: it is what its programs say anyway.
+// run returns the output of the program. It shows the library's own messages
+// only with an error: MPI programs print them anyway.
 func run(ctx context.Context, lister, dir string, env []string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -47,18 +48,18 @@ func run(ctx context.Context, lister, dir string, env []string, args ...string) 
 	cmd := exec.CommandContext(ctx, lister, args...)
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = time.Second // a child may have the pipe open
+	cmd.WaitDelay = time.Second // a child may still hold the pipe
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("ask the MPI for its variables: no answer: %w", ctx.Err())
-	case err != nil && !whole(stdout.Bytes()): // MPI_Finalize may crash when all was said
+	case err != nil && !whole(stdout.Bytes()): // MPI_Finalize may crash after the list is complete
 		return nil, fmt.Errorf("ask the MPI for its variables: %w\n%s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }
 
-// whole tells whether a list has its last line.
+// whole reports whether a list has its last line.
 func whole(text []byte) bool {
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	return bytes.HasPrefix(lines[len(lines)-1], []byte("end "))

@@ -2,19 +2,19 @@ package mpit
 
 import "slices"
 
-// Selection chooses entries by name and level.
+// Selection selects entries by name and verbosity.
 type Selection struct {
 	Pattern Pattern
-	UpTo    Verbosity // 0 for all; an entry without a level is shown at each
+	UpTo    Verbosity // 0 for all; entries without a level are always selected
 }
 
-// Above is how many entries a pattern chooses that are above the level.
+// Above counts the entries that match the pattern but are above the level.
 type Above struct{ CVars, PVars, Events int }
 
-// Select gives what a selection has of a list, and what it leaves out for its
-// level. Categories and
-// enumerations are chosen by their own name, or with a variable that is, and
-// categories with those that they are in. Errors are of the whole library.
+// Select returns the selected entries, and counts those that only the level
+// left out. Categories and enumerations are selected by their own name or by
+// that of a variable in them, and categories also with a category in them.
+// Errors are always included.
 func (l *List) Select(s Selection) (chosen *List, above Above) {
 	out := *l
 	shows := func(name string, level Verbosity, above *int) bool {
@@ -49,8 +49,8 @@ func (l *List) Select(s Selection) (chosen *List, above Above) {
 	return &out, above
 }
 
-// withAncestors keeps the categories that a condition holds for, and those that
-// these are in.
+// withAncestors returns the categories for which holds is true, and the
+// categories that contain them.
 func withAncestors(all []Category, holds func(Category) bool) []Category {
 	kept := map[int]bool{}
 	for _, c := range all {
@@ -67,7 +67,7 @@ func withAncestors(all []Category, holds func(Category) bool) []Category {
 	return keep(all, func(c Category) bool { return kept[c.Index] })
 }
 
-// keep copies those that a condition holds for.
+// keep returns the elements for which holds is true.
 func keep[T any](all []T, holds func(T) bool) []T {
 	out := []T{}
 	return append(out, slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !holds(v) })...)

@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
-// WriteArrow writes a list as an Arrow IPC file, a row for each entry.
+// WriteArrow writes a list as an Arrow IPC file with one row for each entry.
 func WriteArrow(w io.Writer, l *List) error { return varsfile.Write(w, l.Library, l.rows()) }
 
 // WriteArrowFile writes the file whole or not at all.
@@ -29,7 +29,7 @@ func WriteArrowFile(path string, l *List) error {
 	return nil
 }
 
-// rows are a list as a table.
+// rows returns the list as rows of a table.
 func (l *List) rows() []varsfile.Row {
 	var out []varsfile.Row
 	for i := range l.CVars {
@@ -80,7 +80,7 @@ func variableRow(kind string, v *Variable) varsfile.Row {
 	return r
 }
 
-// String tells the items: "0=false, 1=true".
+// String returns the items as text: "0=false, 1=true".
 func (e *Enum) String() string {
 	var items []string
 	for _, item := range e.Items {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Verbosity is whom an entry is for and how much detail it is: from 1, basic for
-// users, to 9, all for MPI's developers. These are the levels of ompi_info. 0 is
-// that the library does not say.
+// Verbosity is the level of detail of an entry and the people it is for: from
+// 1, basic for users, to 9, everything for developers of the MPI. The levels
+// are those of ompi_info. 0 means that the library does not say.
 type Verbosity int
 
-// TunerBasic is the level to show where none is asked for: what is there for
-// users, and the basics for those who tune.
+// TunerBasic is the default level: everything for users and the basics for
+// tuners.
 const TunerBasic Verbosity = 4
 
-// verbosities are the levels' names, of 1 first.
+// verbosities are the names of the levels 1 to 9.
 var verbosities = []string{
 	"user-basic", "user-detail", "user-all",
 	"tuner-basic", "tuner-detail", "tuner-all",
 	"mpidev-basic", "mpidev-detail", "mpidev-all",
 }
 
-// Verbosities are the names of the levels, least detail first.
+// Verbosities returns the names of the levels, in increasing detail.
 func Verbosities() []string { return slices.Clone(verbosities) }
 
-// ParseVerbosity reads a name.
+// ParseVerbosity returns the level with this name.
 func ParseVerbosity(name string) (Verbosity, error) {
 	i := slices.Index(verbosities, strings.ToLower(name))
 	if i < 0 {
@@ -41,5 +41,5 @@ func (v Verbosity) String() string {
 	return verbosities[v-1]
 }
 
-// MarshalText gives the name.
+// MarshalText returns the name.
 func (v Verbosity) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

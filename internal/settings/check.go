@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Each makes the Check of a kind of value.
+// Each function here returns the Check for one kind of value.
 
 func words(all ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
@@ -23,7 +23,8 @@ func words(all ...string) func(string) (string, error) {
 	}
 }
 
-// onOff is that of a switch: in files and the environment people write many words.
+// onOff checks the value of a switch. Files and the environment may contain
+// many words for on and off.
 func onOff(value string) (string, error) {
 	switch strings.ToLower(value) {
 	case "on", "true", "yes", "1":
@@ -44,8 +45,8 @@ func integer(least, most int) func(string) (string, error) {
 	}
 }
 
-// callers is how many callers a stack has: none, or more than the one that each
-// call site has anyway.
+// callers checks the depth of a stack: 0, or at least 2, because every call
+// site has one level anyway.
 func callers(most int) func(string) (string, error) {
 	return func(value string) (string, error) {
 		if value == "auto" {
@@ -59,10 +60,10 @@ func callers(most int) func(string) (string, error) {
 	}
 }
 
-// longest is the longest time that the library takes, in ms.
+// longest is the longest time that the library accepts, in ms.
 const longest = 1_000_000_000
 
-// duration is a time of whole milliseconds: the library reads 100ms and 2s.
+// duration checks a time in whole milliseconds, such as 100ms or 2s.
 func duration(least time.Duration) func(string) (string, error) {
 	return func(value string) (string, error) {
 		d, err := time.ParseDuration(value)
@@ -82,8 +83,8 @@ func duration(least time.Duration) func(string) (string, error) {
 	}
 }
 
-// text is anything that an environment can hold. What a value means is found out
-// where it is used.
+// textOf accepts everything that an environment variable can hold. The code
+// that uses the value checks what it means.
 func textOf(value string) (string, error) {
 	if strings.ContainsAny(value, "\x00\n") {
 		return "", errors.New("it is one line")
@@ -91,7 +92,7 @@ func textOf(value string) (string, error) {
 	return value, nil
 }
 
-// something is a text that is not empty.
+// something accepts any text that is not empty.
 func something(value string) (string, error) {
 	if value == "" {
 		return "", errors.New("it is empty")
@@ -114,7 +115,7 @@ func format(value string) (string, error) {
 	return value, nil
 }
 
-// implementations are the MPIs that have a name; internal/launch knows them.
+// implementations are the names of MPIs. internal/launch finds them.
 var implementations = []string{"auto", "openmpi", "mpich", "intelmpi", "mvapich", "mpi-abi"}
 
 func implementation(value string) (string, error) {
@@ -127,7 +128,7 @@ func implementation(value string) (string, error) {
 	return value, nil
 }
 
-// size is a number of bytes, at least so many: the library reads 64M and 2G.
+// size checks a number of bytes, at least least, such as 64M or 2G.
 func size(least uint64) func(string) (string, error) {
 	return func(value string) (string, error) {
 		digits := strings.TrimRight(value, "KMGTiB")
@@ -154,7 +155,7 @@ func rankList(value string) (string, error) {
 	return value, err
 }
 
-// eventClasses are the classes of calls that can be traced apart from others.
+// eventClasses are the classes of calls that can be traced separately.
 var eventClasses = []string{"p2p", "coll", "one-sided", "io", "other"}
 
 func eventClass(value string) (string, error) { return words(eventClasses...)(value) }

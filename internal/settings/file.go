@@ -12,32 +12,33 @@ import (
 	"syscall"
 )
 
-// EnvSite names the site file, for software that is not installed by the system:
-// a module file sets it.
+// EnvSite names the site file if the software is not installed in the system's
+// directories. A module file sets it.
 const (
 	EnvSite  = "MPITRACE_SITE_CONFIG"
 	sitePath = "/etc/mpitrace.conf"
 )
 
-// maxFile is more than any settings take: what is longer is another file.
+// maxFile is the largest size of a settings file.
 const maxFile = 1 << 20
 
 // File is a file of settings.
 type File struct {
 	Source Source
-	Path   string // "" if there is no place for it
+	Path   string // "" if there is no directory for it
 	Found  bool
-	lines  map[string]line // by setting
+	lines  map[string]line // by name of the setting
 }
 
-// A line sets a value; for a list it is the first of them.
+// line is the place of a value in the file; for a list, that of its first
+// element.
 type line struct {
 	number int
 	value  string
 }
 
-// Read reads the user file and the site file, the stronger first. What is not
-// there has no settings.
+// Read reads the user file and the site file, in this order, which is that of
+// precedence. A file that does not exist has no settings.
 func Read() ([]*File, error) {
 	files := []*File{{Source: UserFile, Path: userPath()}, {Source: SiteFile, Path: siteFile()}}
 	for _, f := range files {
@@ -49,7 +50,7 @@ func Read() ([]*File, error) {
 }
 
 func userPath() string {
-	dir, err := os.UserConfigDir() // by $XDG_CONFIG_HOME, else $HOME
+	dir, err := os.UserConfigDir() // from $XDG_CONFIG_HOME, otherwise from $HOME
 	if err != nil {
 		return ""
 	}
@@ -68,7 +69,7 @@ func (f *File) read() error {
 		return nil
 	}
 	in, err := os.Open(f.Path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // as of HOME=/dev/null
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // for example with HOME=/dev/null
 		return nil
 	}
 	if err != nil {
@@ -79,8 +80,8 @@ func (f *File) read() error {
 	return f.parse(io.LimitReader(in, maxFile+1))
 }
 
-// parse reads lines of the form name = value. A line that begins with # is a
-// comment; so is what follows a # with a blank before it.
+// parse reads lines of the form name = value. A comment starts with # at the
+// start of a line or after a blank.
 func (f *File) parse(in io.Reader) error {
 	f.lines = map[string]line{}
 	size, number := 0, 0
@@ -111,7 +112,7 @@ func withoutComment(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// take takes one line. A list may have several, which add up.
+// take parses one line. The lines of a list add up.
 func (f *File) take(number int, text string) error {
 	if text == "" {
 		return nil
@@ -142,7 +143,7 @@ func (f *File) take(number int, text string) error {
 	return nil
 }
 
-// Unknown is the error of a name that is no setting's.
+// Unknown returns the error for a name that is not a setting.
 func Unknown(name string) error {
 	if near := Nearest(name); near != "" {
 		return fmt.Errorf("there is no setting %q: did you mean %s?", name, near)
@@ -150,7 +151,7 @@ func Unknown(name string) error {
 	return fmt.Errorf("there is no setting %q: `mpitrace config` lists them", name)
 }
 
-// given is what the file says of a setting.
+// given returns the value that the file sets.
 func (f *File) given(s *Setting) (Value, bool) {
 	l, ok := f.lines[s.Name]
 	return Value{Setting: s, Text: l.value, Source: f.Source, SetBy: fmt.Sprintf("%s:%d", f.Path, l.number)}, ok

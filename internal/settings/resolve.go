@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Source is where a value comes from: the later are stronger.
+// Source is where a value comes from, in increasing precedence.
 type Source int
 
 const (
@@ -15,17 +15,17 @@ const (
 	UserFile
 	Environment
 	CommandLine
-	Process // the program itself, or the environment that it was started in
+	Process // a call in the program, or the environment that it was started in
 )
 
 var sourceNames = []string{"default", "site file", "user file", "environment", "command line", "process"}
 
 func (s Source) String() string { return sourceNames[s] }
 
-// MarshalText is for JSON.
+// MarshalText returns the name, for JSON.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is the inverse.
+// UnmarshalText is the inverse of MarshalText.
 func (s *Source) UnmarshalText(text []byte) error {
 	for i, name := range sourceNames {
 		if name == string(text) {
@@ -36,29 +36,28 @@ func (s *Source) UnmarshalText(text []byte) error {
 	return fmt.Errorf("source %q is not known", text)
 }
 
-// Value is what a setting is, and who says so.
+// Value is the value of a setting and where it comes from.
 type Value struct {
 	*Setting
 	Text   string
 	Source Source
-	SetBy  string  // --timing, MPITRACE_TIMING, FILE:LINE
-	Weaker []Value // what else is said, the stronger first, but for the default
+	SetBy  string  // --timing, MPITRACE_TIMING, or FILE:LINE
+	Weaker []Value // values that this one overrides, in decreasing precedence, without the default
 }
 
-// Shown is the value as people see it.
+// Shown returns the value as it is printed.
 func (v Value) Shown() string { return v.Setting.Shown(v.Text) }
 
-// Elements are those of a list.
+// Elements returns the elements of a list.
 func (v Value) Elements() []string { return v.elements(v.Text) }
 
-// On tells whether a switch is on.
+// On reports whether a switch is on.
 func (v Value) On() bool { return v.Text == "on" }
 
-// Values are all settings, in the order of List.
+// Values holds values of settings, in the order of List.
 type Values []Value
 
-// Of is the value of a setting that is in the list: its default where the values
-// are only those that somebody made.
+// Of returns the value of a setting, or its default if v does not contain it.
 func (v Values) Of(name string) Value {
 	for i := range v {
 		if v[i].Name == name {
@@ -72,7 +71,7 @@ func (v Values) Of(name string) Value {
 	return Value{Setting: s, Text: s.Default}
 }
 
-// Without has the default of a setting, whatever is said of it.
+// Without returns v with the default for one setting.
 func (v Values) Without(name string) Values {
 	out := slices.Clone(v)
 	for i := range out {
@@ -83,8 +82,8 @@ func (v Values) Without(name string) Values {
 	return out
 }
 
-// Told are the values that the processes of a job are to be given: what nobody has
-// set is left to their own environment.
+// Told returns the values to pass to the processes of a job. Settings that
+// nobody set are not passed, so that the processes' own environment applies.
 func (v Values) Told() Values {
 	var out Values
 	for i := range v {
@@ -95,9 +94,9 @@ func (v Values) Told() Values {
 	return out
 }
 
-// Words are flags for `mpitrace rank`, in which Parse reads them back. Each
-// element of a list is its own, as a word with a line end in it might not reach
-// the other nodes.
+// Words returns the values as flags of `mpitrace rank`, for ParseWords. Each
+// element of a list is a separate word, because a word with a line end might
+// not reach other nodes.
 func (v Values) Words() []string {
 	var out []string
 	for _, told := range v.Told() {
@@ -112,7 +111,7 @@ func (v Values) Words() []string {
 	return out
 }
 
-// ParseWords makes values of what follows each --set of Words.
+// ParseWords parses the words that follow each --set of Words.
 func ParseWords(words []string) (Values, error) {
 	var out Values
 	for _, word := range words {
@@ -130,15 +129,15 @@ func ParseWords(words []string) (Values, error) {
 	return out, nil
 }
 
-// Given says what a command line and an environment have.
+// Given holds everything that sets values.
 type Given struct {
 	Flag   func(name string) (text string, given bool)
 	Getenv func(name string) string
-	Files  []*File // the stronger first
+	Files  []*File // in decreasing precedence
 }
 
-// Resolve finds out what each setting is. A value that a stronger one replaces may
-// be wrong, unless it is in a file.
+// Resolve returns the value of each setting. An invalid value that another one
+// overrides is accepted, unless it is in a file.
 func Resolve(in Given) (Values, error) {
 	out := make(Values, len(List))
 	for i := range List {

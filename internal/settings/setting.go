@@ -1,7 +1,7 @@
-// Package settings has the one list of what can be set, and finds out what is:
-// by the command line, the environment, or a file. The flags, the names in the
-// environment, what the library in the application reads, `mpitrace config` and
-// the manual come from this list.
+// Package settings declares all settings in one list, and determines their
+// values from the command line, the environment and files. The flags, the names
+// of the environment variables, the settings of the library in the application,
+// `mpitrace config` and the manual are generated from the list.
 package settings
 
 import (
@@ -11,35 +11,35 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Setting is one of the list. A value is a text in one spelling; "" is that of
-// one that is off, or has nothing in it.
+// Setting declares one setting. A value is a text in one spelling. "" means off
+// or empty.
 type Setting struct {
-	Name    string // in files, and of the flag
-	Short   string // one letter, of the flag
-	Syntax  string // for people: a|b, or a word in capitals for what is to be put there
+	Name    string // name in files and of the flag
+	Short   string // one-letter flag
+	Syntax  string // for help texts: a|b, or a word in capitals for a value
 	Default string
-	Empty   string // what the value "" is called, and may be given as
-	Summary string // what it is for: a phrase
-	Details string // sentences, for whoever asks
-	// Check gives a value its one spelling, or says what is wrong with it: of a
-	// list, one element.
+	Empty   string // the word that stands for the value ""
+	Summary string // one phrase for --help
+	Details string // further sentences for the manual
+	// Check returns the value (of a list: one element) in its one spelling, or
+	// an error that says what is wrong.
 	Check func(value string) (string, error)
-	// Separator stands between the elements of a list in the environment. Other
-	// settings have none, and one value.
+	// Separator separates the elements of a list in the environment. It is
+	// empty for settings that are not lists.
 	Separator string
-	Ranks     bool   // the processes of a job are given it, in their environment
-	Agree     bool   // it is to be the same on all ranks of a job
-	Switch    bool   // it is on or off, and its flag alone says on
-	NoFlag    bool   // it has no flag: it is of a place or a person, not of a run
-	Call      string // when the program itself may set it, if it may
+	Ranks     bool   // whether the processes of a job get it in their environment
+	Agree     bool   // whether it must be equal on all ranks of a job
+	Switch    bool   // whether it is on or off, and the flag alone means on
+	NoFlag    bool   // whether it has no flag, because it belongs to a site or a user and not to a run
+	Call      string // when the program itself may set it; empty if it may not
 }
 
-// Env is its name in the environment.
+// Env returns the name of the environment variable.
 func (s *Setting) Env() string {
 	return "MPITRACE_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Words returns the words that a value, or an element of it, can be, as far as they
+// Words returns the words that a value, or an element of it, can be, if they
 // can be listed.
 func (s *Setting) Words() []string {
 	var words []string
@@ -57,10 +57,10 @@ func (s *Setting) Words() []string {
 	return words
 }
 
-// IsList tells whether it is a list.
+// IsList reports whether the value is a list.
 func (s *Setting) IsList() bool { return s.Separator != "" }
 
-// Shown is a value as people see it.
+// Shown returns a value as it is printed.
 func (s *Setting) Shown(value string) string {
 	if value == "" {
 		return s.Empty
@@ -71,8 +71,8 @@ func (s *Setting) Shown(value string) string {
 	return value
 }
 
-// elements cuts a list into those that it has; of a setting that is none, it is
-// the one.
+// elements returns the elements of a list, or the text itself if the setting is
+// not a list.
 func (s *Setting) elements(text string) []string {
 	if !s.IsList() {
 		return []string{text}
@@ -80,7 +80,7 @@ func (s *Setting) elements(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, s.Separator), func(e string) bool { return e == "" })
 }
 
-// Parse gives the value that a text stands for.
+// Parse returns the value for a text.
 func (s *Setting) Parse(text string) (string, error) {
 	if text == s.Empty && s.Empty != "" {
 		return "", nil
@@ -108,7 +108,7 @@ func Names() []string {
 	return names
 }
 
-// Named is the setting of a name, nil if there is none.
+// Named returns the setting with this name, or nil.
 func Named(name string) *Setting {
 	for i := range List {
 		if List[i].Name == name {
@@ -118,10 +118,10 @@ func Named(name string) *Setting {
 	return nil
 }
 
-// Nearest is the name that was probably meant by one that is none, "" if there is
-// no telling.
+// Nearest returns the name of the setting that a misspelt name probably means,
+// or "".
 func Nearest(name string) string {
-	best, least := "", 3 // more letters than these are another word
+	best, least := "", 3 // a name that differs in 3 letters or more is another name
 	for i := range List {
 		if d := text.Distance(strings.ToLower(name), List[i].Name); d < least {
 			best, least = List[i].Name, d

@@ -5,24 +5,24 @@
 #define MT_SETTINGS_GEN_H
 
 #define MT_SETTINGS(X) \
-    X(TIMING, "timing", "MPITRACE_TIMING", "exact", "which calls to time: exact (each), sampled (of frequent ones some: times are estimates, with their error), off (none: counts and bytes only)") \
-    X(RECEIVES, "receives", "MPITRACE_RECEIVES", "on", "follow nonblocking receives to their completion: on, or off, which leaves what they received unknown") \
-    X(INTERVAL, "interval", "MPITRACE_INTERVAL", "off", "begin a new slice at each multiple of this time since MPI_Init: 100ms, 2s, at least 1ms; or off") \
-    X(STACK, "stack", "MPITRACE_STACK", "0", "tell call sites apart by who called, up to so many callers deep (2 and more); or auto: call sites are where functions that only wrap MPI are called. Costs some microseconds a call") \
-    X(CVAR, "cvar", "MPITRACE_CVAR", "none", "set a control variable of the MPI library, through MPI_T; can be given several times") \
-    X(PVAR, "pvar", "MPITRACE_PVAR", "none", "read the performance variables of the MPI library whose names match one of the patterns") \
-    X(PVAR_INTERVAL, "pvar-interval", "MPITRACE_PVAR_INTERVAL", "0", "read performance variables also at the first call of MPI after each such time: 10ms, 2s, whole milliseconds; 0 for never") \
-    X(WATCH_UNEXPECTED, "watch-unexpected", "MPITRACE_WATCH_UNEXPECTED", "off", "count apart the receives that are posted while more than so many messages wait for theirs; or off") \
-    X(PHYSICAL, "physical", "MPITRACE_PHYSICAL", "off", "keep also what the MPI library itself sent, as the messages that collectives are made of (Open MPI)") \
-    X(TRACE, "trace", "MPITRACE_TRACE", "off", "keep each call as an event, too, in trace.RANK.arrow: for mpitrace analyze, timeline and export") \
-    X(TRACE_BUFFER, "trace-buffer", "MPITRACE_TRACE_BUFFER", "64M", "the room for events in each process: 64M, 1G, at least 1M. What is more is written to the run directory while the program runs") \
-    X(TRACE_LIMIT, "trace-limit", "MPITRACE_TRACE_LIMIT", "none", "keep so much of each process's events at most: 512M, 4G; or none, for no limit") \
-    X(KEEP, "keep", "MPITRACE_KEEP", "first", "which events to keep: the first, or the last ones before the end, or the crash; then nothing is written while the program runs") \
-    X(RANKS, "ranks", "MPITRACE_RANKS", "all", "trace these ranks only: 0-15,64") \
-    X(TRACE_SLICES, "trace-slices", "MPITRACE_TRACE_SLICES", "all", "trace only while the run is in one of these slices: run is what comes before any phase") \
-    X(TRACE_CLASSES, "trace-classes", "MPITRACE_TRACE_CLASSES", "all", "trace calls of these classes only: p2p, coll, one-sided, io, other") \
-    X(MAX_MB, "max-mb", "MPITRACE_MAX_MB", "64", "the MiB that a recording may take in each process; 64 are some 130,000 rows") \
-    X(PROF, "prof", "MPITRACE_PROF", "none", "each process writes its own PREFIX.RANK.prof in MPI_Finalize") \
-    X(QUIET, "quiet", "MPITRACE_QUIET", "off", "the library in the application says nothing, not even of trouble")
+    X(TIMING, "timing", "MPITRACE_TIMING", "exact", "which calls to time: exact (every call), sampled (a sample of frequent calls; times are estimates with a standard error), off (none; only counts and bytes)") \
+    X(RECEIVES, "receives", "MPITRACE_RECEIVES", "on", "follow nonblocking receives to their completion: on, or off (what they received is then unknown)") \
+    X(INTERVAL, "interval", "MPITRACE_INTERVAL", "off", "start a new slice at each multiple of this time since MPI_Init: 100ms, 2s (at least 1ms); or off") \
+    X(STACK, "stack", "MPITRACE_STACK", "0", "distinguish call sites by their callers, N levels deep (at least 2); or auto: skip functions that only wrap MPI. Costs some microseconds per call") \
+    X(CVAR, "cvar", "MPITRACE_CVAR", "none", "set a control variable of the MPI library through MPI_T; may be given several times") \
+    X(PVAR, "pvar", "MPITRACE_PVAR", "none", "record the performance variables of the MPI library whose names match one of the patterns") \
+    X(PVAR_INTERVAL, "pvar-interval", "MPITRACE_PVAR_INTERVAL", "0", "also read the performance variables at the first MPI call after each multiple of this time: 10ms, 2s (whole milliseconds); 0 for never") \
+    X(WATCH_UNEXPECTED, "watch-unexpected", "MPITRACE_WATCH_UNEXPECTED", "off", "count the receives that are posted while more than N unexpected messages are waiting; or off") \
+    X(PHYSICAL, "physical", "MPITRACE_PHYSICAL", "off", "also record the messages that the MPI library itself sent, such as those that make up collectives (Open MPI)") \
+    X(TRACE, "trace", "MPITRACE_TRACE", "off", "also record each call as an event, in trace.RANK.arrow, for mpitrace analyze, timeline and export") \
+    X(TRACE_BUFFER, "trace-buffer", "MPITRACE_TRACE_BUFFER", "64M", "memory for events in each process: 64M, 1G (at least 1M). Further events are written to the run directory while the program runs") \
+    X(TRACE_LIMIT, "trace-limit", "MPITRACE_TRACE_LIMIT", "none", "the largest amount of events to keep of each process: 512M, 4G; or none, for no limit") \
+    X(KEEP, "keep", "MPITRACE_KEEP", "first", "which events to keep: first, or last (those before the end or the crash; nothing is then written while the program runs)") \
+    X(RANKS, "ranks", "MPITRACE_RANKS", "all", "trace only these ranks: 0-15,64") \
+    X(TRACE_SLICES, "trace-slices", "MPITRACE_TRACE_SLICES", "all", "trace only during these slices; the time before the first phase is the slice run") \
+    X(TRACE_CLASSES, "trace-classes", "MPITRACE_TRACE_CLASSES", "all", "trace only calls of these classes: p2p, coll, one-sided, io, other") \
+    X(MAX_MB, "max-mb", "MPITRACE_MAX_MB", "64", "the largest size of each process's recording in MiB; 64 MiB hold about 130,000 rows") \
+    X(PROF, "prof", "MPITRACE_PROF", "none", "let each process write PREFIX.RANK.prof in MPI_Finalize") \
+    X(QUIET, "quiet", "MPITRACE_QUIET", "off", "the library in the application prints no messages, not even warnings")
 
 #endif
