@@ -79,7 +79,7 @@ var List = []Setting{
 		Details: "This is for preloading the library by hand. `mpitrace run --format prof` writes the files after the job.",
 	}, {
 		Name: "quiet", Syntax: "on|off", Default: "off", Check: onOff, Switch: true, Ranks: true, NoFlag: true,
-		Summary: "the library in the application prints no messages, not even warnings",
+		Summary: "the library in the application prints no messages at all",
 	}, {
 		Name: "spool", Syntax: "auto|shm|run|DIR", Default: "auto", Check: something,
 		Summary: "where the processes of this node keep their recordings while they run: auto, shm (/dev/shm), run (the run directory) or a directory",

@@ -23,6 +23,6 @@
     X(TRACE_CLASSES, "trace-classes", "MPITRACE_TRACE_CLASSES", "all", "trace only calls of these classes: p2p, coll, one-sided, io, other") \
     X(MAX_MB, "max-mb", "MPITRACE_MAX_MB", "64", "the largest size of each process's recording in MiB; 64 MiB hold about 130,000 rows") \
     X(PROF, "prof", "MPITRACE_PROF", "none", "let each process write PREFIX.RANK.prof in MPI_Finalize") \
-    X(QUIET, "quiet", "MPITRACE_QUIET", "off", "the library in the application prints no messages, not even warnings")
+    X(QUIET, "quiet", "MPITRACE_QUIET", "off", "the library in the application prints no messages at all")
 
 #endif
