@@ -7,15 +7,17 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // Locality is how much of what was sent stayed within nodes, by class of
 // matrix. Unknown is from or to ranks whose node is not known.
 type Locality struct {
-	Class   string `json:"class"`
-	Within  Volume `json:"within_nodes"`
-	Between Volume `json:"between_nodes"`
-	Unknown Volume `json:"unknown"`
+	Class   string        `json:"class"`
+	Within  matrix.Volume `json:"within_nodes"`
+	Between matrix.Volume `json:"between_nodes"`
+	Unknown matrix.Volume `json:"unknown"`
 }
 
 // Balance is how evenly a quantity is spread over the ranks.
@@ -119,12 +121,12 @@ func (b *Balance) standOut(values []rankValue) {
 }
 
 // balances are those of the ranks that were recorded.
-func (j *Job) balances(ms *Matrices) []Balance {
+func (j *Job) balances(ms *matrix.ByClass) []Balance {
 	recorded := j.Recorded()
 	if len(recorded) == 0 {
 		return []Balance{}
 	}
-	sent, received := ms[All].Lines(j.Size())
+	sent, received := ms[matrix.All].LineSums(j.Size())
 	of := func(quantity string, value func(rank int) float64) Balance {
 		values := make([]rankValue, len(recorded))
 		for i, rank := range recorded {
@@ -157,22 +159,22 @@ func (j *Job) timeBalance() []Balance {
 }
 
 // localities are those of the classes that have entries.
-func (j *Job) localities(ms *Matrices) []Locality {
+func (j *Job) localities(ms *matrix.ByClass) []Locality {
 	out := []Locality{}
 	_, node := j.roster.Hosts()
 	for c := range ms {
 		if ms[c].Empty() {
 			continue
 		}
-		l := Locality{Class: MatrixClass(c).String(), Unknown: ms[c].Total()}
+		l := Locality{Class: matrix.Class(c).String(), Unknown: ms[c].Total()}
 		byNode := ms[c].Fold(node)
 		l.Between = byNode.Total()
-		l.Unknown.minus(l.Between)
+		l.Unknown.Subtract(l.Between)
 		names, _ := j.roster.Hosts()
 		for i := range names {
-			l.Within.plus(byNode.At(i, i))
+			l.Within.Add(byNode.At(i, i))
 		}
-		l.Between.minus(l.Within)
+		l.Between.Subtract(l.Within)
 		out = append(out, l)
 	}
 	return out
@@ -190,7 +192,7 @@ func (s *Summary) localityText(w io.Writer) {
 	}
 	fmt.Fprintf(w, "sent within nodes: %s (%s), between nodes: %s (%s)", bytesText(l.Within.Bytes), percent(float64(l.Within.Bytes)/all),
 		bytesText(l.Between.Bytes), percent(float64(l.Between.Bytes)/all))
-	if l.Unknown != (Volume{}) {
+	if l.Unknown != (matrix.Volume{}) {
 		fmt.Fprintf(w, ", not known: %s", bytesText(l.Unknown.Bytes))
 	}
 	fmt.Fprintln(w)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -18,12 +19,12 @@ import (
 //	55 16  16   0
 func TestLocality(t *testing.T) {
 	s := New(fixture()).Summary()
-	want := Locality{Class: "all", Within: Volume{146 + 17 + 52 + 16, 6 + 3 + 5 + 2},
-		Between: Volume{183 + 116 + 52 + 77 + 16 + 16 + 55 + 16, 5 + 3 + 6 + 5 + 2 + 2 + 5 + 2}}
+	want := Locality{Class: "all", Within: matrix.Volume{Bytes: 146 + 17 + 52 + 16, Messages: 6 + 3 + 5 + 2},
+		Between: matrix.Volume{Bytes: 183 + 116 + 52 + 77 + 16 + 16 + 55 + 16, Messages: 5 + 3 + 6 + 5 + 2 + 2 + 5 + 2}}
 	if diff := cmp.Diff(want, s.Localities[0]); diff != "" {
 		t.Error(diff)
 	}
-	p2p := Locality{Class: "external", Within: Volume{30 + 36, 6}, Between: Volume{7 + 33 + 7 + 39, 1 + 3 + 1 + 3}}
+	p2p := Locality{Class: "external", Within: matrix.Volume{Bytes: 30 + 36, Messages: 6}, Between: matrix.Volume{Bytes: 7 + 33 + 7 + 39, Messages: 1 + 3 + 1 + 3}}
 	if diff := cmp.Diff(p2p, s.Localities[1]); diff != "" {
 		t.Error(diff)
 	}
@@ -39,7 +40,7 @@ func TestLocality(t *testing.T) {
 // What goes to a rank that was not recorded goes nobody knows where.
 func TestLocalityOfMissingRanks(t *testing.T) {
 	s := New(fixture()[:3]).Summary()
-	want := Locality{Class: "external", Within: Volume{30, 3}, Between: Volume{7 + 33, 4}, Unknown: Volume{7 + 36, 4}}
+	want := Locality{Class: "external", Within: matrix.Volume{Bytes: 30, Messages: 3}, Between: matrix.Volume{Bytes: 7 + 33, Messages: 4}, Unknown: matrix.Volume{Bytes: 7 + 36, Messages: 4}}
 	if diff := cmp.Diff(want, s.Localities[1]); diff != "" {
 		t.Error(diff)
 	}

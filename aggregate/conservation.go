@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -32,10 +33,10 @@ const (
 // may differ by them. Where a message of theirs was surely sent, the pair must
 // differ by it.
 type Conservation struct {
-	Verdict  Verdict `json:"verdict"`
-	Pairs    int     `json:"pairs"`    // compared
-	Sent     Volume  `json:"sent"`     // in these
-	Received Volume  `json:"received"` // in these
+	Verdict  Verdict       `json:"verdict"`
+	Pairs    int           `json:"pairs"`    // compared
+	Sent     matrix.Volume `json:"sent"`     // in these
+	Received matrix.Volume `json:"received"` // in these
 	// Explained is how many of the pairs differ by what was set aside.
 	Explained   int           `json:"pairs_explained"`
 	Unequal     int           `json:"pairs_differing"`
@@ -47,14 +48,14 @@ type Conservation struct {
 
 // Imbalance is a pair of ranks whose messages do not add up.
 type Imbalance struct {
-	Pair
+	matrix.Pair
 	Exchange
 }
 
 // Exchange is what went from one side and what reached the other.
 type Exchange struct {
-	Sent     Volume `json:"sent"`
-	Received Volume `json:"received"`
+	Sent     matrix.Volume `json:"sent"`
+	Received matrix.Volume `json:"received"`
 }
 
 // SetAside is the messages or receives of one kind, over all ranks.
@@ -83,7 +84,7 @@ type check struct {
 // exchange is what ranks received from each other, from row sender to column
 // receiver, and what they exchanged with other worlds.
 type exchange struct {
-	received  Matrix
+	received  matrix.Matrix
 	elsewhere map[int]Exchange // by rank
 }
 
@@ -96,11 +97,11 @@ func (x *exchange) add(p *profile.Profile) {
 		}
 		switch peer := p.WorldRank(r.Comm, r.Peer); {
 		case r.Direction == profile.Recv && peer >= 0:
-			x.received.Add(Pair{peer, p.Rank}, Volume{r.Bytes, r.Messages})
+			x.received.Add(matrix.Pair{From: peer, To: p.Rank}, matrix.Volume{Bytes: r.Bytes, Messages: r.Messages})
 		case peer == profile.PeerElsewhere && r.Direction == profile.Send:
-			elsewhere.Sent.add(r)
+			elsewhere.Sent.AddRow(r)
 		case peer == profile.PeerElsewhere:
-			elsewhere.Received.add(r)
+			elsewhere.Received.AddRow(r)
 		}
 	}
 	x.addElsewhere(p.Rank, elsewhere)
@@ -119,8 +120,8 @@ func (x *exchange) addElsewhere(rank int, e Exchange) {
 }
 
 func (e *Exchange) plus(o Exchange) {
-	e.Sent.plus(o.Sent)
-	e.Received.plus(o.Received)
+	e.Sent.Add(o.Sent)
+	e.Received.Add(o.Received)
 }
 
 func (x *exchange) merge(o *exchange) {
@@ -140,7 +141,7 @@ func (j *Job) Conservation(rank int) *Conservation {
 			c.OtherWorlds.plus(e)
 		}
 	}
-	sent, received := &j.Matrices()[External], &j.exchange.received
+	sent, received := &j.Matrices()[matrix.External], &j.exchange.received
 	if spoken := c.judge.spokenOf(); !spoken.Empty() {
 		spoken.Merge(sent)
 		sent = spoken
@@ -149,7 +150,7 @@ func (j *Job) Conservation(rank int) *Conservation {
 		c.compare(p, Exchange{v, received.At(p.From, p.To)})
 	}
 	for p, v := range received.All() {
-		if !sent.has(p) {
+		if !sent.Has(p) {
 			c.compare(p, Exchange{Received: v})
 		}
 	}
@@ -157,7 +158,7 @@ func (j *Job) Conservation(rank int) *Conservation {
 	return c.Conservation
 }
 
-func (c *check) compare(p Pair, x Exchange) {
+func (c *check) compare(p matrix.Pair, x Exchange) {
 	if c.rank >= 0 && p.From != c.rank && p.To != c.rank {
 		return
 	}
@@ -166,8 +167,8 @@ func (c *check) compare(p Pair, x Exchange) {
 		return
 	}
 	c.Pairs++
-	c.Sent.plus(x.Sent)
-	c.Received.plus(x.Received)
+	c.Sent.Add(x.Sent)
+	c.Received.Add(x.Received)
 	switch {
 	case !c.judge.agrees(p, x):
 		c.unequal = append(c.unequal, Imbalance{p, x})

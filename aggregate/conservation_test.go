@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -195,7 +196,7 @@ func TestConservationLists(t *testing.T) {
 		t.Fatalf("got %+v", c)
 	}
 	for i, x := range c.Differing {
-		if want := (Imbalance{Pair{0, 23 - i}, Exchange{Sent: Volume{uint64(19 - i), 1}}}); x != want {
+		if want := (Imbalance{matrix.Pair{From: 0, To: 23 - i}, Exchange{Sent: matrix.Volume{Bytes: uint64(19 - i), Messages: 1}}}); x != want {
 			t.Errorf("%d: got %+v, want %+v", i, x, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // settled is how long calls must be open to be taken for those of one moment:
@@ -81,7 +83,7 @@ func (c *OpenCall) awaitsReceiver() bool { return c.Call == "Send" || c.Call == 
 func (j *Job) blocked(e, on *ending) bool {
 	theirs := &on.Calls[0]
 	if e.Calls[0].awaitsMessage() {
-		sent, received := j.Matrices()[External].At(on.Rank, e.Rank), j.exchange.received.At(on.Rank, e.Rank)
+		sent, received := j.Matrices()[matrix.External].At(on.Rank, e.Rank), j.exchange.received.At(on.Rank, e.Rank)
 		return sent.Messages == received.Messages && !(theirs.awaitsReceiver() && theirs.WorldPeer == e.Rank)
 	}
 	return !(theirs.awaitsMessage() && theirs.WorldPeer == e.Rank) &&

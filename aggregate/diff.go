@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -195,12 +196,12 @@ func (c *Compared) wasTimed() bool {
 func (s *Summary) forgetReceived() {
 	for i := range s.Calls {
 		if profile.PostsReceive(s.Calls[i].Call) {
-			s.Calls[i].Received = Volume{}
+			s.Calls[i].Received = matrix.Volume{}
 		}
 	}
 	for i := range s.CallSites {
 		if profile.PostsReceive(s.CallSites[i].Call) {
-			s.CallSites[i].Received = Volume{}
+			s.CallSites[i].Received = matrix.Volume{}
 		}
 	}
 }
@@ -222,7 +223,7 @@ func (s *Summary) inMPI() CallTotals {
 		}
 	}
 	for _, c := range s.Classes {
-		sum.Sent.plus(Volume{c.Bytes, c.Messages})
+		sum.Sent.Add(matrix.Volume{Bytes: c.Bytes, Messages: c.Messages})
 	}
 	return sum
 }
@@ -237,7 +238,7 @@ func changesOf(a, b *CallTotals) Changes {
 		c.Status, b = StatusGone, new(CallTotals)
 	}
 	x, y := a.Sent, b.Sent
-	if x == (Volume{}) && y == (Volume{}) {
+	if x == (matrix.Volume{}) && y == (matrix.Volume{}) {
 		x, y = a.Received, b.Received
 	}
 	c.Traffic = trafficOf(x, y)
@@ -249,7 +250,7 @@ func changesOf(a, b *CallTotals) Changes {
 	return c
 }
 
-func trafficOf(a, b Volume) Traffic {
+func trafficOf(a, b matrix.Volume) Traffic {
 	return Traffic{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
 }
 
@@ -350,7 +351,7 @@ func (s *commSums) add(p *profile.Profile) {
 		}
 		once := withoutReceived(r)
 		(*s)[name].Totals.add(once)
-		(*s)[name].Sent.add(once)
+		(*s)[name].Sent.AddRow(once)
 	}
 }
 

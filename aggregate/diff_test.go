@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -80,7 +81,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("communicators:\n%s", diff)
 	}
 	// From 2 to 3: 3 messages of 12 bytes and 2 of 8.
-	pairs := PairChanges{allPairs, 1, []PairChange{{Pair{2, 3}, StatusChanged, traffic(52, 152, 5, 5)}}}
+	pairs := PairChanges{allPairs, 1, []PairChange{{matrix.Pair{From: 2, To: 3}, StatusChanged, traffic(52, 152, 5, 5)}}}
 	if diff := gocmp.Diff(pairs, d.Pairs); diff != "" {
 		t.Errorf("pairs:\n%s", diff)
 	}
@@ -243,7 +244,7 @@ func isends(function, lines string, bytes uint64) []CallSite {
 		n := 0
 		fmt.Sscan(line, &n)
 		out = append(out, CallSite{Call: "Isend", Place: Place{Function: function, File: fmt.Sprintf("/v%d/halo.c", bytes), Line: n, Module: "/bin/halo"},
-			Totals: Totals{Calls: 1, Bytes: bytes}, Sent: Volume{Bytes: bytes}})
+			Totals: Totals{Calls: 1, Bytes: bytes}, Sent: matrix.Volume{Bytes: bytes}})
 	}
 	return out
 }
@@ -262,7 +263,7 @@ func matchText(c *SiteChange) string {
 
 func TestCompareSitesWithoutLines(t *testing.T) {
 	site := func(function, module string, offset, bytes uint64) CallSite {
-		return CallSite{Call: "Send", Place: Place{Function: function, Module: module, Offset: offset}, Sent: Volume{Bytes: bytes}}
+		return CallSite{Call: "Send", Place: Place{Function: function, Module: module, Offset: offset}, Sent: matrix.Volume{Bytes: bytes}}
 	}
 	a := []CallSite{site("swap", "/a/app", 0x10, 1), site("", "/a/lib.so", 0x40, 1), site("", "/a/lib.so", 0x50, 1)}
 	b := []CallSite{site("swap", "/b/app", 0x90, 2), site("", "/b/lib.so", 0x40, 2), site("", "/b/lib.so", 0x58, 2)}
@@ -332,8 +333,8 @@ func largeJob(sent, reduced uint64) []*profile.Profile {
 func TestComparePairsOfLargeJobs(t *testing.T) {
 	d := Compare(comparedOf(t, largeJob(100, 8)), comparedOf(t, largeJob(300, 16)), DiffOptions{Pairs: -1})
 	want := PairChanges{directPairs, 2, []PairChange{
-		{Pair{0, 2}, StatusChanged, traffic(200, 600, 1, 1)},
-		{Pair{0, 1}, StatusChanged, traffic(100, 300, 1, 1)},
+		{matrix.Pair{From: 0, To: 2}, StatusChanged, traffic(200, 600, 1, 1)},
+		{matrix.Pair{From: 0, To: 1}, StatusChanged, traffic(100, 300, 1, 1)},
 	}}
 	if diff := gocmp.Diff(want, d.Pairs); diff != "" {
 		t.Errorf("pairs:\n%s", diff)
@@ -345,20 +346,20 @@ func TestComparePairsOfLargeJobs(t *testing.T) {
 
 // Of all pairs, those with the largest changes are listed, however many are.
 func TestDiffMatrices(t *testing.T) {
-	var a, b Matrix
+	var a, b matrix.Matrix
 	const n = 60
 	want := []PairChange{}
 	for from := range n {
 		for to := range n {
 			x, y := uint64(from*to%7), uint64(from*to%11)
 			if x > 0 {
-				a.Add(Pair{from, to}, Volume{x, 1})
+				a.Add(matrix.Pair{From: from, To: to}, matrix.Volume{Bytes: x, Messages: 1})
 			}
 			if y > 0 {
-				b.Add(Pair{from, to}, Volume{y, 1})
+				b.Add(matrix.Pair{From: from, To: to}, matrix.Volume{Bytes: y, Messages: 1})
 			}
 			if x != y {
-				want = append(want, pairChange(Pair{from, to}, Volume{x, min(x, 1)}, Volume{y, min(y, 1)}))
+				want = append(want, pairChange(matrix.Pair{From: from, To: to}, matrix.Volume{Bytes: x, Messages: min(x, 1)}, matrix.Volume{Bytes: y, Messages: min(y, 1)}))
 			}
 		}
 	}

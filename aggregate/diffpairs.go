@@ -3,6 +3,8 @@ package aggregate
 import (
 	"cmp"
 	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // maxAllPairs is how many ranks a job may have for its collectives to be
@@ -18,7 +20,7 @@ type PairChanges struct {
 
 // PairChange is what changed from one rank to another.
 type PairChange struct {
-	Pair
+	matrix.Pair
 	Status Status `json:"status"`
 	Traffic
 }
@@ -33,17 +35,17 @@ const (
 func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 	x, y := a.Matrices(), b.Matrices()
 	if max(a.Size(), b.Size()) <= maxAllPairs {
-		return diffMatrices(allPairs, &x[All], &y[All], o)
+		return diffMatrices(allPairs, &x[matrix.All], &y[matrix.All], o)
 	}
 	return diffMatrices(directPairs, x.Direct(), y.Direct(), o)
 }
 
 // diffMatrices goes through both matrices row by row: it takes room for one row
 // of each, and twice the changes that are kept.
-func diffMatrices(of string, a, b *Matrix, o DiffOptions) PairChanges {
+func diffMatrices(of string, a, b *matrix.Matrix, o DiffOptions) PairChanges {
 	most := mostPairs{DiffOptions: o, pairs: []PairChange{}}
 	changed := 0
-	Differences(a, b, func(p Pair, v, w Volume) {
+	matrix.Differences(a, b, func(p matrix.Pair, v, w matrix.Volume) {
 		changed++
 		most.add(pairChange(p, v, w))
 	})
@@ -90,12 +92,12 @@ func (o DiffOptions) orderPairs(a, b *PairChange) int {
 	return cmp.Or(bytes, messages, a.Pair.Compare(b.Pair))
 }
 
-func pairChange(p Pair, a, b Volume) PairChange {
+func pairChange(p matrix.Pair, a, b matrix.Volume) PairChange {
 	c := PairChange{p, StatusChanged, trafficOf(a, b)}
 	switch {
-	case a == Volume{}:
+	case a == matrix.Volume{}:
 		c.Status = StatusNew
-	case b == Volume{}:
+	case b == matrix.Volume{}:
 		c.Status = StatusGone
 	}
 	return c

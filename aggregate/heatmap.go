@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // maxBins is how many rows and columns a heatmap has at most.
@@ -18,7 +20,7 @@ type Heatmap struct {
 }
 
 // NewHeatmap bins the n × n matrix m; nil for n = 0.
-func NewHeatmap(m *Matrix, n int) *Heatmap {
+func NewHeatmap(m *matrix.Matrix, n int) *Heatmap {
 	n = max(n, m.Size())
 	if n == 0 {
 		return nil

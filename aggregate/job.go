@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"path/filepath"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -19,9 +20,9 @@ import (
 type Job struct {
 	Run string // as the launcher names it; empty if not known
 
-	roster     Roster
+	roster     matrix.Ranks
 	processes  []process
-	tally      *Tally
+	tally      *matrix.Builder
 	exchange   exchange
 	judge      judge
 	calls      callSums
@@ -41,7 +42,7 @@ type Job struct {
 
 // NewJob is one without processes. Of ranks that keep reports the profiles are
 // kept, so that RankSummary can tell of them.
-func NewJob(keep func(rank int) bool) *Job { return &Job{tally: NewTally(nil), keep: keep} }
+func NewJob(keep func(rank int) bool) *Job { return &Job{tally: matrix.NewBuilder(nil), keep: keep} }
 
 // New makes one job of profiles, whatever run they say that they are of. Their
 // communicators are unified (profile.Unify).
@@ -152,4 +153,4 @@ func (j *Job) Processes() int { return len(j.processes) }
 
 // Matrices are what the processes sent, by class and pair. Nothing is to be
 // added to the job after that.
-func (j *Job) Matrices() *Matrices { return j.tally.Matrices() }
+func (j *Job) Matrices() *matrix.ByClass { return j.tally.Matrices() }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -31,7 +32,7 @@ type judge struct {
 	sends, receives map[int]doubt // of the ranks in doubt
 	setAside        [profile.NumAsideKinds]map[int]uint64
 
-	asides map[Pair]*asides
+	asides map[matrix.Pair]*asides
 	// What is set aside without its peer, by rank: receives from any source,
 	// and sends that were cancelled. Each may stand for a message once.
 	anySource, anyDest map[int]uint64
@@ -44,17 +45,17 @@ type judge struct {
 // asides are messages between two ranks that are in no row of the one or of the
 // other.
 type asides struct {
-	gone      uint64 // sent, and not counted as received; sizes not known
-	cancelled Volume // counted as sent, and never received
-	maybeGone uint64 // as gone, but perhaps not even sent
-	maybeSent uint64 // perhaps sent and received, but not counted as sent
+	gone      uint64        // sent, and not counted as received; sizes not known
+	cancelled matrix.Volume // counted as sent, and never received
+	maybeGone uint64        // as gone, but perhaps not even sent
+	maybeSent uint64        // perhaps sent and received, but not counted as sent
 }
 
 func (g *judge) make() {
 	if g.sends != nil {
 		return
 	}
-	g.sends, g.receives, g.asides = map[int]doubt{}, map[int]doubt{}, map[Pair]*asides{}
+	g.sends, g.receives, g.asides = map[int]doubt{}, map[int]doubt{}, map[matrix.Pair]*asides{}
 	g.anySource, g.anyDest = map[int]uint64{}, map[int]uint64{}
 	for k := range g.setAside {
 		g.setAside[k] = map[int]uint64{}
@@ -101,7 +102,7 @@ func addAll(sums, more map[int]uint64) {
 
 func (s *asides) merge(o *asides) {
 	s.gone += o.gone
-	s.cancelled.plus(o.cancelled)
+	s.cancelled.Add(o.cancelled)
 	s.maybeGone += o.maybeGone
 	s.maybeSent += o.maybeSent
 }
@@ -170,9 +171,9 @@ func (g *judge) add(p *profile.Profile, a *profile.Aside) {
 		g.anySource[p.Rank] += a.Count
 		return
 	}
-	pair := Pair{peer, p.Rank}
+	pair := matrix.Pair{From: peer, To: p.Rank}
 	if a.Kind.OfSend() {
-		pair = Pair{p.Rank, peer}
+		pair = matrix.Pair{From: p.Rank, To: peer}
 	}
 	if g.asides[pair] == nil {
 		g.asides[pair] = new(asides)
@@ -196,18 +197,18 @@ func (s *asides) add(a *profile.Aside) {
 
 // spokenOf are the pairs that must have sent something, since it was set aside
 // by the receiver.
-func (g *judge) spokenOf() *Matrix {
-	m := new(Matrix)
+func (g *judge) spokenOf() *matrix.Matrix {
+	m := new(matrix.Matrix)
 	for p, s := range g.asides {
-		if s.gone > 0 || s.cancelled != (Volume{}) {
-			m.Add(p, Volume{})
+		if s.gone > 0 || s.cancelled != (matrix.Volume{}) {
+			m.Add(p, matrix.Volume{})
 		}
 	}
 	return m
 }
 
 // doubtOf is why a pair cannot be judged, empty if it can.
-func (g *judge) doubtOf(p Pair) doubt {
+func (g *judge) doubtOf(p matrix.Pair) doubt {
 	for _, r := range []int{p.From, p.To} {
 		if _, ok := slices.BinarySearch(g.recorded, r); !ok {
 			return notRecorded
@@ -241,7 +242,7 @@ func (g *judge) ranksIn(d doubt) profile.RankSet {
 // known, first the receiver's, then the sender's. (Where both have some, another
 // order could suit more pairs; nobody cancels sends and frees receives from any
 // source in one program.)
-func (g *judge) agrees(p Pair, x Exchange) bool {
+func (g *judge) agrees(p matrix.Pair, x Exchange) bool {
 	if x.Sent == x.Received && g.asides[p] == nil {
 		return true
 	}
@@ -266,7 +267,7 @@ func (g *judge) agrees(p Pair, x Exchange) bool {
 }
 
 // take uses up n of the messages whose peer is not known, or none.
-func (g *judge) take(p Pair, n uint64) bool {
+func (g *judge) take(p matrix.Pair, n uint64) bool {
 	if g.anySource[p.To]+g.anyDest[p.From] < n {
 		return false
 	}

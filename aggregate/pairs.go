@@ -7,29 +7,31 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // PairTotals are what one rank sent to another: the messages that the program
 // addressed to it, and beside them its share of collectives.
 type PairTotals struct {
-	Cell              // point-to-point and one-sided
-	Collective Volume `json:"collective"` // logical volume
+	matrix.Cell               // point-to-point and one-sided
+	Collective  matrix.Volume `json:"collective"` // logical volume
 }
 
 // matricesOf fills in what the summary tells of pairs of ranks. Collectives are
 // kept apart: an Allreduce of 8 bytes would otherwise make every rank everyone's
 // partner.
-func (s *Summary) matricesOf(ms *Matrices) {
-	direct, collective := ms.Direct(), &ms[Collective]
+func (s *Summary) matricesOf(ms *matrix.ByClass) {
+	direct, collective := ms.Direct(), &ms[matrix.Collective]
 	s.Traffic = matrixTotals(ms)
-	s.Direct = MatrixTotals{Direct.String(), direct.Total(), direct.Len()}
+	s.Direct = MatrixTotals{matrix.Direct.String(), direct.Total(), direct.Len()}
 	s.Pairs = []PairTotals{}
 	for _, c := range direct.Top(topPairs) {
 		s.Pairs = append(s.Pairs, PairTotals{c, collective.At(c.From, c.To)})
 	}
 	for _, c := range collective.Top(topPairs) {
 		if direct.Empty() {
-			s.Pairs = append(s.Pairs, PairTotals{Cell{c.Pair, Volume{}}, c.Volume})
+			s.Pairs = append(s.Pairs, PairTotals{matrix.Cell{Pair: c.Pair, Volume: matrix.Volume{}}, c.Volume})
 		}
 	}
 	s.Heatmap = NewHeatmap(direct, s.RanksExpected)
@@ -63,8 +65,8 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 	case all == 0:
 		fmt.Fprintln(w, "\ntop pairs: collectives alone (logical volume)")
 		t = t.without("bytes", "% of bytes", "msgs", "mean size")
-		all = s.pairsOf(Collective)
-	case s.pairsOf(Collective) == 0:
+		all = s.pairsOf(matrix.Collective)
+	case s.pairsOf(matrix.Collective) == 0:
 		fmt.Fprintln(w, "\ntop pairs: point-to-point and one-sided")
 		t = t.without("in collectives")
 	default:
@@ -77,7 +79,7 @@ func (s *Summary) pairsText(w io.Writer, o TextOptions) {
 }
 
 // pairsOf is how many pairs a matrix has.
-func (s *Summary) pairsOf(c MatrixClass) int {
+func (s *Summary) pairsOf(c matrix.Class) int {
 	i := slices.IndexFunc(s.Traffic, func(t MatrixTotals) bool { return t.Class == c.String() })
 	if i < 0 {
 		return 0

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -16,10 +17,10 @@ type Physical struct {
 	Logical  []MatrixTotals `json:"logical"`  // of all ranks: all but what the library sent on its own behalf
 	External MatrixTotals   `json:"external"` // messages of the program, as the library counts them
 	Internal MatrixTotals   `json:"internal"` // messages of the library's own
-	Sum      Volume         `json:"sum"`      // of both
+	Sum      matrix.Volume  `json:"sum"`      // of both
 	// Asked is what the ranks that are known sent point to point by their own
 	// record: what External is to be.
-	Asked   Volume            `json:"asked"`
+	Asked   matrix.Volume     `json:"asked"`
 	Known   int               `json:"ranks_known"`
 	Unknown []PhysicalUnknown `json:"unknown"`
 }
@@ -36,7 +37,7 @@ type physicalSums struct {
 	asked              bool // somebody asked the library
 	known              int  // ranks
 	external, internal MatrixTotals
-	own                Volume
+	own                matrix.Volume
 	unknown            map[string][]int
 }
 
@@ -63,7 +64,7 @@ func (s *physicalSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Class == profile.P2P && r.Direction == profile.Send && p.WorldRank(r.Comm, r.Peer) >= 0 {
-			s.own.add(r)
+			s.own.AddRow(r)
 		}
 	}
 }
@@ -79,10 +80,10 @@ func (s *physicalSums) merge(o *physicalSums) {
 	s.asked = s.asked || o.asked
 	s.known += o.known
 	for _, sum := range []struct{ to, from *MatrixTotals }{{&s.external, &o.external}, {&s.internal, &o.internal}} {
-		sum.to.plus(sum.from.Volume)
+		sum.to.Add(sum.from.Volume)
 		sum.to.Pairs += sum.from.Pairs
 	}
-	s.own.plus(o.own)
+	s.own.Add(o.own)
 	for why, ranks := range o.unknown {
 		s.lack(why, ranks...)
 	}
@@ -95,13 +96,13 @@ func (s *physicalSums) physical(traffic []MatrixTotals) *Physical {
 	}
 	out := &Physical{Logical: []MatrixTotals{}, External: s.external, Internal: s.internal, Asked: s.own, Known: s.known, Unknown: s.unknowns()}
 	for _, t := range traffic {
-		if t.Class != Internal.String() {
+		if t.Class != matrix.Internal.String() {
 			out.Logical = append(out.Logical, t)
 		}
 	}
-	out.External.Class, out.Internal.Class = External.String(), Internal.String()
+	out.External.Class, out.Internal.Class = matrix.External.String(), matrix.Internal.String()
 	out.Sum = out.External.Volume
-	out.Sum.plus(out.Internal.Volume)
+	out.Sum.Add(out.Internal.Volume)
 	return out
 }
 
@@ -133,8 +134,8 @@ func (s *physicalSums) problems() []string {
 }
 
 // logicalNames are what the classes of logical volume are called in text.
-var logicalNames = map[string]string{All.String(): "all that the program asked for", External.String(): "point-to-point",
-	OneSided.String(): "one-sided", Collective.String(): "collectives"}
+var logicalNames = map[string]string{matrix.All.String(): "all that the program asked for", matrix.External.String(): "point-to-point",
+	matrix.OneSided.String(): "one-sided", matrix.Collective.String(): "collectives"}
 
 // physicalText sets what the program asked for beside what the library sent.
 func (s *Summary) physicalText(w io.Writer, o TextOptions) {
@@ -147,7 +148,7 @@ func (s *Summary) physicalText(w io.Writer, o TextOptions) {
 		head += fmt.Sprintf(" (of %d of %d ranks)", p.Known, s.RanksExpected)
 	}
 	t := table{{head, "pairs", "msgs", "bytes"}}
-	line := func(name, pairs string, v Volume) {
+	line := func(name, pairs string, v matrix.Volume) {
 		t = append(t, []string{name, pairs, count(v.Messages), bytesText(v.Bytes)})
 	}
 	for i := range p.Logical {

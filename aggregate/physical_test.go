@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -31,9 +32,9 @@ func sent() []*profile.Profile {
 func TestPhysicalIsBeside(t *testing.T) {
 	was, is := New(fixture()), New(sent())
 	x, y := was.Matrices(), is.Matrices()
-	want := cells(x)
-	want[Internal] = []Cell{{Pair{0, 1}, Volume{116, 3}}, {Pair{0, 2}, Volume{116, 3}}, {Pair{1, 3}, Volume{116, 3}}}
-	if diff := cmp.Diff(want, cells(y)); diff != "" {
+	want := entriesOf(x)
+	want[matrix.Internal] = []matrix.Cell{{Pair: matrix.Pair{From: 0, To: 1}, Volume: matrix.Volume{Bytes: 116, Messages: 3}}, {Pair: matrix.Pair{From: 0, To: 2}, Volume: matrix.Volume{Bytes: 116, Messages: 3}}, {Pair: matrix.Pair{From: 1, To: 3}, Volume: matrix.Volume{Bytes: 116, Messages: 3}}}
+	if diff := cmp.Diff(want, entriesOf(y)); diff != "" {
 		t.Errorf("matrices (-want +got):\n%s", diff)
 	}
 	a, b := was.Summary(), is.Summary()
@@ -42,8 +43,8 @@ func TestPhysicalIsBeside(t *testing.T) {
 		t.Errorf("problems: %q", b.Problems)
 	}
 	b.Physical, b.Problems = nil, a.Problems
-	b.Traffic = slices.DeleteFunc(b.Traffic, func(m MatrixTotals) bool { return m.Class == Internal.String() })
-	b.Localities = slices.DeleteFunc(b.Localities, func(l Locality) bool { return l.Class == Internal.String() })
+	b.Traffic = slices.DeleteFunc(b.Traffic, func(m MatrixTotals) bool { return m.Class == matrix.Internal.String() })
+	b.Localities = slices.DeleteFunc(b.Localities, func(l Locality) bool { return l.Class == matrix.Internal.String() })
 	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Place{})); diff != "" {
 		t.Errorf("summary (-without +with):\n%s", diff)
 	}
@@ -58,9 +59,9 @@ func TestPhysicalSummary(t *testing.T) {
 	parts[1].Merge(parts[0])
 	s := whole.Summary()
 	want := &Physical{
-		Logical:  []MatrixTotals{{"all", s.Traffic[0].Volume, 12}, {"external", Volume{152, 14}, 6}, {"osc", Volume{110, 2}, 2}, {"coll", Volume{500, 30}, 12}},
-		External: MatrixTotals{"external", Volume{70, 7}, 3}, Internal: MatrixTotals{"internal", Volume{348, 9}, 3}, Sum: Volume{418, 16},
-		Asked: Volume{30 + 7 + 33 + 7 + 39, 11}, Known: 3,
+		Logical:  []MatrixTotals{{"all", s.Traffic[0].Volume, 12}, {"external", matrix.Volume{Bytes: 152, Messages: 14}, 6}, {"osc", matrix.Volume{Bytes: 110, Messages: 2}, 2}, {"coll", matrix.Volume{Bytes: 500, Messages: 30}, 12}},
+		External: MatrixTotals{"external", matrix.Volume{Bytes: 70, Messages: 7}, 3}, Internal: MatrixTotals{"internal", matrix.Volume{Bytes: 348, Messages: 9}, 3}, Sum: matrix.Volume{Bytes: 418, Messages: 16},
+		Asked: matrix.Volume{Bytes: 30 + 7 + 33 + 7 + 39, Messages: 11}, Known: 3,
 		Unknown: []PhysicalUnknown{{profile.RankSet{{First: 2, Last: 2}}, "rank 2", "the disk was full"}},
 	}
 	for name, got := range map[string]*Physical{"at once": s.Physical, "merged": parts[1].Summary().Physical} {
@@ -86,25 +87,25 @@ func TestPhysicalSummary(t *testing.T) {
 // selections its own messages are no part.
 func TestPhysicalSelected(t *testing.T) {
 	for name, c := range map[string]struct {
-		s    Selection
-		want [NumMatrixClasses]Volume
+		s    matrix.Selection
+		want [matrix.NumClasses]matrix.Volume
 	}{
-		"physical": {Selection{Physical: true}, [...]Volume{{418, 16}, {70, 7}, {348, 9}, {}, {}}},
-		"a class":  {Selection{Classes: []profile.Class{profile.P2P}}, [...]Volume{{152, 14}, {152, 14}, {}, {}, {}}},
-		"a call":   {Selection{Calls: []string{"Isend"}}, [...]Volume{{14, 2}, {14, 2}, {}, {}, {}}},
+		"physical": {matrix.Selection{Physical: true}, [...]matrix.Volume{{Bytes: 418, Messages: 16}, {Bytes: 70, Messages: 7}, {Bytes: 348, Messages: 9}, {}, {}}},
+		"a class":  {matrix.Selection{Classes: []profile.Class{profile.P2P}}, [...]matrix.Volume{{Bytes: 152, Messages: 14}, {Bytes: 152, Messages: 14}, {}, {}, {}}},
+		"a call":   {matrix.Selection{Calls: []string{"Isend"}}, [...]matrix.Volume{{Bytes: 14, Messages: 2}, {Bytes: 14, Messages: 2}, {}, {}, {}}},
 	} {
-		tally := NewTally(&c.s)
+		tally := matrix.NewBuilder(&c.s)
 		for _, p := range sent() {
 			tally.Add(p)
 		}
 		ms := tally.Matrices()
 		for class := range ms {
 			if got := ms[class].Total(); got != c.want[class] {
-				t.Errorf("%s: %s: got %v, want %v", name, MatrixClass(class), got, c.want[class])
+				t.Errorf("%s: %s: got %v, want %v", name, matrix.Class(class), got, c.want[class])
 			}
 		}
-		if c.s.Physical != slices.Equal(tally.Unknown, []int{2}) {
-			t.Errorf("%s: unknown are %v", name, tally.Unknown)
+		if c.s.Physical != slices.Equal(tally.PhysicalUnknown, []int{2}) {
+			t.Errorf("%s: unknown are %v", name, tally.PhysicalUnknown)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -21,12 +22,12 @@ type RankSummary struct {
 // Peer is what a process exchanged with another (or itself). What it received is
 // what the peer recorded as sent.
 type Peer struct {
-	Rank     int    `json:"rank"`
-	Sent     Volume `json:"sent"`     // point-to-point and one-sided
-	Received Volume `json:"received"` // the same
+	Rank     int           `json:"rank"`
+	Sent     matrix.Volume `json:"sent"`     // point-to-point and one-sided
+	Received matrix.Volume `json:"received"` // the same
 
-	CollectiveSent     Volume `json:"collective_sent"` // logical volume
-	CollectiveReceived Volume `json:"collective_received"`
+	CollectiveSent     matrix.Volume `json:"collective_sent"` // logical volume
+	CollectiveReceived matrix.Volume `json:"collective_received"`
 }
 
 // CommTotals are the sums of all rows of a communicator.
@@ -38,7 +39,7 @@ type CommTotals struct {
 	Inter bool   `json:"intercommunicator"`
 	Freed bool   `json:"freed"`
 	Totals
-	Sent Volume `json:"sent"`
+	Sent matrix.Volume `json:"sent"`
 }
 
 // RankSummary computes the summary of one rank of the job, which must be one
@@ -90,7 +91,7 @@ func notFinalized(ranks profile.RankSet) string {
 	return fmt.Sprintf("partial: %s did not reach MPI_Finalize: %s record ends with %s last completed call", ranks, whose, whose)
 }
 
-func peersOf(ms *Matrices, rank int) []Peer {
+func peersOf(ms *matrix.ByClass, rank int) []Peer {
 	byRank := map[int]*Peer{}
 	at := func(r int) *Peer {
 		if byRank[r] == nil {
@@ -98,7 +99,7 @@ func peersOf(ms *Matrices, rank int) []Peer {
 		}
 		return byRank[r]
 	}
-	direct, collective := ms.Direct(), &ms[Collective]
+	direct, collective := ms.Direct(), &ms[matrix.Collective]
 	for to, v := range direct.Row(rank) {
 		at(to).Sent = v
 	}
@@ -154,7 +155,7 @@ func commTotals(profiles []*profile.Profile) []CommTotals {
 			c := &out[at[r.Comm]]
 			c.Totals.add(r)
 			if r.Direction == profile.Send || r.Direction == profile.Write {
-				c.Sent.add(r)
+				c.Sent.AddRow(r)
 			}
 		}
 	}

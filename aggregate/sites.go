@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -19,9 +20,9 @@ type CallSite struct {
 	Call    string  `json:"call"`              // without MPI_
 	Class   string  `json:"class"`
 	Totals
-	Sent     Volume `json:"sent"`     // sends and remote writes
-	Received Volume `json:"received"` // receives and remote reads
-	PerRank  Spread `json:"time_per_rank"`
+	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
+	Received matrix.Volume `json:"received"` // receives and remote reads
+	PerRank  Spread        `json:"time_per_rank"`
 }
 
 // Place is a place in the program, as far as its name is known.
@@ -177,22 +178,22 @@ func newCallSite(frames []profile.Frame, part *CallTotals) *CallSite {
 func (c *CallSite) add(part *CallTotals, offset uint64) {
 	c.Offset = min(c.Offset, offset)
 	c.plus(part.Totals)
-	c.Sent.plus(part.Sent)
-	c.Received.plus(part.Received)
+	c.Sent.Add(part.Sent)
+	c.Received.Add(part.Received)
 }
 
 func (c *CallSite) merge(o *CallSite) {
 	c.Offset = min(c.Offset, o.Offset)
 	c.plus(o.Totals)
-	c.Sent.plus(o.Sent)
-	c.Received.plus(o.Received)
+	c.Sent.Add(o.Sent)
+	c.Received.Add(o.Received)
 	c.PerRank.merge(&o.PerRank)
 }
 
 // moved is what was sent, or received where nothing was sent: both sides of a
 // collective are called at the same place.
-func (c *CallSite) moved() Volume {
-	if c.Sent != (Volume{}) {
+func (c *CallSite) moved() matrix.Volume {
+	if c.Sent != (matrix.Volume{}) {
 		return c.Sent
 	}
 	return c.Received

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -40,7 +41,7 @@ func (s *Summary) sitesText(w io.Writer, o TextOptions) {
 		t = append(t, []string{"", o.clean(c.Call), count(c.Calls), o.time(&c.Totals), percent(share),
 			o.ofRank(c.PerRank.MinNs, c.PerRank.MinRank), o.ofRank(c.PerRank.MaxNs, c.PerRank.MaxRank),
 			count(c.moved().Messages), bytesText(c.moved().Bytes)})
-		if line := t[len(t)-1]; c.moved() == (Volume{}) && s.notFollowed(c.Call) {
+		if line := t[len(t)-1]; c.moved() == (matrix.Volume{}) && s.notFollowed(c.Call) {
 			line[len(line)-2], line[len(line)-1] = o.none(), o.none()
 		}
 	}

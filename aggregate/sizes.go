@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -14,7 +15,7 @@ type SizeCount struct {
 	SizeClass uint8  `json:"size_class"`
 	Least     uint64 `json:"least_bytes"`    // that a message of the class has
 	Most      uint64 `json:"greatest_bytes"` // that it may have
-	Volume
+	matrix.Volume
 }
 
 // CallSizes are the sizes of the messages that one MPI function sent, wrote or
@@ -31,14 +32,14 @@ type sizeSums map[string]*sizesOfCall
 
 type sizesOfCall struct {
 	class profile.Class
-	sizes [profile.NumSizeClasses]Volume
+	sizes [profile.NumSizeClasses]matrix.Volume
 }
 
 func (s *sizeSums) add(p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		if r.Messages > 0 && r.Direction != profile.Recv && r.SizeClass < profile.NumSizeClasses {
-			s.of(r.Call, r.Class).sizes[r.SizeClass].add(r)
+			s.of(r.Call, r.Class).sizes[r.SizeClass].AddRow(r)
 		}
 	}
 }
@@ -57,7 +58,7 @@ func (s *sizeSums) merge(o *sizeSums) {
 	for call, theirs := range *o {
 		ours := s.of(call, theirs.class)
 		for k := range theirs.sizes {
-			ours.sizes[k].plus(theirs.sizes[k])
+			ours.sizes[k].Add(theirs.sizes[k])
 		}
 	}
 }
@@ -68,7 +69,7 @@ func (s *sizeSums) calls() []CallSizes {
 	for call, of := range *s {
 		c := CallSizes{Call: call, Class: of.class.String()}
 		for k, v := range of.sizes {
-			if v != (Volume{}) {
+			if v != (matrix.Volume{}) {
 				least, most := sizesIn(k)
 				c.Sizes = append(c.Sizes, SizeCount{uint8(k), least, most, v})
 			}
@@ -82,9 +83,9 @@ func (s *sizeSums) calls() []CallSizes {
 	return out
 }
 
-func (c *CallSizes) total() (sum Volume) {
+func (c *CallSizes) total() (sum matrix.Volume) {
 	for _, s := range c.Sizes {
-		sum.plus(s.Volume)
+		sum.Add(s.Volume)
 	}
 	return sum
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -98,7 +99,7 @@ type Share struct {
 // MatrixTotals are the sums of a matrix.
 type MatrixTotals struct {
 	Class string `json:"class"`
-	Volume
+	matrix.Volume
 	Pairs int `json:"pairs"` // that exchanged anything, in one direction
 }
 
@@ -211,11 +212,11 @@ func hosts(ps []process) []Host {
 	return out
 }
 
-func matrixTotals(ms *Matrices) []MatrixTotals {
+func matrixTotals(ms *matrix.ByClass) []MatrixTotals {
 	out := []MatrixTotals{}
 	for c := range ms {
 		if n := ms[c].Len(); n > 0 {
-			out = append(out, MatrixTotals{MatrixClass(c).String(), ms[c].Total(), n})
+			out = append(out, MatrixTotals{matrix.Class(c).String(), ms[c].Total(), n})
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -80,12 +81,12 @@ func TestSummaryTotals(t *testing.T) {
 	}
 	for call, want := range map[string]CallTotals{
 		"Send": {Class: "p2p", Totals: Totals{12, 12, 138, 1000 * ms, 0}, MeanNs: 1000. * ms / 12, MinNs: 1, MaxNs: 70 * ms,
-			Sent: Volume{138, 12}},
+			Sent: matrix.Volume{Bytes: 138, Messages: 12}},
 		"Recv": {Class: "p2p", Totals: Totals{12, 12, 138, 800 * ms, 0}, MeanNs: 800. * ms / 12, MinNs: ms, MaxNs: 150 * ms,
-			Received: Volume{138, 12}},
-		"Bcast": {Class: "O2A", Totals: Totals{4, 3, 300, 0, 0}, Sent: Volume{300, 3}},
-		"Irecv": {Class: "p2p", Totals: Totals{0, 2, 14, 0, 0}, Received: Volume{14, 2}},
-		"Get":   {Class: "one-sided", Totals: Totals{1, 1, 50, 0, 0}, Received: Volume{50, 1}},
+			Received: matrix.Volume{Bytes: 138, Messages: 12}},
+		"Bcast": {Class: "O2A", Totals: Totals{4, 3, 300, 0, 0}, Sent: matrix.Volume{Bytes: 300, Messages: 3}},
+		"Irecv": {Class: "p2p", Totals: Totals{0, 2, 14, 0, 0}, Received: matrix.Volume{Bytes: 14, Messages: 2}},
+		"Get":   {Class: "one-sided", Totals: Totals{1, 1, 50, 0, 0}, Received: matrix.Volume{Bytes: 50, Messages: 1}},
 	} {
 		want.Call = call
 		if diff := cmp.Diff(want, byCall[call]); diff != "" {
@@ -120,15 +121,15 @@ func TestSummaryClassesAndTraffic(t *testing.T) {
 		t.Error(diff)
 	}
 	wantTraffic := []MatrixTotals{
-		{"all", Volume{762, 46}, 12},
-		{"external", Volume{152, 14}, 6},
-		{"osc", Volume{110, 2}, 2},
-		{"coll", Volume{500, 30}, 12},
+		{"all", matrix.Volume{Bytes: 762, Messages: 46}, 12},
+		{"external", matrix.Volume{Bytes: 152, Messages: 14}, 6},
+		{"osc", matrix.Volume{Bytes: 110, Messages: 2}, 2},
+		{"coll", matrix.Volume{Bytes: 500, Messages: 30}, 12},
 	}
 	if diff := cmp.Diff(wantTraffic, s.Traffic); diff != "" {
 		t.Error(diff)
 	}
-	if want := (MatrixTotals{"direct", Volume{262, 16}, 6}); s.Direct != want {
+	if want := (MatrixTotals{"direct", matrix.Volume{Bytes: 262, Messages: 16}, 6}); s.Direct != want {
 		t.Errorf("got %+v, want %+v", s.Direct, want)
 	}
 }
@@ -138,12 +139,12 @@ func TestSummaryClassesAndTraffic(t *testing.T) {
 func TestCollectivesAreApart(t *testing.T) {
 	s := New(fixture()).Summary()
 	want := []PairTotals{
-		{Cell{Pair{0, 2}, Volume{60 + 7, 2}}, Volume{16 + 100, 3}},
-		{Cell{Pair{1, 3}, Volume{50 + 7, 2}}, Volume{16 + 4, 3}},
-		{Cell{Pair{3, 0}, Volume{3 * 13, 3}}, Volume{16, 2}},
-		{Cell{Pair{2, 3}, Volume{3 * 12, 3}}, Volume{16, 2}},
-		{Cell{Pair{1, 2}, Volume{3 * 11, 3}}, Volume{16 + 3, 3}},
-		{Cell{Pair{0, 1}, Volume{3 * 10, 3}}, Volume{16 + 100, 3}},
+		{matrix.Cell{Pair: matrix.Pair{From: 0, To: 2}, Volume: matrix.Volume{Bytes: 60 + 7, Messages: 2}}, matrix.Volume{Bytes: 16 + 100, Messages: 3}},
+		{matrix.Cell{Pair: matrix.Pair{From: 1, To: 3}, Volume: matrix.Volume{Bytes: 50 + 7, Messages: 2}}, matrix.Volume{Bytes: 16 + 4, Messages: 3}},
+		{matrix.Cell{Pair: matrix.Pair{From: 3, To: 0}, Volume: matrix.Volume{Bytes: 3 * 13, Messages: 3}}, matrix.Volume{Bytes: 16, Messages: 2}},
+		{matrix.Cell{Pair: matrix.Pair{From: 2, To: 3}, Volume: matrix.Volume{Bytes: 3 * 12, Messages: 3}}, matrix.Volume{Bytes: 16, Messages: 2}},
+		{matrix.Cell{Pair: matrix.Pair{From: 1, To: 2}, Volume: matrix.Volume{Bytes: 3 * 11, Messages: 3}}, matrix.Volume{Bytes: 16 + 3, Messages: 3}},
+		{matrix.Cell{Pair: matrix.Pair{From: 0, To: 1}, Volume: matrix.Volume{Bytes: 3 * 10, Messages: 3}}, matrix.Volume{Bytes: 16 + 100, Messages: 3}},
 	}
 	if diff := cmp.Diff(want, s.Pairs); diff != "" {
 		t.Error(diff)
@@ -166,7 +167,7 @@ func TestCollectivesAreApart(t *testing.T) {
 		p.Rows = slices.DeleteFunc(p.Rows, func(r profile.Row) bool { return !r.Class.Collective() })
 	}
 	s = New(ps).Summary()
-	if len(s.Pairs) != topPairs || s.Pairs[0] != (PairTotals{Cell{Pair: Pair{0, 1}}, Volume{116, 3}}) {
+	if len(s.Pairs) != topPairs || s.Pairs[0] != (PairTotals{matrix.Cell{Pair: matrix.Pair{From: 0, To: 1}}, matrix.Volume{Bytes: 116, Messages: 3}}) {
 		t.Errorf("got %v", s.Pairs)
 	}
 	if text := textOf(t, New(ps), -1); !strings.Contains(text, "top pairs: collectives alone") || strings.Contains(text, "point-to-point and one-sided") {
@@ -181,9 +182,9 @@ func TestMessageSizes(t *testing.T) {
 		got[c.Call] = c.Sizes
 	}
 	want := map[string][]SizeCount{
-		"Send":      {{4, 8, 15, Volume{3 * (10 + 11 + 12 + 13), 12}}},
-		"Isend":     {{3, 4, 7, Volume{14, 2}}},
-		"Allreduce": {{4, 8, 15, Volume{4 * 2 * 3 * 8, 24}}},
+		"Send":      {{4, 8, 15, matrix.Volume{Bytes: 3 * (10 + 11 + 12 + 13), Messages: 12}}},
+		"Isend":     {{3, 4, 7, matrix.Volume{Bytes: 14, Messages: 2}}},
+		"Allreduce": {{4, 8, 15, matrix.Volume{Bytes: 4 * 2 * 3 * 8, Messages: 24}}},
 	}
 	for call, sizes := range want {
 		if diff := cmp.Diff(sizes, got[call]); diff != "" {
@@ -194,8 +195,8 @@ func TestMessageSizes(t *testing.T) {
 		t.Error("receives count where they were sent")
 	}
 	// Bands: 63 and 64 bytes are in different ones, as are 1023 and 1024.
-	c := CallSizes{Call: "Send", Sizes: []SizeCount{{SizeClass: 0, Volume: Volume{0, 1}}, {SizeClass: 6, Volume: Volume{63, 1}}, {SizeClass: 7, Volume: Volume{64, 1}},
-		{SizeClass: 10, Volume: Volume{1023, 1}}, {SizeClass: 11, Volume: Volume{1024, 1}}, {SizeClass: 64, Volume: Volume{1 << 63, 1}}}}
+	c := CallSizes{Call: "Send", Sizes: []SizeCount{{SizeClass: 0, Volume: matrix.Volume{Bytes: 0, Messages: 1}}, {SizeClass: 6, Volume: matrix.Volume{Bytes: 63, Messages: 1}}, {SizeClass: 7, Volume: matrix.Volume{Bytes: 64, Messages: 1}},
+		{SizeClass: 10, Volume: matrix.Volume{Bytes: 1023, Messages: 1}}, {SizeClass: 11, Volume: matrix.Volume{Bytes: 1024, Messages: 1}}, {SizeClass: 64, Volume: matrix.Volume{Bytes: 1 << 63, Messages: 1}}}}
 	if diff := cmp.Diff([]uint64{1, 1, 2, 1, 0, 0, 0, 1}, c.bands()); diff != "" {
 		t.Error(diff)
 	}
@@ -290,18 +291,18 @@ func TestRankSummary(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	wantPeers := []Peer{
-		{3, Volume{57, 2}, Volume{}, Volume{20, 3}, Volume{16, 2}},
-		{2, Volume{33, 3}, Volume{}, Volume{19, 3}, Volume{16, 2}},
-		{0, Volume{}, Volume{30, 3}, Volume{17, 3}, Volume{116, 3}},
+		{3, matrix.Volume{Bytes: 57, Messages: 2}, matrix.Volume{}, matrix.Volume{Bytes: 20, Messages: 3}, matrix.Volume{Bytes: 16, Messages: 2}},
+		{2, matrix.Volume{Bytes: 33, Messages: 3}, matrix.Volume{}, matrix.Volume{Bytes: 19, Messages: 3}, matrix.Volume{Bytes: 16, Messages: 2}},
+		{0, matrix.Volume{}, matrix.Volume{Bytes: 30, Messages: 3}, matrix.Volume{Bytes: 17, Messages: 3}, matrix.Volume{Bytes: 116, Messages: 3}},
 	}
 	if diff := cmp.Diff(wantPeers, s.Peers); diff != "" {
 		t.Error(diff)
 	}
 	wantComms := []CommTotals{
 		{ID: "00000000000000000000000000000001", Label: "MPI_COMM_WORLD", Rank: 1, Size: 4,
-			Totals: Totals{3 + 3 + 2 + 1 + 1, 3 + 3 + 6 + 3, 33 + 30 + 48 + 8, 500 * ms, 0}, Sent: Volume{33 + 48 + 8, 12}},
+			Totals: Totals{3 + 3 + 2 + 1 + 1, 3 + 3 + 6 + 3, 33 + 30 + 48 + 8, 500 * ms, 0}, Sent: matrix.Volume{Bytes: 33 + 48 + 8, Messages: 12}},
 		{ID: "0000000000000000000000000000abc1", Label: "Comm_split#00000000", Rank: 1, Size: 2,
-			Totals: Totals{1, 1, 7, 0, 0}, Sent: Volume{7, 1}},
+			Totals: Totals{1, 1, 7, 0, 0}, Sent: matrix.Volume{Bytes: 7, Messages: 1}},
 	}
 	if diff := cmp.Diff(wantComms, s.Comms); diff != "" {
 		t.Error(diff)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -299,12 +300,12 @@ func (s *Summary) shareOfMPI(ns uint64) string {
 // receivedText has no number for collectives that record what they send only,
 // nor for receives that were not followed: 0 would look like lost data.
 func (s *Summary) receivedText(c *CallTotals, o TextOptions) string {
-	if c.Received == (Volume{}) && s.notFollowed(c.Call) {
+	if c.Received == (matrix.Volume{}) && s.notFollowed(c.Call) {
 		return o.none()
 	}
 	switch c.Class {
 	case profile.OneToAll.String(), profile.AllToOne.String(), profile.AllToAll.String():
-		if c.Received == (Volume{}) {
+		if c.Received == (matrix.Volume{}) {
 			return o.none()
 		}
 	}

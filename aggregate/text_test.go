@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -184,12 +185,12 @@ func TestUnits(t *testing.T) {
 }
 
 func TestHeatmapBins(t *testing.T) {
-	var m Matrix
+	var m matrix.Matrix
 	const n = 100 // in bins of 4: 25
 	for from := range n {
-		m.Add(Pair{from, (from + 4) % n}, Volume{Bytes: 10, Messages: 1})
+		m.Add(matrix.Pair{From: from, To: (from + 4) % n}, matrix.Volume{Bytes: 10, Messages: 1})
 	}
-	m.Add(Pair{0, 99}, Volume{Bytes: 5, Messages: 1})
+	m.Add(matrix.Pair{From: 0, To: 99}, matrix.Volume{Bytes: 5, Messages: 1})
 	h := NewHeatmap(&m, n)
 	if h.RanksPerBin != 4 || len(h.Bytes) != 25 {
 		t.Fatalf("got %d ranks in a bin, %d bins", h.RanksPerBin, len(h.Bytes))
@@ -212,7 +213,7 @@ func TestHeatmapBins(t *testing.T) {
 		t.Errorf("extremes are %d and %d", low, high)
 	}
 	for size, bins := range map[int]int{1: 1, 32: 32, 33: 17, 64: 32, 65: 22, 1000: 32} {
-		if got := len(NewHeatmap(new(Matrix), size).Bytes); got != bins {
+		if got := len(NewHeatmap(new(matrix.Matrix), size).Bytes); got != bins {
 			t.Errorf("%d ranks have %d bins, want %d", size, got, bins)
 		}
 	}

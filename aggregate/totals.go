@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -31,11 +32,11 @@ type CallTotals struct {
 	Call  string `json:"call"` // without MPI_
 	Class string `json:"class"`
 	Totals
-	MeanNs   float64 `json:"mean_ns"`
-	MinNs    uint64  `json:"min_ns"`
-	MaxNs    uint64  `json:"max_ns"`
-	Sent     Volume  `json:"sent"`     // sends and remote writes
-	Received Volume  `json:"received"` // receives and remote reads
+	MeanNs   float64       `json:"mean_ns"`
+	MinNs    uint64        `json:"min_ns"`
+	MaxNs    uint64        `json:"max_ns"`
+	Sent     matrix.Volume `json:"sent"`     // sends and remote writes
+	Received matrix.Volume `json:"received"` // receives and remote reads
 }
 
 // ClassTotals are the sums of one kind of call, of what the calls sent, wrote
@@ -58,9 +59,9 @@ func (c *CallTotals) add(r *profile.Row) {
 	c.Totals.add(r)
 	switch r.Direction {
 	case profile.Send, profile.Write:
-		c.Sent.add(r)
+		c.Sent.AddRow(r)
 	case profile.Recv, profile.Read:
-		c.Received.add(r)
+		c.Received.AddRow(r)
 	}
 }
 
@@ -79,8 +80,8 @@ func (c *CallTotals) between(shortest, longest uint64) {
 func (c *CallTotals) merge(o *CallTotals) {
 	c.between(o.MinNs, o.MaxNs)
 	c.plus(o.Totals)
-	c.Sent.plus(o.Sent)
-	c.Received.plus(o.Received)
+	c.Sent.Add(o.Sent)
+	c.Received.Add(o.Received)
 }
 
 // callSums are the rows on the way to totals by call and by class.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -36,33 +37,33 @@ func half(n, which int) int { return (n + 1 - which) / 2 }
 
 // borders are bytes and messages of the Isends in one direction: 2 ranks send
 // one in each step, together a whole row or column of doubles.
-func (p plate) borders(points int) aggregate.Volume {
-	return aggregate.Volume{Bytes: uint64(p.steps * points * 8), Messages: uint64(p.steps * 2)}
+func (p plate) borders(points int) matrix.Volume {
+	return matrix.Volume{Bytes: uint64(p.steps * points * 8), Messages: uint64(p.steps * 2)}
 }
 
-func (p plate) isends() aggregate.Volume {
+func (p plate) isends() matrix.Volume {
 	down, across := p.borders(p.cols), p.borders(p.rows)
-	return aggregate.Volume{Bytes: 2 * (down.Bytes + across.Bytes), Messages: 2 * (down.Messages + across.Messages)}
+	return matrix.Volume{Bytes: 2 * (down.Bytes + across.Bytes), Messages: 2 * (down.Messages + across.Messages)}
 }
 
 // residuals are the Allreduces of a double, from each of 4 ranks to 3 others.
-func (p plate) residuals() aggregate.Volume {
-	return aggregate.Volume{Bytes: uint64(p.steps * 12 * 8), Messages: uint64(p.steps * 12)}
+func (p plate) residuals() matrix.Volume {
+	return matrix.Volume{Bytes: uint64(p.steps * 12 * 8), Messages: uint64(p.steps * 12)}
 }
 
 // peaks are the Allreduces of a block's columns, from each rank to the other of
 // its column.
-func (p plate) peaks() aggregate.Volume {
-	return aggregate.Volume{Bytes: uint64(2 * p.cols * 8), Messages: 4}
+func (p plate) peaks() matrix.Volume {
+	return matrix.Volume{Bytes: uint64(2 * p.cols * 8), Messages: 4}
 }
 
 // others are the Reduce of the sums of rows and the Gather of two doubles.
-func (p plate) others() (reduce, gather aggregate.Volume) {
-	return aggregate.Volume{Bytes: uint64(p.rows * 8), Messages: 2}, aggregate.Volume{Bytes: 3 * 2 * 8, Messages: 3}
+func (p plate) others() (reduce, gather matrix.Volume) {
+	return matrix.Volume{Bytes: uint64(p.rows * 8), Messages: 2}, matrix.Volume{Bytes: 3 * 2 * 8, Messages: 3}
 }
 
 // pair is what one rank sends another, with collectives.
-func (p plate) pair(from, to int) aggregate.Volume {
+func (p plate) pair(from, to int) matrix.Volume {
 	i, j, k, l := from/2, from%2, to/2, to%2
 	rows, cols := half(p.rows, i), half(p.cols, j)
 	bytes, messages := p.steps*8, p.steps
@@ -78,17 +79,17 @@ func (p plate) pair(from, to int) aggregate.Volume {
 	if to == 0 { // the Gather
 		bytes, messages = bytes+2*8, messages+1
 	}
-	return aggregate.Volume{Bytes: uint64(bytes), Messages: uint64(messages)}
+	return matrix.Volume{Bytes: uint64(bytes), Messages: uint64(messages)}
 }
 
-func sum(volumes ...aggregate.Volume) (s aggregate.Volume) {
+func sum(volumes ...matrix.Volume) (s matrix.Volume) {
 	for _, v := range volumes {
 		s.Bytes, s.Messages = s.Bytes+v.Bytes, s.Messages+v.Messages
 	}
 	return s
 }
 
-func change(a, b aggregate.Volume) aggregate.Traffic {
+func change(a, b matrix.Volume) aggregate.Traffic {
 	return aggregate.Traffic{Bytes: aggregate.Measure{A: a.Bytes, B: b.Bytes}, Messages: aggregate.Measure{A: a.Messages, B: b.Messages}}
 }
 
@@ -157,7 +158,7 @@ func TestDiffHalo(t *testing.T) {
 func checkHaloSums(t *testing.T, d *aggregate.Diff, x, y plate) {
 	t.Helper()
 	reduce, gather := x.others()
-	all := func(p plate) aggregate.Volume { return sum(p.isends(), p.residuals(), p.peaks(), reduce, gather) }
+	all := func(p plate) matrix.Volume { return sum(p.isends(), p.residuals(), p.peaks(), reduce, gather) }
 	if want := change(all(x), all(y)); d.Total.Traffic != want {
 		t.Errorf("total %+v, want %+v", d.Total.Traffic, want)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -146,12 +147,12 @@ func checkRing(t *testing.T, j loaded, n int, bytes uint64) {
 	if problems := j.Problems(); len(problems) > 0 || len(j.Recorded()) != n || j.Size() != n {
 		t.Errorf("%d ranks of %d recorded, want %d; problems: %q", len(j.Recorded()), j.Size(), n, problems)
 	}
-	m := j.Matrices()[aggregate.External]
+	m := j.Matrices()[matrix.External]
 	for from := range n {
 		for to := range n {
-			var want aggregate.Volume
+			var want matrix.Volume
 			if to == (from+1)%n {
-				want = aggregate.Volume{Bytes: uint64(from+1) * bytes, Messages: uint64(from + 1)}
+				want = matrix.Volume{Bytes: uint64(from+1) * bytes, Messages: uint64(from + 1)}
 			}
 			if got := m.At(from, to); got != want {
 				t.Errorf("%d to %d: %+v, want %+v", from, to, got, want)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -209,7 +209,7 @@ func checkAnnounced(t *testing.T, j loaded, announced string) {
 		t.Errorf("rank %d on %s is %s, want rank 1 on nodeb, running", last.Rank, last.Host, last.State)
 	}
 	n := uint64(info.Size())
-	got := j.Matrices()[aggregate.External].At(1, 0)
+	got := j.Matrices()[matrix.External].At(1, 0)
 	if got.Messages != n && got.Messages != n+1 || got.Bytes != 100*got.Messages {
 		t.Errorf("%+v, want %d messages of 100 bytes, or one more", got, n)
 	}

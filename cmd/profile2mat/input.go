@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
@@ -15,8 +15,8 @@ import (
 
 // job is what there is to make matrices of, and how its files begin.
 type job struct {
-	aggregate.Roster
-	tally        *aggregate.Tally
+	matrix.Ranks
+	tally        *matrix.Builder
 	prefix       string // path
 	program, run string
 	world        world  // MPI_COMM_WORLD of files that were given together
@@ -28,7 +28,7 @@ type input struct {
 	use       func(*job) error // is given each job once it is read, and forgets it
 	log       io.Writer
 	stdin     io.Reader
-	selection *aggregate.Selection
+	selection *matrix.Selection
 	hosts     bool // are asked for
 	damage    *damage
 }
@@ -224,7 +224,7 @@ func (in input) ofRun(paths []string, opened *run.Run) error {
 // be of one world; a run directory knows what it holds.
 func (in input) jobs(dir string, opened *run.Run, together bool) error {
 	for _, from := range opened.Jobs {
-		j := &job{tally: aggregate.NewTally(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
+		j := &job{tally: matrix.NewBuilder(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
 		err := from.Each(func(p *profile.Profile) error {
 			if together && p.Size > 0 {
 				if err := j.meet(world{size: p.Size}, p.Source); err != nil {

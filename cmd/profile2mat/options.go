@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -29,7 +29,7 @@ type options struct {
 
 	classes, directions         []string
 	sizes                       string
-	selection                   aggregate.Selection
+	selection                   matrix.Selection
 	ranksText, fromText, toText string
 	ranks, from, to             profile.RankSet // nil is all
 }
@@ -124,7 +124,7 @@ func (o *options) parse() error {
 	if o.selection.SizeClasses, err = parseSizeClasses(o.sizes); err != nil {
 		return fmt.Errorf("--size-class: %w", err)
 	}
-	if s := &o.selection; s.Physical && (len(s.Classes)+len(s.Directions) > 0 || s.OfRows() != "") {
+	if s := &o.selection; s.Physical && (len(s.Classes)+len(s.Directions) > 0 || s.NeedsProfiles() != "") {
 		return fmt.Errorf("--class %s stands alone: of what the MPI library sent only from whom and to whom is known (--ranks, --from, --to, --no-self)", physical)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/progress"
@@ -160,7 +160,7 @@ func (out *output) drop() {
 func (o *options) filesOf(j *job, sheets []*sheet, stderr io.Writer) ([]file, error) {
 	var out []file
 	var large []error
-	sheets = slices.Concat(sheets[aggregate.Direct:], sheets[:aggregate.Direct]) // what is looked at first comes first
+	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // what is looked at first comes first
 	for _, s := range sheets {
 		for _, f := range o.formats {
 			if !s.has(f) {
@@ -290,7 +290,7 @@ func absent(dir string) (out []string) {
 // all that was read. Files of one matrix follow each other.
 type mirror struct {
 	sheet, both *matrixfile.Sheet
-	one, sum    *aggregate.Matrix
+	one, sum    *matrix.Matrix
 }
 
 // page is the sheet as it is to be written.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/progress"
@@ -48,7 +48,7 @@ func (in input) loadProf(prefix string, paths []string) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for w := range workers {
-		workers[w] = &job{tally: aggregate.NewTally(in.selection)}
+		workers[w] = &job{tally: matrix.NewBuilder(in.selection)}
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(paths) && errs[w] == nil; i = int(next.Add(1)) - 1 {
 				files[i].path = paths[i]
@@ -64,14 +64,14 @@ func (in input) loadProf(prefix string, paths []string) error {
 	j := workers[0]
 	for _, o := range workers[1:] {
 		j.tally.Merge(o.tally)
-		j.Roster.Merge(&o.Roster)
+		j.Ranks.Merge(&o.Ranks)
 	}
 	return in.ofProf(j, prefix, files)
 }
 
 // checkProf refuses what .prof files do not know of.
 func (in input) checkProf(path string) error {
-	if by := in.selection.OfRows(); by != "" {
+	if by := in.selection.NeedsProfiles(); by != "" {
 		return usagef("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow or Parquet files", path, by)
 	}
 	if in.hosts {

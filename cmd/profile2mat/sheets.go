@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -40,7 +40,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if n := j.tally.Unfollowed; n > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.prefix, n)
 	}
-	if unknown := profile.RankSetOf(j.tally.Unknown...); len(unknown) > 0 {
+	if unknown := profile.RankSetOf(j.tally.PhysicalUnknown...); len(unknown) > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: what the MPI library sent is not known of %s\n", j.prefix, unknown)
 	}
 	lines, err := o.lines(j)
@@ -51,15 +51,15 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 		ms.DropSelf()
 	}
 	out := o.sheetsOf(j, lines, ms)
-	if o.selected() != "" && out[aggregate.All].Pairs == 0 {
+	if o.selected() != "" && out[matrix.All].Pairs == 0 {
 		return nil, fmt.Errorf("nothing that was sent is of %s%s", o.selected(), o.without())
 	}
-	for c, s := range out[:aggregate.Direct] {
-		s.wanted = c == int(aggregate.All) || s.Pairs > 0
+	for c, s := range out[:matrix.Direct] {
+		s.wanted = c == int(matrix.All) || s.Pairs > 0
 		s.classic = s.wanted
 		if o.symmetric {
-			s.classic = s.Pairs > 0 && (c <= int(aggregate.External) || out[aggregate.External].Pairs > 0)
-			s.wanted = s.wanted && out[aggregate.All].Pairs > 0
+			s.classic = s.Pairs > 0 && (c <= int(matrix.External) || out[matrix.External].Pairs > 0)
+			s.wanted = s.wanted && out[matrix.All].Pairs > 0
 		}
 	}
 	o.choosePictures(out)
@@ -70,41 +70,41 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 // an Allreduce of 8 bytes would colour every cell. Where classes or calls were
 // selected, everything that was selected is in one picture, and each class in one.
 func (o *options) choosePictures(out []*sheet) {
-	has := func(c aggregate.MatrixClass) bool { return out[c].Pairs > 0 }
-	if len(o.classes)+len(o.selection.Calls)+len(o.directions) > 0 || !has(aggregate.Direct) && !has(aggregate.Collective) {
-		for _, s := range out[:aggregate.Direct] {
+	has := func(c matrix.Class) bool { return out[c].Pairs > 0 }
+	if len(o.classes)+len(o.selection.Calls)+len(o.directions) > 0 || !has(matrix.Direct) && !has(matrix.Collective) {
+		for _, s := range out[:matrix.Direct] {
 			s.picture = s.wanted
 		}
 		return
 	}
-	both := has(aggregate.External) && has(aggregate.OneSided)
-	for c, show := range map[aggregate.MatrixClass]bool{aggregate.Direct: true, aggregate.External: both, aggregate.OneSided: both,
-		aggregate.Collective: true, aggregate.Internal: true} {
+	both := has(matrix.External) && has(matrix.OneSided)
+	for c, show := range map[matrix.Class]bool{matrix.Direct: true, matrix.External: both, matrix.OneSided: both,
+		matrix.Collective: true, matrix.Internal: true} {
 		out[c].picture = show && has(c)
 	}
 }
 
 // sheetsOf makes a sheet of each class, and of Direct. If there is but one class,
 // it is all that there is, and its sheet has the same matrix.
-func (o *options) sheetsOf(j *job, lines lines, ms *aggregate.Matrices) []*sheet {
+func (o *options) sheetsOf(j *job, lines lines, ms *matrix.ByClass) []*sheet {
 	out, used := make([]*sheet, len(ms)+1), 0
-	beside := func(c aggregate.MatrixClass) bool { return c == aggregate.Internal && j.tally.Beside() }
-	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
+	beside := func(c matrix.Class) bool { return c == matrix.Internal && j.tally.InternalApart() }
+	for c := matrix.External; c < matrix.NumClasses; c++ {
 		if !ms[c].Empty() && !beside(c) {
 			used++
 		}
 	}
-	out[aggregate.All] = o.sheet(j, lines, &ms[aggregate.All], aggregate.All)
-	for c := aggregate.External; c < aggregate.NumMatrixClasses; c++ {
+	out[matrix.All] = o.sheet(j, lines, &ms[matrix.All], matrix.All)
+	for c := matrix.External; c < matrix.NumClasses; c++ {
 		if used > 1 || ms[c].Empty() || beside(c) {
 			out[c] = o.sheet(j, lines, &ms[c], c)
 			continue
 		}
-		same := *out[aggregate.All]
+		same := *out[matrix.All]
 		same.Class = c
 		out[c] = &same
 	}
-	out[aggregate.Direct] = o.sheet(j, lines, ms.Direct(), aggregate.Direct)
+	out[matrix.Direct] = o.sheet(j, lines, ms.Direct(), matrix.Direct)
 	return out
 }
 
@@ -166,7 +166,7 @@ func (o *options) lines(j *job) (lines, error) {
 	return lines{n: j.Size(), name: "rank"}, nil
 }
 
-func (o *options) sheet(j *job, by lines, m *aggregate.Matrix, c aggregate.MatrixClass) *sheet {
+func (o *options) sheet(j *job, by lines, m *matrix.Matrix, c matrix.Class) *sheet {
 	if o.ranks != nil || o.from != nil || o.to != nil {
 		m = m.Restrict(o.takes(o.from), o.takes(o.to))
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/prof"
 )
@@ -45,7 +45,7 @@ func (in input) loadStream(r io.Reader, name string) error {
 	if err := in.checkProf(name); err != nil {
 		return err
 	}
-	j, file := &job{tally: aggregate.NewTally(in.selection)}, profFile{path: name}
+	j, file := &job{tally: matrix.NewBuilder(in.selection)}, profFile{path: name}
 	if err := j.scan(&file, b); err != nil {
 		return err
 	}

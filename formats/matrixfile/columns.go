@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/position"
 )
 
@@ -134,9 +134,9 @@ func (s *Sheet) volumes(sums []uint64) arrow.Array {
 
 // entries goes through what sparse files hold: the pairs that have messages or
 // bytes, by row and column.
-func (s *Sheet) entries(yield func(aggregate.Pair, aggregate.Volume) bool) {
+func (s *Sheet) entries(yield func(matrix.Pair, matrix.Volume) bool) {
 	for p, v := range s.cells() {
-		if v != (aggregate.Volume{}) && !yield(p, v) {
+		if v != (matrix.Volume{}) && !yield(p, v) {
 			return
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // writeMat writes n lines of n numbers, each followed by a space: byte for byte
@@ -70,7 +70,7 @@ func (g *grid) advance(cells int) {
 	}
 }
 
-func (g *grid) put(format number, v aggregate.Volume) {
+func (g *grid) put(format number, v matrix.Volume) {
 	if g.full() {
 		g.text = append(format(g.text, v), ' ')
 		g.advance(1)
@@ -80,21 +80,21 @@ func (g *grid) put(format number, v aggregate.Volume) {
 // matRoom is the length of a file of zeros: a lower bound.
 func matRoom(s *Sheet) uint64 { return uint64(s.N) * (2*uint64(s.N) + 1) }
 
-func appendAvg(line []byte, v aggregate.Volume) []byte {
+func appendAvg(line []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(line, divide(v.Bytes, v.Messages), 10)
 }
 
-func appendHalfSize(line []byte, v aggregate.Volume) []byte {
+func appendHalfSize(line []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(line, divide(v.Bytes, 2), 10)
 }
 
-func appendHalfMsg(line []byte, v aggregate.Volume) []byte {
+func appendHalfMsg(line []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(line, divide(v.Messages, 2), 10)
 }
 
 // appendDoubleAvg divides as the script does, in doubles: from 2^52 bytes on,
 // a quotient just beside a half may become that half.
-func appendDoubleAvg(line []byte, v aggregate.Volume) []byte {
+func appendDoubleAvg(line []byte, v matrix.Volume) []byte {
 	if v.Messages == 0 {
 		return append(line, '0')
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
@@ -28,12 +28,12 @@ type formula struct {
 	total synth.Volume
 }
 
-func formulas(j *synth.Job) map[aggregate.MatrixClass]formula {
+func formulas(j *synth.Job) map[matrix.Class]formula {
 	all := j.TotalP2P()
 	all.Bytes += j.TotalColl().Bytes
 	all.Messages += j.TotalColl().Messages
-	return map[aggregate.MatrixClass]formula{
-		aggregate.External: {j.P2P, j.TotalP2P()}, aggregate.Collective: {j.Coll, j.TotalColl()}, aggregate.All: {j.All, all}}
+	return map[matrix.Class]formula{
+		matrix.External: {j.P2P, j.TotalP2P()}, matrix.Collective: {j.Coll, j.TotalColl()}, matrix.All: {j.All, all}}
 }
 
 // table computes a formula once for all that ask.
@@ -46,12 +46,12 @@ func (f formula) table(n int) formula {
 }
 
 // sheetsOf adds up a job as profile2mat does.
-func sheetsOf(t testing.TB, j *synth.Job) map[aggregate.MatrixClass]*Sheet {
-	tally := aggregate.NewTally(nil)
+func sheetsOf(t testing.TB, j *synth.Job) map[matrix.Class]*Sheet {
+	tally := matrix.NewBuilder(nil)
 	if err := j.Each(func(p *profile.Profile) error { tally.Add(p); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	ms, out := tally.Matrices(), map[aggregate.MatrixClass]*Sheet{}
+	ms, out := tally.Matrices(), map[matrix.Class]*Sheet{}
 	for c := range formulas(j) {
 		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Line: "rank", Program: j.Name, Class: c}
 	}
@@ -423,14 +423,14 @@ func TestFormulasOf10000(t *testing.T) {
 			}
 			sheets, want := sheetsOf(t, j), formulas(j)
 			if shape == "alltoall" {
-				compare(t, "csv", sheets[aggregate.All], want[aggregate.All], Size)
-				compare(t, "mtx", sheets[aggregate.All], want[aggregate.All], Size)
+				compare(t, "csv", sheets[matrix.All], want[matrix.All], Size)
+				compare(t, "mtx", sheets[matrix.All], want[matrix.All], Size)
 				return
 			}
 			for format := range readers {
-				compare(t, format, sheets[aggregate.External], want[aggregate.External], Size)
+				compare(t, format, sheets[matrix.External], want[matrix.External], Size)
 				if shape == "random" {
-					compare(t, format, sheets[aggregate.All], want[aggregate.All], Size)
+					compare(t, format, sheets[matrix.All], want[matrix.All], Size)
 				}
 			}
 		})

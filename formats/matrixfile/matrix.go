@@ -14,7 +14,7 @@ import (
 	"math/bits"
 	"strconv"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
 // Quantity is what the numbers of a file are.
@@ -40,13 +40,13 @@ func (q Quantity) Text() string { return quantityTexts[q] }
 
 // Sheet is a matrix to be written, with what files say of it.
 type Sheet struct {
-	Matrix    *aggregate.Matrix
+	Matrix    *matrix.Matrix
 	N         int  // lines, at least Matrix.Size()
 	Symmetric bool // Matrix is the sum of both directions, what is written its half
 	Pairs     int  // of one direction that have an entry, for Room
 
 	Program, Run string
-	Class        aggregate.MatrixClass
+	Class        matrix.Class
 	Physical     bool     // messages that the MPI library sent, in place of what was asked for
 	Selection    string   // what the matrix is made of, in words; empty if it is all
 	Line         string   // what a line is: "rank", "node", "block of 64 ranks"
@@ -60,31 +60,31 @@ type Sheet struct {
 
 // classTexts say what the classes are.
 var classTexts = [...]string{
-	aggregate.All:        "all classes",
-	aggregate.External:   "point-to-point",
-	aggregate.Internal:   "sent by the MPI library on its own behalf",
-	aggregate.OneSided:   "one-sided",
-	aggregate.Collective: "collectives, their logical volume",
-	aggregate.Direct:     "point-to-point and one-sided",
+	matrix.All:        "all classes",
+	matrix.External:   "point-to-point",
+	matrix.Internal:   "sent by the MPI library on its own behalf",
+	matrix.OneSided:   "one-sided",
+	matrix.Collective: "collectives, their logical volume",
+	matrix.Direct:     "point-to-point and one-sided",
 }
 
 func (s *Sheet) classText() string {
 	switch {
-	case s.Physical && s.Class == aggregate.All:
+	case s.Physical && s.Class == matrix.All:
 		return "what the MPI library sent"
-	case s.Physical && s.Class == aggregate.External:
+	case s.Physical && s.Class == matrix.External:
 		return "point-to-point, as the MPI library sent it"
 	}
 	return classTexts[s.Class]
 }
 
 // cells goes through the entries that are written.
-func (s *Sheet) cells() iter.Seq2[aggregate.Pair, aggregate.Volume] {
+func (s *Sheet) cells() iter.Seq2[matrix.Pair, matrix.Volume] {
 	if s.Progress == nil {
 		return s.Matrix.All()
 	}
 	const often = 1 << 14
-	return func(yield func(aggregate.Pair, aggregate.Volume) bool) {
+	return func(yield func(matrix.Pair, matrix.Volume) bool) {
 		n := 0
 		for p, v := range s.Matrix.All() {
 			if !yield(p, v) {
@@ -143,7 +143,7 @@ func (s *Sheet) count(q Quantity) int {
 }
 
 // number prints a number of an entry.
-type number func(text []byte, v aggregate.Volume) []byte
+type number func(text []byte, v matrix.Volume) []byte
 
 // exact prints a quantity without rounding, but for averages, which are
 // doubles.
@@ -152,18 +152,18 @@ func (s *Sheet) exact(q Quantity) number {
 	case q == Avg:
 		return appendQuotient
 	case q == Size && s.Symmetric:
-		return func(text []byte, v aggregate.Volume) []byte { return appendHalf(text, v.Bytes) }
+		return func(text []byte, v matrix.Volume) []byte { return appendHalf(text, v.Bytes) }
 	case q == Msg && s.Symmetric:
-		return func(text []byte, v aggregate.Volume) []byte { return appendHalf(text, v.Messages) }
+		return func(text []byte, v matrix.Volume) []byte { return appendHalf(text, v.Messages) }
 	case q == Size:
 		return appendSize
 	}
 	return appendMsg
 }
 
-func appendSize(text []byte, v aggregate.Volume) []byte { return strconv.AppendUint(text, v.Bytes, 10) }
+func appendSize(text []byte, v matrix.Volume) []byte { return strconv.AppendUint(text, v.Bytes, 10) }
 
-func appendMsg(text []byte, v aggregate.Volume) []byte {
+func appendMsg(text []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(text, v.Messages, 10)
 }
 
@@ -177,11 +177,11 @@ func appendHalf(text []byte, n uint64) []byte {
 }
 
 // appendQuotient is the same for a sum of both directions as for their mean.
-func appendQuotient(text []byte, v aggregate.Volume) []byte {
+func appendQuotient(text []byte, v matrix.Volume) []byte {
 	return strconv.AppendFloat(text, quotient(v), 'g', -1, 64)
 }
 
-func quotient(v aggregate.Volume) float64 {
+func quotient(v matrix.Volume) float64 {
 	if v.Messages == 0 {
 		return 0
 	}
@@ -189,7 +189,7 @@ func quotient(v aggregate.Volume) float64 {
 }
 
 // double is a quantity as a double.
-func (s *Sheet) double(q Quantity, v aggregate.Volume) float64 {
+func (s *Sheet) double(q Quantity, v matrix.Volume) float64 {
 	n := float64(v.Bytes)
 	switch q {
 	case Avg:

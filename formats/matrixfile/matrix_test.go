@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
@@ -20,17 +20,17 @@ type entry struct {
 	bytes, messages uint64
 }
 
-func matrixOf(entries ...entry) *aggregate.Matrix {
-	m := new(aggregate.Matrix)
+func matrixOf(entries ...entry) *matrix.Matrix {
+	m := new(matrix.Matrix)
 	for _, e := range entries {
-		m.Add(aggregate.Pair{From: e.from, To: e.to}, aggregate.Volume{Bytes: e.bytes, Messages: e.messages})
+		m.Add(matrix.Pair{From: e.from, To: e.to}, matrix.Volume{Bytes: e.bytes, Messages: e.messages})
 	}
 	return m
 }
 
 // sheetOf is a directed matrix of ranks.
 func sheetOf(n int, entries ...entry) *Sheet {
-	return &Sheet{Matrix: matrixOf(entries...), N: n, Pairs: len(entries), Line: "rank", Program: "app", Class: aggregate.External}
+	return &Sheet{Matrix: matrixOf(entries...), N: n, Pairs: len(entries), Line: "rank", Program: "app", Class: matrix.External}
 }
 
 // symmetric makes the mean of both directions of a sheet.
@@ -110,7 +110,7 @@ func TestMatOfManyZeros(t *testing.T) {
 // everything.
 func TestTitleOfSelection(t *testing.T) {
 	s := directed()
-	s.Class, s.Selection = aggregate.All, "comm x"
+	s.Class, s.Selection = matrix.All, "comm x"
 	if got, want := s.title(Size), "bytes from rank to rank: all classes"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -296,7 +296,7 @@ func TestWriteErrorIsReported(t *testing.T) {
 	const n = 300
 	s := sheetOf(n)
 	for i := range n * n {
-		s.Matrix.Add(aggregate.Pair{From: i / n, To: i % n}, aggregate.Volume{Bytes: uint64(i)<<40 ^ uint64(i*i), Messages: uint64(i%7) + 1})
+		s.Matrix.Add(matrix.Pair{From: i / n, To: i % n}, matrix.Volume{Bytes: uint64(i)<<40 ^ uint64(i*i), Messages: uint64(i%7) + 1})
 	}
 	for _, f := range Table {
 		length := len(written(t, f.Name, s, Size))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/plot"
 )
 
@@ -42,7 +42,7 @@ func heatmap(s *Sheet, q Quantity) *plot.Heatmap {
 }
 
 // note tells of a cell what its colour does not.
-func (s *Sheet) note(q Quantity, v aggregate.Volume) string {
+func (s *Sheet) note(q Quantity, v matrix.Volume) string {
 	messages, bytes := s.exact(Msg), s.exact(Size)
 	switch q {
 	case Size:

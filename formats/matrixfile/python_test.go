@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -35,8 +35,8 @@ func TestPython(t *testing.T) {
 		testenv.Skip(t, "needs build/venv, which make setup makes")
 	}
 	j := synth.NewStencil(64)
-	directed := sheetsOf(t, j)[aggregate.All]
-	mean := symmetric(sheetsOf(t, j)[aggregate.All])
+	directed := sheetsOf(t, j)[matrix.All]
+	mean := symmetric(sheetsOf(t, j)[matrix.All])
 	named := sheetOf(3, entry{0, 1, 5, 2}, entry{2, 2, 1<<64 - 1, 1}, entry{1, 0, 0, 3})
 	named.Labels, named.Line = []string{"a,b", `c "d"`, "é node"}, "node"
 	hard := func(from, to int) (v synth.Volume) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -25,7 +26,7 @@ func TestIntercommunicatorReduceScatter(t *testing.T) {
 			withEach(t, f.has, func(t *testing.T, m implementation) {
 				job := aggregate.New(m.run(t, 5, m.compile(t, "inter_reduce_scatter", f.flags...)).ranks)
 				got := volumes{}
-				for pair, v := range job.Matrices()[aggregate.Collective].All() {
+				for pair, v := range job.Matrices()[matrix.Collective].All() {
 					got.add(pair.From, pair.To, v.Bytes, v.Messages)
 				}
 				diff(t, "matrix", want.times(f.started), got)

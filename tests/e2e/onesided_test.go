@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -44,7 +45,7 @@ func TestOneSided(t *testing.T) {
 		for _, pair := range [][2]int{{2, 0}, {0, 1}, {1, 2}} {
 			want = want.plus(messages(pair[0], pair[1], 3*4, 2*4, 4*4, 4, 4, 8*4))
 		}
-		for pair, v := range job.Matrices()[aggregate.OneSided].All() {
+		for pair, v := range job.Matrices()[matrix.OneSided].All() {
 			got.add(pair.From, pair.To, v.Bytes, v.Messages)
 		}
 		diff(t, "matrix", want, got)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -152,7 +153,7 @@ func (p plate) checkSent(t *testing.T, j job, external, internal volumes) {
 	}
 }
 
-func (v volumes) sum() (sum aggregate.Volume) {
+func (v volumes) sum() (sum matrix.Volume) {
 	for _, part := range v {
 		sum.Bytes += part.Bytes
 		sum.Messages += part.Count
@@ -234,9 +235,9 @@ func TestPhysicalByArithmetic(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "physical")
 		j := record(t, []string{"--physical", "--strict"}, m.launch(4, program)...)
-		trees, alltoallv := aggregate.Volume{Bytes: 5 * 2 * 3 * 8, Messages: 5 * 2 * 3}, aggregate.Volume{Bytes: 5 * 12 * 8, Messages: 5 * 12}
+		trees, alltoallv := matrix.Volume{Bytes: 5 * 2 * 3 * 8, Messages: 5 * 2 * 3}, matrix.Volume{Bytes: 5 * 12 * 8, Messages: 5 * 12}
 		got := physicalIn(t, j.dir)[0]
-		if j.code != 0 || got == nil || got.Internal.Volume != trees || got.External.Volume != alltoallv || got.Asked != (aggregate.Volume{}) {
+		if j.code != 0 || got == nil || got.Internal.Volume != trees || got.External.Volume != alltoallv || got.Asked != (matrix.Volume{}) {
 			t.Errorf("exit status %d, %+v, want %v and %v\n%s", j.code, got, alltoallv, trees, j.stderr)
 		}
 		if !strings.Contains(j.stderr, "differs from the program's, 0 messages") {
@@ -245,8 +246,8 @@ func TestPhysicalByArithmetic(t *testing.T) {
 
 		j = record(t, []string{"--physical", "--strict"}, m.launch(4, program, "sends")...)
 		got = physicalIn(t, j.dir)[0]
-		sends := aggregate.Volume{Bytes: 500, Messages: 5}
-		if j.code != 0 || got == nil || got.Internal.Volume != (aggregate.Volume{}) || got.External.Volume != sends || got.Asked != sends {
+		sends := matrix.Volume{Bytes: 500, Messages: 5}
+		if j.code != 0 || got == nil || got.Internal.Volume != (matrix.Volume{}) || got.External.Volume != sends || got.Asked != sends {
 			t.Errorf("exit status %d, without collectives: %+v\n%s", j.code, got, j.stderr)
 		}
 	})
@@ -256,7 +257,7 @@ func TestPhysicalByArithmetic(t *testing.T) {
 func TestPhysicalBesideMPIT(t *testing.T) {
 	withEach(t, openMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "physical")
-		trees := aggregate.Volume{Bytes: 5 * 2 * 3 * 8, Messages: 5 * 2 * 3}
+		trees := matrix.Volume{Bytes: 5 * 2 * 3 * 8, Messages: 5 * 2 * 3}
 		for _, flag := range []string{"--cvar=mpi_abort_delay=3", "--pvar=*", "--watch-unexpected=1"} {
 			j := record(t, []string{"--physical", flag}, m.launch(4, program)...)
 			if got := physicalIn(t, j.dir)[0]; j.code != 0 || got == nil || got.Known != 4 || got.Internal.Volume != trees {

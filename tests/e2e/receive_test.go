@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -77,7 +78,7 @@ func TestConserved(t *testing.T) {
 			for _, v := range sent {
 				messages, bytes = messages+v.Count, bytes+v.Bytes
 			}
-			total := aggregate.Volume{Bytes: bytes, Messages: messages}
+			total := matrix.Volume{Bytes: bytes, Messages: messages}
 			if c.Verdict != aggregate.Conserved || c.Pairs != len(sent) || c.Explained != 0 || c.Sent != total || c.Received != total || messages == 0 {
 				t.Errorf("%s: got %+v, want %+v in %d pairs", name, c, total, len(sent))
 			}

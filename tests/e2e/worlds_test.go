@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -79,8 +80,8 @@ func checkOtherWorlds(t *testing.T, j job) {
 	if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 {
 		t.Errorf("verdict %q of %d pairs, want none compared", c.Verdict, c.Pairs)
 	}
-	diff(t, "other worlds", aggregate.Exchange{Sent: aggregate.Volume{Bytes: 400, Messages: 4},
-		Received: aggregate.Volume{Bytes: 14, Messages: 2}}, c.OtherWorlds)
+	diff(t, "other worlds", aggregate.Exchange{Sent: matrix.Volume{Bytes: 400, Messages: 4},
+		Received: matrix.Volume{Bytes: 14, Messages: 2}}, c.OtherWorlds)
 }
 
 // The children are preloaded by hand: what spawns them is the MPI's launcher.

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ var criterionNames = [numCriteria]string{"call", "communicator", "slice", "call 
 // met is the names of what there was to select from, and the values of the
 // selection that are among them. Only what moved something counts: a call that
 // sent nothing is in no matrix.
-type met struct {
-	names [numCriteria]nameSet
-	found [numCriteria]map[string]bool
+type selectionNames struct {
+	names   [numCriteria]nameSet
+	matched [numCriteria]map[string]bool
 }
 
 // values are the names that are selected, by criterion.
@@ -38,12 +38,12 @@ func (s *Selection) values() [numCriteria][]string {
 }
 
 // named tells whether anything is selected by name.
-func (s *Selection) named() bool {
+func (s *Selection) byName() bool {
 	return len(s.Calls)+len(s.Comms)+len(s.Slices)+len(s.Callsites) > 0
 }
 
 // moves tells whether a row may be in the matrices at all.
-func (s *Selection) moves(r *profile.Row) bool {
+func (s *Selection) mayCount(r *profile.Row) bool {
 	if s.Received {
 		return r.Class == profile.P2P && r.Direction == profile.Recv && r.Messages > 0
 	}
@@ -52,8 +52,8 @@ func (s *Selection) moves(r *profile.Row) bool {
 }
 
 // add notes what the rows of a process are of.
-func (m *met) add(c *chosen) {
-	if !c.named() {
+func (m *selectionNames) add(c *rowFilter) {
+	if !c.byName() {
 		return
 	}
 	type key struct {
@@ -66,7 +66,7 @@ func (m *met) add(c *chosen) {
 	for i := range c.p.Rows {
 		r := &c.p.Rows[i]
 		k := key{r.Call, r.Comm, r.Slice, r.Callsite}
-		if !c.moves(r) || seen[k] {
+		if !c.mayCount(r) || seen[k] {
 			continue
 		}
 		seen[k] = true
@@ -96,7 +96,7 @@ func sliceName(p *profile.Profile, index uint32) string {
 }
 
 // note enters a name, and the values that are it.
-func (m *met) note(by criterion, values []string, name string, is func(value string) bool) {
+func (m *selectionNames) note(by criterion, values []string, name string, is func(value string) bool) {
 	if len(values) == 0 || !m.names[by].add(name) {
 		return
 	}
@@ -107,20 +107,20 @@ func (m *met) note(by criterion, values []string, name string, is func(value str
 	}
 }
 
-func (m *met) find(by criterion, value string) {
-	if m.found[by] == nil {
-		m.found[by] = map[string]bool{}
+func (m *selectionNames) find(by criterion, value string) {
+	if m.matched[by] == nil {
+		m.matched[by] = map[string]bool{}
 	}
-	m.found[by][value] = true
+	m.matched[by][value] = true
 }
 
-func (m *met) merge(o *met) {
+func (m *selectionNames) merge(o *selectionNames) {
 	for by := range numCriteria {
 		for name := range o.names[by].seen {
 			m.names[by].add(name)
 		}
-		m.names[by].lost = m.names[by].lost || o.names[by].lost
-		for value := range o.found[by] {
+		m.names[by].truncated = m.names[by].truncated || o.names[by].truncated
+		for value := range o.matched[by] {
 			m.find(by, value)
 		}
 	}
@@ -128,8 +128,8 @@ func (m *met) merge(o *met) {
 
 // nameSet is names, the first maxNames of them in their order if there are more.
 type nameSet struct {
-	seen map[string]bool
-	lost bool // some were left out
+	seen      map[string]bool
+	truncated bool // some were left out
 }
 
 const maxNames = 1000
@@ -147,7 +147,7 @@ func (n *nameSet) add(name string) bool {
 		for _, name := range slices.Sorted(maps.Keys(n.seen))[maxNames:] {
 			delete(n.seen, name)
 		}
-		n.lost = true
+		n.truncated = true
 	}
 	return true
 }
@@ -155,10 +155,10 @@ func (n *nameSet) add(name string) bool {
 // list is the names in order, and whether these are all.
 func (n *nameSet) list() ([]string, bool) {
 	names := slices.Sorted(maps.Keys(n.seen))
-	if n.lost {
+	if n.truncated {
 		names = names[:maxNames]
 	}
-	return names, n.lost
+	return names, n.truncated
 }
 
 // UnmatchedError is a value that selects nothing: a name misspelt, as a rule.
@@ -183,11 +183,11 @@ func (e *UnmatchedError) Error() string {
 // Unmatched returns the values of the selection that nothing is of, one error for
 // each. err is the first of a list of which nothing is of any value: then nothing is
 // selected.
-func (t *Tally) Unmatched() (some []*UnmatchedError, err error) {
+func (t *Builder) Unmatched() (some []*UnmatchedError, err error) {
 	for by, values := range t.selection.values() {
 		var missing []*UnmatchedError
 		for _, v := range values {
-			if !t.met.found[by][v] {
+			if !t.names.matched[by][v] {
 				missing = append(missing, t.unmatched(criterion(by), v))
 			}
 		}
@@ -199,23 +199,23 @@ func (t *Tally) Unmatched() (some []*UnmatchedError, err error) {
 	return some, nil
 }
 
-func (t *Tally) unmatched(by criterion, value string) *UnmatchedError {
+func (t *Builder) unmatched(by criterion, value string) *UnmatchedError {
 	const most = 20
-	have, lost := t.met.names[by].list()
-	slices.SortStableFunc(have, func(a, b string) int { return cmp.Compare(unlike(value, a), unlike(value, b)) })
+	have, lost := t.names.names[by].list()
+	slices.SortStableFunc(have, func(a, b string) int { return cmp.Compare(nameDistance(value, a), nameDistance(value, b)) })
 	few := min(len(have), most)
 	return &UnmatchedError{criterionNames[by], value, have[:few], lost || few < len(have)}
 }
 
 // unlike is how far a value is from a name, or from a communicator's name
 // before its id.
-func unlike(value, name string) int {
+func nameDistance(value, name string) int {
 	bare, _, _ := strings.Cut(name, "#")
-	return min(edits(value, name), edits(value, bare))
+	return min(distance(value, name), distance(value, bare))
 }
 
 // edits is how many letters make one name another (Levenshtein's), small
 // letters and MPI_ apart.
-func edits(a, b string) int {
+func distance(a, b string) int {
 	return text.Distance(canonical(a), canonical(b))
 }

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"cmp"
@@ -13,19 +13,19 @@ type Volume struct {
 	Messages uint64 `json:"messages"`
 }
 
-func (v *Volume) plus(w Volume) {
+func (v *Volume) Add(w Volume) {
 	v.Bytes += w.Bytes
 	v.Messages += w.Messages
 }
 
-func (v *Volume) minus(w Volume) {
+func (v *Volume) Subtract(w Volume) {
 	v.Bytes -= w.Bytes
 	v.Messages -= w.Messages
 }
 
 func (v Volume) times(n uint64) Volume { return Volume{v.Bytes * n, v.Messages * n} }
 
-func (v *Volume) add(r *profile.Row) { v.plus(Volume{r.Bytes, r.Messages}) }
+func (v *Volume) AddRow(r *profile.Row) { v.Add(Volume{r.Bytes, r.Messages}) }
 
 // vector is volumes by place, those that there are: 20 bytes each. The first
 // `sorted` are in the order of their places, each once; the rest came later, in
@@ -33,78 +33,78 @@ func (v *Volume) add(r *profile.Row) { v.plus(Volume{r.Bytes, r.Messages}) }
 // neighbours and the members of a communicator come, cost nothing but their
 // room, and any others the sorting of a batch.
 type vector struct {
-	at     []int32
-	volume []Volume
-	sorted int
+	indices []int32
+	volumes []Volume
+	sorted  int
 }
 
 func (x *vector) add(at int32, v Volume) {
-	n := len(x.at)
-	if n > 0 && x.at[n-1] == at {
-		x.volume[n-1].plus(v)
+	n := len(x.indices)
+	if n > 0 && x.indices[n-1] == at {
+		x.volumes[n-1].Add(v)
 		return
 	}
-	if n == x.sorted && (n == 0 || x.at[n-1] < at) {
+	if n == x.sorted && (n == 0 || x.indices[n-1] < at) {
 		x.sorted++
 	}
-	x.at, x.volume = append(x.at, at), append(x.volume, v)
-	if late := len(x.at) - x.sorted; late > x.sorted+32 {
+	x.indices, x.volumes = append(x.indices, at), append(x.volumes, v)
+	if late := len(x.indices) - x.sorted; late > x.sorted+32 {
 		x.settle()
 	}
 }
 
 // append is add without settling in between, for many at once.
 func (x *vector) append(at int32, v Volume) {
-	if n := len(x.at); n == x.sorted && (n == 0 || x.at[n-1] < at) {
+	if n := len(x.indices); n == x.sorted && (n == 0 || x.indices[n-1] < at) {
 		x.sorted++
 	}
-	x.at, x.volume = append(x.at, at), append(x.volume, v)
+	x.indices, x.volumes = append(x.indices, at), append(x.volumes, v)
 }
 
 // late appends all of o, to be settled.
-func (x *vector) late(o *vector) {
-	x.at, x.volume = append(x.at, o.at...), append(x.volume, o.volume...)
+func (x *vector) appendAll(o *vector) {
+	x.indices, x.volumes = append(x.indices, o.indices...), append(x.volumes, o.volumes...)
 }
 
 // settle puts all entries in order: those that came late are sorted, added up,
 // and merged in from the end, which takes no room but theirs.
 func (x *vector) settle() {
-	if x.sorted == len(x.at) {
+	if x.sorted == len(x.indices) {
 		return
 	}
-	late := sortedEntries(x.at[x.sorted:], x.volume[x.sorted:])
+	late := sortedEntries(x.indices[x.sorted:], x.volumes[x.sorted:])
 	fresh := 0 // of them are at new places
 	for i, k := 0, 0; k < len(late); k++ {
-		for i < x.sorted && x.at[i] < late[k].at {
+		for i < x.sorted && x.indices[i] < late[k].index {
 			i++
 		}
-		if i == x.sorted || x.at[i] != late[k].at {
+		if i == x.sorted || x.indices[i] != late[k].index {
 			fresh++
 		}
 	}
 	from, to := x.sorted-1, x.sorted+fresh-1
-	x.at, x.volume = x.at[:to+1], x.volume[:to+1]
+	x.indices, x.volumes = x.indices[:to+1], x.volumes[:to+1]
 	for k := len(late) - 1; k >= 0; {
 		switch {
-		case from >= 0 && x.at[from] == late[k].at:
-			x.volume[from].plus(late[k].v)
+		case from >= 0 && x.indices[from] == late[k].index:
+			x.volumes[from].Add(late[k].volume)
 			k--
 			continue
-		case from >= 0 && x.at[from] > late[k].at:
-			x.at[to], x.volume[to] = x.at[from], x.volume[from]
+		case from >= 0 && x.indices[from] > late[k].index:
+			x.indices[to], x.volumes[to] = x.indices[from], x.volumes[from]
 			from--
 		default:
-			x.at[to], x.volume[to] = late[k].at, late[k].v
+			x.indices[to], x.volumes[to] = late[k].index, late[k].volume
 			k--
 		}
 		to--
 	}
-	x.sorted = len(x.at)
+	x.sorted = len(x.indices)
 }
 
 type entry struct {
-	at int32
-	v  Volume
+	index  int32
+	volume Volume
 }
 
 // sortedEntries is each place once, in order.
@@ -113,11 +113,11 @@ func sortedEntries(at []int32, volume []Volume) []entry {
 	for i := range all {
 		all[i] = entry{at[i], volume[i]}
 	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.index, b.index) })
 	out := all[:0]
 	for _, e := range all {
-		if n := len(out); n > 0 && out[n-1].at == e.at {
-			out[n-1].v.plus(e.v)
+		if n := len(out); n > 0 && out[n-1].index == e.index {
+			out[n-1].volume.Add(e.volume)
 			continue
 		}
 		out = append(out, e)
@@ -127,19 +127,19 @@ func sortedEntries(at []int32, volume []Volume) []entry {
 
 // get is the volume at a place of a settled vector.
 func (x *vector) get(at int32) (Volume, bool) {
-	if i, ok := slices.BinarySearch(x.at, at); ok {
-		return x.volume[i], true
+	if i, ok := slices.BinarySearch(x.indices, at); ok {
+		return x.volumes[i], true
 	}
 	return Volume{}, false
 }
 
 func (x *vector) merge(o *vector) {
-	if len(x.at) == 0 { // most rows come from one place: no more room than they need
-		x.at, x.volume, x.sorted = slices.Clone(o.at), slices.Clone(o.volume), o.sorted
+	if len(x.indices) == 0 { // most rows come from one place: no more room than they need
+		x.indices, x.volumes, x.sorted = slices.Clone(o.indices), slices.Clone(o.volumes), o.sorted
 		return
 	}
-	for i, at := range o.at {
-		x.add(at, o.volume[i])
+	for i, at := range o.indices {
+		x.add(at, o.volumes[i])
 	}
 }
 
@@ -151,9 +151,9 @@ func (x *vector) sum(o *vector) *vector {
 		out.merge(cmp.Or(x, o))
 		return out
 	}
-	n := len(x.at) + len(o.at)
-	for i, k := 0, 0; i < len(x.at) && k < len(o.at); {
-		switch order := cmp.Compare(x.at[i], o.at[k]); {
+	n := len(x.indices) + len(o.indices)
+	for i, k := 0, 0; i < len(x.indices) && k < len(o.indices); {
+		switch order := cmp.Compare(x.indices[i], o.indices[k]); {
 		case order < 0:
 			i++
 		case order > 0:
@@ -162,20 +162,20 @@ func (x *vector) sum(o *vector) *vector {
 			i, k, n = i+1, k+1, n-1
 		}
 	}
-	out := &vector{at: make([]int32, 0, n), volume: make([]Volume, 0, n)}
+	out := &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
 	i := 0
-	for k, at := range o.at {
-		for ; i < len(x.at) && x.at[i] <= at; i++ {
-			out.append(x.at[i], x.volume[i])
+	for k, at := range o.indices {
+		for ; i < len(x.indices) && x.indices[i] <= at; i++ {
+			out.append(x.indices[i], x.volumes[i])
 		}
-		if last := len(out.at) - 1; last >= 0 && out.at[last] == at {
-			out.volume[last].plus(o.volume[k])
+		if last := len(out.indices) - 1; last >= 0 && out.indices[last] == at {
+			out.volumes[last].Add(o.volumes[k])
 			continue
 		}
-		out.append(at, o.volume[k])
+		out.append(at, o.volumes[k])
 	}
-	for ; i < len(x.at); i++ {
-		out.append(x.at[i], x.volume[i])
+	for ; i < len(x.indices); i++ {
+		out.append(x.indices[i], x.volumes[i])
 	}
 	return out
 }
@@ -183,9 +183,9 @@ func (x *vector) sum(o *vector) *vector {
 // keep leaves the entries of some places, of a settled vector.
 func (x *vector) keep(wanted func(at int) bool) *vector {
 	out := new(vector)
-	for i, at := range x.at {
+	for i, at := range x.indices {
 		if wanted(int(at)) {
-			out.add(at, x.volume[i])
+			out.add(at, x.volumes[i])
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"cmp"
@@ -10,41 +10,41 @@ import (
 func (m *Matrix) Total() Volume {
 	var sum Volume
 	for _, row := range m.rows {
-		for _, v := range row.volume {
-			sum.plus(v)
+		for _, v := range row.volumes {
+			sum.Add(v)
 		}
 	}
-	for _, f := range m.fans {
-		f.sent(func(_ int, v Volume) { sum.plus(v) })
+	for _, f := range m.patterns {
+		f.sent(func(_ int, v Volume) { sum.Add(v) })
 	}
 	return sum
 }
 
 // Lines are the sums of the first n rows (what each sent) and columns (what
 // reached it).
-func (m *Matrix) Lines(n int) (sent, received []Volume) {
+func (m *Matrix) LineSums(n int) (sent, received []Volume) {
 	sent, received = make([]Volume, n), make([]Volume, n)
 	to := func(sums []Volume) func(int, Volume) {
 		return func(rank int, v Volume) {
 			if rank < n {
-				sums[rank].plus(v)
+				sums[rank].Add(v)
 			}
 		}
 	}
 	row, column := to(sent), to(received)
 	for from, entries := range m.rows {
-		for i, v := range entries.volume {
+		for i, v := range entries.volumes {
 			row(from, v)
-			column(int(entries.at[i]), v)
+			column(int(entries.indices[i]), v)
 		}
 	}
-	for _, f := range m.fans {
-		if f.turned {
+	for _, f := range m.patterns {
+		if f.transposed {
 			row, column = column, row
 		}
 		f.sent(row)
 		f.received(column)
-		if f.turned {
+		if f.transposed {
 			row, column = column, row
 		}
 	}
@@ -61,7 +61,7 @@ func (m *Matrix) Len() int {
 // LenUpTo is Len, but beyond most it may stop counting, and says so: the sum is
 // exact, or else there are at least so many entries.
 func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
-	inside, reach := map[[2]*fan]bool{}, reaches{}
+	inside, reach := map[[2]*groupPattern]bool{}, receiverCounts{}
 	var mixed []int // rows that have to be spread
 	least := 0      // entries of these
 	for _, from := range m.senders() {
@@ -70,7 +70,7 @@ func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 		switch {
 		case plain:
 			n += base.count() + m.outside(from, base)
-		case len(parts) == 1 && !parts[0].turned && m.rows[from] == nil:
+		case len(parts) == 1 && !parts[0].transposed && m.rows[from] == nil:
 			n += reach.of(parts[0])
 		default:
 			mixed = append(mixed, from)
@@ -93,26 +93,26 @@ func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 }
 
 // reaches is, of each fan, how many receivers there are from a place on.
-type reaches map[*fan][]int32
+type receiverCounts map[*groupPattern][]int32
 
 // of is how many entries a row has from a part that is not turned.
-func (r reaches) of(p part) int {
-	after := r[p.fan]
+func (r receiverCounts) of(p rowPart) int {
+	after := r[p.groupPattern]
 	if after == nil {
-		after = make([]int32, p.to.group.Len()+1)
+		after = make([]int32, p.to.ranks.Len()+1)
 		for q := len(after) - 2; q >= 0; q-- {
 			after[q] = after[q+1]
 			if p.weightOf(q) > 0 {
 				after[q]++
 			}
 		}
-		r[p.fan] = after
+		r[p.groupPattern] = after
 	}
-	if p.higher {
-		return int(after[p.place+1])
+	if p.higherOnly {
+		return int(after[p.index+1])
 	}
 	n := int(after[0])
-	if q, ok := p.to.place(p.from.group.At(p.place)); ok && p.weightOf(q) > 0 {
+	if q, ok := p.to.indexOf(p.from.ranks.At(p.index)); ok && p.weightOf(q) > 0 {
 		n--
 	}
 	return n
@@ -120,10 +120,10 @@ func (r reaches) of(p part) int {
 
 // most is the entries of the part that has most of them: a row has as many at
 // least.
-func (r reaches) most(parts []part) int {
+func (r receiverCounts) most(parts []rowPart) int {
 	n := 0
 	for _, p := range parts {
-		if !p.turned {
+		if !p.transposed {
 			n = max(n, r.of(p))
 		}
 	}
@@ -132,61 +132,61 @@ func (r reaches) most(parts []part) int {
 
 // covering is the part that has the entries of all parts of a row, if one has
 // and its size is plain. What is found out of two fans is kept in inside.
-func covering(parts []part, inside map[[2]*fan]bool) (part, bool) {
+func covering(parts []rowPart, inside map[[2]*groupPattern]bool) (rowPart, bool) {
 	if len(parts) == 0 {
-		return part{}, true
+		return rowPart{}, true
 	}
-	var most part
+	var most rowPart
 	for _, p := range parts {
-		plain := !p.turned && !p.higher && p.weight == nil
-		if plain && (most.fan == nil || p.to.group.Len() > most.to.group.Len()) {
+		plain := !p.transposed && !p.higherOnly && p.weight == nil
+		if plain && (most.groupPattern == nil || p.to.ranks.Len() > most.to.ranks.Len()) {
 			most = p
 		}
 	}
-	if most.fan == nil {
-		return part{}, false
+	if most.groupPattern == nil {
+		return rowPart{}, false
 	}
 	for _, p := range parts {
-		if p.turned {
-			return part{}, false
+		if p.transposed {
+			return rowPart{}, false
 		}
-		pair := [2]*fan{p.fan, most.fan}
+		pair := [2]*groupPattern{p.groupPattern, most.groupPattern}
 		is, known := inside[pair]
 		if !known {
 			is = p.to.within(most.to)
 			inside[pair] = is
 		}
 		if !is {
-			return part{}, false
+			return rowPart{}, false
 		}
 	}
 	return most, true
 }
 
 // count is how many entries a row has from a plain part.
-func (p part) count() int {
-	if p.fan == nil {
+func (p rowPart) count() int {
+	if p.groupPattern == nil {
 		return 0
 	}
-	n := p.to.group.Len() - p.to.strangers
-	if _, ok := p.to.place(p.from.group.At(p.place)); ok {
+	n := p.to.ranks.Len() - p.to.elsewhere
+	if _, ok := p.to.indexOf(p.from.ranks.At(p.index)); ok {
 		n--
 	}
 	return n
 }
 
 // outside is how many entries of a row are not among those of a plain part.
-func (m *Matrix) outside(from int, base part) int {
+func (m *Matrix) outside(from int, base rowPart) int {
 	row := m.rows[from]
 	if row == nil {
 		return 0
 	}
 	row.settle()
-	if base.fan == nil {
-		return len(row.at)
+	if base.groupPattern == nil {
+		return len(row.indices)
 	}
 	n := 0
-	for _, to := range row.at {
+	for _, to := range row.indices {
 		if _, ok := base.at(int(to)); !ok {
 			n++
 		}
@@ -235,20 +235,20 @@ func (m *Matrix) most(from int) Volume {
 		most.Bytes, most.Messages = max(most.Bytes, v.Bytes), max(most.Messages, v.Messages)
 	}
 	if row := m.rows[from]; row != nil {
-		for _, v := range row.volume {
+		for _, v := range row.volumes {
 			raise(v)
 		}
 	}
 	own := most
 	for _, p := range m.partsOf()[from] {
 		most = Volume{}
-		if p.weight == nil && !p.turned {
-			each, _ := p.each.get(int32(p.place))
+		if p.weight == nil && !p.transposed {
+			each, _ := p.each.get(int32(p.index))
 			raise(each)
 		} else {
 			p.cells(func(_ int, v Volume) { raise(v) })
 		}
-		own.plus(most)
+		own.Add(most)
 	}
 	return own
 }

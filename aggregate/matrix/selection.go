@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"slices"
@@ -26,13 +26,13 @@ type Selection struct {
 }
 
 // whole tells whether nothing is left out.
-func (s *Selection) whole() bool {
-	return !s.Physical && !s.Received && s.OfRows() == "" && len(s.Classes) == 0 && len(s.Directions) == 0
+func (s *Selection) everything() bool {
+	return !s.Physical && !s.Received && s.NeedsProfiles() == "" && len(s.Classes) == 0 && len(s.Directions) == 0
 }
 
 // OfRows names what is selected by that only profiles know of, and .prof files
 // do not; empty if that is nothing.
-func (s *Selection) OfRows() string {
+func (s *Selection) NeedsProfiles() string {
 	for _, by := range []struct {
 		is   bool
 		name string
@@ -55,7 +55,7 @@ func (s *Selection) OfRows() string {
 }
 
 // flow tells whether a line of a .prof file is selected.
-func (s *Selection) flow(f *profile.Flow) bool {
+func (s *Selection) matchesFlow(f *profile.Flow) bool {
 	if s.Physical {
 		return f.Kind == profile.External || f.Kind == profile.Internal
 	}
@@ -68,14 +68,16 @@ func (s *Selection) flow(f *profile.Flow) bool {
 	case profile.Collective:
 		class = profile.AllToAll
 	}
-	return has(s.Classes, class) && has(s.Directions, direction)
+	return emptyOrContains(s.Classes, class) && emptyOrContains(s.Directions, direction)
 }
 
 // has tells whether a list has something, or has nothing at all.
-func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+func emptyOrContains[T comparable](list []T, v T) bool {
+	return len(list) == 0 || slices.Contains(list, v)
+}
 
 // chosen is a selection among the rows of one profile.
-type chosen struct {
+type rowFilter struct {
 	*Selection
 	p      *profile.Profile
 	comms  []bool
@@ -84,8 +86,8 @@ type chosen struct {
 	calls  map[string]bool
 }
 
-func (s *Selection) of(p *profile.Profile) *chosen {
-	c := &chosen{Selection: s, p: p, calls: map[string]bool{}}
+func (s *Selection) filter(p *profile.Profile) *rowFilter {
+	c := &rowFilter{Selection: s, p: p, calls: map[string]bool{}}
 	for _, name := range s.Calls {
 		c.calls[canonical(name)] = true
 	}
@@ -114,24 +116,24 @@ func canonical(call string) string {
 }
 
 // row tells whether a row is selected.
-func (c *chosen) row(r *profile.Row) bool {
-	return c.key(r) && (len(c.SizeClasses) == 0 || slices.Contains(c.SizeClasses, r.SizeClass))
+func (c *rowFilter) matches(r *profile.Row) bool {
+	return c.matchesKey(r) && (len(c.SizeClasses) == 0 || slices.Contains(c.SizeClasses, r.SizeClass))
 }
 
 // key is row for all but the size class.
-func (c *chosen) key(r *profile.Row) bool {
+func (c *rowFilter) matchesKey(r *profile.Row) bool {
 	switch {
-	case !has(c.Classes, r.Class), len(c.Directions) > 0 && !slices.Contains(c.Directions, r.Direction),
+	case !emptyOrContains(c.Classes, r.Class), len(c.Directions) > 0 && !slices.Contains(c.Directions, r.Direction),
 		c.comms != nil && (r.Comm < 0 || int(r.Comm) >= len(c.comms) || !c.comms[r.Comm]),
 		c.slices != nil && !c.slices[r.Slice],
 		len(c.calls) > 0 && !c.calls[strings.ToLower(r.Call)],
-		c.sites != nil && !c.site(r.Callsite):
+		c.sites != nil && !c.matchesSite(r.Callsite):
 		return false
 	}
 	return true
 }
 
-func (c *chosen) site(callsite uint64) bool {
+func (c *rowFilter) matchesSite(callsite uint64) bool {
 	is, known := c.sites[callsite]
 	if !known {
 		text := siteText(c.p.Frames(callsite))
@@ -152,10 +154,10 @@ func siteText(frames []profile.Frame) string {
 
 // vector tells whether all, or some, of the calls of a vector are selected.
 // Their size classes are those of the rows of the same key.
-func (c *chosen) vector(v *profile.Vector) (all, some bool) {
+func (c *rowFilter) matchesVector(v *profile.Vector) (all, some bool) {
 	r := profile.Row{Thread: v.Thread, Call: v.Call, Class: v.Class, Direction: profile.Send, Comm: v.Comm,
 		Callsite: v.Callsite, Slice: v.Slice}
-	if c.Received || !c.key(&r) {
+	if c.Received || !c.matchesKey(&r) {
 		return false, false
 	}
 	if len(c.SizeClasses) == 0 {

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"hash/fnv"
@@ -14,24 +14,24 @@ import (
 // but none for a process and itself. It takes room for its senders, where the
 // entries would take senders × receivers; sums over lines, blocks and all of it
 // are computed from it as it is.
-type fan struct {
-	from, to *members
-	each     vector   // by place in from: what goes to each in to, for each unit of its weight
-	weight   []uint64 // by place in to: how many processes a line of a folded matrix stands for; nil: 1 each
-	higher   bool     // only to those of a later place than the sender's: from and to are one group
-	turned   bool     // the transpose: rows are to, columns are from
+type groupPattern struct {
+	from, to   *group
+	each       vector   // by place in from: what goes to each in to, for each unit of its weight
+	weight     []uint64 // by place in to: how many processes a line of a folded matrix stands for; nil: 1 each
+	higherOnly bool     // only to those of a later place than the sender's: from and to are one group
+	transposed bool     // the transpose: rows are to, columns are from
 }
 
 // fanKey is equal for fans that can be added up.
-type fanKey struct {
-	from, to memberKey
-	higher   bool
-	turned   bool
-	weights  [16]byte // of weight
+type patternKey struct {
+	from, to   groupKey
+	higherOnly bool
+	transposed bool
+	weights    [16]byte // of weight
 }
 
-func (f *fan) key() fanKey {
-	k := fanKey{from: f.from.key, to: f.to.key, higher: f.higher, turned: f.turned}
+func (f *groupPattern) key() patternKey {
+	k := patternKey{from: f.from.key, to: f.to.key, higherOnly: f.higherOnly, transposed: f.transposed}
 	if f.weight != nil {
 		sum := fnv.New128a()
 		var b [8]byte
@@ -47,9 +47,9 @@ func (f *fan) key() fanKey {
 }
 
 // weightOf is that of a place in to; ranks of other worlds have none.
-func (f *fan) weightOf(place int) uint64 {
+func (f *groupPattern) weightOf(place int) uint64 {
 	switch {
-	case f.to.group.At(place) < 0:
+	case f.to.ranks.At(place) < 0:
 		return 0
 	case f.weight == nil:
 		return 1
@@ -58,31 +58,31 @@ func (f *fan) weightOf(place int) uint64 {
 }
 
 // reaches tells whether the sender at a place sends to the receiver at one.
-func (f *fan) reaches(from, to int) bool {
-	return f.from.group.At(from) != f.to.group.At(to) && (!f.higher || to > from)
+func (f *groupPattern) reaches(from, to int) bool {
+	return f.from.ranks.At(from) != f.to.ranks.At(to) && (!f.higherOnly || to > from)
 }
 
 // senders goes through those that sent, by place.
-func (f *fan) senders(visit func(place, rank int, each Volume)) {
+func (f *groupPattern) senders(visit func(place, rank int, each Volume)) {
 	f.each.settle()
-	for i, at := range f.each.at {
-		if rank := f.from.group.At(int(at)); rank >= 0 {
-			visit(int(at), rank, f.each.volume[i])
+	for i, at := range f.each.indices {
+		if rank := f.from.ranks.At(int(at)); rank >= 0 {
+			visit(int(at), rank, f.each.volumes[i])
 		}
 	}
 }
 
 // sent gives the sum of what each sender sent.
-func (f *fan) sent(visit func(rank int, v Volume)) {
-	after := make([]uint64, f.to.group.Len()+1) // weights from a place on
-	for q := f.to.group.Len() - 1; q >= 0; q-- {
+func (f *groupPattern) sent(visit func(rank int, v Volume)) {
+	after := make([]uint64, f.to.ranks.Len()+1) // weights from a place on
+	for q := f.to.ranks.Len() - 1; q >= 0; q-- {
 		after[q] = after[q+1] + f.weightOf(q)
 	}
 	f.senders(func(p, rank int, each Volume) {
 		reached := after[0]
-		if f.higher {
+		if f.higherOnly {
 			reached = after[p+1]
-		} else if q, ok := f.to.place(rank); ok {
+		} else if q, ok := f.to.indexOf(rank); ok {
 			reached -= f.weightOf(q)
 		}
 		visit(rank, each.times(reached))
@@ -90,22 +90,22 @@ func (f *fan) sent(visit func(rank int, v Volume)) {
 }
 
 // received gives the sum of what reached each receiver.
-func (f *fan) received(visit func(rank int, v Volume)) {
+func (f *groupPattern) received(visit func(rank int, v Volume)) {
 	f.each.settle()
 	var all Volume
-	if !f.higher {
-		f.senders(func(_, _ int, each Volume) { all.plus(each) })
+	if !f.higherOnly {
+		f.senders(func(_, _ int, each Volume) { all.Add(each) })
 	}
 	next := 0 // of each, for higher
-	for q := range f.to.group.Len() {
-		rank := f.to.group.At(q)
+	for q := range f.to.ranks.Len() {
+		rank := f.to.ranks.At(q)
 		if rank < 0 {
 			continue
 		}
-		if f.higher {
-			for next < len(f.each.at) && int(f.each.at[next]) < q {
-				if f.from.group.At(int(f.each.at[next])) >= 0 {
-					all.plus(f.each.volume[next])
+		if f.higherOnly {
+			for next < len(f.each.indices) && int(f.each.indices[next]) < q {
+				if f.from.ranks.At(int(f.each.indices[next])) >= 0 {
+					all.Add(f.each.volumes[next])
 				}
 				next++
 			}
@@ -113,9 +113,9 @@ func (f *fan) received(visit func(rank int, v Volume)) {
 			continue
 		}
 		sum := all
-		if p, ok := f.from.place(rank); ok {
+		if p, ok := f.from.indexOf(rank); ok {
 			if own, ok := f.each.get(int32(p)); ok {
-				sum.minus(own)
+				sum.Subtract(own)
 			}
 		}
 		visit(rank, sum.times(f.weightOf(q)))
@@ -123,26 +123,26 @@ func (f *fan) received(visit func(rank int, v Volume)) {
 }
 
 // members are a group as a fan has it, with the places of ranks.
-type members struct {
-	group     profile.Group
-	key       memberKey
-	strangers int         // of a list, that are of other worlds
-	places    map[int]int // of a list, made when it is first asked for
+type group struct {
+	ranks     profile.Group
+	key       groupKey
+	elsewhere int         // of a list, that are of other worlds
+	indices   map[int]int // of a list, made when it is first asked for
 }
 
 // memberKey is equal for equal groups.
-type memberKey struct {
+type groupKey struct {
 	base, stride, n int
 	list            [16]byte
 }
 
 // newMembers makes a list of even distances one without a list.
-func newMembers(g profile.Group) *members {
+func newGroup(g profile.Group) *group {
 	if n := g.Len(); g.List != nil {
 		if even, ok := strided(g.List); ok {
 			g = even
 		} else {
-			key := memberKey{n: n}
+			key := groupKey{n: n}
 			sum := fnv.New128a()
 			var b [4]byte
 			strangers := 0
@@ -154,13 +154,13 @@ func newMembers(g profile.Group) *members {
 				sum.Write(b[:])
 			}
 			sum.Sum(key.list[:0])
-			return &members{group: g, key: key, strangers: strangers}
+			return &group{ranks: g, key: key, elsewhere: strangers}
 		}
 	}
 	if g.N == 1 {
 		g.Stride = 1
 	}
-	return &members{group: g, key: memberKey{base: g.Base, stride: g.Stride, n: g.N}}
+	return &group{ranks: g, key: groupKey{base: g.Base, stride: g.Stride, n: g.N}}
 }
 
 func strided(list []int32) (profile.Group, bool) {
@@ -180,8 +180,8 @@ func strided(list []int32) (profile.Group, bool) {
 }
 
 // place is where a rank is in the group.
-func (m *members) place(rank int) (int, bool) {
-	g := m.group
+func (m *group) indexOf(rank int) (int, bool) {
+	g := m.ranks
 	if g.List == nil {
 		if g.Stride == 0 {
 			return 0, g.N > 0 && rank == g.Base
@@ -189,19 +189,19 @@ func (m *members) place(rank int) (int, bool) {
 		at, rest := (rank-g.Base)/g.Stride, (rank-g.Base)%g.Stride
 		return at, rest == 0 && at >= 0 && at < g.N
 	}
-	if m.places == nil {
-		m.places = make(map[int]int, len(g.List))
+	if m.indices == nil {
+		m.indices = make(map[int]int, len(g.List))
 		for i, r := range g.List {
-			m.places[int(r)] = i
+			m.indices[int(r)] = i
 		}
 	}
-	at, ok := m.places[rank]
+	at, ok := m.indices[rank]
 	return at, ok
 }
 
 // last is the largest rank; -1 of an empty group.
-func (m *members) last() int {
-	g := m.group
+func (m *group) last() int {
+	g := m.ranks
 	if g.List == nil && g.N > 0 {
 		return max(g.At(0), g.At(g.N-1))
 	}
@@ -213,13 +213,13 @@ func (m *members) last() int {
 }
 
 // within tells whether all of them are in o.
-func (m *members) within(o *members) bool {
+func (m *group) within(o *group) bool {
 	if m.key == o.key {
 		return true
 	}
-	for i := range m.group.Len() {
-		if rank := m.group.At(i); rank >= 0 {
-			if _, ok := o.place(rank); !ok {
+	for i := range m.ranks.Len() {
+		if rank := m.ranks.At(i); rank >= 0 {
+			if _, ok := o.indexOf(rank); !ok {
 				return false
 			}
 		}

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import "github.com/mpitrace/mpitrace/profile"
 
@@ -6,73 +6,73 @@ import "github.com/mpitrace/mpitrace/profile"
 // sends to each member of the other group is in the counts that the other group
 // gave, and all of its members gave the same. Where nobody of the other group
 // was recorded the messages are in no matrix, which Problems tells.
-type crossings struct {
-	received map[crossing]counts
-	sent     map[senderOver]*toGroup
+type interReduceScatters struct {
+	received map[interReduceScatter]receivedCounts
+	sent     map[reduceScatterSender]*reduceScatterSends
 }
 
 // crossing is a Reduce_scatter over an intercommunicator, as one of its groups
 // called it.
-type crossing struct {
+type interReduceScatter struct {
 	comm, call string
 	first      int // world rank of the group's first member
 }
 
 // counts are what each member of a group received in all, as the lowest rank
 // of those that were added says it.
-type counts struct {
-	by    int
+type receivedCounts struct {
+	rank  int
 	bytes []uint64
 }
 
 // senderOver is a process, and the other group's side of the crossing.
-type senderOver struct {
-	crossing
+type reduceScatterSender struct {
+	interReduceScatter
 	rank int
 }
 
-type toGroup struct {
+type reduceScatterSends struct {
 	calls  uint64
 	remote profile.Group
 }
 
-func (x *crossings) add(p *profile.Profile, v *profile.Vector) {
+func (x *interReduceScatters) add(p *profile.Profile, v *profile.Vector) {
 	c := &p.Comms[v.Comm]
 	if v.Calls == 0 || c.Members.Len() == 0 {
 		return
 	}
 	if x.received == nil {
-		x.received, x.sent = map[crossing]counts{}, map[senderOver]*toGroup{}
+		x.received, x.sent = map[interReduceScatter]receivedCounts{}, map[reduceScatterSender]*reduceScatterSends{}
 	}
-	x.receive(crossing{c.ID, v.Call, c.Members.At(0)}, counts{p.Rank, v.Bytes})
+	x.receive(interReduceScatter{c.ID, v.Call, c.Members.At(0)}, receivedCounts{p.Rank, v.Bytes})
 	if c.Remote.Len() > 0 {
-		x.send(senderOver{crossing{c.ID, v.Call, c.Remote.At(0)}, p.Rank}, &toGroup{v.Calls, c.Remote})
+		x.send(reduceScatterSender{interReduceScatter{c.ID, v.Call, c.Remote.At(0)}, p.Rank}, &reduceScatterSends{v.Calls, c.Remote})
 	}
 }
 
-func (x *crossings) receive(key crossing, said counts) {
+func (x *interReduceScatters) receive(key interReduceScatter, said receivedCounts) {
 	known, ok := x.received[key]
 	switch {
-	case !ok || said.by < known.by:
-		x.received[key] = counts{said.by, append([]uint64{}, said.bytes...)}
-	case said.by == known.by && len(said.bytes) == len(known.bytes):
+	case !ok || said.rank < known.rank:
+		x.received[key] = receivedCounts{said.rank, append([]uint64{}, said.bytes...)}
+	case said.rank == known.rank && len(said.bytes) == len(known.bytes):
 		for i, n := range said.bytes {
 			known.bytes[i] += n
 		}
 	}
 }
 
-func (x *crossings) send(key senderOver, to *toGroup) {
+func (x *interReduceScatters) send(key reduceScatterSender, to *reduceScatterSends) {
 	if known := x.sent[key]; known != nil {
 		known.calls += to.calls
 		return
 	}
-	x.sent[key] = &toGroup{to.calls, to.remote}
+	x.sent[key] = &reduceScatterSends{to.calls, to.remote}
 }
 
-func (x *crossings) merge(o *crossings) {
+func (x *interReduceScatters) merge(o *interReduceScatters) {
 	if x.received == nil {
-		x.received, x.sent = map[crossing]counts{}, map[senderOver]*toGroup{}
+		x.received, x.sent = map[interReduceScatter]receivedCounts{}, map[reduceScatterSender]*reduceScatterSends{}
 	}
 	for key, said := range o.received {
 		x.receive(key, said)
@@ -83,9 +83,9 @@ func (x *crossings) merge(o *crossings) {
 }
 
 // spread gives what each process sent to each member of the other group.
-func (x *crossings) spread(f func(profile.Flow)) {
+func (x *interReduceScatters) spread(f func(profile.Flow)) {
 	for key, sent := range x.sent {
-		said := x.received[key.crossing]
+		said := x.received[key.interReduceScatter]
 		if len(said.bytes) != sent.remote.Len() {
 			continue
 		}

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"maps"
@@ -15,14 +15,14 @@ func (m *Matrix) Fold(line func(rank int) int) *Matrix {
 	for _, from := range slices.Sorted(maps.Keys(m.rows)) {
 		a, row := line(from), m.rows[from]
 		row.settle()
-		for i, to := range row.at {
+		for i, to := range row.indices {
 			if b := line(int(to)); a >= 0 && b >= 0 {
-				out.Add(Pair{a, b}, row.volume[i])
+				out.Add(Pair{a, b}, row.volumes[i])
 			}
 		}
 	}
-	for _, f := range m.fans {
-		if f.higher {
+	for _, f := range m.patterns {
+		if f.higherOnly {
 			f.foldHigher(out, line)
 		} else {
 			f.fold(out, line)
@@ -34,10 +34,10 @@ func (m *Matrix) Fold(line func(rank int) int) *Matrix {
 // fold is an outer product: what the senders of a line send to a receiver,
 // times the receivers of a line. A line may send to itself, its ranks to each
 // other, which no fan says: that is an entry.
-func (f *fan) fold(out *Matrix, line func(rank int) int) {
+func (f *groupPattern) fold(out *Matrix, line func(rank int) int) {
 	each, weight, self := map[int]Volume{}, map[int]uint64{}, map[int]Volume{}
-	for q := range f.to.group.Len() {
-		if rank := f.to.group.At(q); rank >= 0 && line(rank) >= 0 {
+	for q := range f.to.ranks.Len() {
+		if rank := f.to.ranks.At(q); rank >= 0 && line(rank) >= 0 {
 			weight[line(rank)] += f.weightOf(q)
 		}
 	}
@@ -47,30 +47,30 @@ func (f *fan) fold(out *Matrix, line func(rank int) int) {
 			return
 		}
 		sum := each[a]
-		sum.plus(v)
+		sum.Add(v)
 		each[a] = sum
-		if q, ok := f.to.place(rank); ok {
+		if q, ok := f.to.indexOf(rank); ok {
 			own := self[a]
-			own.plus(v.times(f.weightOf(q)))
+			own.Add(v.times(f.weightOf(q)))
 			self[a] = own
 		}
 	})
-	folded := &fan{from: newMembers(groupOf(each)), to: newMembers(groupOf(weight)), turned: f.turned}
+	folded := &groupPattern{from: newGroup(groupOf(each)), to: newGroup(groupOf(weight)), transposed: f.transposed}
 	folded.weight = make([]uint64, len(weight))
 	for q := range folded.weight {
-		folded.weight[q] = weight[folded.to.group.At(q)]
+		folded.weight[q] = weight[folded.to.ranks.At(q)]
 	}
 	for p := range len(each) {
-		a := folded.from.group.At(p)
+		a := folded.from.ranks.At(p)
 		folded.each.add(int32(p), each[a])
 		inside := each[a].times(weight[a])
-		inside.minus(self[a])
+		inside.Subtract(self[a])
 		if inside != (Volume{}) {
 			out.Add(Pair{a, a}, inside)
 		}
 	}
 	if len(each) > 0 && len(weight) > 0 {
-		out.addFan(folded)
+		out.addPattern(folded)
 	}
 }
 
@@ -86,11 +86,11 @@ func groupOf[V any](lines map[int]V) profile.Group {
 // line is one run of places, as blocks of ranks in order are, it stays such a
 // fan, of lines; what a line's ranks send to each other is an entry. Else which
 // line is the higher one differs from rank to rank, and the sums are entries.
-func (f *fan) foldHigher(out *Matrix, line func(rank int) int) {
-	at := make([]int, f.to.group.Len()) // the line of each place
+func (f *groupPattern) foldHigher(out *Matrix, line func(rank int) int) {
+	at := make([]int, f.to.ranks.Len()) // the line of each place
 	for q := range at {
 		at[q] = -1
-		if rank := f.to.group.At(q); rank >= 0 {
+		if rank := f.to.ranks.At(q); rank >= 0 {
 			at[q] = line(rank)
 		}
 	}
@@ -123,9 +123,9 @@ func runsOf(at []int) (runs []run, ok bool) {
 	return runs, true
 }
 
-func (f *fan) foldRuns(out *Matrix, runs []run) {
+func (f *groupPattern) foldRuns(out *Matrix, runs []run) {
 	lines := profile.Group{List: make([]int32, len(runs))}
-	folded := &fan{higher: true, turned: f.turned, weight: make([]uint64, len(runs))}
+	folded := &groupPattern{higherOnly: true, transposed: f.transposed, weight: make([]uint64, len(runs))}
 	f.each.settle()
 	for i, r := range runs {
 		sum, inside, receivers := f.sumRun(r)
@@ -137,20 +137,20 @@ func (f *fan) foldRuns(out *Matrix, runs []run) {
 			out.Add(Pair{r.line, r.line}, inside)
 		}
 	}
-	folded.from = newMembers(lines)
+	folded.from = newGroup(lines)
 	folded.to = folded.from
-	if len(folded.each.at) > 0 {
-		out.addFan(folded)
+	if len(folded.each.indices) > 0 {
+		out.addPattern(folded)
 	}
 }
 
 // sumRun is what the senders of a run send to each receiver after them all, what
 // they send to each other in total, and the weight of the receivers.
-func (f *fan) sumRun(r run) (sum, inside Volume, receivers uint64) {
+func (f *groupPattern) sumRun(r run) (sum, inside Volume, receivers uint64) {
 	for q := r.end - 1; q >= r.start; q-- {
 		if each, ok := f.each.get(int32(q)); ok { // of a run with a line, so of this world
-			inside.plus(each.times(receivers))
-			sum.plus(each)
+			inside.Add(each.times(receivers))
+			sum.Add(each)
 		}
 		receivers += f.weightOf(q)
 	}
@@ -159,7 +159,7 @@ func (f *fan) sumRun(r run) (sum, inside Volume, receivers uint64) {
 
 // foldScattered goes through the places once for each line that sends: a
 // receiver gets what the senders of the line at lower places send.
-func (f *fan) foldScattered(out *Matrix, at []int) {
+func (f *groupPattern) foldScattered(out *Matrix, at []int) {
 	each, weight := make([]Volume, len(at)), make([]uint64, len(at))
 	first := map[int]int{} // place of each line that sends
 	f.senders(func(place, _ int, v Volume) {
@@ -180,9 +180,9 @@ func (f *fan) foldScattered(out *Matrix, at []int) {
 		clear(row)
 		var sum Volume // of the line's senders so far
 		for q := first[a]; q < len(at); q++ {
-			row[column[q]].plus(sum.times(weight[q]))
+			row[column[q]].Add(sum.times(weight[q]))
 			if at[q] == a {
-				sum.plus(each[q])
+				sum.Add(each[q])
 			}
 		}
 		for i, v := range row {
@@ -193,8 +193,8 @@ func (f *fan) foldScattered(out *Matrix, at []int) {
 	}
 }
 
-func (f *fan) put(out *Matrix, a, b int, v Volume) {
-	if f.turned {
+func (f *groupPattern) put(out *Matrix, a, b int, v Volume) {
+	if f.transposed {
 		a, b = b, a
 	}
 	if v != (Volume{}) {

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import "slices"
 
@@ -31,12 +31,12 @@ func compareRows(a, b []entry, visit func(to int32, a, b Volume)) {
 		var to int32
 		var v, w Volume
 		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].at < b[0].at:
-			to, v, a = a[0].at, a[0].v, a[1:]
-		case len(a) == 0 || b[0].at < a[0].at:
-			to, w, b = b[0].at, b[0].v, b[1:]
+		case len(b) == 0 || len(a) > 0 && a[0].index < b[0].index:
+			to, v, a = a[0].index, a[0].volume, a[1:]
+		case len(a) == 0 || b[0].index < a[0].index:
+			to, w, b = b[0].index, b[0].volume, b[1:]
 		default:
-			to, v, w, a, b = a[0].at, a[0].v, b[0].v, a[1:], b[1:]
+			to, v, w, a, b = a[0].index, a[0].volume, b[0].volume, a[1:], b[1:]
 		}
 		if v != w {
 			visit(to, v, w)

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"cmp"
@@ -34,20 +34,20 @@ type Cell struct {
 // (fan): these become entries where All, Row and Top give them out, and nowhere
 // else. It is not safe for use by several goroutines, not even for reading.
 type Matrix struct {
-	rows map[int]*vector
-	fans map[fanKey]*fan
+	rows     map[int]*vector
+	patterns map[patternKey]*groupPattern
 
 	// The row that was added to last.
 	last     *vector
 	lastFrom int
 
-	parts map[int][]part // of each row, see partsOf; nil after a change
+	parts map[int][]rowPart // of each row, see partsOf; nil after a change
 }
 
 // part is a line of a fan: what a row has from it.
-type part struct {
-	*fan
-	place int
+type rowPart struct {
+	*groupPattern
+	index int
 }
 
 // Add adds to one entry.
@@ -71,69 +71,69 @@ func (m *Matrix) row(from int) *vector {
 }
 
 // fan finds the fan that is like f, or makes it one of m.
-func (m *Matrix) fan(f *fan) *fan {
+func (m *Matrix) pattern(f *groupPattern) *groupPattern {
 	key := f.key()
-	if known := m.fans[key]; known != nil {
+	if known := m.patterns[key]; known != nil {
 		return known
 	}
-	if m.fans == nil {
-		m.fans = map[fanKey]*fan{}
+	if m.patterns == nil {
+		m.patterns = map[patternKey]*groupPattern{}
 	}
-	m.fans[key] = f
+	m.patterns[key] = f
 	m.parts = nil
 	return f
 }
 
 // addFan adds what f holds to the fan that is like it.
-func (m *Matrix) addFan(f *fan) {
+func (m *Matrix) addPattern(f *groupPattern) {
 	like := *f
 	like.each = vector{}
-	m.fan(&like).each.merge(&f.each)
+	m.pattern(&like).each.merge(&f.each)
 	m.parts = nil
 }
 
 // partsOf lists what each row has from fans.
-func (m *Matrix) partsOf() map[int][]part {
+func (m *Matrix) partsOf() map[int][]rowPart {
 	if m.parts == nil {
-		m.parts = map[int][]part{}
-		for _, f := range m.fans {
+		m.parts = map[int][]rowPart{}
+		for _, f := range m.patterns {
 			m.addParts(f)
 		}
 	}
 	return m.parts
 }
 
-func (m *Matrix) addParts(f *fan) {
+func (m *Matrix) addParts(f *groupPattern) {
 	f.each.settle()
-	if !f.turned {
-		f.senders(func(place, rank int, _ Volume) { m.parts[rank] = append(m.parts[rank], part{f, place}) })
+	if !f.transposed {
+		f.senders(func(place, rank int, _ Volume) { m.parts[rank] = append(m.parts[rank], rowPart{f, place}) })
 		return
 	}
-	if len(f.each.at) == 0 {
+	if len(f.each.indices) == 0 {
 		return
 	}
-	for q := range f.to.group.Len() {
-		if rank := f.to.group.At(q); rank >= 0 {
-			m.parts[rank] = append(m.parts[rank], part{f, q})
+	for q := range f.to.ranks.Len() {
+		if rank := f.to.ranks.At(q); rank >= 0 {
+			m.parts[rank] = append(m.parts[rank], rowPart{f, q})
 		}
 	}
 }
 
 // cells gives the entries of one row that a part stands for.
-func (p part) cells(visit func(to int, v Volume)) {
-	if p.turned {
-		weight := p.weightOf(p.place)
+func (p rowPart) cells(visit func(to int, v Volume)) {
+	if p.transposed {
+		weight := p.weightOf(p.index)
 		p.senders(func(from, rank int, each Volume) {
-			if weight > 0 && p.reaches(from, p.place) {
+			if weight > 0 && p.reaches(from, p.index) {
 				visit(rank, each.times(weight))
 			}
 		})
 		return
 	}
-	each, _ := p.each.get(int32(p.place))
-	for q := range p.to.group.Len() {
-		if weight := p.weightOf(q); weight > 0 && p.reaches(p.place, q) {
-			visit(p.to.group.At(q), each.times(weight))
+	each, _ := p.each.get(int32(p.index))
+	for q := range p.to.ranks.Len() {
+		if weight := p.weightOf(q); weight > 0 && p.reaches(p.index, q) {
+			visit(p.to.ranks.At(q), each.times(weight))
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 		row.settle()
 	}
 	if len(parts) > 0 {
-		*room = vector{at: room.at[:0], volume: room.volume[:0]}
+		*room = vector{indices: room.indices[:0], volumes: room.volumes[:0]}
 		for _, p := range parts {
 			// Each part comes in the order of its group, mostly ascending: one is
 			// appended, the next sorted in.
@@ -179,7 +179,7 @@ func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 			room.settle()
 		}
 		if row != nil {
-			room.late(row)
+			room.appendAll(row)
 			room.settle()
 		}
 		row = room
@@ -188,8 +188,8 @@ func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 		if row == nil {
 			return
 		}
-		for i, to := range row.at {
-			if !yield(int(to), row.volume[i]) {
+		for i, to := range row.indices {
+			if !yield(int(to), row.volumes[i]) {
 				return
 			}
 		}
@@ -223,7 +223,7 @@ func (m *Matrix) at(from, to int) (sum Volume, has bool) {
 	}
 	for _, p := range m.partsOf()[from] {
 		if v, ok := p.at(to); ok {
-			sum.plus(v)
+			sum.Add(v)
 			has = true
 		}
 	}
@@ -231,43 +231,43 @@ func (m *Matrix) at(from, to int) (sum Volume, has bool) {
 }
 
 // at is one entry of the row that p is a part of.
-func (p part) at(to int) (Volume, bool) {
+func (p rowPart) at(to int) (Volume, bool) {
 	columns := p.to
-	if p.turned {
+	if p.transposed {
 		columns = p.from
 	}
-	column, ok := columns.place(to)
+	column, ok := columns.indexOf(to)
 	if !ok {
 		return Volume{}, false
 	}
-	sender, receiver := p.place, column
-	if p.turned {
-		sender, receiver = column, p.place
+	sender, receiver := p.index, column
+	if p.transposed {
+		sender, receiver = column, p.index
 	}
 	each, ok := p.each.get(int32(sender))
 	weight := p.weightOf(receiver)
 	return each.times(weight), ok && weight > 0 && p.reaches(sender, receiver)
 }
 
-func (m *Matrix) has(p Pair) bool {
+func (m *Matrix) Has(p Pair) bool {
 	_, ok := m.at(p.From, p.To)
 	return ok
 }
 
 // Empty tells whether nothing was ever added.
-func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.fans) == 0 }
+func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.patterns) == 0 }
 
 // Size is the largest rank of any entry, plus 1; 0 without entries.
 func (m *Matrix) Size() int {
 	n := 0
 	for from, row := range m.rows {
 		row.settle()
-		if k := len(row.at); k > 0 {
-			n = max(n, from+1, int(row.at[k-1])+1)
+		if k := len(row.indices); k > 0 {
+			n = max(n, from+1, int(row.indices[k-1])+1)
 		}
 	}
-	for _, f := range m.fans {
-		if len(f.each.at) > 0 && f.to.group.Len() > 0 {
+	for _, f := range m.patterns {
+		if len(f.each.indices) > 0 && f.to.ranks.Len() > 0 {
 			n = max(n, f.from.last()+1, f.to.last()+1)
 		}
 	}
@@ -279,8 +279,8 @@ func (m *Matrix) Merge(o *Matrix) {
 	for from, row := range o.rows {
 		m.row(from).merge(row)
 	}
-	for _, f := range o.fans {
-		m.addFan(f)
+	for _, f := range o.patterns {
+		m.addPattern(f)
 	}
 }
 
@@ -289,7 +289,7 @@ func (m *Matrix) DropSelf() {
 	for from, row := range m.rows {
 		row.settle()
 		m.rows[from] = row.keep(func(to int) bool { return to != from })
-		if len(m.rows[from].at) == 0 {
+		if len(m.rows[from].indices) == 0 {
 			delete(m.rows, from)
 		}
 	}
@@ -304,23 +304,23 @@ func (m *Matrix) Restrict(sender, receiver func(rank int) bool) *Matrix {
 			continue
 		}
 		row.settle()
-		if kept := row.keep(receiver); len(kept.at) > 0 {
+		if kept := row.keep(receiver); len(kept.indices) > 0 {
 			out.row(from).merge(kept)
 		}
 	}
-	for _, f := range m.fans {
-		out.addFan(f.restrict(sender, receiver))
+	for _, f := range m.patterns {
+		out.addPattern(f.restrict(sender, receiver))
 	}
 	return out
 }
 
-func (f *fan) restrict(sender, receiver func(rank int) bool) *fan {
-	if f.turned {
+func (f *groupPattern) restrict(sender, receiver func(rank int) bool) *groupPattern {
+	if f.transposed {
 		sender, receiver = receiver, sender
 	}
-	out := &fan{from: f.from, to: f.to, weight: f.weight, higher: f.higher, turned: f.turned}
-	if kept := f.receivers(receiver); len(kept) < f.to.group.Len() {
-		out.leave(f, kept)
+	out := &groupPattern{from: f.from, to: f.to, weight: f.weight, higherOnly: f.higherOnly, transposed: f.transposed}
+	if kept := f.receivers(receiver); len(kept) < f.to.ranks.Len() {
+		out.setReceivers(f, kept)
 	}
 	f.senders(func(place, rank int, each Volume) {
 		if sender(rank) {
@@ -331,10 +331,10 @@ func (f *fan) restrict(sender, receiver func(rank int) bool) *fan {
 }
 
 // receivers are the places in to of the ranks that are wanted.
-func (f *fan) receivers(wanted func(rank int) bool) []int {
+func (f *groupPattern) receivers(wanted func(rank int) bool) []int {
 	var places []int
-	for q := range f.to.group.Len() {
-		if rank := f.to.group.At(q); rank >= 0 && wanted(rank) {
+	for q := range f.to.ranks.Len() {
+		if rank := f.to.ranks.At(q); rank >= 0 && wanted(rank) {
 			places = append(places, q)
 		}
 	}
@@ -344,9 +344,9 @@ func (f *fan) receivers(wanted func(rank int) bool) []int {
 // leave makes f one to the receivers of whole at some places: a group of these
 // alone or, where the places of others count, one in which others have no
 // weight.
-func (f *fan) leave(whole *fan, places []int) {
-	if f.higher {
-		f.weight = make([]uint64, f.to.group.Len())
+func (f *groupPattern) setReceivers(whole *groupPattern, places []int) {
+	if f.higherOnly {
+		f.weight = make([]uint64, f.to.ranks.Len())
 		for _, q := range places {
 			f.weight[q] = whole.weightOf(q)
 		}
@@ -355,12 +355,12 @@ func (f *fan) leave(whole *fan, places []int) {
 	ranks := make([]int32, len(places))
 	f.weight = nil
 	for i, q := range places {
-		ranks[i] = int32(whole.to.group.At(q))
+		ranks[i] = int32(whole.to.ranks.At(q))
 		if whole.weight != nil {
 			f.weight = append(f.weight, whole.weight[q])
 		}
 	}
-	f.to = newMembers(profile.Group{List: ranks})
+	f.to = newGroup(profile.Group{List: ranks})
 }
 
 // Symmetric is m plus its transpose: twice the mean of both directions. Its
@@ -376,11 +376,11 @@ func (m *Matrix) Symmetric() *Matrix {
 			s.rows[from] = row.sum(nil)
 		}
 	}
-	for _, f := range m.fans {
+	for _, f := range m.patterns {
 		turned := *f
-		turned.turned = !f.turned
-		s.addFan(f)
-		s.addFan(&turned)
+		turned.transposed = !f.transposed
+		s.addPattern(f)
+		s.addPattern(&turned)
 	}
 	return s
 }
@@ -390,18 +390,18 @@ func (m *Matrix) columns() map[int]*vector {
 	length := map[int32]int{}
 	for _, row := range m.rows {
 		row.settle()
-		for _, to := range row.at {
+		for _, to := range row.indices {
 			length[to]++
 		}
 	}
 	out := make(map[int]*vector, len(length))
 	for to, n := range length {
-		out[int(to)] = &vector{at: make([]int32, 0, n), volume: make([]Volume, 0, n)}
+		out[int(to)] = &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
 	}
 	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // so that columns come in order
 		row := m.rows[from]
-		for i, to := range row.at {
-			out[int(to)].append(int32(from), row.volume[i])
+		for i, to := range row.indices {
+			out[int(to)].append(int32(from), row.volumes[i])
 		}
 	}
 	return out
@@ -409,26 +409,26 @@ func (m *Matrix) columns() map[int]*vector {
 
 // MatrixClass tells apart the matrices of a job, as the lines of .prof files
 // are told apart.
-type MatrixClass int
+type Class int
 
 const (
-	All MatrixClass = iota
+	All Class = iota
 	External
 	Internal
 	OneSided
 	Collective
-	NumMatrixClasses
+	NumClasses
 
-	Direct = NumMatrixClasses // External and OneSided together, which Matrices do not hold
+	Direct = NumClasses // External and OneSided together, which Matrices do not hold
 )
 
-var matrixClassNames = [...]string{"all", "external", "internal", "osc", "coll", "direct"}
+var classNames = [...]string{"all", "external", "internal", "osc", "coll", "direct"}
 
 // String is the class as file names have it.
-func (c MatrixClass) String() string { return matrixClassNames[c] }
+func (c Class) String() string { return classNames[c] }
 
 // ClassOf is the matrix that flows of a kind belong to, besides All.
-func ClassOf(k profile.Kind) MatrixClass {
+func classOf(k profile.Kind) Class {
 	switch k {
 	case profile.External:
 		return External
@@ -443,22 +443,22 @@ func ClassOf(k profile.Kind) MatrixClass {
 // Matrices are a job's, by class. Some may share their entries: they are not to
 // be added to. All has the entries of the others, but for Internal where the
 // rows of profiles have what the program asked for (Tally.Beside).
-type Matrices [NumMatrixClasses]Matrix
+type ByClass [NumClasses]Matrix
 
 // DropSelf removes the diagonals.
-func (ms *Matrices) DropSelf() {
+func (ms *ByClass) DropSelf() {
 	for c := range ms {
 		ms[c].DropSelf()
 	}
 }
 
 // Direct is what the program sent, wrote and read, without collectives.
-func (ms *Matrices) Direct() *Matrix {
+func (ms *ByClass) Direct() *Matrix {
 	if ms[OneSided].Empty() {
 		return &ms[External] // and no second copy
 	}
 	sum := new(Matrix)
-	for _, c := range []MatrixClass{External, OneSided} {
+	for _, c := range []Class{External, OneSided} {
 		sum.Merge(&ms[c])
 	}
 	return sum

@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"errors"
@@ -55,10 +55,23 @@ func varied() []*profile.Profile {
 	return out
 }
 
+// scattering is rank 1 of 4, which sent 1, 3 and 4 bytes to ranks 0, 2 and 3 by
+// Scatterv: messages of the size classes 1 and 3.
+func scattering() *profile.Profile {
+	row := profile.Row{Call: "Scatterv", Class: profile.OneToAll, Direction: profile.Send, Spread: profile.ToVector,
+		Peer: 1, SizeClass: 3, Calls: 1, Messages: 2, Bytes: 7}
+	small := row
+	small.SizeClass, small.Messages, small.Bytes = 1, 1, 1
+	return &profile.Profile{Rank: 1, Size: 4, State: profile.Finalized,
+		Comms:   []profile.Comm{{ID: strings.Repeat("3", 32), Name: "MPI_COMM_WORLD", Parent: -1, Rank: 1, Members: profile.Group{Stride: 1, N: 4}}},
+		Rows:    []profile.Row{row, small},
+		Vectors: []profile.Vector{{Call: "Scatterv", Class: profile.OneToAll, Spread: profile.ToVector, Calls: 1, Bytes: []uint64{1, 2, 3, 4}}}}
+}
+
 // selected is what rank 0 sent to 1, and to 2, by what is selected of varied.
 func selected(t *testing.T, s Selection) (next, other Volume) {
 	t.Helper()
-	tally := NewTally(&s)
+	tally := NewBuilder(&s)
 	for _, p := range varied() {
 		tally.Add(p)
 	}
@@ -68,7 +81,7 @@ func selected(t *testing.T, s Selection) (next, other Volume) {
 	m := &tally.Matrices()[All]
 	for r := range 3 {
 		if m.At(r, (r+1)%3) != m.At(0, 1) || m.At(r, (r+2)%3) != m.At(0, 2) {
-			t.Errorf("ranks differ: %v", cells(&Matrices{*m}))
+			t.Errorf("ranks differ: %v", cells(&ByClass{*m}))
 		}
 	}
 	return m.At(0, 1), m.At(0, 2)
@@ -112,7 +125,7 @@ func TestSelection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var want Volume
 			for _, v := range c.next {
-				want.plus(v)
+				want.Add(v)
 			}
 			if next, other := selected(t, c.Selection); next != want || other != c.other {
 				t.Errorf("got %v and %v, want %v and %v", next, other, want, c.other)
@@ -125,17 +138,8 @@ func TestSelection(t *testing.T) {
 // criteria, and left out where some of its calls alone are of a size.
 func TestSelectionOfVectors(t *testing.T) {
 	scatterv := func(s Selection) (uint64, uint64) {
-		tally := NewTally(&s)
-		p := fixtureRank(1)
-		for i := range p.Rows {
-			if r := &p.Rows[i]; r.Call == "Scatterv" { // of two sizes
-				r.Calls, r.Messages, r.Bytes, r.SizeClass = 1, 2, 7, 3
-				p.Rows = append(p.Rows, *r)
-				p.Rows[len(p.Rows)-1].Messages, p.Rows[len(p.Rows)-1].Bytes, p.Rows[len(p.Rows)-1].SizeClass = 1, 1, 1
-				break
-			}
-		}
-		tally.Add(p)
+		tally := NewBuilder(&s)
+		tally.Add(scattering())
 		return tally.Matrices()[Collective].At(1, 3).Bytes, tally.Unsplit
 	}
 	for name, c := range map[string]struct {
@@ -177,26 +181,26 @@ func TestSelectionOfProfLines(t *testing.T) {
 		"writes":         {Selection{Directions: []profile.Direction{profile.Write}}, 4, 0},
 		"sends":          {Selection{Directions: []profile.Direction{profile.Send}}, 1 + 2 + 16, 0},
 	} {
-		tally := NewTally(&c.Selection)
+		tally := NewBuilder(&c.Selection)
 		for i := range lines {
 			tally.AddFlow(&lines[i])
 		}
 		if m := &tally.Matrices()[All]; m.At(0, 1).Bytes != c.there || m.At(1, 0).Bytes != c.back {
 			t.Errorf("%s: got %d and %d", name, m.At(0, 1).Bytes, m.At(1, 0).Bytes)
 		}
-		if by := c.Selection.OfRows(); by != "" {
+		if by := c.Selection.NeedsProfiles(); by != "" {
 			t.Errorf("%s: OfRows says %q", name, by)
 		}
 	}
 }
 
-func TestOfRows(t *testing.T) {
+func TestNeedsProfiles(t *testing.T) {
 	for want, s := range map[string]Selection{
 		"call": {Calls: []string{"Send"}}, "communicator": {Comms: []string{"x"}}, "slice": {Slices: []string{"x"}},
 		"call site": {Callsites: []string{"x"}}, "size class": {SizeClasses: []uint8{0}}, "receiver": {Received: true},
 		"class of collective": {Classes: []profile.Class{profile.OneToAll, profile.P2P}},
 	} {
-		if got := s.OfRows(); got != want {
+		if got := s.NeedsProfiles(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -213,14 +217,14 @@ func TestUnmatched(t *testing.T) {
 		`no slice "warm" in which something was sent; there is: warmup, run`:                         {Slices: []string{"warm"}},
 		`no call site "app.c:9" in which something was sent; there is: halo app.c:21, solve app.c:7`: {Callsites: []string{"app.c:9"}},
 	} {
-		whole, merged := NewTally(&s), NewTally(&s)
+		whole, merged := NewBuilder(&s), NewBuilder(&s)
 		for _, p := range varied() {
 			whole.Add(p)
-			part := NewTally(&s)
+			part := NewBuilder(&s)
 			part.Add(p)
 			merged.Merge(part)
 		}
-		for _, tally := range []*Tally{whole, merged} {
+		for _, tally := range []*Builder{whole, merged} {
 			var unmatched *UnmatchedError
 			if _, err := tally.Unmatched(); !errors.As(err, &unmatched) || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
@@ -232,7 +236,7 @@ func TestUnmatched(t *testing.T) {
 // TestUnmatchedSome requires that a selection goes on without the values that
 // nothing is of, as long as each list has another, and names them.
 func TestUnmatchedSome(t *testing.T) {
-	tally := NewTally(&Selection{Calls: []string{"Irecv", "Send", "Isnd"}})
+	tally := NewBuilder(&Selection{Calls: []string{"Irecv", "Send", "Isnd"}})
 	for _, p := range varied() {
 		tally.Add(p)
 	}
@@ -251,13 +255,13 @@ func TestUnmatchedSome(t *testing.T) {
 func TestUnmatchedOfMany(t *testing.T) {
 	const n = 5000
 	of := func(order func(i int) int) *UnmatchedError {
-		tally := NewTally(&Selection{Slices: []string{"step 7x"}})
+		tally := NewBuilder(&Selection{Slices: []string{"step 7x"}})
 		for i := range n {
 			p := varied()[0]
 			p.Slices = []profile.Slice{{Index: 0, Name: fmt.Sprintf("step %04d", order(i))}}
 			tally.Add(p)
 		}
-		if kept := len(tally.met.names[bySlice].seen); kept >= 2*maxNames {
+		if kept := len(tally.names.names[bySlice].seen); kept >= 2*maxNames {
 			t.Errorf("%d names are kept", kept)
 		}
 		var unmatched *UnmatchedError

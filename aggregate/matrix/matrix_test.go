@@ -1,4 +1,4 @@
-package aggregate
+package matrix
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ type spread map[Pair]Volume
 
 func (s spread) add(p Pair, v Volume) {
 	sum := s[p]
-	sum.plus(v)
+	sum.Add(v)
 	s[p] = sum
 }
 
@@ -63,7 +63,7 @@ func addCollective(m *Matrix, want spread, r *rand.Rand) {
 	if !higher && r.IntN(3) == 0 {
 		to = randomGroup(r)
 	}
-	f := m.fan(&fan{from: newMembers(from), to: newMembers(to), higher: higher})
+	f := m.pattern(&groupPattern{from: newGroup(from), to: newGroup(to), higherOnly: higher})
 	for _, place := range r.Perm(from.Len())[:r.IntN(from.Len()+1)] {
 		v := randomVolume(r)
 		f.each.add(int32(place), v)
@@ -153,7 +153,7 @@ func TestEntriesAreWhatWasAdded(t *testing.T) {
 			for to := range testRanks {
 				p := Pair{from, to}
 				v, has := want[p]
-				if m.At(from, to) != v || m.has(p) != has || row[p] != v {
+				if m.At(from, to) != v || m.Has(p) != has || row[p] != v {
 					t.Errorf("at %v: %v, row %v, want %v", p, m.At(from, to), row[p], v)
 				}
 			}
@@ -167,13 +167,13 @@ func TestSumsNeedNoSpreading(t *testing.T) {
 		sent, received := make([]Volume, testRanks), make([]Volume, testRanks)
 		size := 0
 		for p, v := range want {
-			total.plus(v)
-			sent[p.From].plus(v)
-			received[p.To].plus(v)
+			total.Add(v)
+			sent[p.From].Add(v)
+			received[p.To].Add(v)
 			size = max(size, p.From+1, p.To+1)
 		}
 		same(t, "Total", total, m.Total())
-		gotSent, gotReceived := m.Lines(testRanks)
+		gotSent, gotReceived := m.LineSums(testRanks)
 		same(t, "sent", sent, gotSent)
 		same(t, "received", received, gotReceived)
 		if m.Size() < size {
@@ -204,7 +204,7 @@ func TestFold(t *testing.T) {
 			same(t, name, folded.sums(), entries(got).sums())
 			var total Volume
 			for _, v := range folded {
-				total.plus(v)
+				total.Add(v)
 			}
 			same(t, name+", total", total, got.Total())
 			same(t, name+", top", folded.sums().top(3), slices.DeleteFunc(got.Top(3), func(c Cell) bool { return c.Volume == Volume{} }))
@@ -257,7 +257,7 @@ func TestSymmetricIsItsTranspose(t *testing.T) {
 		if s.Len() != len(both) {
 			t.Errorf("Len is %d of %d", s.Len(), len(both))
 		}
-		sent, received := s.Lines(testRanks)
+		sent, received := s.LineSums(testRanks)
 		same(t, "lines", sent, received)
 	})
 }
@@ -292,64 +292,6 @@ func TestMergeLaws(t *testing.T) {
 	}
 }
 
-// TestTallyLaws: the parts of a job can be summed up in any order and in any
-// groups.
-func TestTallyLaws(t *testing.T) {
-	ps := append(fixture(), crossingProfiles()...)
-	whole := NewTally(nil)
-	for _, p := range ps {
-		whole.Add(p)
-	}
-	want := cells(whole.Matrices())
-	for seed := range uint64(100) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		parts := []*Tally{}
-		for _, i := range r.Perm(len(ps)) {
-			if len(parts) == 0 || r.IntN(2) == 0 {
-				parts = append(parts, NewTally(nil))
-			}
-			parts[len(parts)-1].Add(ps[i])
-		}
-		for len(parts) > 1 {
-			i := r.IntN(len(parts) - 1)
-			parts[i].Merge(parts[i+1])
-			parts = slices.Delete(parts, i+1, i+2)
-		}
-		same(t, "merged in a tree", want, cells(parts[0].Matrices()))
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
-}
-
-// crossingProfiles are ranks 10 to 12, 10 and 11 of the one group, which called
-// Reduce_scatter over an intercommunicator with counts of 5, 6 and of 7.
-func crossingProfiles() []*profile.Profile {
-	out := []*profile.Profile{}
-	for rank := 10; rank < 13; rank++ {
-		groups := []profile.Group{{List: []int32{10, 11}}, {List: []int32{12}}}
-		counts := []uint64{5, 6}
-		if rank == 12 {
-			slices.Reverse(groups)
-			counts = []uint64{7}
-		}
-		out = append(out, &profile.Profile{Rank: rank, Size: 13, State: profile.Finalized,
-			Comms: []profile.Comm{{ID: "c", Inter: true, Parent: -1, Rank: rank % 10 % 2, Members: groups[0], Remote: groups[1]}},
-			Vectors: []profile.Vector{{Call: "Reduce_scatter", Class: profile.AllToAll, Spread: profile.ToVector, Comm: 0,
-				Calls: 2, Bytes: counts}}})
-	}
-	return out
-}
-
-func TestCrossingReduceScatter(t *testing.T) {
-	tally := NewTally(nil)
-	for _, p := range crossingProfiles() {
-		tally.Add(p)
-	}
-	want := spread{{10, 12}: {7, 2}, {11, 12}: {7, 2}, {12, 10}: {5, 2}, {12, 11}: {6, 2}}
-	same(t, "crossing", want, entries(&tally.Matrices()[Collective]))
-}
-
 func TestVectorKeepsItsOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -359,12 +301,12 @@ func TestVectorKeepsItsOrder(t *testing.T) {
 			at, v := r.Int32N(40), randomVolume(r)
 			x.add(at, v)
 			sum := want[at]
-			sum.plus(v)
+			sum.Add(v)
 			want[at] = sum
 		}
 		x.settle()
-		if !slices.IsSortedFunc(x.at, cmp.Compare[int32]) || len(x.at) != len(want) || x.sorted != len(x.at) {
-			t.Fatalf("seed %d: %v", seed, x.at)
+		if !slices.IsSortedFunc(x.indices, cmp.Compare[int32]) || len(x.indices) != len(want) || x.sorted != len(x.indices) {
+			t.Fatalf("seed %d: %v", seed, x.indices)
 		}
 		for at, v := range want {
 			if got, ok := x.get(at); !ok || got != v {
