@@ -76,21 +76,21 @@ bench:
 # PEERS="name=/path/lib.so ..." are measured too.
 bench-calls:
 	@scripts/setup.sh test
-	$(GO) run ./bench/calls
+	$(GO) run ./bench calls
 
 bench-process:
 	@scripts/setup.sh test
-	$(GO) run ./bench/process
+	$(GO) run ./bench process
 
 bench-programs:
 	@scripts/setup.sh bench
-	$(GO) run ./bench/programs
+	$(GO) run ./bench programs
 
 # SCALE=10000 bounds the largest job: one of 100,000 ranks takes 2 GB in $TMPDIR.
 bench-matrices:
 	@scripts/setup.sh test
 	$(GO) test -run '^$$' -bench 'Scan' -benchtime 2s ./formats/prof
-	$(GO) run ./bench/matrices -scale $(SCALE)
+	$(GO) run ./bench matrices --scale $(SCALE)
 
 generate:
 	$(GO) run ./interpose/gen

@@ -1,4 +1,4 @@
-package main
+package calls
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ const countsFile = "bench/calls/instructions.txt"
 const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test fails where
 # they have grown by more than 5 %; then, if that is meant to be:
 #
-#     go run ./bench/calls -update-instructions
+#     go run ./bench calls --update-instructions
 `
 
 // paddings are tried in turn, for the least counts.
@@ -222,7 +222,7 @@ func compareCounts(kept, now counts, platform string) error {
 		return nil
 	}
 	return errors.Join(append(changes,
-		errors.New("if that is meant to be: go run ./bench/calls -update-instructions"))...)
+		errors.New("if that is meant to be: go run ./bench calls --update-instructions"))...)
 }
 
 func bySubject(a, b subject) int {

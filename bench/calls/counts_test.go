@@ -1,4 +1,4 @@
-package main
+package calls
 
 import (
 	"io"
@@ -29,7 +29,7 @@ func TestInstructions(t *testing.T) {
 		t.Run(setups[i].mpi, func(t *testing.T) {
 			platform := setups[i].platform()
 			if !slices.ContainsFunc(slices.Collect(maps.Keys(kept)), func(of subject) bool { return of.mpi == platform }) {
-				testenv.Skip(t, "instructions.txt has nothing of "+platform+": go run ./bench/calls -update-instructions")
+				testenv.Skip(t, "instructions.txt has nothing of "+platform+": go run ./bench calls --update-instructions")
 			}
 			testInstructions(t, &setups[i], kept)
 		})

@@ -1,4 +1,4 @@
-package main
+package calls
 
 import (
 	"bufio"
@@ -39,7 +39,7 @@ func prepare(ctx context.Context, o options, dir string, log io.Writer) ([]setup
 		mpis = installedMPIs()
 	}
 	if len(mpis.order) == 0 {
-		return nil, errors.New("neither mpicc.openmpi nor mpicc.mpich is installed; name an MPI by -mpi NAME=MPICC")
+		return nil, errors.New("neither mpicc.openmpi nor mpicc.mpich is installed; name an MPI by --mpi NAME=MPICC")
 	}
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, err

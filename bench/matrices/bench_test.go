@@ -1,4 +1,4 @@
-package main
+package matrices
 
 import (
 	"io"
@@ -17,15 +17,17 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestParseOptions(t *testing.T) {
-	o, err := parseOptions([]string{"-part", "scale,peer", "-rounds", "7"}, io.Discard)
-	if err != nil || !slices.Equal(o.parts, []string{"scale", "peer"}) || o.rounds != 7 || o.phaseRounds() != 3 || o.scale != 100_000 {
-		t.Errorf("got %+v, %v", o, err)
-	}
-	for _, args := range [][]string{{"-part", "pear"}, {"-rounds", "0"}, {"-scale", "0"}, {"more"}} {
-		if _, err := parseOptions(args, io.Discard); err == nil {
+func TestCommandRefuses(t *testing.T) {
+	for _, args := range [][]string{{"--part", "pear"}, {"--rounds", "0"}, {"--scale", "0"}, {"more"}} {
+		c := Command()
+		c.SetArgs(args)
+		c.SetErr(io.Discard)
+		if err := c.Execute(); err == nil {
 			t.Errorf("%v was accepted", args)
 		}
+	}
+	if o := (options{rounds: 7}); o.phaseRounds() != 3 {
+		t.Errorf("%d rounds over phases, want 3", o.phaseRounds())
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command bench measures what recording costs per MPI call, beside the least that it could cost
+// Package calls measures what recording costs per MPI call, beside the least that it could cost
 // and beside what other tools cost.
 //
 // A driver calls MPI in loops under each tool in turn: none; empty, a wrapper that only forwards;
@@ -6,7 +6,7 @@
 // Open MPI's own in its two modes; ours, and ours with times sampled, with none, and with receives
 // not followed (where there are some); and peers, libraries that are given by name:
 //
-//	PEERS="ipm=/opt/ipm/lib/libipm.so" go run ./bench/calls
+//	PEERS="ipm=/opt/ipm/lib/libipm.so" go run ./bench calls
 //
 // The loops are in C, in Fortran by mpif.h and by mpi_f08, on one rank and on two, and in C also on
 // one and on four threads under MPI_THREAD_MULTIPLE, each with communicators of its own. There the
@@ -15,7 +15,7 @@
 //
 // It prints Go benchmark lines, which benchstat reads,
 //
-//	go run ./bench/calls -raw bench.txt
+//	go run ./bench calls --raw bench.txt
 //	benchstat -row .fullname -col /tool -filter mpi:openmpi bench.txt
 //
 // and a table: what each tool adds to no tool, and that as a multiple of what limit adds. Beside the
@@ -26,22 +26,23 @@
 // and a Waitall. Send goes to MPI_PROC_NULL, which Open MPI's monitoring never sees. Window and
 // Alltoallv go between two ranks; of all others the partner is the process itself.
 //
-// With -update-instructions it writes instructions.txt, which a test compares with what recording
+// With --update-instructions it writes instructions.txt, which a test compares with what recording
 // adds now.
-package main
+package calls
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // options are the command's flags.
@@ -52,7 +53,8 @@ type options struct {
 	rounds       int
 	length       time.Duration // of one measurement
 	repeats      int
-	pattern      *regexp.Regexp // of operations
+	operations   string         // --run
+	pattern      *regexp.Regexp // operations, compiled
 	tools        []string       // names; empty for all
 	raw          string
 	times        bool
@@ -90,57 +92,57 @@ func (n *named) Set(arg string) error {
 	return nil
 }
 
-func parseOptions(args []string, peers string, output io.Writer) (options, error) {
+// Type is what pflag calls the flag's value.
+func (n *named) Type() string { return "NAME=VALUE" }
+
+// Command returns the command "bench calls".
+func Command() *cobra.Command {
 	var o options
-	var pattern, tools string
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(output)
+	c := &cobra.Command{
+		Use:          "calls",
+		Short:        "Measure what recording costs per MPI call, beside other tools",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.complete(os.Getenv("PEERS")); err != nil {
+				return err
+			}
+			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	o.bind(c.Flags())
+	return c
+}
+
+// bind declares the flags.
+func (o *options) bind(flags *pflag.FlagSet) {
 	flags.Var(&o.mpis, "mpi", "an MPI to measure, as `NAME=MPICC`; repeatable (default openmpi=mpicc.openmpi and mpich=mpicc.mpich, where found)")
 	flags.Var(&o.libs, "lib", "our library for an MPI, as `NAME=PATH`; repeatable (default: built with that mpicc)")
 	flags.Var(&o.peers, "peer", "another library to measure, as `NAME=PATH`; repeatable (also from PEERS in the environment, separated by spaces)")
 	flags.IntVar(&o.rounds, "rounds", 11, "rounds over all tools")
 	flags.DurationVar(&o.length, "measure", time.Millisecond, "length of one timed loop")
 	flags.IntVar(&o.repeats, "repeats", 10, "loops per round and operation, of which the fastest counts")
-	flags.StringVar(&pattern, "run", "", "only operations whose names match `REGEXP`, as they are in the table: ^Send/from=")
-	flags.StringVar(&tools, "tools", "", "only these `TOOLS`, separated by commas, beside none and limit")
+	flags.StringVar(&o.operations, "run", "", "only operations whose names match `REGEXP`, as they are in the table: ^Send/from=")
+	flags.StringSliceVar(&o.tools, "tools", nil, "only these `TOOLS`, separated by commas, and none and limit")
 	flags.StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
 	flags.BoolVar(&o.times, "times", true, "measure times")
 	flags.BoolVar(&o.instructions, "instructions", true, "count instructions, with valgrind")
 	flags.BoolVar(&o.update, "update-instructions", false, "write "+countsFile+", and nothing else")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if flags.NArg() > 0 || o.rounds < 1 || o.repeats < 1 || o.length <= 0 {
-		return o, errors.New("bench takes flags only; -rounds, -repeats and -measure are positive")
-	}
-	if tools != "" {
-		o.tools = strings.Split(tools, ",")
+}
+
+// complete checks the options and adds the libraries of $PEERS.
+func (o *options) complete(peers string) error {
+	if o.rounds < 1 || o.repeats < 1 || o.length <= 0 {
+		return errors.New("--rounds, --repeats and --measure must be positive")
 	}
 	for _, given := range strings.Fields(peers) {
 		if err := o.peers.Set(given); err != nil {
-			return o, fmt.Errorf("PEERS: %w", err)
+			return fmt.Errorf("PEERS: %w", err)
 		}
 	}
 	var err error
-	o.pattern, err = regexp.Compile(pattern)
-	return o, err
-}
-
-func main() {
-	o, err := parseOptions(os.Args[1:], os.Getenv("PEERS"), os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	o.pattern, err = regexp.Compile(o.operations)
+	return err
 }
 
 // run measures and writes lines and table to out, talk to log.
@@ -172,7 +174,7 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 		return err
 	}
 	if found.busy() {
-		fmt.Fprintln(log, "the machine was busy: run again with more -rounds")
+		fmt.Fprintln(log, "the machine was busy: run again with more --rounds")
 	}
 	return found.writeTable(out)
 }

@@ -1,8 +1,8 @@
-// Command process measures what recording costs a process apart from its calls:
+// Package process measures what recording costs a process apart from its calls:
 // the time that MPI_Init and MPI_Finalize take longer, the memory that is held,
 // and the size of the recording as it is brought home.
 //
-//	go run ./bench/process -pairs 21
+//	go run ./bench process --pairs 21
 //
 // Starts are of real jobs, in pairs of one as it is and one under `mpitrace run`.
 // What a rank spends in the two calls outside of the MPI is repeatable, as
@@ -15,19 +15,19 @@
 // MPI makes (src/world.c); each figure is a difference to the same program alone.
 //
 // It prints Go benchmark lines, and then two tables.
-package main
+package process
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
+
+	"github.com/spf13/cobra"
 )
 
 type options struct {
@@ -35,21 +35,24 @@ type options struct {
 	mpitrace string
 }
 
-func main() {
+// Command returns the command "bench process".
+func Command() *cobra.Command {
 	var o options
-	flag.IntVar(&o.pairs, "pairs", 21, "starts with and without, each")
-	flag.StringVar(&o.mpitrace, "mpitrace", "", "the `path` of mpitrace (default: built from this source)")
-	flag.Parse()
-	if flag.NArg() > 0 || o.pairs < 1 {
-		fmt.Fprintln(os.Stderr, "process takes flags only; -pairs is positive")
-		os.Exit(2)
+	c := &cobra.Command{
+		Use:          "process",
+		Short:        "Measure starting, ending, memory and the size of recordings",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.pairs < 1 {
+				return errors.New("--pairs must be positive")
+			}
+			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
+		},
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "process:", err)
-		os.Exit(1)
-	}
+	c.Flags().IntVar(&o.pairs, "pairs", 21, "`number` of starts with and without mpitrace, each")
+	c.Flags().StringVar(&o.mpitrace, "mpitrace", "", "`path` of mpitrace (default: built from this source)")
+	return c
 }
 
 func run(ctx context.Context, o options, out, log io.Writer) error {

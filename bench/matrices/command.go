@@ -1,8 +1,8 @@
-// Command bench measures what making matrices takes: seconds, processor seconds
+// Package matrices measures what making matrices takes: seconds, processor seconds
 // and the most memory, of commands run one by one, on synthetic jobs whose
 // files it makes first.
 //
-//	go run ./bench/matrices -raw bench.txt
+//	go run ./bench matrices --raw bench.txt
 //
 // It has three parts. peer compares profile2mat with the Perl scripts that come
 // with Open MPI, on the same .prof files, in rounds that go over both, so that a
@@ -11,18 +11,18 @@
 // matrix and heatmaps of jobs of 1,000, 10,000 and 100,000 ranks, once each.
 // Tables are of the medians and minima; Go benchmark lines, which benchstat
 // reads, of each run.
-package main
+package matrices
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // options are the command's flags.
@@ -33,47 +33,41 @@ type options struct {
 	parts  []string
 }
 
-// partNames are what -part knows, in the order of running.
+// partNames are what --part knows, in the order of running.
 var partNames = []string{"peer", "phases", "scale"}
 
-func parseOptions(args []string, output io.Writer) (options, error) {
+// Command returns the command "bench matrices".
+func Command() *cobra.Command {
 	var o options
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(output)
-	flags.IntVar(&o.rounds, "rounds", 5, "rounds over both tools; phases has 3 at most")
-	flags.IntVar(&o.scale, "scale", 100_000, "`ranks` of the largest job; 100000 need 2 GB of disk in $TMPDIR")
-	flags.StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
-	parts := flags.String("part", strings.Join(partNames, ","), "`parts` to run")
-	if err := flags.Parse(args); err != nil {
-		return o, err
+	c := &cobra.Command{
+		Use:          "matrices",
+		Short:        "Measure making matrices, beside Open MPI's scripts and on up to 100,000 ranks",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
+		},
 	}
-	o.parts = strings.Split(*parts, ",")
-	for _, part := range o.parts {
-		if !slices.Contains(partNames, part) {
-			return o, fmt.Errorf("unknown part %q: the parts are %s", part, strings.Join(partNames, ", "))
-		}
-	}
-	if flags.NArg() > 0 || o.rounds < 1 || o.scale < 1 {
-		return o, errors.New("bench takes flags only; -rounds and -scale are positive")
-	}
-	return o, nil
+	c.Flags().IntVar(&o.rounds, "rounds", 5, "`number` of rounds over both tools; phases has 3 at most")
+	c.Flags().IntVar(&o.scale, "scale", 100_000, "`ranks` of the largest job; 100000 need 2 GB of disk in $TMPDIR")
+	c.Flags().StringVar(&o.raw, "raw", "-", "`file` for the Go benchmark lines; - is standard output")
+	c.Flags().StringSliceVar(&o.parts, "part", partNames, "`parts` to run")
+	return c
 }
 
-func main() {
-	o, err := parseOptions(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
+func (o options) check() error {
+	for _, part := range o.parts {
+		if !slices.Contains(partNames, part) {
+			return fmt.Errorf("unknown part %q: the parts are %s", part, strings.Join(partNames, ", "))
+		}
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(2)
+	if o.rounds < 1 || o.scale < 1 {
+		return errors.New("--rounds and --scale must be positive")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	return nil
 }
 
 // announce says what is to come, and how long it takes on 2 cores.

@@ -1,28 +1,28 @@
-// Command programs measures what recording costs whole programs: LAMMPS (the
+// Package programs measures what recording costs whole programs: LAMMPS (the
 // Lennard-Jones melt) and NetPIPE (ping-pong, with Open MPI and with MPICH), on
 // two ranks.
 //
-//	go run ./bench/programs -pairs 10
+//	go run ./bench programs --pairs 10
 //
 // Each pair is a run as it is and one under `mpitrace run`, the one or the other
 // first; the wall time is that of the whole command, with what mpitrace does
 // before and after the job. It prints Go benchmark lines, and then a table with
 // the median and the least of the pairs' ratios, and the ratio of the least times.
-package main
+package programs
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 type options struct {
@@ -63,22 +63,25 @@ var programs = []program{
 	{"netpipe-mpich", []string{"mpiexec.mpich", "-n", "2", "NPmpich2", "-n", "200", "-u", "1048576", "-o", "np.out"}},
 }
 
-func main() {
+// Command returns the command "bench programs".
+func Command() *cobra.Command {
 	var o options
-	flag.IntVar(&o.pairs, "pairs", 10, "runs with and without, each")
-	flag.StringVar(&o.only, "only", "", "programs whose name has this `text` in it (default: all)")
-	flag.StringVar(&o.mpitrace, "mpitrace", "", "the `path` of mpitrace (default: built from this source)")
-	flag.Parse()
-	if flag.NArg() > 0 || o.pairs < 1 {
-		fmt.Fprintln(os.Stderr, "programs takes flags only; -pairs is positive")
-		os.Exit(2)
+	c := &cobra.Command{
+		Use:          "programs",
+		Short:        "Measure LAMMPS and NetPIPE with and without mpitrace",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.pairs < 1 {
+				return errors.New("--pairs must be positive")
+			}
+			return run(c.Context(), o, c.OutOrStdout(), c.ErrOrStderr())
+		},
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "programs:", err)
-		os.Exit(1)
-	}
+	c.Flags().IntVar(&o.pairs, "pairs", 10, "`number` of runs with and without mpitrace, each")
+	c.Flags().StringVar(&o.only, "only", "", "only programs whose name contains `text` (default: all)")
+	c.Flags().StringVar(&o.mpitrace, "mpitrace", "", "`path` of mpitrace (default: built from this source)")
+	return c
 }
 
 func run(ctx context.Context, o options, out, log io.Writer) error {
