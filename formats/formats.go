@@ -1,4 +1,4 @@
-// Package formats is the table of the formats that profiles are kept in.
+// Package formats lists the formats that profiles are read from and written in.
 package formats
 
 import (
@@ -22,13 +22,16 @@ import (
 // Format is a kind of file.
 type Format struct {
 	Name      string
-	Extension string                 // of file names, with its dot
-	Is        func(head []byte) bool // by the first bytes of a file; nil like Read
-	// Read opens a file; nil where profiles cannot be read back. An error with
-	// content says what had to be skipped.
+	Extension string // of file names, with its dot
+	Doc       string // what the file is, for the help of export
+	// Is reports whether a file that begins with these bytes is of the format;
+	// nil where no bytes tell.
+	Is func(head []byte) bool
+	// Read opens a file; nil for formats that are written for other tools only. An
+	// error with content says what was skipped.
 	Read func(path string) (*Content, error)
-	// Write writes profiles; nil for recordings, which only the library
-	// inside an application writes.
+	// Write writes profiles; nil for recordings, which only the library inside an
+	// application writes.
 	Write func(w io.Writer, src profile.Source) error
 }
 
@@ -40,14 +43,19 @@ type Content struct {
 	Traffic  *profile.Traffic
 }
 
-// Table lists all formats.
+// Table lists all formats. To add one, write its file and add its row: help texts
+// and messages are made of the rows.
 var Table = []Format{
-	{Name: "recording", Extension: ".rec", Is: recording.Is, Read: readRecording},
-	{Name: "prof", Extension: ".prof", Is: prof.Is, Read: readProf, Write: writeProf},
-	{Name: "arrow", Extension: ".arrow", Is: arrowfile.Is, Read: readArrow, Write: arrowfile.WriteProfile},
-	{Name: "parquet", Extension: ".parquet", Is: parquetfile.Is, Read: readParquet, Write: parquetfile.Write},
-	{Name: "csv", Extension: ".csv", Write: csvfile.Write},
-	{Name: "json", Extension: ".jsonl", Write: jsonfile.Write},
+	{"recording", ".rec", "what the library inside a process wrote", recording.Is, readRecording, nil},
+	{"prof", ".prof", "Open MPI's format, <program>.<rank>.prof for each rank, in a directory", prof.Is, readProf, writeProf},
+	{"arrow", ".arrow", "Arrow IPC (Feather 2)", arrowfile.Is, readArrow, arrowfile.WriteProfile},
+	{"parquet", ".parquet", "Parquet, compressed with zstd", beginsWith("PAR1"), nil, parquetfile.Write},
+	{"csv", ".csv", "text: a line with the names of the columns, a line for each row", nil, nil, csvfile.Write},
+	{"json", ".jsonl", "JSON lines: an object for each row (.jsonl)", nil, nil, jsonfile.Write},
+}
+
+func beginsWith(magic string) func(head []byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
 // sniffed is how many bytes tell formats apart.
@@ -60,30 +68,67 @@ func Detect(path string) (*Format, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range Table {
-		if f := &Table[i]; f.Is != nil && f.Is(head) {
-			return f, nil
-		}
+	f, err := Sniff(head, path)
+	if unknown := (*UnknownError)(nil); !errors.As(err, &unknown) {
+		return f, err
 	}
 	for i := range Table {
 		switch f := &Table[i]; {
 		case filepath.Ext(path) != f.Extension:
 		case f.Name == "prof" && bytes.IndexByte(head, 0) >= 0:
 			return nil, fmt.Errorf("read %s: not text, and so no .prof file", path)
-		case f.Read == nil:
-			return nil, fmt.Errorf("read %s: of format %s, which is written for other programs and cannot be read back", path, f.Name)
 		default:
-			return f, nil
+			return f, f.readable(path)
 		}
 	}
-	return nil, &UnknownError{path}
+	return nil, err
 }
 
-// UnknownError says that a file is of no format that is read.
+// Sniff finds the format of input that begins with head. The name is for errors.
+func Sniff(head []byte, name string) (*Format, error) {
+	for i := range Table {
+		if f := &Table[i]; f.Is != nil && f.Is(head) {
+			return f, f.readable(name)
+		}
+	}
+	return nil, &UnknownError{name}
+}
+
+// readable returns an error if files of the format are not read.
+func (f *Format) readable(name string) error {
+	if f.Read == nil {
+		return fmt.Errorf("read %s: %s files are written for other tools and not read: give %s", name, f.Name, Readable())
+	}
+	return nil
+}
+
+// UnknownError says that a file is of no known format.
 type UnknownError struct{ Path string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("read %s: neither a recording nor an Arrow or Parquet file nor a .prof file", e.Path)
+	return fmt.Sprintf("read %s: unknown format: give %s", e.Path, Readable())
+}
+
+// Readable names the formats that are read: "recordings (.rec), prof or arrow files".
+func Readable() string {
+	var names []string
+	for _, f := range Table {
+		if f.Read != nil && f.Write != nil {
+			names = append(names, f.Name)
+		}
+	}
+	return fmt.Sprintf("recordings (%s), %s files", Table[0].Extension, strings.Join(names, " or "))
+}
+
+// Help has a line for each format that can be written.
+func Help() string {
+	var out strings.Builder
+	for _, f := range Table {
+		if f.Write != nil {
+			fmt.Fprintf(&out, "  %-8s %s\n", f.Name, f.Doc)
+		}
+	}
+	return out.String()
 }
 
 // Writable are the names of the formats that can be written.
@@ -145,14 +190,6 @@ func readRecording(path string) (*Content, error) {
 
 func readArrow(path string) (*Content, error) {
 	f, err := arrowfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return &Content{Profiles: f}, nil
-}
-
-func readParquet(path string) (*Content, error) {
-	f, err := parquetfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

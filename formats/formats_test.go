@@ -74,7 +74,7 @@ func TestDetect(t *testing.T) {
 		"b":       {"E\t0\t1\t", "prof"},
 		"c.prof":  {"", "prof"},
 		"d.arrow": {"cut", "arrow"},
-		"e.rec":   {"PAR1 and more", "parquet"},
+		"e.rec":   {"ARROW1 and more", "arrow"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
@@ -88,7 +88,14 @@ func TestDetect(t *testing.T) {
 	if err := os.WriteFile(table, []byte("run,rank\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{filepath.Join(dir, "none"): "no such file", dir: "directory", table: "cannot be read back"} {
+	parquet := filepath.Join(dir, "g.arrow")
+	if err := os.WriteFile(parquet, []byte("PAR1 and more"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "none"): "no such file", dir: "directory",
+		table:   "csv files are written for other tools and not read: give recordings (.rec), prof or arrow files",
+		parquet: "parquet files are written for other tools and not read: give recordings (.rec), prof or arrow files",
+	} {
 		if _, err := Detect(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", path, err, want)
 		}

@@ -441,7 +441,7 @@ func TestDiffWrongUse(t *testing.T) {
 		{"one run", one, "accepts 2 arg"},
 		{"no such run", one + " /no/such", "no such file"},
 		{"nothing recorded", one + " " + t.TempDir(), "holds no recording"},
-		{"no profile", one + " diff.go", "neither a recording nor"},
+		{"no profile", one + " diff.go", "unknown format: give recordings"},
 		{"traffic alone", one + " " + traffic, "neither times nor calls"},
 		{"other numbers of jobs", one + " " + two, "has 1 job (1: app on 1 rank), " + two + " has 2 jobs (1: app"},
 		{"no such job", "--job 3 " + one + " " + two, "has 2 jobs (1: app"},

@@ -36,14 +36,9 @@ func newExport() *cobra.Command {
 		Short: "Write what a run recorded in a format that other tools read",
 		Long: `Write what RUN recorded in a format that other tools read. RUN is the directory
 of a run, recordings (.rec), or files or a directory that an export wrote as
-arrow or parquet.
+arrow.
 
-  prof     Open MPI's format, <program>.<rank>.prof for each rank, in a directory
-  arrow    Arrow IPC (Feather 2)
-  parquet  Parquet, compressed with zstd
-  csv      text: a line with the names of the columns, a line for each row
-  json     JSON lines: an object for each row (.jsonl)
-  perfetto events of a traced run as a timeline for ui.perfetto.dev (.json.gz)
+` + formats.Help() + `  perfetto events of a traced run as a timeline for ui.perfetto.dev (.json.gz)
 
 All but prof and perfetto hold one table of all ranks and jobs, a row for each
 call, peer, call site and so on. The names of the files written go to stdout.
@@ -74,7 +69,7 @@ for prof, to a directory prof; of events as trace.<extension>.`,
 		Example: `  mpitrace export mpitrace-app-20260102-150405 --format parquet
   mpitrace export mpitrace-app-20260102-150405 --format parquet --partition 1024 -o app.parquet
   mpitrace export mpitrace-app-20260102-150405 --format csv -o -
-  mpitrace export app.parquet --format prof -o prof
+  mpitrace export mpitrace-app-20260102-150405 --format prof -o prof
   mpitrace export mpitrace-app-20260102-150405 --format perfetto
   mpitrace export mpitrace-app-20260102-150405 --format perfetto --from 10us --to 1.5s --max-events 1000000 -o app.json.gz
   mpitrace export mpitrace-app-20260102-150405 --format parquet --events --ranks 0-15,64`,

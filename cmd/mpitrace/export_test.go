@@ -169,11 +169,11 @@ func TestExportOfDamagedTables(t *testing.T) {
 	one, three := "run/recordings/1.rec"+place, "run/recordings/3.rec"+place
 	refuses(t, "run", 4*15, one, three)
 	refuses(t, "run/profile.arrow", 4*15, one, three)
-	if got := call(strings.Fields("export run --format parquet --partition 1 -o d --skip-damaged")...); got.code != 0 {
+	if got := call(strings.Fields("export run --format arrow --partition 1 -o d --skip-damaged")...); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
 	refuses(t, "d", 4*15, one, three)
-	refuses(t, "d/rank_block=3/part-0.parquet", 15, three)
+	refuses(t, "d/rank_block=3/part-0.arrow", 15, three)
 }
 
 // damagedRun records three ranks, of which the rows of one are cut off and
@@ -218,8 +218,8 @@ func TestExportOfDamagedRecordings(t *testing.T) {
 func TestExportBesideItsInput(t *testing.T) {
 	exported(t, "run")
 	for args, want := range map[string]string{
-		"run/profile.arrow --format parquet":                    "run/profile.parquet",
-		"run/profile.arrow --format parquet --partition 2 -o d": "d/rank_block=0/part-0.parquet\nd/rank_block=1/part-0.parquet",
+		"run/profile.arrow --format parquet":                  "run/profile.parquet",
+		"run/profile.arrow --format arrow --partition 2 -o d": "d/rank_block=0/part-0.arrow\nd/rank_block=1/part-0.arrow",
 	} {
 		if got := call(append([]string{"export"}, strings.Fields(args)...)...); got.code != 0 || got.stdout != want+"\n" {
 			t.Errorf("%s: %+v", args, got)
@@ -227,8 +227,8 @@ func TestExportBesideItsInput(t *testing.T) {
 	}
 	for _, c := range [][2]string{ // in this order: the last puts a file into the dataset that is no part of it
 		{"d --format json", "d.jsonl"},
-		{"run/profile.parquet --format json", "run/profile.jsonl"},
-		{"d/rank_block=1/part-0.parquet d/rank_block=0/part-0.parquet --format csv", "d/rank_block=1/profile.csv"},
+		{"run/profile.arrow --format json", "run/profile.jsonl"},
+		{"d/rank_block=1/part-0.arrow d/rank_block=0/part-0.arrow --format csv", "d/rank_block=1/profile.csv"},
 	} {
 		if got := call(append([]string{"export"}, strings.Fields(c[0])...)...); got.code != 0 || got.stdout != c[1]+"\n" {
 			t.Errorf("%s: %+v", c[0], got)
@@ -254,7 +254,7 @@ func TestExportOfRun(t *testing.T) {
 		var want string
 		for i, command := range []string{
 			"$mpitrace export run --format csv -o -",
-			"$mpitrace export run --format parquet --partition 2 -o d >&2; $mpitrace export d --format csv -o -",
+			"$mpitrace export run --format arrow --partition 2 -o d >&2; $mpitrace export d --format csv -o -",
 			"rm run/profile.arrow; $mpitrace export run --format csv -o -",
 			"$mpitrace export run/recordings/*.rec --format csv -o -",
 		} {

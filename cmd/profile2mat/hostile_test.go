@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
-	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
@@ -69,23 +68,21 @@ func TestHostileFiles(t *testing.T) {
 	flow := "E\t0\t1\t%s bytes\t1 msgs sent%s\n"
 	clean := hostileFormats(t)
 	for name, c := range map[string]struct{ path, want string }{
-		"a number of 31 digits":   {put(t, in("a.prof"), fmt.Sprintf(flow, "1"+strings.Repeat("0", 30), "")), `a.prof:1: "1000000000000000000000000000000" is no number of 64 bits`},
-		"2^64 bytes":              {put(t, in("b.prof"), fmt.Sprintf(flow, "18446744073709551616", "")), `b.prof:1: "18446744073709551616" is no number`},
-		"rank 2^31":               {put(t, in("c.prof"), "E\t2147483648\t1\t1 bytes\t1 msgs sent\n"), `c.prof:1: "2147483648" is no rank`},
-		"rank 2^31 in a group":    {put(t, in("d.prof"), "D\tx\tprocs: 0,2147483648\n"), `d.prof:1: "2147483648" is no rank`},
-		"a negative rank":         {put(t, in("e.prof"), "E\t-1\t1\t1 bytes\t1 msgs sent\n"), `e.prof:1: "-1" is no rank`},
-		"10^7 columns":            {put(t, in("f.prof"), fmt.Sprintf(flow, "1", "\t1"+strings.Repeat(",0", 10_000_000))), "f.prof:1: line is longer than 16 MiB"},
-		"an endless line":         {sparse(t, in("g.prof"), "E\t0\t1\t", 2<<30), "g.prof:1: line is longer than 16 MiB"},
-		"an endless number":       {put(t, in("h.prof"), "E\t0\t1\t"+strings.Repeat("9", 32<<20)), "h.prof:1: line is longer than 16 MiB"},
-		"only noise":              {put(t, in("i.prof"), strings.Repeat("\x00\xff\x13", 100_000)), "i.prof: not text"},
-		"a recording cut short":   {put(t, in("a.rec"), string(clean["rec"][:100])), "a.rec: "},
-		"an empty recording":      {put(t, in("b.rec"), ""), "b.rec: "},
-		"a recording of zeros":    {sparse(t, in("c.rec"), string(clean["rec"][:64]), 4<<30), "c.rec is damaged: byte 4096"},
-		"an Arrow file cut":       {put(t, in("a.arrow"), string(clean["arrow"][:len(clean["arrow"])/2])), "a.arrow: truncated after"},
-		"an Arrow file of zeros":  {sparse(t, in("b.arrow"), "ARROW1\x00\x00", 4<<30), "b.arrow: truncated after"},
-		"a Parquet file cut":      {put(t, in("a.parquet"), string(clean["parquet"][:len(clean["parquet"])/2])), "a.parquet: "},
-		"a Parquet file of zeros": {sparse(t, in("b.parquet"), "PAR1", 4<<30), "b.parquet: "},
-		"a matrix":                {put(t, in("m.csv"), "sender,receiver,messages,bytes\n0,1,1,1\n"), "m.csv: "},
+		"a number of 31 digits":  {put(t, in("a.prof"), fmt.Sprintf(flow, "1"+strings.Repeat("0", 30), "")), `a.prof:1: "1000000000000000000000000000000" is no number of 64 bits`},
+		"2^64 bytes":             {put(t, in("b.prof"), fmt.Sprintf(flow, "18446744073709551616", "")), `b.prof:1: "18446744073709551616" is no number`},
+		"rank 2^31":              {put(t, in("c.prof"), "E\t2147483648\t1\t1 bytes\t1 msgs sent\n"), `c.prof:1: "2147483648" is no rank`},
+		"rank 2^31 in a group":   {put(t, in("d.prof"), "D\tx\tprocs: 0,2147483648\n"), `d.prof:1: "2147483648" is no rank`},
+		"a negative rank":        {put(t, in("e.prof"), "E\t-1\t1\t1 bytes\t1 msgs sent\n"), `e.prof:1: "-1" is no rank`},
+		"10^7 columns":           {put(t, in("f.prof"), fmt.Sprintf(flow, "1", "\t1"+strings.Repeat(",0", 10_000_000))), "f.prof:1: line is longer than 16 MiB"},
+		"an endless line":        {sparse(t, in("g.prof"), "E\t0\t1\t", 2<<30), "g.prof:1: line is longer than 16 MiB"},
+		"an endless number":      {put(t, in("h.prof"), "E\t0\t1\t"+strings.Repeat("9", 32<<20)), "h.prof:1: line is longer than 16 MiB"},
+		"only noise":             {put(t, in("i.prof"), strings.Repeat("\x00\xff\x13", 100_000)), "i.prof: not text"},
+		"a recording cut short":  {put(t, in("a.rec"), string(clean["rec"][:100])), "a.rec: "},
+		"an empty recording":     {put(t, in("b.rec"), ""), "b.rec: "},
+		"a recording of zeros":   {sparse(t, in("c.rec"), string(clean["rec"][:64]), 4<<30), "c.rec is damaged: byte 4096"},
+		"an Arrow file cut":      {put(t, in("a.arrow"), string(clean["arrow"][:len(clean["arrow"])/2])), "a.arrow: truncated after"},
+		"an Arrow file of zeros": {sparse(t, in("b.arrow"), "ARROW1\x00\x00", 4<<30), "b.arrow: truncated after"},
+		"a matrix":               {put(t, in("m.csv"), "sender,receiver,messages,bytes\n0,1,1,1\n"), "m.csv: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
@@ -119,9 +116,8 @@ func hostileFormats(t *testing.T) map[string][]byte {
 	t.Helper()
 	j, out := synth.NewStencil(3), map[string][]byte{}
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"rec":     func(b *bytes.Buffer) error { return recording.Write(b, j.Profile(1)) },
-		"arrow":   func(b *bytes.Buffer) error { return arrowfile.WriteProfile(b, j) },
-		"parquet": func(b *bytes.Buffer) error { return parquetfile.Write(b, j) },
+		"rec":   func(b *bytes.Buffer) error { return recording.Write(b, j.Profile(1)) },
+		"arrow": func(b *bytes.Buffer) error { return arrowfile.WriteProfile(b, j) },
 		"prof": func(b *bytes.Buffer) error {
 			return j.Each(func(p *profile.Profile) error { return prof.Write(b, p.Traffic()) })
 		},
@@ -156,7 +152,7 @@ func TestDamagedFiles(t *testing.T) {
 				}
 				stdout, _, err := runCommand("--force", "--format", "csv", "-o", out, path)
 				switch left, _ := os.ReadDir(out); {
-				case err == nil && (format == "arrow" || format == "parquet"):
+				case err == nil && format == "arrow":
 					t.Errorf("damaged at %d of %d: was taken for whole", at, len(clean))
 				case err != nil && (stdout != "" || len(left) > 0):
 					t.Errorf("damaged at %d of %d: error %v, and wrote %v", at, len(clean), err, left)

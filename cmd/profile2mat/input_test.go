@@ -85,7 +85,7 @@ func TestStandardInput(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	for text, want := range map[string]string{"": "read standard input: nothing in it", "hello": "read standard input: neither a recording nor",
+	for text, want := range map[string]string{"": "read standard input: nothing in it", "hello": "read standard input: unknown format: give recordings",
 		"ARROW1": "read standard input: "} {
 		if _, _, err := runWith(strings.NewReader(text), "-"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got error %v", text, err)

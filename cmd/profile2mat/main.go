@@ -78,8 +78,8 @@ pictures are; the others are named <prefix>_<class>.<format>.
 
 A PATH is a run directory of mpitrace, recordings (.rec), .prof files of
 mpitrace or of Open MPI's monitoring (one rank's or those of several ranks one
-after the other), Arrow or Parquet files of profiles, or a directory of such,
-all of one run; or - for standard input. A PATH that does not exist is a prefix:
+after the other), Arrow files of profiles, or a directory of such, all of one
+run; or - for standard input. A PATH that does not exist is a prefix:
 prof/x stands for prof/x.0.prof, prof/x.1.prof ..., and prof/phase for
 prof/phase_1.0.prof ..., prof/phase_2.0.prof ..., phase by phase.
 

@@ -72,10 +72,10 @@ func (in input) loadProf(prefix string, paths []string) error {
 // checkProf refuses what .prof files do not know of.
 func (in input) checkProf(path string) error {
 	if by := in.selection.NeedsProfiles(); by != "" {
-		return usagef("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow or Parquet files", path, by)
+		return usagef("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow files", path, by)
 	}
 	if in.hosts {
-		return usagef("%s is a .prof file, which does not know hosts (--by host): give the run directory, recordings, or Arrow or Parquet files", path)
+		return usagef("%s is a .prof file, which does not know hosts (--by host): give the run directory, recordings, or Arrow files", path)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
@@ -37,8 +36,8 @@ func (in input) loadStream(r io.Reader, name string) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if !prof.Is(head) {
-		if !slices.ContainsFunc(formats.Table, func(f formats.Format) bool { return f.Is != nil && f.Is(head) }) {
-			return fmt.Errorf("read %s: neither a recording nor an Arrow or Parquet file of profiles nor .prof text", name)
+		if _, err := formats.Sniff(head, name); err != nil {
+			return err
 		}
 		return in.loadCopy(b, name)
 	}

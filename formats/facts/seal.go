@@ -9,11 +9,10 @@ import (
 	"io"
 )
 
-// Neither an Arrow nor a Parquet file has a checksum of the whole, and the
-// libraries believe every length in them: one flipped bit can make them ask for
-// a terabyte, which ends a Go program without a chance to recover. So our files
-// carry a part of their own before the footer, where readers, who go by the
-// footer, do not look:
+// An Arrow file has no checksum of the whole, and the library believes every
+// length in it: one flipped bit can make it ask for a terabyte, which ends a Go
+// program without a chance to recover. So our files carry a part of their own
+// before the footer, where readers, who go by the footer, do not look:
 //
 //	blocks   processes (see Header)
 //	shared   what the processes share, compressed JSON

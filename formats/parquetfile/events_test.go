@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats/events"
@@ -34,36 +33,6 @@ func twoRanks() []profile.EventSource {
 	return []profile.EventSource{a, b}
 }
 
-// eventColumnOf reads a column of all row groups; nulls are the zero value.
-func eventColumnOf[V any](t *testing.T, data []byte, name string) (out []V) {
-	t.Helper()
-	in, err := file.NewParquetReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for g := range in.NumRowGroups() {
-		group := in.RowGroup(g)
-		typed, nulls, err := columnNamed[V](group, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		values, levels := make([]V, group.NumRows()), make([]int16, group.NumRows())
-		if _, _, err := typed.ReadBatch(group.NumRows(), values, levels, nil); err != nil {
-			t.Fatal(err)
-		}
-		next := 0
-		for _, level := range levels {
-			var v V
-			if !nulls || level == 1 {
-				v = values[next]
-				next++
-			}
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 func TestWriteEvents(t *testing.T) {
 	for _, groupRows := range []int{1, 2, 3, 4, 7, 10, 100} {
 		var out bytes.Buffer
@@ -77,16 +46,16 @@ func TestWriteEvents(t *testing.T) {
 			}
 		}
 		const first = 1 << 60
-		check("rank", eventColumnOf[int32](t, out.Bytes(), "rank"), []int32{0, 0, 0, 0, 0, 0, 0, 1, 1, 1})
-		check("start_ns", eventColumnOf[int64](t, out.Bytes(), "start_ns"), []int64{first, first + 1, first + 2, first + 3, first + 4, first + 5, 1 << 62, -7, 0, 1})
-		check("duration_ns", eventColumnOf[int64](t, out.Bytes(), "duration_ns"), []int64{1, 1, 3, 7, 13, 21, 0, 7, 1, 1})
-		check("bytes", eventColumnOf[int64](t, out.Bytes(), "bytes"), []int64{0, 1 << 60, 2 << 60, 3 << 60, 4 << 60, 5 << 60, 0, 0, 0, 0})
-		check("tag", eventColumnOf[int32](t, out.Bytes(), "tag"), []int32{7, 7, 7, 7, 7, 7, 0, 0, -2, -2})
-		check("link", eventColumnOf[int32](t, out.Bytes(), "link"), []int32{0, 0, 0, 0, 0, 0, 0, 0, 0, -1})
-		check("seq", eventColumnOf[int32](t, out.Bytes(), "seq"), []int32{-1, -2, -3, -4, -5, -6, 0, 0, 0, 0}) // unsigned, as the schema says
-		check("peer", eventColumnOf[int32](t, out.Bytes(), "peer"), []int32{1, 1, 1, 1, 1, 1, 0, 0, 0, 0})
+		check("rank", columnOf[int32](t, out.Bytes(), "rank"), []int32{0, 0, 0, 0, 0, 0, 0, 1, 1, 1})
+		check("start_ns", columnOf[int64](t, out.Bytes(), "start_ns"), []int64{first, first + 1, first + 2, first + 3, first + 4, first + 5, 1 << 62, -7, 0, 1})
+		check("duration_ns", columnOf[int64](t, out.Bytes(), "duration_ns"), []int64{1, 1, 3, 7, 13, 21, 0, 7, 1, 1})
+		check("bytes", columnOf[int64](t, out.Bytes(), "bytes"), []int64{0, 1 << 60, 2 << 60, 3 << 60, 4 << 60, 5 << 60, 0, 0, 0, 0})
+		check("tag", columnOf[int32](t, out.Bytes(), "tag"), []int32{7, 7, 7, 7, 7, 7, 0, 0, -2, -2})
+		check("link", columnOf[int32](t, out.Bytes(), "link"), []int32{0, 0, 0, 0, 0, 0, 0, 0, 0, -1})
+		check("seq", columnOf[int32](t, out.Bytes(), "seq"), []int32{-1, -2, -3, -4, -5, -6, 0, 0, 0, 0}) // unsigned, as the schema says
+		check("peer", columnOf[int32](t, out.Bytes(), "peer"), []int32{1, 1, 1, 1, 1, 1, 0, 0, 0, 0})
 		var calls []string
-		for _, c := range eventColumnOf[parquet.ByteArray](t, out.Bytes(), "call") {
+		for _, c := range columnOf[parquet.ByteArray](t, out.Bytes(), "call") {
 			calls = append(calls, string(c))
 		}
 		check("call", calls, []string{"Send", "Isend", "Send", "Isend", "Send", "Isend", "Finalize", "Init", "Recv", "Recv"})

@@ -3,11 +3,9 @@ package parquetfile
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/google/go-cmp/cmp"
 
@@ -17,55 +15,16 @@ import (
 
 func encode(t testing.TB, ps []*profile.Profile) []byte {
 	t.Helper()
+	return encodeGroups(t, ps, groupRows)
+}
+
+func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, profile.List(ps)); err != nil {
+	if err := write(&out, profile.List(ps), rows); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
-}
-
-func readBytes(data []byte) (ps []*profile.Profile, err error) {
-	err = container.Read(bytes.NewReader(data), int64(len(data)), func(p *profile.Profile) error {
-		ps = append(ps, p)
-		return nil
-	})
-	return ps, err
-}
-
-func TestRoundTrip(t *testing.T) {
-	for name, ps := range map[string][]*profile.Profile{
-		"one rank":    factstest.Job("run")[2:3],
-		"two jobs":    append(factstest.Job("second"), factstest.Job("first")...),
-		"settings":    factstest.Settings("run"),
-		"physical":    factstest.Physical("run"),
-		"no rows":     {{Run: "empty", Rank: -1, Size: -1, State: profile.Running}},
-		"no profiles": nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			back, err := readBytes(encode(t, ps))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(ps, back); diff != "" {
-				t.Errorf("profiles (-written +read):\n%s", diff)
-			}
-		})
-	}
-}
-
-// Files of format version 2 have no column time_error_ns, and no nulls in time_ns.
-func TestOldVersion(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "version-2.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ps, err := readBytes(data)
-	if err != nil || len(ps) != 1 || len(ps[0].Rows) != 15 {
-		t.Fatalf("%d profiles, %v", len(ps), err)
-	}
-	if p := ps[0]; p.Timing != profile.TimingExact || p.Unfollowed || p.Rows[1].TimeNs != 3000 || p.Rows[1].TimeErrorNs != 0 {
-		t.Errorf("timing %v, unfollowed %v, %+v", p.Timing, p.Unfollowed, p.Rows[1])
-	}
 }
 
 func TestMetadata(t *testing.T) {
@@ -90,92 +49,63 @@ func TestManyGroups(t *testing.T) {
 			p.Rows[i].MinNs, p.Rows[i].MaxNs = 0, 0
 		}
 	}
-	for _, rows := range []int{7, 15, 16, 59, 60, 61} {
-		var out bytes.Buffer
-		if err := write(&out, profile.List(ps), rows); err != nil {
-			t.Fatal(err)
+	var calls []string
+	var bytes, maxNs []int64
+	for _, p := range ps {
+		for _, r := range p.Rows {
+			calls, bytes, maxNs = append(calls, r.Call), append(bytes, int64(r.Bytes)), append(maxNs, int64(r.MaxNs))
 		}
-		back, err := readBytes(out.Bytes())
-		if err != nil {
-			t.Fatalf("groups of %d rows: %v", rows, err)
+	}
+	for _, rows := range []int{7, 15, 16, 59, 60, 61, groupRows} {
+		data := encodeGroups(t, ps, rows)
+		var texts []string
+		for _, text := range columnOf[parquet.ByteArray](t, data, "call") {
+			texts = append(texts, string(text))
 		}
-		if diff := cmp.Diff(ps, back); diff != "" {
-			t.Errorf("groups of %d rows:\n%s", rows, diff)
+		for name, diff := range map[string]string{"call": cmp.Diff(calls, texts),
+			"bytes": cmp.Diff(bytes, columnOf[int64](t, data, "bytes")), "max_ns": cmp.Diff(maxNs, columnOf[int64](t, data, "max_ns"))} {
+			if diff != "" {
+				t.Errorf("groups of %d rows: column %s (-want +got):\n%s", rows, name, diff)
+			}
 		}
 	}
 }
 
-// More values than the reader takes at once, and than a page holds.
-func TestManyPages(t *testing.T) {
-	p := factstest.Profile("run", 0)
-	for i := range 3*chunkRows + 5 {
-		r := p.Rows[1]
-		r.Callsite, r.Bytes, r.TimeNs, r.Call = r.Callsite+uint64(i), uint64(i)<<40, uint64(i*i), strings.Repeat("x", i%100)
-		if i%3 == 0 {
-			r.MinNs, r.MaxNs = 0, 0
-		}
-		p.Rows = append(p.Rows, r)
-	}
-	back, err := readBytes(encode(t, []*profile.Profile{p}))
+// columnOf reads a column of all row groups; nulls are the zero value.
+func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
+	t.Helper()
+	in, err := file.NewParquetReader(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(p.Rows, back[0].Rows); diff != "" {
-		t.Errorf("rows:\n%s", diff)
-	}
-}
-
-func TestReadSaysWhatIsWrong(t *testing.T) {
-	good := encode(t, factstest.Job("run"))
-	for name, c := range map[string]struct {
-		data []byte
-		want string
-	}{
-		"empty":             {nil, "no Parquet file"},
-		"text":              {[]byte("E\t0\t1\t8 bytes\t1 msgs sent\n"), "no Parquet file"},
-		"only the magic":    {[]byte("PAR1"), "truncated after 4 bytes"},
-		"cut in the middle": {good[:len(good)/2], "truncated after"},
-		"without its seal":  {[]byte("PAR1footer\x06\x00\x00\x00PAR1"), "not as mpitrace writes it"},
-		"a bit flipped":     {flipped(good, len(good)/2), "damaged: its checksum is"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "bad.parquet")
-			if err := os.WriteFile(path, c.data, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			f, err := Open(path)
-			if err == nil {
-				err = f.Each(func(*profile.Profile) error { return nil })
-			}
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("error %v, want one with the path and %q", err, c.want)
-			}
+	for g := range in.NumRowGroups() {
+		group := in.RowGroup(g)
+		chunk, err := group.Column(group.MetaData().Schema.ColumnIndexByName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, levels := make([]V, group.NumRows()), make([]int16, group.NumRows())
+		typed := chunk.(interface {
+			ReadBatch(n int64, values []V, defLevels, repLevels []int16) (total int64, valuesRead int, err error)
 		})
-	}
-}
-
-func flipped(data []byte, i int) []byte {
-	bad := bytes.Clone(data)
-	bad[i] ^= 1 << (i % 8)
-	return bad
-}
-
-func TestEveryByteFlipped(t *testing.T) {
-	good := encode(t, factstest.Job("run")[:1])
-	for i := range good {
-		if _, err := readBytes(flipped(good, i)); err == nil {
-			t.Fatalf("bit %d of byte %d flipped, and read all the same", i%8, i)
+		for got := int64(0); got < group.NumRows(); {
+			n, _, err := typed.ReadBatch(group.NumRows()-got, values, levels, nil)
+			if err != nil || n == 0 {
+				t.Fatalf("column %s: %d rows of %d, %v", name, got, group.NumRows(), err)
+			}
+			next := 0
+			for _, level := range levels[:n] {
+				var v V
+				if level == chunk.Descriptor().MaxDefinitionLevel() {
+					v = values[next]
+					next++
+				}
+				out = append(out, v)
+			}
+			got += n
 		}
 	}
-}
-
-func TestEveryTruncation(t *testing.T) {
-	good := encode(t, factstest.Job("run")[:1])
-	for n := range good {
-		if _, err := readBytes(good[:n]); err == nil {
-			t.Fatalf("the first %d of %d bytes were read as a file", n, len(good))
-		}
-	}
+	return out
 }
 
 // full is a disk with so much room.
@@ -199,24 +129,4 @@ func TestDiskFull(t *testing.T) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, size, err)
 		}
 	}
-}
-
-func FuzzRead(f *testing.F) {
-	f.Add(encode(f, factstest.Job("run")[:1]))
-	f.Add(encode(f, factstest.Job("run")))
-	f.Add(encode(f, nil))
-	f.Add([]byte("PAR1PAR1"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		ps, err := readBytes(data)
-		if err != nil {
-			return
-		}
-		again, err := readBytes(encode(t, ps))
-		if err != nil {
-			t.Fatalf("accepted, written, and not read back: %v", err)
-		}
-		if diff := cmp.Diff(ps, again); diff != "" {
-			t.Errorf("accepted, but not read back equal:\n%s", diff)
-		}
-	})
 }

@@ -1,10 +1,10 @@
-// Package parquetfile writes and reads the table of facts as Parquet files with
+// Package parquetfile writes the table of facts as Parquet files with
 // zstd-compressed pages: what DuckDB, Spark, pandas, polars and others read, in
-// parallel where files are many.
+// parallel where files are many. Profiles are not read back from Parquet.
 //
 // The columns are those of profile.arrow. Its schema is in the metadata, so that
 // readers that know Arrow give the same types (texts as categories), units and
-// meanings. Package facts tells how profiles are read back.
+// meanings.
 //
 // It uses the library's parquet/file and not its parquet/pqarrow, which would
 // bring gRPC along.
@@ -30,7 +30,7 @@ import (
 )
 
 // groupRows is the most rows of a row group: what one thread of a reader takes
-// at a time, and what the writer and our reader hold in memory.
+// at a time, and what the writer holds in memory.
 const groupRows = 128 << 10
 
 // dictionaryLimit is how large a column's dictionary may grow before its texts
@@ -51,11 +51,9 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 	if err != nil {
 		return err
 	}
-	seal := facts.NewSealer(w)
-	sink := &sink{w: seal}
+	sink := &sink{w: w}
 	t := &writer{cols: newColumns(), sink: sink,
 		out: file.NewParquetWriter(sink, schemaNode(), file.WithWriterProps(properties()), file.WithWriteMetadata(meta))}
-	head := new(facts.Header)
 	var settings facts.Settings
 	err = src.Each(func(p *profile.Profile) error {
 		settings.Note(p)
@@ -67,7 +65,7 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 				}
 			}
 		}
-		return head.Add(p)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -81,7 +79,7 @@ func write(w io.Writer, src profile.Source, groupRows int) error {
 			return err
 		}
 	}
-	return seal.Close(head, facts.Table, func() error { return errors.Join(t.out.Close(), sink.err) })
+	return errors.Join(t.out.Close(), sink.err)
 }
 
 // sink keeps the first error for itself: the library drops some, and panics on
