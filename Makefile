@@ -98,6 +98,11 @@ generate:
 	mv docs/mpitrace.1.new docs/mpitrace.1
 	$(GO) run ./cmd/profile2mat --manual > docs/profile2mat.1.new
 	mv docs/profile2mat.1.new docs/profile2mat.1
+	$(GO) run ./cmd/mpitrace manual commands > docs/commands.md.new
+	$(GO) run ./cmd/profile2mat --manual=markdown >> docs/commands.md.new
+	mv docs/commands.md.new docs/commands.md
+	$(GO) run ./cmd/mpitrace manual settings > docs/settings.md.new
+	mv docs/settings.md.new docs/settings.md
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include

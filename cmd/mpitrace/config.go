@@ -227,7 +227,13 @@ func (s *shownSetting) write(w io.Writer, whole bool) {
 	fmt.Fprintln(w)
 }
 
-// more is what there is to know about a setting, in sentences.
+// sentences returns all that manuals say about a setting.
+func (s *shownSetting) sentences() string {
+	summary := []rune(s.Summary)
+	return strings.ToUpper(string(summary[:1])) + string(summary[1:]) + ".\n" + s.more()
+}
+
+// more returns the sentences about a setting that follow its summary.
 func (s *shownSetting) more() string {
 	sentences := []string{s.Details, "Default: " + s.Default + ".", "Environment: " + s.Env + "."}
 	if s.Flag != "" {
@@ -237,7 +243,7 @@ func (s *shownSetting) more() string {
 		sentences = append(sentences, fmt.Sprintf("A program can set it %s: mpitrace_set(%q, value).", s.Program, s.Name))
 	}
 	if s.Agree {
-		sentences = append(sentences, "It is to be the same on all ranks of a job; if it is not, the report says so.")
+		sentences = append(sentences, "It must be equal on all ranks of a job; the report names ranks where it differs.")
 	}
 	return strings.TrimSpace(strings.Join(sentences, " "))
 }

@@ -141,6 +141,15 @@ func TestCacheInFile(t *testing.T) {
 	}
 }
 
+func TestPagesAreCurrent(t *testing.T) {
+	for _, page := range []string{"commands", "settings"} {
+		got, err := os.ReadFile("../../docs/" + page + ".md")
+		if err != nil || !strings.HasPrefix(string(got), call("manual", page).stdout) {
+			t.Errorf("docs/%s.md is not what `make generate` writes (%v)", page, err)
+		}
+	}
+}
+
 func TestManualIsCurrent(t *testing.T) {
 	page := abs(t, "../../docs/mpitrace.1")
 	got, err := os.ReadFile(page)

@@ -11,16 +11,19 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// newManual makes the command by which `make generate` writes docs/mpitrace.1.
+// newManual makes the command by which `make generate` writes docs/mpitrace.1,
+// docs/commands.md and docs/settings.md.
 func newManual() *cobra.Command {
+	pages := map[string]func(*cobra.Command) []byte{"page": manual, "commands": commandsPage, "settings": settingsPage}
 	return &cobra.Command{
-		Use:     "manual",
-		Short:   "Print the manual page, as it is installed",
-		Example: "  mpitrace manual",
-		Hidden:  true,
-		Args:    asUsage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(manual(cmd.Root()))
+		Use:       "manual [page|commands|settings]",
+		Short:     "Print the manual page, or the pages of docs that are made of the same texts",
+		Example:   "  mpitrace manual",
+		Hidden:    true,
+		ValidArgs: []string{"page", "commands", "settings"},
+		Args:      asUsage(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := cmd.OutOrStdout().Write(pages[strings.Join(append(args, "page")[:1], "")](cmd.Root()))
 			return err
 		},
 	}
@@ -34,7 +37,7 @@ type page struct{ *commandline.Page }
 func manual(root *cobra.Command) []byte {
 	p := &page{commandline.NewPage("mpitrace", root.Short)}
 	p.Section("SYNOPSIS")
-	commands := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden || c.Name() == "help" })
+	commands := documented(root)
 	for i, c := range commands {
 		if i > 0 {
 			p.Line(".br")
@@ -50,6 +53,11 @@ func manual(root *cobra.Command) []byte {
 	p.settings()
 	p.surroundings()
 	return p.Bytes()
+}
+
+// documented returns the commands that users are told of.
+func documented(root *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden || c.Name() == "help" })
 }
 
 func (p *page) command(c *cobra.Command) {
@@ -72,9 +80,7 @@ given at one place replaces what weaker ones have.`)
 	for i := range settings.List {
 		s := shownOf(settings.Value{Setting: &settings.List[i]})
 		p.Line(".TP\n.BR " + commandline.Roff(s.Name) + " \" = " + commandline.Roff(s.Syntax) + "\"")
-		summary := []rune(s.Summary)
-		p.Line(commandline.Roff(strings.ToUpper(string(summary[:1])) + string(summary[1:]) + "."))
-		p.Line(commandline.Roff(s.more()))
+		p.Line(commandline.Roff(s.sentences()))
 	}
 }
 

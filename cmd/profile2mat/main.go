@@ -114,7 +114,7 @@ const examples = `  profile2mat mpitrace-lmp-20240229-134501
 
 func newCommand() *cobra.Command {
 	var o options
-	var printManual bool
+	var printManual string
 	cmd := &cobra.Command{
 		Use:           "profile2mat PATH...",
 		Version:       commandline.Platform(),
@@ -124,7 +124,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && !printManual {
+			if len(args) == 0 && printManual == "" {
 				return usageError{fmt.Errorf("no PATH given: %s\nsee profile2mat --help", cmd.UseLine())}
 			}
 			return nil
@@ -136,8 +136,8 @@ func newCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if printManual {
-				_, err := cmd.OutOrStdout().Write(manual(cmd))
+			if printManual != "" {
+				_, err := cmd.OutOrStdout().Write(manual(cmd, printManual))
 				return err
 			}
 			return o.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -149,7 +149,8 @@ func newCommand() *cobra.Command {
 	cmd.SetVersionTemplate("profile2mat {{.Version}}\n")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	o.addFlags(cmd)
-	cmd.Flags().BoolVar(&printManual, "manual", false, "print the manual page, as it is installed")
+	cmd.Flags().StringVar(&printManual, "manual", "", "print the manual page, or with =markdown its part of docs/commands.md")
+	cmd.Flags().Lookup("manual").NoOptDefVal = "page"
 	cmd.Flags().MarkHidden("manual")
 	commandline.CompleteFlag(cmd, "format", matrixfile.Names()...)
 	commandline.CompleteFlag(cmd, "class", classWords()...)

@@ -6,9 +6,14 @@ import (
 	"github.com/mpitrace/mpitrace/internal/commandline"
 )
 
-// manual is the manual page, made of the help: `make generate` writes
-// docs/profile2mat.1.
-func manual(cmd *cobra.Command) []byte {
+// manual returns the manual page docs/profile2mat.1, or as "markdown" the last part
+// of docs/commands.md. Both are made of the help, by `make generate`.
+func manual(cmd *cobra.Command, form string) []byte {
+	if form == "markdown" {
+		var m commandline.Markdown
+		m.Command(cmd)
+		return m.Bytes()
+	}
 	p := commandline.NewPage(cmd.Name(), cmd.Short)
 	p.Section("SYNOPSIS")
 	p.Line("\\fB" + cmd.Name() + "\\fR [flags] PATH...")

@@ -34,6 +34,13 @@ func TestManual(t *testing.T) {
 	}
 }
 
+func TestCommandsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/commands.md")
+	if err != nil || !bytes.HasSuffix(page, []byte(execute(t, "--manual=markdown"))) {
+		t.Errorf("docs/commands.md does not end with what `make generate` writes (%v)", err)
+	}
+}
+
 func TestVersion(t *testing.T) {
 	if got := execute(t, "--version"); !strings.HasPrefix(got, "profile2mat 0.") || strings.Count(got, "\n") != 1 {
 		t.Errorf("got %q", got)
