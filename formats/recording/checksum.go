@@ -7,10 +7,10 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// checksumAt is where the header has the checksum.
+// checksumAt is the offset of the checksum in the header.
 const checksumAt = uint64(unsafe.Offsetof(layout.Header{}.Checksum))
 
-// summer makes the checksum of a file of so many bytes that comes in pieces.
+// summer computes the checksum of a file of end bytes, piece by piece.
 type summer struct {
 	sum, at, end uint64
 	order        binary.ByteOrder
@@ -20,7 +20,7 @@ func newSummer(end uint64, order binary.ByteOrder) *summer {
 	return &summer{sum: layout.ChecksumStart, end: end &^ 7, order: order}
 }
 
-// add takes what comes next, in whole words.
+// add adds the next bytes of the file, in whole words.
 func (s *summer) add(raw []byte) {
 	for ; len(raw) >= 8 && s.at < s.end; raw = raw[8:] {
 		word := s.order.Uint64(raw)
@@ -32,7 +32,7 @@ func (s *summer) add(raw []byte) {
 	}
 }
 
-// zeros takes a hole up to some place.
+// zeros adds a hole that ends at the offset to.
 func (s *summer) zeros(to uint64) {
 	for s.at < min(to, s.end) {
 		s.sum = layout.Sum(s.sum, 0)
@@ -42,8 +42,9 @@ func (s *summer) zeros(to uint64) {
 
 func (s *summer) result() uint64 { return max(s.sum, 1) }
 
-// checkSum compares the file with its checksum. Recordings of processes that did
-// not end have none. A file that is cut has lost the rest, and is told to be cut.
+// checkSum compares the file with its checksum. Recordings of processes that
+// did not end have none. It skips a truncated file, for which the truncation is
+// reported.
 func (f *file) checkSum() {
 	end := f.header.End
 	if f.header.Checksum == 0 || end > uint64(f.size) {
@@ -64,7 +65,7 @@ func (f *file) checkSum() {
 	}
 }
 
-// seal puts the checksum into the image of a process that ended.
+// seal stores the checksum in the image of a process that ended.
 func (m *image) seal() {
 	s := newSummer(m.size, order)
 	for _, p := range m.pieces {

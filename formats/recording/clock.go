@@ -8,16 +8,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Two clocks of one process may differ by what it takes to read both, and by what
-// the system's clock is adjusted (at most 500 in a million).
+// Two clocks of one process may differ by the time that it takes to read both,
+// and by the rate at which the system clock is adjusted (at most 500 ppm).
 const (
 	clockTolerance = int64(time.Millisecond)
 	stepTolerance  = int64(100 * time.Millisecond)
 	adjusted       = 0.001
 )
 
-// nsPerTick is the clock's rate, from the two readings of both clocks that are
-// furthest apart.
+// nsPerTick returns the duration of a tick, from the two readings of both
+// clocks that are furthest apart.
 func (f *file) nsPerTick() float64 {
 	start := f.header.Start
 	if f.header.Clock == layout.ClockMonotonic {
@@ -36,7 +36,7 @@ func (f *file) nsPerTick() float64 {
 	return rate
 }
 
-// laterClocks are the readings of all clocks after the first one.
+// laterClocks returns all clock readings after the first one.
 func (f *file) laterClocks() []layout.Clock {
 	h := &f.header
 	var out []layout.Clock
@@ -48,7 +48,8 @@ func (f *file) laterClocks() []layout.Clock {
 	return out
 }
 
-// lastClock is the reading at the latest new row, if it was written whole.
+// lastClock returns the reading that was made with the latest new row, if it
+// was written completely.
 func (f *file) lastClock() layout.Clock {
 	if f.header.LastWrites%2 != 0 {
 		return layout.Clock{}
@@ -56,9 +57,9 @@ func (f *file) lastClock() layout.Clock {
 	return f.header.Last
 }
 
-// checkClocks compares how far each clock went from the start of the recording to
-// every later reading. The rate of the ticks is not known beforehand: where it was
-// the same all the time, the clocks agree.
+// checkClocks compares how far each clock advanced from the start of the
+// recording to every later reading. The rate of the ticks is not known
+// beforehand: the clocks agree if the rate was the same at all readings.
 func (f *file) checkClocks() profile.ClockCheck {
 	var check profile.ClockCheck
 	start, rate := f.header.Start, f.nsPerTick()
@@ -70,7 +71,7 @@ func (f *file) checkClocks() profile.ClockCheck {
 			check.Error = d
 		}
 		if disagree(step, monotonic, stepTolerance) {
-			check.Step = step // the latest: it may have been set back
+			check.Step = step // keep the latest step: the clock may have been set back since
 		}
 	}
 	return check
@@ -82,27 +83,28 @@ func disagree(difference, span, tolerance int64) bool {
 
 func magnitude(ns int64) float64 { return math.Abs(float64(ns)) }
 
-// timeOf is a reading as Unix ns. It is counted from the start by the clock that
-// nobody sets: durations are right where the time of day was changed meanwhile.
+// timeOf returns a reading as Unix ns. It adds the monotonic time since the
+// start of the recording to the start's time of day, so that durations are
+// correct even if the time of day was changed meanwhile.
 func (f *file) timeOf(c layout.Clock) int64 {
 	start := f.header.Start
 	if c == (layout.Clock{}) {
 		return 0
 	}
 	if c.Monotonic < start.Monotonic {
-		return int64(c.Realtime) // damaged, or of a clock that jumps
+		return int64(c.Realtime) // the file is damaged, or a clock jumped
 	}
 	return int64(start.Realtime + c.Monotonic - start.Monotonic)
 }
 
-// unixTime turns a moment in ticks into Unix ns.
+// unixTime converts a time in ticks to Unix ns.
 func (f *file) unixTime(ticks uint64, scale float64) int64 {
 	start := f.header.Start
 	return int64(start.Realtime) + int64(float64(int64(ticks-start.Ticks))*scale)
 }
 
-// lastKnown is when a process ended that did not say so, as far as it is known:
-// when its latest call returned.
+// lastKnown returns when the process's latest call returned, in Unix ns. It is
+// used as the end of a process that did not finalize.
 func (f *file) lastKnown(p *profile.Profile) int64 {
 	return max(p.Start, p.InitEnd, p.FinalizeStart, f.timeOf(f.lastClock()), f.latest)
 }

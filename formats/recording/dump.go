@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Dump writes the recording at path as text: what the file holds, line by
-// line, in the order of the file's own tables.
+// Dump writes the contents of the recording at path as text, line by line, in
+// the order of the file's tables.
 func Dump(w io.Writer, path string) error {
 	in, size, err := openFile(path)
 	if err != nil {
@@ -90,8 +90,8 @@ func dumpComms(w io.Writer, p *profile.Profile) {
 	}
 }
 
-// dumpRows has the times that are read out of samples, and behind each row its
-// sample, in ticks.
+// dumpRows writes the rows. With sampled timing it adds the estimated times
+// and, after each row, its sample in ticks.
 func (f *file) dumpRows(w io.Writer, p *profile.Profile) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -110,7 +110,7 @@ func (f *file) dumpRows(w io.Writer, p *profile.Profile) {
 	}
 }
 
-// dumpRest is what is in no row.
+// dumpRest writes everything that is not in rows.
 func dumpRest(w io.Writer, p *profile.Profile) {
 	for i := range p.Open {
 		o := &p.Open[i]

@@ -11,14 +11,14 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// Beside a recording of a process that was traced lie two files.
+// Suffixes of the two files next to the recording of a traced process.
 const (
 	eventsEnding = ".events"
 	spillEnding  = ".spill"
 )
 
-// EventFiles are the files of events beside the recording at path: none if the
-// process was not traced.
+// EventFiles returns the files of events next to the recording at path. There
+// are none if the process was not traced.
 func EventFiles(path string) []string {
 	var found []string
 	for _, ending := range []string{eventsEnding, spillEnding} {
@@ -30,24 +30,24 @@ func EventFiles(path string) []string {
 	return found
 }
 
-// chunk is a run of events of one thread in a file.
+// chunk is a series of events of one thread in a file.
 type chunk struct {
 	layout.Chunk
 	in  *os.File
-	at  int64  // of its first event
-	cut uint64 // events that it had, if the file ends before
-	far bool   // in the run directory
+	at  int64  // offset of its first event
+	cut uint64 // number of events beyond the end of the file
+	far bool   // whether the file is in the run directory
 }
 
-// chunkHead is how long a layout.Chunk is.
+// chunkHead is the size of a layout.Chunk in bytes.
 const chunkHead = 64
 
-// eventFile is one of the files of events, and what is in it.
+// eventFile is one of the files of events, with its chunks.
 type eventFile struct {
 	in     *os.File
 	size   int64
 	order  binary.ByteOrder
-	header layout.EventsHeader // zero of a spill
+	header layout.EventsHeader // zero for a spill file
 }
 
 func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
@@ -68,9 +68,8 @@ func openEventFile(path string, order binary.ByteOrder) (*eventFile, error) {
 
 func (f *eventFile) spill() bool { return strings.HasSuffix(f.in.Name(), spillEnding) }
 
-// missing tells of chunks that a file of events says there are, in it or in the
-// other file, and that are not. That of a process that runs may have grown since
-// it was opened.
+// missing reports the chunks that a header counts, but that are in neither
+// file. The files of a running process may have grown since they were opened.
 func missing(files []*eventFile, problem func(f *eventFile, at int64, why string)) {
 	var header layout.EventsHeader
 	spilled := int64(0)
@@ -95,7 +94,7 @@ func missing(files []*eventFile, problem func(f *eventFile, at int64, why string
 	}
 }
 
-// chunksIn is how many whole chunks there are in so many bytes.
+// chunksIn returns how many whole chunks fit into size bytes.
 func chunksIn(size int64) uint64 { return uint64(max(size, 0)) / layout.ChunkSize }
 
 func (f *eventFile) readHeader() error {
@@ -117,9 +116,10 @@ func (f *eventFile) readHeader() error {
 	return nil
 }
 
-// chunks lists the chunks of a file, those without events too. A last one that is
-// cut has the events that are there. What a process that runs writes meanwhile is
-// listed too: a chunk that it filled again was written behind the others before.
+// chunks lists the chunks of a file, including empty ones. A truncated last
+// chunk has the events that are left. Chunks that a running process writes
+// meanwhile are listed too: before it fills a chunk again, it has appended the
+// chunk's events to a file.
 func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	var out []chunk
 	head := make([]byte, chunkHead)
@@ -129,7 +129,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 			problem(at, err.Error())
 			return out
 		}
-		binary.Decode(head, f.order, &c.Chunk) // it is as long as one
+		binary.Decode(head, f.order, &c.Chunk) // cannot fail: head has the size of a Chunk
 		switch {
 		case c.Count == 0 && (c.Magic != layout.ChunkMagic || c.Sequence == 0):
 			continue // not used yet
@@ -144,7 +144,7 @@ func (f *eventFile) chunks(problem func(at int64, why string)) []chunk {
 	return out
 }
 
-// reaches tells whether a file has so many bytes, by now.
+// reaches reports whether the file has at least size bytes now.
 func (f *eventFile) reaches(size int64) bool {
 	if size > f.size {
 		if info, err := f.in.Stat(); err == nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// links is what is found out of events by looking at all of a process's.
+// links holds what can be found only by looking at all events of a process.
 type links struct {
 	kind []uint32
 	tag  []int32
 	link []int32
 	seq  []uint32
 
-	start []uint64 // only where there are several threads
+	start []uint64 // set only if there are several threads
 	open  *requests
 }
 
-// link reads all events once: finds their kinds, the two ends of each request,
-// and counts messages.
+// link reads all events once: it finds their kinds and the events of each
+// request, and numbers the messages.
 func (r *reading) link() error {
 	n := uint64(0)
 	for _, s := range r.streams {
@@ -45,7 +45,7 @@ func (r *reading) link() error {
 		return nil
 	})
 	r.links.open = nil
-	if err == nil && !r.trace.Gaps && r.holes == 0 { // else counting would join messages with others
+	if err == nil && !r.trace.Gaps && r.holes == 0 { // with gaps, numbers would match the wrong messages
 		r.links.count(r.rows.roles, r.whole)
 	}
 	r.links.start = nil
@@ -64,7 +64,8 @@ func (r *reading) enter(i int32, e *event) {
 	}
 }
 
-// kindOf is the kind of an event. One whose row is not there is of no known call.
+// kindOf returns the kind of an event. If its row is missing, the call is
+// unknown.
 func (r *reading) kindOf(e *event) uint32 {
 	if e.row == layout.EventCompleted {
 		if posted, open := r.links.open.get(e.request); open {
@@ -79,14 +80,14 @@ func (r *reading) kindOf(e *event) uint32 {
 		}
 		return kind
 	}
-	if e.row != 0 && len(r.Problems) < maxProblems { // of what had no room for a row, that is known
+	if e.row != 0 && len(r.Problems) < maxProblems { // row 0 stands for calls that had no room for a row
 		r.Problems = append(r.Problems, fmt.Sprintf("%s: row %d: %v", r.names[0], e.row, err))
 	}
 	return r.rows.unknown(e)
 }
 
-// completed is the kind of the end of an operation: as what started it, if that
-// is in the trace.
+// completed returns the kind of an operation's completion: that of the event
+// which started it, if the trace contains it.
 func (r *rows) completed(posted, thread uint32) uint32 {
 	if o := &r.roles[posted]; o.ended != 0 && o.endedBy == thread {
 		return o.ended - 1
@@ -107,7 +108,7 @@ func (r *rows) unknown(e *event) uint32 {
 	return r.index(k)
 }
 
-// join links an event to the one before that has the same request.
+// join links an event to the previous event with the same request.
 func (l *links) join(request uint32, i int32, roles []role) {
 	o := &roles[l.kind[i]]
 	before, open := l.open.get(request)
@@ -122,10 +123,10 @@ func (l *links) join(request uint32, i int32, roles []role) {
 	}
 }
 
-// count numbers the messages of each channel: what is sent in the order in which
-// sends began, what is received in that in which receives were posted, as the
-// Standard matches them. What began at the time whole or later has no number, if
-// that is not 0: of what came before something may be missing.
+// count numbers the messages of each channel: sends in the order in which they
+// started, receives in the order in which they were posted, which is how the
+// Standard matches them. If whole is not 0, messages that started at that time
+// or later get no number, because earlier ones may be missing from the trace.
 func (l *links) count(roles []role, whole uint64) {
 	c := counters{of: map[channel]*uint32{}}
 	if l.start == nil {
@@ -146,19 +147,20 @@ func (l *links) count(roles []role, whole uint64) {
 	}
 }
 
-// number numbers what an event sends, and what came of a receive that it posts.
+// number numbers what an event sends, and the completion of a receive that it
+// posts.
 func (l *links) number(i int32, c *counters, roles []role) {
 	o := &roles[l.kind[i]]
 	if o.sends || o.gave && l.tag[i] >= 0 {
 		l.seq[i] = c.next(l.kind[i], l.tag[i], o)
 	}
-	if l.link[i] < 0 && !o.receives { // it was seen with what posted it
+	if l.link[i] < 0 && !o.receives { // the completion was recorded with the event that posted it
 		return
 	}
 	end := l.last(i)
 	switch last := &roles[l.kind[end]]; {
 	case last.took:
-		l.tag[end] = max(l.tag[end], l.tag[i]) // as asked for, which is all that is known
+		l.tag[end] = max(l.tag[end], l.tag[i]) // the requested tag; the received one is unknown
 		i, o = end, last
 	case last.receives:
 		i, o = end, last
@@ -168,8 +170,8 @@ func (l *links) number(i int32, c *counters, roles []role) {
 	}
 }
 
-// last is the last of the events of a request, from one of them on. There are at
-// most four.
+// last returns the last event of the request that event i belongs to. A request
+// has at most four events.
 func (l *links) last(i int32) int32 {
 	for l.link[i] > 0 {
 		i += l.link[i]
@@ -177,14 +179,14 @@ func (l *links) last(i int32) int32 {
 	return i
 }
 
-// beginning is an event that sends, or posts what is received.
+// beginning is an event that sends a message or posts a receive.
 type beginning struct {
 	start uint64
 	event int32
 }
 
-// begun are such events in the order in which they began; with posts also receives
-// whose end is not in the trace.
+// begun returns these events in the order in which they started. With posts it
+// includes receives whose completion is not in the trace.
 func (l *links) begun(roles []role, posts bool) []beginning {
 	begins := func(i int) bool {
 		o := &roles[l.kind[i]]
@@ -208,24 +210,26 @@ func (l *links) begun(roles []role, posts bool) []beginning {
 	return out
 }
 
-// channel is what messages that cannot overtake each other have in common.
+// channel identifies messages that cannot overtake each other: same
+// communicator, peer and tag.
 type channel struct {
 	comm, peer, tag int32
 	sent            bool
 }
 
-// counters count the messages of each channel, and remember which channel it is
-// that the events of a kind with a tag are of.
+// counters count the messages of each channel. They remember the channel of
+// each kind and tag of events.
 type counters struct {
 	of   map[channel]*uint32
 	near [256]nearCounter
-	// Receives whose end is not in the trace: later ones of their channels, or of
-	// their communicators where they would have taken any message, have no numbers.
+	// Channels of receives whose completion is not in the trace. Later receives
+	// of these channels have no number. A receive from any source affects its
+	// whole communicator.
 	lost    map[channel]bool
 	lostAny map[int32]bool
 }
 
-// lose gives no number to later receives that the receive may have come before.
+// lose stops the numbering of the receives that this receive may have preceded.
 func (c *counters) lose(o *role, tag int32) {
 	if c.lost == nil {
 		c.lost, c.lostAny = map[channel]bool{}, map[int32]bool{}
@@ -240,10 +244,10 @@ func (c *counters) lose(o *role, tag int32) {
 type nearCounter struct {
 	kind  uint32
 	tag   int32
-	count *uint32 // nil if this is none
+	count *uint32 // nil if the event has no channel
 }
 
-// next is the number of a message; 0 where it is not known from or to whom it is.
+// next returns the number of a message, or 0 if its peer is unknown.
 func (c *counters) next(kind uint32, tag int32, o *role) uint32 {
 	if o.comm < 0 || o.peer < 0 {
 		return 0

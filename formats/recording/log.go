@@ -9,12 +9,13 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// maxRecord is the longest record that is read: the counts of a collective, or
-// the members of a communicator, of tens of millions of processes.
+// maxRecord is the size of the longest record that is read, in bytes: the
+// counts of a collective, or the members of a communicator, of tens of millions
+// of processes.
 const maxRecord = 256 << 20
 
-// readLog reads the records of one log segment. Record by record, so that a
-// size that lies takes no memory beyond one record.
+// readLog reads the records of a log segment one by one, so that a wrong size
+// takes no more memory than one record.
 func (f *file) readLog(at, end uint64) {
 	head := uint64(binary.Size(layout.Record{}))
 	for at+head <= end {
@@ -89,7 +90,7 @@ func (f *file) readRecord(at uint64, kind uint32, buf []byte) error {
 	return fmt.Errorf("record of unknown kind %d, skipped", kind)
 }
 
-// head decodes the fixed part of a record and returns what follows it.
+// head decodes the fixed part of a record and returns the rest.
 func (f *file) head(buf []byte, v any) ([]byte, error) {
 	n, err := binary.Decode(buf, f.order, v)
 	if err != nil {
@@ -98,7 +99,7 @@ func (f *file) head(buf []byte, v any) ([]byte, error) {
 	return buf[n:], nil
 }
 
-// take cuts n elements of the given width off the rest of a record.
+// take removes n elements of the given width from the rest of a record.
 func take(rest []byte, n uint32, width int) (taken, left []byte, err error) {
 	if uint64(n)*uint64(width) > uint64(len(rest)) {
 		return nil, nil, fmt.Errorf("%d elements do not fit into their record", n)
@@ -115,8 +116,8 @@ func (f *file) int32s(raw []byte) []int32 {
 	return out
 }
 
-// readThread refuses a table that another thread names: its rows would be read,
-// and counted, as often as it is named.
+// readThread rejects a table that another thread names, whose rows would be
+// counted twice.
 func (f *file) readThread(at uint64, buf []byte) error {
 	var t layout.Thread
 	if f.header.Version < 5 {
@@ -137,7 +138,7 @@ func (f *file) readThread(at uint64, buf []byte) error {
 	return f.readOpen(t, at+uint64(len(buf)-len(rest)), rest)
 }
 
-// openField is how much longer a Thread is since version 5.
+// openField is how many bytes longer a Thread is since version 5.
 const openField = 8
 
 // readOpen reads the call that a thread is in, which lies somewhere in what
@@ -201,7 +202,8 @@ func (f *file) readComm(buf []byte) error {
 	return nil
 }
 
-// inWorld checks members that are given by a formula: no list bounds them.
+// inWorld reports whether a strided list of members lies within the world. Such
+// a list has no length that could be checked.
 func (f *file) inWorld(c *layout.Comm) bool {
 	world := int64(f.header.WorldSize)
 	last := int64(c.Base) + int64(c.Stride)*(int64(c.Size)-1)
@@ -266,7 +268,7 @@ func (f *file) readSlice(buf []byte) error {
 		return err
 	}
 	if at, known := f.sliceAt[s.Index]; known {
-		f.slices[at].name = s.name // it has been given another name since
+		f.slices[at].name = s.name // the slice was renamed
 		return nil
 	}
 	f.sliceAt[s.Index] = len(f.slices)

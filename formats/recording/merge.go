@@ -16,11 +16,11 @@ import (
 
 const eventSize = 32
 
-// inOrder is the chunks of each thread in their order. One that is there twice was
-// written just when the process was killed, or when its files were copied: the whole
-// one counts.
+// inOrder sorts the chunks of each thread. A chunk may occur twice if the
+// process was killed, or its files were copied, while it was written: the
+// complete one is kept.
 func (r *reading) inOrder(all []chunk) [][]chunk {
-	slices.SortFunc(all, func(a, b chunk) int { // of two that are alike, the one that is filled no more first
+	slices.SortFunc(all, func(a, b chunk) int { // of two equal chunks, the one that is no longer filled comes first
 		if a.far != b.far && a.Sequence == b.Sequence && a.Count == b.Count {
 			return map[bool]int{true: -1, false: 1}[a.far]
 		}
@@ -56,8 +56,8 @@ func (r *reading) inOrder(all []chunk) [][]chunk {
 	return out
 }
 
-// agrees tells whether two chunks are of one thread and have the same events, as far
-// as both have them.
+// agrees reports whether two chunks are of one thread and have the same events,
+// as far as both have them.
 func (c *chunk) agrees(d *chunk) bool {
 	n := min(c.Count, d.Count) * eventSize
 	a, b := make([]byte, n), make([]byte, n)
@@ -66,7 +66,7 @@ func (c *chunk) agrees(d *chunk) bool {
 	return c.Thread == d.Thread && err == nil && other == nil && bytes.Equal(a, b)
 }
 
-// event is a layout.Event with its parts apart.
+// event is a decoded layout.Event.
 type event struct {
 	start, ticks, bytes  uint64
 	row, request, thread uint32
@@ -86,8 +86,8 @@ func (e *event) end() uint64 { return e.start + e.ticks }
 
 func endOf(b []byte) uint64 { return little.Uint64(b) + little.Uint64(b[8:])<<16>>16 }
 
-// toLittle turns events of another byte order around: all that decodes them is
-// of one order then, which takes half the time.
+// toLittle converts events of the other byte order to little endian. Code that
+// decodes only one byte order takes half the time.
 func toLittle(raw []byte) {
 	for ; len(raw) >= eventSize; raw = raw[eventSize:] {
 		slices.Reverse(raw[0:8])
@@ -98,23 +98,24 @@ func toLittle(raw []byte) {
 	}
 }
 
-// cursor goes through the events of one thread.
+// cursor reads the events of one thread.
 type cursor struct {
 	chunks []chunk
 	order  binary.ByteOrder
-	raw    []byte // of the chunk at hand, as far as it is not read
+	raw    []byte // events of the current chunk that are not read yet
 	buffer []byte
 	find   func(chunk) (chunk, error)
 }
 
-// errMoved says that a chunk was filled again while it was read: its process runs.
+// errMoved means that a running process filled a chunk again while it was read.
 var errMoved = errors.New("the chunk was filled again while it was read")
 
-// read reads the events of a chunk, and then whether it is still the same.
+// read reads the events of a chunk, and then checks that the chunk is still the
+// same.
 func (c *chunk) read(raw []byte, order binary.ByteOrder) error {
 	if _, err := c.in.ReadAt(raw, c.at); err != nil {
 		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // it was there a moment ago
+			err = io.ErrUnexpectedEOF // the file was long enough before
 		}
 		return fmt.Errorf("%s: byte %d: %w", c.in.Name(), c.at, err)
 	}
@@ -123,14 +124,15 @@ func (c *chunk) read(raw []byte, order binary.ByteOrder) error {
 		return fmt.Errorf("%s: byte %d: %w", c.in.Name(), c.at-chunkHead, err)
 	}
 	var now layout.Chunk
-	binary.Decode(head, order, &now) // it is as long as one
+	binary.Decode(head, order, &now) // cannot fail: head has the size of a Chunk
 	if now.Sequence != c.Sequence {
 		return errMoved
 	}
 	return nil
 }
 
-// fill reads the next chunk once the one at hand is read; false at the end.
+// fill reads the next chunk if the current one is used up. It returns false at
+// the end.
 func (c *cursor) fill() (bool, error) {
 	if len(c.raw) > 0 || len(c.chunks) == 0 {
 		return len(c.raw) > 0, nil
@@ -155,7 +157,7 @@ func (c *cursor) fill() (bool, error) {
 	return true, nil
 }
 
-// take cuts off the events at the start that ended before the bound.
+// take removes and returns the first events that ended before bound.
 func (c *cursor) take(bound uint64) []byte {
 	n := eventSize
 	for n < len(c.raw) && endOf(c.raw[n:]) < bound {
@@ -166,9 +168,9 @@ func (c *cursor) take(bound uint64) []byte {
 	return run
 }
 
-// eachRun gives all events of the process as they are in its files, in runs of
-// one thread, those of several threads in the order in which they ended. They
-// hold until f returns; first is the number of the first of them.
+// eachRun calls f with all events of the process, still encoded, in runs of one
+// thread. Runs are in the order in which events ended. first is the number of
+// the first event of a run. run is valid until f returns.
 func (r *reading) eachRun(f func(first int, thread uint32, run []byte) error) error {
 	open := make([]cursor, len(r.streams))
 	for t, s := range r.streams {
@@ -199,8 +201,8 @@ func (r *reading) eachRun(f func(first int, thread uint32, run []byte) error) er
 	return nil
 }
 
-// earliest is the thread whose next event ended first, and before when its
-// later ones must have ended to be next as well.
+// earliest returns the thread whose next event ended first, and the time before
+// which its following events must have ended to come next as well.
 func earliest(open []cursor) (first int, bound uint64) {
 	bound = math.MaxUint64
 	if len(open) == 1 {

@@ -12,22 +12,21 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// A recording that is brought home is packed: compressed by zstd as it is, with
-// a frame before it that other programs skip (`zstd -d` unpacks it) and that
-// tells it from whatever else zstd compresses. A process maps tables and logs
-// with room to grow, which is most of a small file; and rows of 64 bytes have few
-// that are not 0. Unpacked it is the file that the process left, checksum and
-// all: packing knows nothing of the layout, and can lose nothing.
+// A recording in a run directory is packed: compressed by zstd, with a
+// skippable frame before it that identifies it (`zstd -d` unpacks it all the
+// same). Most of a small recording is room to grow, and rows of 64 bytes are
+// mostly zeros. Unpacked it is exactly the file that the process left, with its
+// checksum: packing does not depend on the layout and loses nothing.
 var packedMagic = []byte{0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0, 'M', 'P', 'I', 'T', 'R', 'A', 'C', 'E'}
 
-// maxPacked is the longest recording that is packed, as a packed one is read
-// with all of it in memory.
+// maxPacked is the size of the longest recording that is packed, in bytes. A
+// packed recording is read with all of it in memory.
 const maxPacked = 16 << 20
 
 var packer = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		panic(err) // the options are valid
+		panic(err) // cannot happen: the options are valid
 	}
 	return e
 })
@@ -35,13 +34,13 @@ var packer = sync.OnceValue(func() *zstd.Encoder {
 var unpacker = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPacked), zstd.WithDecoderConcurrency(0))
 	if err != nil {
-		panic(err) // the options are valid
+		panic(err) // cannot happen: the options are valid
 	}
 	return d
 })
 
-// Pack copies a file of size bytes, packed if it is a recording that is not
-// longer than 16 MiB, and else as it is.
+// Pack copies a file of size bytes. It packs recordings of at most 16 MiB and
+// copies everything else unchanged.
 func Pack(w io.Writer, r io.Reader, size int64) error {
 	if size > maxPacked {
 		_, err := io.Copy(w, r)
@@ -58,8 +57,8 @@ func Pack(w io.Writer, r io.Reader, size int64) error {
 	return err
 }
 
-// CanPack tells by how a file starts whether it is a recording that nobody writes
-// to any more, as its process ended, and that is not packed yet.
+// CanPack reports whether a file with this beginning is an unpacked recording
+// whose process has ended, so that nobody writes to it any more.
 func CanPack(head []byte) bool {
 	var h layout.Header
 	if !bytes.HasPrefix(head, magic) {
@@ -73,8 +72,8 @@ func CanPack(head []byte) bool {
 	return false
 }
 
-// unpack appends what was packed to dst. With an error that is what could be
-// unpacked before the damage.
+// unpack appends the unpacked contents to dst. With an error it returns what
+// could be unpacked before the damage.
 func unpack(dst, packed []byte) ([]byte, error) {
 	raw, err := unpacker().DecodeAll(packed, dst)
 	if err != nil {

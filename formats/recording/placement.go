@@ -9,9 +9,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Where the process ran, and what it used of the processor: records of version 7.
+// Where the process ran, and its use of the processor: records of version 7.
 
-// readPlacement keeps the latest one.
+// readPlacement keeps the latest record.
 func (f *file) readPlacement(buf []byte) error {
 	var p layout.Placement
 	rest, err := f.head(buf, &p)
@@ -53,7 +53,7 @@ func (f *file) addPlacement(p *profile.Profile, scale float64) {
 	}
 }
 
-// addPlacement is the inverse.
+// addPlacement writes what readPlacement reads.
 func (l *log) addPlacement(p *profile.Profile) error {
 	if at := p.Placement; at != nil {
 		processors, err := profile.ParseProcessors(at.Processors)

@@ -1,9 +1,9 @@
 // Package recording reads the files that the library inside the application
-// leaves behind, one per process. Their layout is interpose/layout.
+// writes, one per process. interpose/layout defines their layout.
 //
-// A recording may be of a process that was killed, or that still runs: what is
-// not whole in it is not there yet. A file that is damaged is read as far as
-// it makes sense, and what was skipped is told in Profile.Problems.
+// A recording may be that of a killed or of a running process: parts that are
+// not complete are ignored. A damaged file is read as far as possible, and
+// Profile.Problems lists what was skipped.
 package recording
 
 import (
@@ -26,21 +26,22 @@ var magic = layout.Magic[:]
 // Is reports whether a file that starts with head is a recording, packed or not.
 func Is(head []byte) bool { return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, packedMagic) }
 
-// ReadFile reads the recording at path. Errors name the file and the place.
+// ReadFile reads the recording at path. Errors contain the file and the
+// position.
 func ReadFile(path string) (*profile.Profile, error) {
 	return readFile(path, wholeFile, false)
 }
 
-// ReadHead reads the recording at path but for its rows and vectors, and what
-// follows from these: it tells which process of which job it is of, at a
-// fraction of the cost.
+// ReadHead reads the recording at path without its rows and vectors. It takes a
+// fraction of the time of ReadFile and is enough to identify the process and
+// its job.
 func ReadHead(path string) (*profile.Profile, error) {
 	return readFile(path, headOfFile, true)
 }
 
-// How much of a file is read at once: most recordings are smaller, and a call
-// of the system for each record would take longer than all else. What lies
-// behind is read piece by piece.
+// Bytes that are read from a file at once. Most recordings are smaller: reading
+// each record with a system call would take longer than everything else.
+// Anything after them is read piece by piece.
 const (
 	wholeFile  = 1 << 20
 	headOfFile = layout.HeaderSize + layout.MinLogSegment
@@ -48,7 +49,8 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// openFile opens a recording or a file of events. Both are read piece by piece.
+// openFile opens a recording or a file of events, both of which are read piece
+// by piece.
 func openFile(path string) (in *os.File, size int64, err error) {
 	if in, err = atomicfile.Open(path, atomicfile.AnySize); err != nil {
 		return nil, 0, err
@@ -68,7 +70,7 @@ func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error)
 	}
 	defer in.Close()
 	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer) // a profile keeps nothing of it
+	defer buffers.Put(buffer) // the profile keeps no reference to it
 	if err := readAhead(buffer, in, min(ahead, size)); err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
 	}
@@ -90,7 +92,7 @@ func readFile(path string, ahead int64, headOnly bool) (*profile.Profile, error)
 	return p, nil
 }
 
-// readAhead fills the buffer with the start of a file.
+// readAhead reads the start of a file into the buffer.
 func readAhead(buffer *[]byte, in io.ReaderAt, n int64) error {
 	*buffer = slices.Grow((*buffer)[:0], int(n))
 	got, err := in.ReadAt((*buffer)[:n], 0)
@@ -101,8 +103,8 @@ func readAhead(buffer *[]byte, in io.ReaderAt, n int64) error {
 	return err
 }
 
-// unpackFile is the recording inside a file of size bytes that starts with head,
-// in the buffer.
+// unpackFile returns the recording in a file of size bytes that starts with
+// head, unpacked into the buffer if it is packed.
 func unpackFile(head []byte, in io.ReaderAt, size int64, buffer *[]byte) (*file, error) {
 	packed := head
 	if int64(len(head)) < size {
@@ -128,7 +130,7 @@ func unpackFile(head []byte, in io.ReaderAt, size int64, buffer *[]byte) (*file,
 	return f, nil
 }
 
-// sniffFile is the recording in r, packed or not.
+// sniffFile returns the recording in r, packed or not.
 func sniffFile(r io.ReaderAt, size int64) (*file, error) {
 	head := make([]byte, len(packedMagic))
 	if n, _ := r.ReadAt(head, 0); bytes.HasPrefix(head[:n], packedMagic) {
@@ -153,14 +155,14 @@ func Read(r io.ReaderAt, size int64) (*profile.Profile, error) {
 type file struct {
 	r        io.ReaderAt
 	size     int64
-	ahead    []byte // the start of r, as far as it is in memory
-	scratch  []byte // what lies behind and is looked at
-	rows     []byte // of a table, while their samples are
-	headOnly bool   // rows and vectors are left out
+	ahead    []byte // the first bytes of r
+	scratch  []byte // buffer for bytes after ahead
+	rows     []byte // rows of the table whose samples are being read
+	headOnly bool   // skip rows and vectors
 
-	keepSamples bool            // for dumping
-	kept        []layout.Sample // of each row
-	unsampled   []int           // rows that were read, and of whose calls none was timed
+	keepSamples bool            // for Dump
+	kept        []layout.Sample // sample of each row
+	unsampled   []int           // indices of rows of whose calls none was timed
 
 	order  binary.ByteOrder
 	header layout.Header
@@ -168,29 +170,30 @@ type file struct {
 	strings  map[uint32]string
 	threads  []layout.Thread
 	opens    []openRecord
-	named    map[uint64]bool // offsets of tables that a thread has
+	named    map[uint64]bool // offsets of the tables that a thread names
 	comms    map[uint32]*commRecord
-	groups   [][]int32 // of Win_start and Win_post, world ranks, by layout.Group.Index - 1
+	groups   [][]int32 // world ranks of the groups of Win_start and Win_post, by layout.Group.Index - 1
 	slices   []sliceRecord
-	sliceAt  map[uint32]int // by index: where in slices
+	sliceAt  map[uint32]int // index in slices, by the slice's index in the file
 	modules  []moduleRecord
 	vectors  []vectorRecord
 	stacks   map[uint64][]uint64       // by the call site of rows
 	tables   map[uint64]layout.Segment // by offset
-	latest   int64                     // Unix ns when the latest call returned, once rows are read
-	receives receives                  // of the rows that were read
+	latest   int64                     // when the latest call returned, Unix ns; set once rows are read
+	receives receives                  // over the rows that were read
 	tools    tools
-	// eagerLimits are those that the MPI told.
+	// eagerLimits are the eager limits that the MPI reported.
 	eagerLimits []profile.EagerLimit
 
 	placement *profile.Placement
 	usage     []layout.Usage
 
 	problems []string
-	damaged  uint64 // how many problems there are; the first ones are kept
+	damaged  uint64 // number of all problems; the first ones are kept
 }
 
-// maxProblems are kept of a file: where all of it is damaged, it has millions.
+// maxProblems is the largest number of problems that are kept of a file. A file
+// that is damaged everywhere has millions.
 const maxProblems = 1000
 
 type commRecord struct {
@@ -265,7 +268,7 @@ func (f *file) readHeader() error {
 	return nil
 }
 
-// timingAt is where the header says how calls were timed.
+// timingAt is the offset of the header's field Timing.
 const timingAt = uint64(unsafe.Offsetof(layout.Header{}.Timing))
 
 func (f *file) problem(at uint64, format string, args ...any) {
@@ -275,8 +278,8 @@ func (f *file) problem(at uint64, format string, args ...any) {
 	f.problems = append(f.problems, fmt.Sprintf("byte %d: ", at)+fmt.Sprintf(format, args...))
 }
 
-// readSegments walks the segments up to Header.End, or to the first that makes
-// no sense: behind it nothing can be found.
+// readSegments reads the segments up to Header.End, or up to the first invalid
+// one: nothing can be found after it.
 func (f *file) readSegments() {
 	end := f.header.End
 	if end > uint64(f.size) {
@@ -310,11 +313,12 @@ func (f *file) readSegments() {
 	}
 }
 
-// lookBehind reports what `cat` of several recordings gives: all but the first
-// would be dropped without a word. Of the process that ended, and of most that
-// were killed, a recording ends at Header.End, and the next begins there. In the
-// moment that a file grows there is room behind it, all zeros: what follows that
-// is not looked for, since the room may be of gigabytes.
+// lookBehind reports a second recording after the first, which `cat` of several
+// recordings produces and which would otherwise be ignored. The recording of a
+// process that ended, and of most that were killed, ends at Header.End, where
+// the next one starts. If zeros follow there, the process was killed while its
+// file grew; lookBehind does not search beyond them, because they may be
+// gigabytes.
 func (f *file) lookBehind() {
 	end := f.header.End
 	if end < uint64(f.header.HeaderSize) || end >= uint64(f.size) {
@@ -325,8 +329,8 @@ func (f *file) lookBehind() {
 	}
 }
 
-// bytes reads n bytes, which hold until the next call. With an error they are
-// those that could be read.
+// bytes reads n bytes, which are valid until the next call. With an error it
+// returns the bytes that could be read.
 func (f *file) bytes(at, n uint64) ([]byte, error) {
 	if at <= uint64(len(f.ahead)) && n <= uint64(len(f.ahead))-at {
 		return f.ahead[at : at+n], nil

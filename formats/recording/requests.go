@@ -1,9 +1,9 @@
 package recording
 
-// requests are those that have not completed, and the latest event of each. They
-// are numbered as they are made, so that those that are open at a time lie close
-// together: these are found by their low bits. The others, which are few, are
-// kept apart.
+// requests holds the requests that have not completed, with the latest event of
+// each. Requests are numbered in the order of their creation, so that most open
+// ones have consecutive numbers and are found by their low bits. The few others
+// are in a map.
 type requests struct {
 	near [nearRequests]request
 	far  map[uint32]int32
@@ -12,7 +12,7 @@ type requests struct {
 const nearRequests = 1 << 14
 
 type request struct {
-	number uint32 // 0: none
+	number uint32 // 0 for none
 	latest int32
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// stratum is calls of a row of which some were timed: how many there were, how
-// many were timed, the sum of these times in ticks, and of their squares.
+// stratum is a set of calls of one row of which some were timed: the number of
+// calls, the number of timed calls, the sum of their times in ticks, and the
+// sum of the squares.
 type stratum struct{ calls, timed, time, squares float64 }
 
-// strata are a row's early calls and its later ones. What comes first in a
-// program is seldom like the rest, and more of it is timed: one mean of both
-// would be of neither.
+// strata returns a row's early calls and its later calls. The first calls of a
+// program are often different from the others, and more of them are timed, so
+// that a mean over both would be wrong for both.
 func strata(r layout.Row, s layout.Sample) (early, later stratum) {
 	all := stratum{float64(r.Count), float64(s.Timed), float64(r.Time), s.Squares}
 	if s.Early == 0 {
@@ -24,25 +25,27 @@ func strata(r layout.Row, s layout.Sample) (early, later stratum) {
 	return early, all.minus(early)
 }
 
-// minus has nothing below 0, as of a process that was killed one number may be
-// a call ahead of the other.
+// minus subtracts, with 0 as the smallest result: in a killed process one
+// number may include a call that the other does not.
 func (s stratum) minus(o stratum) stratum {
 	return stratum{max(s.calls-o.calls, 0), max(s.timed-o.timed, 0), max(s.time-o.time, 0), max(s.squares-o.squares, 0)}
 }
 
-// spread is the variance of one call's time, of two calls or more.
+// spread returns the variance of the time of one call. There must be at least
+// two.
 func (s stratum) spread() float64 {
 	return max(s.squares-s.time*s.time/s.timed, 0) / (s.timed - 1)
 }
 
-// total estimates the time of all calls of the stratum, and the variance of
-// that estimate, given the variance of one call.
+// total estimates the time of all calls of the stratum, and the variance of the
+// estimate. spread is the variance of one call.
 func (s stratum) total(spread float64) (time, variance float64) {
-	left := max(1-s.timed/s.calls, 0) // what was timed is known, and varies no more
+	left := max(1-s.timed/s.calls, 0) // timed calls do not contribute to the variance
 	return s.time * s.calls / s.timed, s.calls * s.calls * left * spread / s.timed
 }
 
-// estimate is the time of all calls of a row, in ticks, and its variance.
+// estimate returns the estimated time of all calls of a row, in ticks, and the
+// variance of the estimate.
 func estimate(r layout.Row, sample layout.Sample) (time, variance float64) {
 	early, later := strata(r, sample)
 	if early.calls > 0 {
@@ -51,9 +54,9 @@ func estimate(r layout.Row, sample layout.Sample) (time, variance float64) {
 	switch {
 	case later.calls == 0:
 		return time, variance
-	case later.timed == 0 && early.calls == 0: // a row of what has no time
+	case later.timed == 0 && early.calls == 0: // a row without time
 		return 0, 0
-	case later.timed == 0: // as the early calls were, and each may be as far off as one of these
+	case later.timed == 0: // use the early calls, with their spread as the error of each call
 		mean := early.time / early.timed
 		return time + later.calls*mean, variance + later.calls*later.calls*early.spread()
 	}
@@ -68,10 +71,11 @@ func estimate(r layout.Row, sample layout.Sample) (time, variance float64) {
 	return time + more, variance + error
 }
 
-// addUnsampled estimates the time of rows of which no call was timed, as may be
-// where other rows of the same place have many: a library that begins a call
-// does not know its row yet. They are taken to be like those, which may be as
-// wrong as they are large. Of a call that is timed nowhere nothing is known.
+// addUnsampled estimates the time of rows of which no call was timed. This
+// happens if other rows of the same call site have many calls, because the
+// library does not know the row when a call starts. Such rows get the mean time
+// of the others, with that time as the error. If no call of the call site was
+// timed, the time is unknown.
 func (f *file) addUnsampled(p *profile.Profile) {
 	if len(f.unsampled) == 0 {
 		return
@@ -97,7 +101,7 @@ func (f *file) addUnsampled(p *profile.Profile) {
 	}
 }
 
-// sane is false of what no library writes.
+// sane reports whether the library could have written the sample.
 func sane(s layout.Sample) bool {
 	for _, squares := range []float64{s.Squares, s.EarlySquares} {
 		if math.IsNaN(squares) || math.IsInf(squares, 0) || squares < 0 {
@@ -107,16 +111,16 @@ func sane(s layout.Sample) bool {
 	return true
 }
 
-// addEstimate fills in a row's time from a sample of it.
+// addEstimate sets a row's time from its sample.
 func addEstimate(r *profile.Row, raw layout.Row, s layout.Sample, scale float64) {
 	time, variance := estimate(raw, s)
 	r.TimeNs, r.TimeErrorNs = wholeNs(time*scale), wholeNs(math.Sqrt(variance)*scale)
 	if variance > 0 {
-		r.TimeErrorNs = max(r.TimeErrorNs, 1) // 0 is for what is exact
+		r.TimeErrorNs = max(r.TimeErrorNs, 1) // 0 means that the time is exact
 	}
 }
 
-// wholeNs is the nearest number of ns that there is.
+// wholeNs rounds to whole ns, limited to the range of uint64.
 func wholeNs(ns float64) uint64 {
 	if ns >= math.MaxUint64 {
 		return math.MaxUint64
@@ -124,17 +128,19 @@ func wholeNs(ns float64) uint64 {
 	return uint64(ns + 0.5)
 }
 
-// sampleSize is that of a row's sample, behind the rows of its table.
+// sampleSize is the size of a row's sample, which is stored after the rows of
+// its table.
 var sampleSize = uint64(binary.Size(layout.Sample{}))
 
-// samples finds where the samples of a table are, and how many: none where it
-// is no table of samples. Of one that does not hold them, it is told.
+// samples returns the offset and the number of a table's samples. There are
+// none if the table was not sampled. It reports a table that is too small for
+// its samples.
 func (f *file) samples(at uint64, s layout.Segment) (first, n uint64) {
 	if f.timing() != profile.TimingSampled {
 		return 0, 0
 	}
 	start, row := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Row{}))
-	room := (s.Size - start) / row // of rows and samples, which are as large
+	room := (s.Size - start) / row // number of rows; each has one sample
 	if s.Rows > room/2 {
 		f.problem(at, "a table of %d rows and as many samples does not fit into %d bytes", s.Rows, s.Size)
 	}
@@ -151,7 +157,8 @@ func (f *file) sample(b []byte) layout.Sample {
 		Every: o.Uint32(b[40:])}
 }
 
-// timing tells how calls were timed. Of what is not known, no time can be told.
+// timing returns how calls were timed. If the value is unknown, times are not
+// known either.
 func (f *file) timing() profile.Timing {
 	h := &f.header
 	switch {
@@ -163,7 +170,8 @@ func (f *file) timing() profile.Timing {
 	return profile.TimingOff
 }
 
-// unfollowed tells whether nonblocking receives were not followed.
+// unfollowed reports whether nonblocking receives were not followed to
+// completion.
 func (f *file) unfollowed() bool {
 	return f.header.Version >= 4 && f.header.Receives == layout.ReceivesUnfollowed
 }
