@@ -14,17 +14,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Clock turns a process's ticks into Unix ns. Processes of one node count the
-// same ticks, and so share one: two of them would differ by what the clocks were
-// read apart.
+// Clock converts a process's ticks to Unix ns. The processes of one node count
+// the same ticks and share one Clock: two Clocks would differ by the error of
+// their readings.
 type Clock struct {
-	ticks uint64  // when
-	unix  int64   // it was this, ns
+	ticks uint64  // a reading of the ticks
+	unix  int64   // and of the time of day at that moment, Unix ns
 	scale float64 // ns per tick
-	span  uint64  // ns over which the scale was measured
+	span  uint64  // ns between the readings that give scale
 }
 
-// Better is the clock of which the scale is known best.
+// Better returns the clock with the more accurate scale.
 func (c Clock) Better(o Clock) Clock {
 	if o.span > c.span {
 		return o
@@ -36,8 +36,8 @@ func (c Clock) time(ticks uint64) int64 {
 	return c.unix + int64(math.RoundToEven(float64(int64(ticks-c.ticks))*c.scale))
 }
 
-// ReadClock reads the clock of the process that left the recording at path, and
-// the name of its node.
+// ReadClock reads the clock of the recording at path and the name of the
+// process's node.
 func ReadClock(path string) (host string, c Clock, err error) {
 	err = withFile(path, func(f *file) error {
 		h := &f.header
@@ -53,7 +53,7 @@ func ReadClock(path string) (host string, c Clock, err error) {
 	return host, c, err
 }
 
-// withFile reads a recording's head and log, and gives it to use.
+// withFile calls use with a recording whose header and log have been read.
 func withFile(path string, use func(*file) error) error {
 	in, size, err := openFile(path)
 	if err != nil {
@@ -74,32 +74,32 @@ func withFile(path string, use func(*file) error) error {
 	return nil
 }
 
-// Events are the events of one process: a profile.EventSource. Nothing is open
-// but while they are read.
+// Events are the events of one process: a profile.EventSource. Files are open
+// only while events are read.
 type Events struct {
 	trace profile.Trace
 	of    *profile.Profile
 	clock Clock
-	names []string // of the files
-	whole uint64   // ticks until when no thread had to stop; 0 if none had to
-	// Problems are what was found wrong with the files, each with its place.
+	names []string // names of the files
+	whole uint64   // ticks of the first event that may be missing because a thread ran out of room; 0 if there is none
+	// Problems describes the damage in the files, each with its position.
 	Problems []string
 }
 
-// reading is the events of a process while they are read.
+// reading is the state while the events of a process are read.
 type reading struct {
 	*Events
 	order   binary.ByteOrder
 	files   []*eventFile
 	streams [][]chunk
-	holes   uint64 // chunks that there must have been, and are not
+	holes   uint64 // number of chunks that are missing
 	rows    rows
 	links   links
 }
 
-// OpenEvents finds the events of a process by its profile, read from a recording
-// beside which they are. The names of communicators and call sites are the
-// profile's.
+// OpenEvents opens the events of a process. p is its profile, read from the
+// recording next to them; the names of communicators and call sites are taken
+// from it.
 func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 	e := &Events{of: p, clock: c, names: EventFiles(p.Source)}
 	if len(e.names) == 0 {
@@ -119,7 +119,7 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 		return nil, err
 	}
 	e.trace.Gaps = len(e.Problems) > 0 || r.holes > 0 || p.Pauses > 0
-	stopped := false // some threads, before others
+	stopped := false // whether some threads may have run out of room earlier than others
 	for _, f := range r.files {
 		e.trace.Dropped += f.header.Dropped
 		e.trace.Cut = e.trace.Cut || f.header.Cut != 0
@@ -141,7 +141,8 @@ func OpenEvents(p *profile.Profile, c Clock) (*Events, error) {
 	return e, nil
 }
 
-// CountEvents is how many events there are by now beside the recording at path.
+// CountEvents returns how many events there are now next to the recording at
+// path.
 func CountEvents(path string) (uint64, error) {
 	r := reading{Events: &Events{of: &profile.Profile{Source: path}, names: EventFiles(path)}}
 	defer r.close()
@@ -164,9 +165,9 @@ func (r *reading) count() (n uint64) {
 	return n
 }
 
-// wholeUntil is when the first thread that has no room left ended its last event
-// that is there, in ticks: its next one began later. Only a thread whose last chunk
-// is full may have had to stop. 0 if that is not known.
+// wholeUntil returns the end of the last event of the thread that ran out of
+// room first, in ticks. Only a thread whose last chunk is full can have run out
+// of room. It returns 0 if that is unknown.
 func (r *reading) wholeUntil() uint64 {
 	first := uint64(0)
 	for _, s := range r.streams {
@@ -192,9 +193,9 @@ func (r *reading) close() {
 	}
 }
 
-// openFiles finds the chunks of each thread.
+// openFiles opens the files and finds the chunks of each thread.
 func (r *reading) openFiles() error {
-	r.Problems, r.names = nil, EventFiles(r.of.Source) // one that runs may have made another
+	r.Problems, r.names = nil, EventFiles(r.of.Source) // a running process may have created another file
 	for _, name := range r.names {
 		f, err := openEventFile(name, r.order)
 		if err != nil {
@@ -212,12 +213,12 @@ func (r *reading) openFiles() error {
 	return nil
 }
 
-// running tells whether the process may write while it is read.
+// running reports whether the process may write while its files are read.
 func (r *reading) running() bool {
 	return r.of.State == profile.Running && r.of.Exit.At == 0 && !r.of.Exit.Gone
 }
 
-// sayHoles tells of chunks that are missing, where nothing else tells why.
+// sayHoles reports missing chunks, unless another problem explains them.
 func (r *reading) sayHoles() {
 	for _, f := range r.files {
 		if f.header.Cut&layout.CutRing != 0 {
@@ -229,7 +230,7 @@ func (r *reading) sayHoles() {
 	}
 }
 
-// find is where a chunk is now that was full, and has been written elsewhere since
+// find returns the new place of a full chunk that the process has moved since
 // the files were opened.
 func (r *reading) find(c chunk) (chunk, error) {
 	for _, f := range r.files {
@@ -249,8 +250,8 @@ func (e *Events) problem(in *os.File, at int64, why string) {
 	}
 }
 
-// open gets ready to read all events. A process that still runs may have more of
-// them by now.
+// open prepares reading all events. A running process may have more of them
+// now.
 func (r *reading) open() error {
 	err := withFile(r.of.Source, func(f *file) error {
 		r.order = f.order
@@ -265,7 +266,7 @@ func (r *reading) open() error {
 	return err
 }
 
-// describe takes over what is known of the process, its times by the common clock.
+// describe sets e.trace from the profile, with times on the common clock.
 func (e *Events) describe(p *profile.Profile, f *file) {
 	at := func(c layout.Clock) int64 {
 		if c.Ticks == 0 {
@@ -291,41 +292,41 @@ func (e *Events) describe(p *profile.Profile, f *file) {
 	e.trace.Groups, e.trace.EagerLimits = f.groups, f.eagerLimits
 }
 
-// rows tells what the rows are that events name.
+// rows finds the rows that events refer to.
 type rows struct {
 	table  []byte   // the recording, up to the end of its tables
-	kinds  []uint32 // by row: the kind's index + 1; 0 not met yet
+	kinds  []uint32 // index+1 of the kind, by row; 0 if not known yet
 	order  binary.ByteOrder
-	tables []layout.Segment // in the order of their offsets
+	tables []layout.Segment // sorted by offset
 	comms  map[uint32]int32
-	same   []int32 // by communicator: the first that is the same
+	same   []int32 // by communicator: the first one that is the same communicator
 	of     *profile.Profile
 	sites  map[uint64]string
 	slices map[uint32]string
 	all    []profile.EventKind
-	roles  []role // of the same
+	roles  []role // by kind
 	unlike map[profile.EventKind]uint32
 
-	told       bool                 // events of calls on windows have tags, see layout.WindowDetails
-	windowed   map[windowRow]uint32 // the kinds of these
-	latest     windowRow            // of which the kind is latestKind
+	told       bool                 // whether tags of window calls have the details of layout.WindowDetails
+	windowed   map[windowRow]uint32 // kinds of window calls
+	latest     windowRow            // the row and tag that latestKind is for
 	latestKind uint32
 }
 
-// windowRow is a row, and the tag of an event of a call on a window.
+// windowRow is the row and the tag of an event of a call on a window.
 type windowRow struct {
 	row uint32
 	tag int32
 }
 
-// load copies the tables of rows: what is left of the recording is not needed
-// any more.
+// load copies the tables of rows. The rest of the recording is not needed any
+// more.
 func (r *rows) load(p *profile.Profile, f *file) error {
 	r.of, r.order, r.told, r.windowed = p, f.order, f.header.Version >= 7, map[windowRow]uint32{}
 	r.sites, r.slices, r.unlike = map[uint64]string{}, map[uint32]string{}, map[profile.EventKind]uint32{}
 	r.comms = map[uint32]int32{}
 	for i, k := range slices.Sorted(maps.Keys(f.comms)) {
-		if i < len(p.Comms) { // there may be more by now
+		if i < len(p.Comms) { // the file of a running process may have more communicators now
 			r.comms[k] = int32(i)
 		}
 	}
@@ -358,10 +359,10 @@ func (r *rows) load(p *profile.Profile, f *file) error {
 
 const rowSize = 64
 
-// errNoRow is of an event whose row is not in the recording.
+// errNoRow is returned for an event whose row is not in the recording.
 var errNoRow = errors.New("an event of a row that is not there")
 
-// kind is the index of the kind of a row's events.
+// kind returns the index of the kind of a row's events.
 func (r *rows) kind(row, thread uint32) (uint32, error) {
 	if uint64(row) < uint64(len(r.kinds)) && r.kinds[row] != 0 {
 		return r.kinds[row] - 1, nil
@@ -382,8 +383,8 @@ func (r *rows) kind(row, thread uint32) (uint32, error) {
 	return r.kinds[row] - 1, nil
 }
 
-// window is the kind of an event of a call on a window, or of a communicator
-// constructor: that of its row, with what the event's tag tells.
+// window returns the kind of an event of a window call or of a communicator
+// constructor: that of its row, with the details in the event's tag.
 func (r *rows) window(of uint32, row uint32, tag int32) uint32 {
 	at := windowRow{row, tag}
 	if at == r.latest && row != 0 {
@@ -400,7 +401,7 @@ func (r *rows) window(of uint32, row uint32, tag int32) uint32 {
 	return kind
 }
 
-// detail adds what the tag tells to a kind.
+// detail adds the details in the tag to a kind.
 func (r *rows) detail(k *profile.EventKind, tag int32) {
 	if profile.MadeByMembers(k.Call) {
 		if made, ok := r.comms[uint32(tag)-1]; ok && tag > 0 {
@@ -408,7 +409,7 @@ func (r *rows) detail(k *profile.EventKind, tag int32) {
 		}
 		return
 	}
-	if k.Comm < 0 { // the call failed: the tag is of another
+	if k.Comm < 0 { // the call failed, and the tag belongs to another call
 		return
 	}
 	k.Window = tag / layout.WindowDetails
@@ -420,7 +421,8 @@ func (r *rows) detail(k *profile.EventKind, tag int32) {
 	}
 }
 
-// tellsWindow tells the calls whose events name a window or a new communicator.
+// tellsWindow reports whether the events of a call name a window or a new
+// communicator.
 func tellsWindow(k *profile.EventKind) bool {
 	switch k.Call {
 	case "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free":
@@ -497,13 +499,14 @@ func (r *rows) slice(index uint32) string {
 	return fmt.Sprintf("slice %d", index)
 }
 
-// Trace is the circumstances of the process.
+// Trace returns what is known about the process.
 func (e *Events) Trace() *profile.Trace { return &e.trace }
 
-// batch is how many events are given at once, at most.
+// batch is the largest number of events that f gets at once.
 const batch = 1 << 16
 
-// Each gives the events. It takes some 20 bytes of memory for each event.
+// Each calls f with the events, in batches. It takes about 20 bytes of memory
+// for each event of the process.
 func (e *Events) Each(f func(*profile.Events, []profile.EventKind) error) error {
 	r := reading{Events: e}
 	defer r.close()
@@ -540,7 +543,7 @@ func (r *reading) each(f func(*profile.Events, []profile.EventKind) error) error
 	return err
 }
 
-// times appends when events were, and what they moved.
+// times appends the times, bytes and tags of encoded events.
 func (c Clock) times(to *profile.Events, run []byte) {
 	for ; len(run) > 0; run = run[eventSize:] {
 		e := decodeEvent(run, 0)
@@ -551,8 +554,8 @@ func (c Clock) times(to *profile.Events, run []byte) {
 	}
 }
 
-// RemoveEvents removes the files of events beside a recording, once they were
-// written in another form.
+// RemoveEvents removes the files of events next to a recording, after they were
+// converted.
 func RemoveEvents(path string) error {
 	var all []error
 	for _, name := range EventFiles(path) {

@@ -15,10 +15,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WriteFile writes p as a recording, as the library would have left it:
-// reading the file gives p back, but for what no recording holds (Source,
-// Symbols, Problems and Losses.Damaged). Room that nothing is in is a hole of
-// the file. A profile that no recording can hold is an error.
+// WriteFile writes p as a recording, as the library would have written it.
+// Reading the file returns p, except for what no recording contains (Source,
+// Symbols, Problems and Losses.Damaged). Unused room is a hole in the file.
+// WriteFile returns an error for a profile that a recording cannot represent.
 func WriteFile(path string, p *profile.Profile) error {
 	m, err := imageOf(p)
 	if err != nil {
@@ -39,7 +39,7 @@ func WriteFile(path string, p *profile.Profile) error {
 	return nil
 }
 
-// Write writes the same with its holes filled.
+// Write is like WriteFile, with zeros instead of holes.
 func Write(w io.Writer, p *profile.Profile) error {
 	m, err := imageOf(p)
 	if err != nil {
@@ -55,9 +55,9 @@ func Write(w io.Writer, p *profile.Profile) error {
 	return nil
 }
 
-// image is a recording as it is to be written.
+// image is a recording before it is written.
 type image struct {
-	pieces []piece // in order; zeros are between them
+	pieces []piece // in the order of their offsets, with zeros between them
 	size   uint64
 }
 
@@ -68,8 +68,8 @@ type piece struct {
 
 var order = binary.LittleEndian
 
-// imageOf lays the file out: the header, one segment of log, and a table for
-// each thread.
+// imageOf builds the file: the header, one log segment, and a table for each
+// thread.
 func imageOf(p *profile.Profile) (*image, error) {
 	if p.Timing >= profile.NumTimings {
 		return nil, fmt.Errorf("timing %d: no recording holds it", p.Timing)
@@ -101,11 +101,11 @@ func imageOf(p *profile.Profile) (*image, error) {
 	return m, nil
 }
 
-// addTable appends a table's segment, with room for samples if there are any.
+// addTable appends a table's segment, with its samples if sampled is set.
 func (m *image) addTable(t *table, sampled bool) {
 	segment, row := uint64(binary.Size(layout.Segment{})), uint64(binary.Size(layout.Row{}))
 	capacity := capacityFor(len(t.rows))
-	samples := segment + capacity*row // where they begin
+	samples := segment + capacity*row // offset of the samples
 	size := pages(samples)
 	if sampled {
 		size = pages(samples + capacity*sampleSize)
@@ -118,10 +118,11 @@ func (m *image) addTable(t *table, sampled bool) {
 	m.size += size
 }
 
-// pages rounds up to the pages that the library maps.
+// pages rounds up to whole pages, as the library maps them.
 func pages(size uint64) uint64 { return (size + 4095) &^ 4095 }
 
-// capacityFor is how large the library makes the table of so many rows.
+// capacityFor returns the size of the table that the library makes for so many
+// rows.
 func capacityFor(rows int) uint64 {
 	capacity := uint64(layout.MinTableRows)
 	for uint64(rows) >= capacity-capacity/16 {
@@ -133,12 +134,12 @@ func capacityFor(rows int) uint64 {
 func appended(raw []byte, v any) []byte {
 	raw, err := binary.Append(raw, order, v)
 	if err != nil {
-		panic(err) // the layout's types are of fixed size
+		panic(err) // cannot happen: the layout's types have a fixed size
 	}
 	return raw
 }
 
-// clockAt is a moment on clocks that all show the time of day.
+// clockAt returns a reading of clocks that all show the time of day.
 func clockAt(unixNs int64) layout.Clock {
 	return layout.Clock{Ticks: uint64(unixNs), Monotonic: uint64(unixNs), Realtime: uint64(unixNs)}
 }
@@ -160,15 +161,15 @@ func headerOf(p *profile.Profile, end uint64) layout.Header {
 	if p.State == profile.Finalized {
 		h.FinalizeEnd = clockAt(p.End)
 	} else {
-		h.Last = clockAt(p.End) // all that is known of the end of a process that did not say so
+		h.Last = clockAt(p.End) // for a process that did not finalize, this is all that is known of its end
 	}
 	return h
 }
 
-// log is the records of a recording.
+// log holds the encoded records of a recording.
 type log struct{ raw []byte }
 
-// add appends a record; the Record at the start of v is filled in here.
+// add appends a record. It sets the Record at the start of v.
 func (l *log) add(kind uint32, v any, tails ...[]byte) {
 	start := len(l.raw)
 	l.raw = appended(l.raw, v)
@@ -182,7 +183,7 @@ func (l *log) add(kind uint32, v any, tails ...[]byte) {
 	order.PutUint32(l.raw[start+4:], kind)
 }
 
-// addThread appends a thread, and the call that it is in.
+// addThread appends a thread and its current call.
 func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
 	t := layout.Thread{Index: index, Table: table}
 	i := slices.IndexFunc(p.Open, func(o profile.OpenCall) bool { return o.Thread == int32(index) })
@@ -294,7 +295,7 @@ func (l *log) addComm(index uint32, c *profile.Comm) error {
 	return nil
 }
 
-// parseID takes the 32 hex digits of an id; one that is not known is all zeros.
+// parseID parses an id of 32 hex digits. An unknown id is all zeros.
 func parseID(id *[2]uint64, text string) error {
 	if text == "" {
 		return nil
@@ -307,7 +308,8 @@ func parseID(id *[2]uint64, text string) error {
 	return nil
 }
 
-// ranksOf lists a group, as the remote ones of recordings are kept.
+// ranksOf returns the members of a group as a list, which is how recordings
+// store remote groups.
 func ranksOf(g profile.Group) []int32 {
 	if g.List != nil {
 		return g.List
