@@ -161,7 +161,7 @@ func (j *Job) timeBalance() []Balance {
 // localities are those of the classes that have entries.
 func (j *Job) localities(ms *matrix.ByClass) []Locality {
 	out := []Locality{}
-	_, node := j.roster.Hosts()
+	_, node := j.ranks.Hosts()
 	for c := range ms {
 		if ms[c].Empty() {
 			continue
@@ -170,7 +170,7 @@ func (j *Job) localities(ms *matrix.ByClass) []Locality {
 		byNode := ms[c].Fold(node)
 		l.Between = byNode.Total()
 		l.Unknown.Subtract(l.Between)
-		names, _ := j.roster.Hosts()
+		names, _ := j.ranks.Hosts()
 		for i := range names {
 			l.Within.Add(byNode.At(i, i))
 		}

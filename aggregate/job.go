@@ -20,9 +20,9 @@ import (
 type Job struct {
 	Run string // as the launcher names it; empty if not known
 
-	roster     matrix.Ranks
+	ranks      matrix.Ranks
 	processes  []process
-	tally      *matrix.Builder
+	builder    *matrix.Builder
 	exchange   exchange
 	judge      judge
 	calls      callSums
@@ -42,7 +42,7 @@ type Job struct {
 
 // NewJob is one without processes. Of ranks that keep reports the profiles are
 // kept, so that RankSummary can tell of them.
-func NewJob(keep func(rank int) bool) *Job { return &Job{tally: matrix.NewBuilder(nil), keep: keep} }
+func NewJob(keep func(rank int) bool) *Job { return &Job{builder: matrix.NewBuilder(nil), keep: keep} }
 
 // New makes one job of profiles, whatever run they say that they are of. Their
 // communicators are unified (profile.Unify).
@@ -70,9 +70,9 @@ func Of(src profile.Source, keep func(rank int) bool) (*Job, error) {
 // (profile.Unify).
 func (j *Job) Add(p *profile.Profile) {
 	j.Run = min(cmp.Or(j.Run, p.Run), cmp.Or(p.Run, j.Run))
-	j.roster.Add(p)
+	j.ranks.Add(p)
 	j.processes = append(j.processes, processOf(p))
-	j.tally.Add(p)
+	j.builder.Add(p)
 	j.exchange.add(p)
 	j.judge.addProcess(p)
 	j.calls.add(p)
@@ -93,9 +93,9 @@ func (j *Job) Add(p *profile.Profile) {
 // Merge adds the processes of o.
 func (j *Job) Merge(o *Job) {
 	j.Run = min(cmp.Or(j.Run, o.Run), cmp.Or(o.Run, j.Run))
-	j.roster.Merge(&o.roster)
+	j.ranks.Merge(&o.ranks)
 	j.processes = append(j.processes, o.processes...)
-	j.tally.Merge(o.tally)
+	j.builder.Merge(o.builder)
 	j.exchange.merge(&o.exchange)
 	j.judge.merge(&o.judge)
 	j.calls.merge(&o.calls)
@@ -136,21 +136,21 @@ func (j *Job) Start() int64 {
 
 // Size is the number of processes of the job: that of MPI_COMM_WORLD where it
 // is known, and at least what the largest rank seen asks for.
-func (j *Job) Size() int { return j.roster.Size() }
+func (j *Job) Size() int { return j.ranks.Size() }
 
 // Recorded lists the ranks that something was recorded of, each once.
-func (j *Job) Recorded() []int { return j.roster.Recorded() }
+func (j *Job) Recorded() []int { return j.ranks.Recorded() }
 
 // Duplicated lists the ranks that several recordings are of: a sign that they
 // are of several runs.
-func (j *Job) Duplicated() []int { return j.roster.Duplicated() }
+func (j *Job) Duplicated() []int { return j.ranks.Duplicated() }
 
 // Missing are the ranks of the job that nothing was recorded of.
-func (j *Job) Missing() profile.RankSet { return j.roster.Missing() }
+func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
 
 // Processes is how many recordings there are.
 func (j *Job) Processes() int { return len(j.processes) }
 
 // Matrices are what the processes sent, by class and pair. Nothing is to be
 // added to the job after that.
-func (j *Job) Matrices() *matrix.ByClass { return j.tally.Matrices() }
+func (j *Job) Matrices() *matrix.ByClass { return j.builder.Matrices() }

@@ -94,18 +94,18 @@ func TestPhysicalSelected(t *testing.T) {
 		"a class":  {matrix.Selection{Classes: []profile.Class{profile.P2P}}, [...]matrix.Volume{{Bytes: 152, Messages: 14}, {Bytes: 152, Messages: 14}, {}, {}, {}}},
 		"a call":   {matrix.Selection{Calls: []string{"Isend"}}, [...]matrix.Volume{{Bytes: 14, Messages: 2}, {Bytes: 14, Messages: 2}, {}, {}, {}}},
 	} {
-		tally := matrix.NewBuilder(&c.s)
+		builder := matrix.NewBuilder(&c.s)
 		for _, p := range sent() {
-			tally.Add(p)
+			builder.Add(p)
 		}
-		ms := tally.Matrices()
+		ms := builder.Matrices()
 		for class := range ms {
 			if got := ms[class].Total(); got != c.want[class] {
 				t.Errorf("%s: %s: got %v, want %v", name, matrix.Class(class), got, c.want[class])
 			}
 		}
-		if c.s.Physical != slices.Equal(tally.PhysicalUnknown, []int{2}) {
-			t.Errorf("%s: unknown are %v", name, tally.PhysicalUnknown)
+		if c.s.Physical != slices.Equal(builder.PhysicalUnknown, []int{2}) {
+			t.Errorf("%s: unknown are %v", name, builder.PhysicalUnknown)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (j *Job) losses() []string {
 // adds up to: the rest went to processes that are no rank of this job, or to
 // peers that were not kept.
 func (j *Job) unplaced() []string {
-	rows, placed := j.tally.Unplaced(j.Matrices())
+	rows, placed := j.builder.Placed(j.Matrices())
 	switch {
 	case rows.Messages == placed.Messages && rows.Bytes == placed.Bytes:
 		return nil

@@ -2,31 +2,34 @@ package matrix
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Tally adds up what processes sent, one process after the other: the matrices
-// of a job on the way. It keeps nothing of a process but its part of the sums.
-// Tallies of parts of a job can be merged in any order to that of the job.
+// Builder builds the matrices of a job from the profiles of its processes, or from
+// the lines of their .prof files, given one after the other. It keeps sums only.
+// Builders of parts of a job can be merged, in any order, into that of the job.
 type Builder struct {
-	selection *Selection
-	classes   [NumClasses]Matrix // of their own entries: that of all stays empty
-	inRows    Volume             // that were selected, as the rows themselves have it
-	inFlows   Volume             // of .prof files, in no row
-	names     selectionNames
-	interReduceScatters
-	// beside is what the MPI library sent on its own behalf, where the rows have
-	// what the program asked for: the sum of both would count the same data twice.
-	internal Matrix
-	// Unknown are the ranks of which nobody knows what the library sent.
+	// PhysicalUnknown lists the ranks whose profiles should say what the MPI library
+	// sent, but do not.
 	PhysicalUnknown []int
-	// Unsplit is how many calls of irregular collectives are in no matrix: some
-	// of them are of a size class that was selected and others not, and which
-	// sent what to whom is not recorded.
+	// Unsplit is the number of calls of irregular collectives that are in no matrix,
+	// because only some of their messages are of a selected size class, and profiles
+	// do not record which.
 	Unsplit uint64
-	// Unfollowed is how many calls posted receives of which nobody knows what they
-	// received, where receives are what was selected.
-	Unfollowed uint64
+	// UnfollowedReceives is, if receives are selected, the number of calls that
+	// posted receives whose completion was not recorded.
+	UnfollowedReceives uint64
+
+	selection      *Selection
+	classes        [NumClasses]Matrix // classes[All] stays empty
+	inRows         Volume             // of the selected rows, as the rows have it
+	inFlows        Volume             // of the lines of .prof files
+	names          selectionNames
+	reduceScatters interReduceScatters
+	// internal is what the MPI library sent on its own behalf, if the matrices are
+	// made of rows. It is kept out of All: its messages carry the same data as the
+	// collectives in the rows.
+	internal Matrix
 }
 
-// NewTally makes an empty one that takes what is selected; nil is everything.
+// NewBuilder returns an empty Builder of what is selected; nil selects everything.
 func NewBuilder(s *Selection) *Builder {
 	if s == nil {
 		s = new(Selection)
@@ -34,98 +37,104 @@ func NewBuilder(s *Selection) *Builder {
 	return &Builder{selection: s}
 }
 
-// Add adds what a process sent.
-func (t *Builder) Add(p *profile.Profile) {
+// Add adds what a process sent. A profile without a rank (Rank < 0) is ignored. The
+// profiles of a job must have been unified (profile.Unify) for their irregular
+// collectives over intercommunicators to be found.
+func (b *Builder) Add(p *profile.Profile) {
 	if p.Rank < 0 {
-		return // it has no line
-	}
-	t.addPhysical(p)
-	if t.selection.Physical {
 		return
 	}
-	chosen := t.selection.filter(p)
-	t.names.add(chosen)
-	fans := make(map[patternOf]*groupPattern, len(p.Comms))
+	b.addPhysical(p)
+	if b.selection.Physical {
+		return
+	}
+	filter := b.selection.filter(p)
+	b.names.add(filter)
+	patterns := make(map[patternOf]*groupPattern, len(p.Comms))
 	for i := range p.Rows {
 		r := &p.Rows[i]
-		if chosen.matches(r) {
-			t.addRow(p, r, fans)
+		if filter.matches(r) {
+			b.addRow(p, r, patterns)
 		}
-		if p.Unfollowed && t.selection.Received && profile.PostsReceive(r.Call) {
-			t.Unfollowed += r.Calls
+		if p.Unfollowed && b.selection.Received && profile.PostsReceive(r.Call) {
+			b.UnfollowedReceives += r.Calls
 		}
 	}
 	for i := range p.Vectors {
 		v := &p.Vectors[i]
-		all, some := chosen.matchesVector(v)
+		all, some := filter.matchesVector(v)
 		switch {
 		case !some:
 		case !all:
-			t.Unsplit += v.Calls
+			b.Unsplit += v.Calls
 		case v.Comm >= 0 && int(v.Comm) < len(p.Comms) && v.OwnGroup(&p.Comms[v.Comm]):
-			t.interReduceScatters.add(p, v)
+			b.reduceScatters.add(p, v)
 		default:
-			p.VectorFlows(v, t.addFlow)
+			p.VectorFlows(v, b.addEntry)
 		}
 	}
 }
 
-// addPhysical adds what the MPI library sent: all of it if that is selected, else
-// what it sent on its own behalf.
-func (t *Builder) addPhysical(p *profile.Profile) {
-	if p.Physical == nil || !t.selection.Physical && !t.selection.everything() {
+// addPhysical adds what the MPI library sent: everything if that is selected,
+// otherwise what it sent on its own behalf.
+func (b *Builder) addPhysical(p *profile.Profile) {
+	if p.Physical == nil || !b.selection.Physical && !b.selection.everything() {
 		return
 	}
 	if p.Physical.Unknown != "" {
-		t.PhysicalUnknown = append(t.PhysicalUnknown, p.Rank)
+		b.PhysicalUnknown = append(b.PhysicalUnknown, p.Rank)
 	}
 	for i := range p.Physical.Flows {
 		switch f := &p.Physical.Flows[i]; {
-		case t.selection.Physical:
-			t.AddFlow(f)
+		case b.selection.Physical:
+			b.AddFlow(f)
 		case f.Kind == profile.Internal:
-			t.internal.Add(Pair{f.From, f.To}, Volume{f.Bytes, f.Messages})
+			b.internal.Add(Pair{f.From, f.To}, Volume{f.Bytes, f.Messages})
 		}
 	}
 }
 
-// AddFlow adds a line of a .prof file.
-func (t *Builder) AddFlow(f *profile.Flow) {
-	if f.From < 0 || f.To < 0 || !t.selection.matchesFlow(f) {
+// AddFlow adds a line of a .prof file. It ignores flows from or to processes that
+// are no ranks of the job.
+func (b *Builder) AddFlow(f *profile.Flow) {
+	if f.From < 0 || f.To < 0 || !b.selection.matchesFlow(f) {
 		return
 	}
-	t.inFlows.Add(Volume{f.Bytes, f.Messages})
-	t.addFlow(*f)
+	b.inFlows.Add(Volume{f.Bytes, f.Messages})
+	b.addEntry(*f)
 }
 
-// addPart adds to one entry. A remote read is turned round: its data goes from
-// the target to the one who reads.
-func (t *Builder) addFlow(f profile.Flow) {
+// addEntry adds a flow to one entry. The data of a remote read moves from the
+// target to the reader.
+func (b *Builder) addEntry(f profile.Flow) {
 	p := Pair{f.From, f.To}
 	if f.Kind == profile.RemoteRead {
 		p = Pair{f.To, f.From}
 	}
-	t.classes[classOf(f.Kind)].Add(p, Volume{f.Bytes, f.Messages})
+	b.classes[classOf(f.Kind)].Add(p, Volume{f.Bytes, f.Messages})
 }
 
-// fanOf tells apart the fans of a process.
+// patternOf identifies a group pattern of one process: that of a communicator, by
+// its index in the profile.
 type patternOf struct {
-	comm   int32
-	higher bool
+	comm       int32
+	higherOnly bool
 }
 
-func (t *Builder) addRow(p *profile.Profile, r *profile.Row, fans map[patternOf]*groupPattern) {
-	if t.selection.Received {
-		t.addReceive(p, r)
+// addRow adds a row that was selected. patterns has the group patterns that the
+// process has contributed to.
+func (b *Builder) addRow(p *profile.Profile, r *profile.Row, patterns map[patternOf]*groupPattern) {
+	if b.selection.Received {
+		b.addReceive(p, r)
 		return
 	}
 	if _, ok := profile.KindOf(r.Class, r.Direction); !ok {
 		return
 	}
-	t.inRows.AddRow(r)
+	b.inRows.AddRow(r)
 	known := r.Comm >= 0 && int(r.Comm) < len(p.Comms)
 	if !known || r.Spread != profile.ToOthers && r.Spread != profile.ToHigher {
-		p.RowFlows(r, t.addFlow)
+		p.RowFlows(r, b.addEntry)
 		return
 	}
 	c := &p.Comms[r.Comm]
@@ -134,78 +143,80 @@ func (t *Builder) addRow(p *profile.Profile, r *profile.Row, fans map[patternOf]
 		return
 	}
 	key := patternOf{r.Comm, r.Spread == profile.ToHigher}
-	f := fans[key]
-	if f == nil {
+	g := patterns[key]
+	if g == nil {
 		from, to := newGroup(c.Members), newGroup(c.Peers())
-		f = t.classes[Collective].pattern(&groupPattern{from: from, to: to, higherOnly: key.higher})
-		fans[key] = f
+		g = b.classes[Collective].pattern(&groupPattern{from: from, to: to, higherOnly: key.higherOnly})
+		patterns[key] = g
 	}
-	f.each.add(int32(c.Rank), Volume{r.Bytes / n, r.Messages / n})
-	t.classes[Collective].parts = nil
+	g.each.add(int32(c.Rank), Volume{r.Bytes / n, r.Messages / n})
+	b.classes[Collective].parts = nil
 }
 
-// addReceive adds a message to the entry of its sender, as its receiver saw it.
-func (t *Builder) addReceive(p *profile.Profile, r *profile.Row) {
+// addReceive adds a row of receives to the entry of its sender.
+func (b *Builder) addReceive(p *profile.Profile, r *profile.Row) {
 	if r.Class != profile.P2P || r.Direction != profile.Recv || r.Messages == 0 {
 		return
 	}
-	t.inRows.AddRow(r)
+	b.inRows.AddRow(r)
 	if from := p.WorldRank(r.Comm, r.Peer); from >= 0 {
-		t.classes[External].Add(Pair{from, p.Rank}, Volume{r.Bytes, r.Messages})
+		b.classes[External].Add(Pair{from, p.Rank}, Volume{r.Bytes, r.Messages})
 	}
 }
 
-// Merge adds what o has.
-func (t *Builder) Merge(o *Builder) {
-	for c := range t.classes {
-		t.classes[c].Merge(&o.classes[c])
+// Merge adds what was added to o.
+func (b *Builder) Merge(o *Builder) {
+	for c := range b.classes {
+		b.classes[c].Merge(&o.classes[c])
 	}
-	t.internal.Merge(&o.internal)
-	t.PhysicalUnknown = append(t.PhysicalUnknown, o.PhysicalUnknown...)
-	t.inRows.Add(o.inRows)
-	t.inFlows.Add(o.inFlows)
-	t.Unsplit += o.Unsplit
-	t.Unfollowed += o.Unfollowed
-	t.names.merge(&o.names)
-	t.interReduceScatters.merge(&o.interReduceScatters)
+	b.internal.Merge(&o.internal)
+	b.PhysicalUnknown = append(b.PhysicalUnknown, o.PhysicalUnknown...)
+	b.inRows.Add(o.inRows)
+	b.inFlows.Add(o.inFlows)
+	b.Unsplit += o.Unsplit
+	b.UnfollowedReceives += o.UnfollowedReceives
+	b.names.merge(&o.names)
+	b.reduceScatters.merge(&o.reduceScatters)
 }
 
-// Matrices are those of all that was added. The tally is not to be added to
-// after that.
-func (t *Builder) Matrices() *ByClass {
-	t.interReduceScatters.spread(t.addFlow)
-	t.interReduceScatters = interReduceScatters{}
+// Matrices returns the matrices of all that was added. Nothing may be added to the
+// Builder afterwards.
+func (b *Builder) Matrices() *ByClass {
+	b.reduceScatters.spread(b.addEntry)
+	b.reduceScatters = interReduceScatters{}
 	ms := new(ByClass)
 	used := 0
-	for c := range t.classes {
-		if t.classes[c].Empty() {
+	for c := range b.classes {
+		if b.classes[c].Empty() {
 			continue
 		}
-		ms[c] = t.classes[c]
+		ms[c] = b.classes[c]
 		used++
 	}
 	for c := External; c < NumClasses; c++ {
 		switch {
 		case used == 1 && !ms[c].Empty():
-			ms[All] = ms[c] // and no second copy of what may be millions of entries
+			ms[All] = ms[c] // saves a copy of what may be millions of entries
 		case used > 1:
 			ms[All].Merge(&ms[c])
 		}
 	}
-	if t.InternalApart() {
-		ms[Internal] = t.internal
+	if b.InternalApart() {
+		ms[Internal] = b.internal
 	}
 	return ms
 }
 
-// Beside tells whether the Internal matrix is no part of that of All.
-func (t *Builder) InternalApart() bool { return !t.internal.Empty() }
+// InternalApart reports whether the matrix of class All excludes that of class
+// Internal. It does where All has the logical volume of collectives, which the
+// internal messages carry.
+func (b *Builder) InternalApart() bool { return !b.internal.Empty() }
 
-// unplaced is how much of what the rows say was sent is in none of the
-// matrices: it went to processes that are no rank of this job, or to peers that
-// were not kept.
-func (t *Builder) Unplaced(ms *ByClass) (rows, placed Volume) {
+// Placed returns the volume of the selected rows, and how much of it is in the
+// matrices ms of the Builder. The rest went to processes of other jobs, or to
+// peers that were not recorded.
+func (b *Builder) Placed(ms *ByClass) (rows, placed Volume) {
 	placed = ms[All].Total()
-	placed.Subtract(t.inFlows)
-	return t.inRows, placed
+	placed.Subtract(b.inFlows)
+	return b.inRows, placed
 }

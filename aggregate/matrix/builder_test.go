@@ -45,7 +45,7 @@ func TestFlowsToOtherWorldsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestTallyLaws: the parts of a job can be summed up in any order and in any
+// TestBuilderLaws: the parts of a job can be summed up in any order and in any
 // groups.
 func TestBuilderLaws(t *testing.T) {
 	ps := slices.Concat(varied(), interReduceScatterProfiles(), []*profile.Profile{scattering()})
@@ -75,7 +75,7 @@ func TestBuilderLaws(t *testing.T) {
 	}
 }
 
-// crossingProfiles are ranks 10 to 12, 10 and 11 of the one group, which called
+// interReduceScatterProfiles are ranks 10 to 12, 10 and 11 of the one group, which called
 // Reduce_scatter over an intercommunicator with counts of 5, 6 and of 7.
 func interReduceScatterProfiles() []*profile.Profile {
 	out := []*profile.Profile{}
@@ -95,10 +95,10 @@ func interReduceScatterProfiles() []*profile.Profile {
 }
 
 func TestInterReduceScatter(t *testing.T) {
-	tally := NewBuilder(nil)
+	builder := NewBuilder(nil)
 	for _, p := range interReduceScatterProfiles() {
-		tally.Add(p)
+		builder.Add(p)
 	}
 	want := spread{{10, 12}: {7, 2}, {11, 12}: {7, 2}, {12, 10}: {5, 2}, {12, 11}: {6, 2}}
-	same(t, "crossing", want, entries(&tally.Matrices()[Collective]))
+	same(t, "reduce-scatter between groups", want, entries(&builder.Matrices()[Collective]))
 }

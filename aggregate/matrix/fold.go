@@ -7,9 +7,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Fold adds up lines: entry (a, b) of the result is the sum over the pairs of
-// ranks whose lines are a and b. Ranks whose line is negative are left out. A
-// collective stays one fan, of lines instead of ranks.
+// Fold returns the matrix of groups of ranks, called lines: nodes, or blocks of
+// ranks. line returns the line of a rank; a rank with a negative one is left out.
+// Entry (a, b) of the result is the sum over the pairs of ranks with lines a and b. A
+// group pattern stays one, of lines instead of ranks.
 func (m *Matrix) Fold(line func(rank int) int) *Matrix {
 	out := new(Matrix)
 	for _, from := range slices.Sorted(maps.Keys(m.rows)) {
@@ -21,27 +22,27 @@ func (m *Matrix) Fold(line func(rank int) int) *Matrix {
 			}
 		}
 	}
-	for _, f := range m.patterns {
-		if f.higherOnly {
-			f.foldHigher(out, line)
+	for _, g := range m.patterns {
+		if g.higherOnly {
+			g.foldHigher(out, line)
 		} else {
-			f.fold(out, line)
+			g.fold(out, line)
 		}
 	}
 	return out
 }
 
-// fold is an outer product: what the senders of a line send to a receiver,
-// times the receivers of a line. A line may send to itself, its ranks to each
-// other, which no fan says: that is an entry.
-func (f *groupPattern) fold(out *Matrix, line func(rank int) int) {
+// fold adds a pattern to out as an outer product: what the senders of a line send to
+// one receiver, times the number of receivers in a line. What ranks of one line send
+// to each other is added as an entry, since a pattern has no diagonal.
+func (g *groupPattern) fold(out *Matrix, line func(rank int) int) {
 	each, weight, self := map[int]Volume{}, map[int]uint64{}, map[int]Volume{}
-	for q := range f.to.ranks.Len() {
-		if rank := f.to.ranks.At(q); rank >= 0 && line(rank) >= 0 {
-			weight[line(rank)] += f.weightOf(q)
+	for q := range g.to.ranks.Len() {
+		if rank := g.to.ranks.At(q); rank >= 0 && line(rank) >= 0 {
+			weight[line(rank)] += g.weightOf(q)
 		}
 	}
-	f.senders(func(_, rank int, v Volume) {
+	g.senders(func(_, rank int, v Volume) {
 		a := line(rank)
 		if a < 0 {
 			return
@@ -49,13 +50,13 @@ func (f *groupPattern) fold(out *Matrix, line func(rank int) int) {
 		sum := each[a]
 		sum.Add(v)
 		each[a] = sum
-		if q, ok := f.to.indexOf(rank); ok {
+		if q, ok := g.to.indexOf(rank); ok {
 			own := self[a]
-			own.Add(v.times(f.weightOf(q)))
+			own.Add(v.times(g.weightOf(q)))
 			self[a] = own
 		}
 	})
-	folded := &groupPattern{from: newGroup(groupOf(each)), to: newGroup(groupOf(weight)), transposed: f.transposed}
+	folded := &groupPattern{from: newGroup(groupOf(each)), to: newGroup(groupOf(weight)), transposed: g.transposed}
 	folded.weight = make([]uint64, len(weight))
 	for q := range folded.weight {
 		folded.weight[q] = weight[folded.to.ranks.At(q)]
@@ -74,6 +75,7 @@ func (f *groupPattern) fold(out *Matrix, line func(rank int) int) {
 	}
 }
 
+// groupOf returns the lines in ascending order.
 func groupOf[V any](lines map[int]V) profile.Group {
 	list := make([]int32, 0, len(lines))
 	for _, a := range slices.Sorted(maps.Keys(lines)) {
@@ -82,30 +84,30 @@ func groupOf[V any](lines map[int]V) profile.Group {
 	return profile.Group{List: list}
 }
 
-// foldHigher is fold of a fan that reaches the higher places only. Where each
-// line is one run of places, as blocks of ranks in order are, it stays such a
-// fan, of lines; what a line's ranks send to each other is an entry. Else which
-// line is the higher one differs from rank to rank, and the sums are entries.
-func (f *groupPattern) foldHigher(out *Matrix, line func(rank int) int) {
-	at := make([]int, f.to.ranks.Len()) // the line of each place
+// foldHigher is fold for a pattern with higherOnly. If each line is one run of
+// adjacent members, as blocks of ranks are, the result is a higherOnly pattern of
+// lines, plus entries for what ranks of one line send to each other. Otherwise there
+// is no order of lines, and the sums become entries.
+func (g *groupPattern) foldHigher(out *Matrix, line func(rank int) int) {
+	at := make([]int, g.to.ranks.Len()) // the line of each member
 	for q := range at {
 		at[q] = -1
-		if rank := f.to.ranks.At(q); rank >= 0 {
+		if rank := g.to.ranks.At(q); rank >= 0 {
 			at[q] = line(rank)
 		}
 	}
 	if runs, ok := runsOf(at); ok {
-		f.foldRuns(out, runs)
+		g.foldRuns(out, runs)
 	} else {
-		f.foldScattered(out, at)
+		g.foldScattered(out, at)
 	}
 }
 
-// run is the places from start to before end, all of one line.
+// run is the members from index start to before end, all of one line.
 type run struct{ line, start, end int }
 
-// runsOf are the runs of the lines that are not negative, unless a line has
-// several.
+// runsOf returns the runs of the lines that are not negative. ok is false if a line
+// has more than one run.
 func runsOf(at []int) (runs []run, ok bool) {
 	seen := map[int]bool{}
 	for q, a := range at {
@@ -123,12 +125,13 @@ func runsOf(at []int) (runs []run, ok bool) {
 	return runs, true
 }
 
-func (f *groupPattern) foldRuns(out *Matrix, runs []run) {
+// foldRuns is foldHigher for lines that are runs.
+func (g *groupPattern) foldRuns(out *Matrix, runs []run) {
 	lines := profile.Group{List: make([]int32, len(runs))}
-	folded := &groupPattern{higherOnly: true, transposed: f.transposed, weight: make([]uint64, len(runs))}
-	f.each.settle()
+	folded := &groupPattern{higherOnly: true, transposed: g.transposed, weight: make([]uint64, len(runs))}
+	g.each.settle()
 	for i, r := range runs {
-		sum, inside, receivers := f.sumRun(r)
+		sum, inside, receivers := g.sumRun(r)
 		lines.List[i], folded.weight[i] = int32(r.line), receivers
 		if sum != (Volume{}) {
 			folded.each.add(int32(i), sum)
@@ -144,41 +147,41 @@ func (f *groupPattern) foldRuns(out *Matrix, runs []run) {
 	}
 }
 
-// sumRun is what the senders of a run send to each receiver after them all, what
-// they send to each other in total, and the weight of the receivers.
-func (f *groupPattern) sumRun(r run) (sum, inside Volume, receivers uint64) {
+// sumRun returns what the senders of a run send to one receiver behind the run, the
+// total of what they send to each other, and the weight of the run's receivers.
+func (g *groupPattern) sumRun(r run) (sum, inside Volume, receivers uint64) {
 	for q := r.end - 1; q >= r.start; q-- {
-		if each, ok := f.each.get(int32(q)); ok { // of a run with a line, so of this world
+		if each, ok := g.each.get(int32(q)); ok {
 			inside.Add(each.times(receivers))
 			sum.Add(each)
 		}
-		receivers += f.weightOf(q)
+		receivers += g.weightOf(q)
 	}
 	return sum, inside, receivers
 }
 
-// foldScattered goes through the places once for each line that sends: a
-// receiver gets what the senders of the line at lower places send.
-func (f *groupPattern) foldScattered(out *Matrix, at []int) {
+// foldScattered goes through all members once for each line that sends. A receiver
+// gets what the line's senders of a lower index send.
+func (g *groupPattern) foldScattered(out *Matrix, at []int) {
 	each, weight := make([]Volume, len(at)), make([]uint64, len(at))
-	first := map[int]int{} // place of each line that sends
-	f.senders(func(place, _ int, v Volume) {
-		each[place] = v
-		if _, ok := first[at[place]]; !ok && at[place] >= 0 {
-			first[at[place]] = place
+	first := map[int]int{} // lowest index of a sender, by line
+	g.senders(func(index, _ int, v Volume) {
+		each[index] = v
+		if _, ok := first[at[index]]; !ok && at[index] >= 0 {
+			first[at[index]] = index
 		}
 	})
 	lines := slices.Sorted(slices.Values(at))
 	lines = slices.Compact(lines)
-	column := make([]int, len(at)) // of each place in lines
+	column := make([]int, len(at)) // index in lines of each member's line
 	for q := range at {
-		weight[q] = f.weightOf(q)
+		weight[q] = g.weightOf(q)
 		column[q], _ = slices.BinarySearch(lines, at[q])
 	}
 	row := make([]Volume, len(lines))
 	for _, a := range slices.Sorted(maps.Keys(first)) {
 		clear(row)
-		var sum Volume // of the line's senders so far
+		var sum Volume // what the line's senders so far send to one receiver
 		for q := first[a]; q < len(at); q++ {
 			row[column[q]].Add(sum.times(weight[q]))
 			if at[q] == a {
@@ -187,14 +190,15 @@ func (f *groupPattern) foldScattered(out *Matrix, at []int) {
 		}
 		for i, v := range row {
 			if lines[i] >= 0 {
-				f.put(out, a, lines[i], v)
+				g.put(out, a, lines[i], v)
 			}
 		}
 	}
 }
 
-func (f *groupPattern) put(out *Matrix, a, b int, v Volume) {
-	if f.transposed {
+// put adds the sum of two lines to out, unless it is zero.
+func (g *groupPattern) put(out *Matrix, a, b int, v Volume) {
+	if g.transposed {
 		a, b = b, a
 	}
 	if v != (Volume{}) {

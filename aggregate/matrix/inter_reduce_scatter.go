@@ -2,30 +2,31 @@ package matrix
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// crossings are the Reduce_scatters over intercommunicators: what a process
-// sends to each member of the other group is in the counts that the other group
-// gave, and all of its members gave the same. Where nobody of the other group
-// was recorded the messages are in no matrix, which Problems tells.
+// interReduceScatters collects the calls of MPI_Reduce_scatter over
+// intercommunicators. How much a process sends to each member of the remote group
+// depends on the counts that the remote group passed to the call, which are the
+// same on all its members. So it takes profiles of both groups; if none of the
+// remote group is there, the messages are in no matrix, and Builder.Placed shows
+// that.
 type interReduceScatters struct {
 	received map[interReduceScatter]receivedCounts
 	sent     map[reduceScatterSender]*reduceScatterSends
 }
 
-// crossing is a Reduce_scatter over an intercommunicator, as one of its groups
-// called it.
+// interReduceScatter identifies the calls of one group over a communicator.
 type interReduceScatter struct {
 	comm, call string
 	first      int // world rank of the group's first member
 }
 
-// counts are what each member of a group received in all, as the lowest rank
-// of those that were added says it.
+// receivedCounts is what each member of a group received in all calls. All members
+// record the same; that of the lowest rank is kept.
 type receivedCounts struct {
-	rank  int
+	rank  int // that recorded it
 	bytes []uint64
 }
 
-// senderOver is a process, and the other group's side of the crossing.
+// reduceScatterSender is a process and the calls of its remote group.
 type reduceScatterSender struct {
 	interReduceScatter
 	rank int
@@ -41,57 +42,59 @@ func (x *interReduceScatters) add(p *profile.Profile, v *profile.Vector) {
 	if v.Calls == 0 || c.Members.Len() == 0 {
 		return
 	}
-	if x.received == nil {
-		x.received, x.sent = map[interReduceScatter]receivedCounts{}, map[reduceScatterSender]*reduceScatterSends{}
-	}
+	x.init()
 	x.receive(interReduceScatter{c.ID, v.Call, c.Members.At(0)}, receivedCounts{p.Rank, v.Bytes})
 	if c.Remote.Len() > 0 {
 		x.send(reduceScatterSender{interReduceScatter{c.ID, v.Call, c.Remote.At(0)}, p.Rank}, &reduceScatterSends{v.Calls, c.Remote})
 	}
 }
 
-func (x *interReduceScatters) receive(key interReduceScatter, said receivedCounts) {
+func (x *interReduceScatters) init() {
+	if x.received == nil {
+		x.received, x.sent = map[interReduceScatter]receivedCounts{}, map[reduceScatterSender]*reduceScatterSends{}
+	}
+}
+
+func (x *interReduceScatters) receive(key interReduceScatter, counts receivedCounts) {
 	known, ok := x.received[key]
 	switch {
-	case !ok || said.rank < known.rank:
-		x.received[key] = receivedCounts{said.rank, append([]uint64{}, said.bytes...)}
-	case said.rank == known.rank && len(said.bytes) == len(known.bytes):
-		for i, n := range said.bytes {
+	case !ok || counts.rank < known.rank:
+		x.received[key] = receivedCounts{counts.rank, append([]uint64{}, counts.bytes...)}
+	case counts.rank == known.rank && len(counts.bytes) == len(known.bytes): // further calls
+		for i, n := range counts.bytes {
 			known.bytes[i] += n
 		}
 	}
 }
 
-func (x *interReduceScatters) send(key reduceScatterSender, to *reduceScatterSends) {
+func (x *interReduceScatters) send(key reduceScatterSender, sends *reduceScatterSends) {
 	if known := x.sent[key]; known != nil {
-		known.calls += to.calls
+		known.calls += sends.calls
 		return
 	}
-	x.sent[key] = &reduceScatterSends{to.calls, to.remote}
+	x.sent[key] = &reduceScatterSends{sends.calls, sends.remote}
 }
 
 func (x *interReduceScatters) merge(o *interReduceScatters) {
-	if x.received == nil {
-		x.received, x.sent = map[interReduceScatter]receivedCounts{}, map[reduceScatterSender]*reduceScatterSends{}
+	x.init()
+	for key, counts := range o.received {
+		x.receive(key, counts)
 	}
-	for key, said := range o.received {
-		x.receive(key, said)
-	}
-	for key, to := range o.sent {
-		x.send(key, to)
+	for key, sends := range o.sent {
+		x.send(key, sends)
 	}
 }
 
-// spread gives what each process sent to each member of the other group.
+// spread calls f with what each process sent to each member of its remote group.
 func (x *interReduceScatters) spread(f func(profile.Flow)) {
-	for key, sent := range x.sent {
-		said := x.received[key.interReduceScatter]
-		if len(said.bytes) != sent.remote.Len() {
+	for key, sends := range x.sent {
+		counts := x.received[key.interReduceScatter]
+		if len(counts.bytes) != sends.remote.Len() {
 			continue
 		}
-		for i, n := range said.bytes {
-			if to := sent.remote.At(i); to >= 0 {
-				f(profile.Flow{Kind: profile.Collective, From: key.rank, To: to, Bytes: n, Messages: sent.calls})
+		for i, n := range counts.bytes {
+			if to := sends.remote.At(i); to >= 0 {
+				f(profile.Flow{Kind: profile.Collective, From: key.rank, To: to, Bytes: n, Messages: sends.calls})
 			}
 		}
 	}

@@ -1,3 +1,10 @@
+// Package matrix holds the communication matrices of an MPI job: how many bytes
+// and messages each world rank sent to each other one.
+//
+// A Builder makes matrices from profiles or from lines of .prof files, of all that
+// was sent or of what a Selection takes. Build gives one Matrix per Class. A Matrix
+// is sparse: its size depends on the pairs that communicate, and on the number of
+// members of communicators with collectives, not on their square.
 package matrix
 
 import (
@@ -5,11 +12,10 @@ import (
 	"iter"
 	"maps"
 	"slices"
-
-	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Pair is an ordered pair of world ranks: data went From one To the other.
+// Pair is an ordered pair of world ranks, or of lines of a folded matrix: From is
+// the row, the sender of the data; To is the column, the receiver.
 type Pair struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -20,37 +26,38 @@ func (p Pair) Compare(o Pair) int {
 	return cmp.Or(cmp.Compare(p.From, o.From), cmp.Compare(p.To, o.To))
 }
 
-// Cell is an entry of a Matrix.
+// Cell is an entry of a Matrix with its position.
 type Cell struct {
 	Pair
 	Volume
 }
 
-// Matrix is what processes sent to each other: row = where the data came from,
-// column = where it went. A pair that has an entry of zeros was spoken of all
-// the same. Sums are modulo 2^64. The zero value is an empty matrix.
+// Matrix holds the Volume that each rank (row) sent to each other rank (column).
+// Entries may be zero: a call without data is one. Sums are modulo 2^64. The zero
+// value is an empty matrix.
 //
-// It holds entries one by one, 20 bytes each, and collectives as they are
-// (fan): these become entries where All, Row and Top give them out, and nowhere
-// else. It is not safe for use by several goroutines, not even for reading.
+// Point-to-point entries take 20 bytes each. Collectives are group patterns, which
+// become entries only where All, Row, Column and Top return them. A Matrix must not
+// be used by several goroutines at once, not even for reading.
 type Matrix struct {
-	rows     map[int]*vector
+	rows     map[int]*vector // by sender; the columns of a row are the vector's indices
 	patterns map[patternKey]*groupPattern
 
-	// The row that was added to last.
+	// Cache of Add: the row it used last.
 	last     *vector
 	lastFrom int
 
-	parts map[int][]rowPart // of each row, see partsOf; nil after a change
+	parts map[int][]rowPart // cache of partsOf; nil after a change
 }
 
-// part is a line of a fan: what a row has from it.
+// rowPart is the part of a matrix row that comes from one group pattern. index is
+// the row's member in the group of rows.
 type rowPart struct {
 	*groupPattern
 	index int
 }
 
-// Add adds to one entry.
+// Add adds a volume to one entry.
 func (m *Matrix) Add(p Pair, v Volume) {
 	if m.last == nil || m.lastFrom != p.From {
 		m.last, m.lastFrom = m.row(p.From), p.From
@@ -70,56 +77,57 @@ func (m *Matrix) row(from int) *vector {
 	return r
 }
 
-// fan finds the fan that is like f, or makes it one of m.
-func (m *Matrix) pattern(f *groupPattern) *groupPattern {
-	key := f.key()
+// pattern returns the pattern of m that has the key of g; if there is none it adds g.
+func (m *Matrix) pattern(g *groupPattern) *groupPattern {
+	key := g.key()
 	if known := m.patterns[key]; known != nil {
 		return known
 	}
 	if m.patterns == nil {
 		m.patterns = map[patternKey]*groupPattern{}
 	}
-	m.patterns[key] = f
+	m.patterns[key] = g
 	m.parts = nil
-	return f
+	return g
 }
 
-// addFan adds what f holds to the fan that is like it.
-func (m *Matrix) addPattern(f *groupPattern) {
-	like := *f
+// addPattern adds the volumes of g to the pattern with the same key. It does not
+// keep g.
+func (m *Matrix) addPattern(g *groupPattern) {
+	like := *g
 	like.each = vector{}
-	m.pattern(&like).each.merge(&f.each)
+	m.pattern(&like).each.merge(&g.each)
 	m.parts = nil
 }
 
-// partsOf lists what each row has from fans.
+// partsOf returns, for each row, its parts from group patterns.
 func (m *Matrix) partsOf() map[int][]rowPart {
 	if m.parts == nil {
 		m.parts = map[int][]rowPart{}
-		for _, f := range m.patterns {
-			m.addParts(f)
+		for _, g := range m.patterns {
+			m.addParts(g)
 		}
 	}
 	return m.parts
 }
 
-func (m *Matrix) addParts(f *groupPattern) {
-	f.each.settle()
-	if !f.transposed {
-		f.senders(func(place, rank int, _ Volume) { m.parts[rank] = append(m.parts[rank], rowPart{f, place}) })
+func (m *Matrix) addParts(g *groupPattern) {
+	g.each.settle()
+	if !g.transposed {
+		g.senders(func(index, rank int, _ Volume) { m.parts[rank] = append(m.parts[rank], rowPart{g, index}) })
 		return
 	}
-	if len(f.each.indices) == 0 {
+	if len(g.each.indices) == 0 {
 		return
 	}
-	for q := range f.to.ranks.Len() {
-		if rank := f.to.ranks.At(q); rank >= 0 {
-			m.parts[rank] = append(m.parts[rank], rowPart{f, q})
+	for q := range g.to.ranks.Len() {
+		if rank := g.to.ranks.At(q); rank >= 0 {
+			m.parts[rank] = append(m.parts[rank], rowPart{g, q})
 		}
 	}
 }
 
-// cells gives the entries of one row that a part stands for.
+// cells visits the entries of the part.
 func (p rowPart) cells(visit func(to int, v Volume)) {
 	if p.transposed {
 		weight := p.weightOf(p.index)
@@ -138,7 +146,7 @@ func (p rowPart) cells(visit func(to int, v Volume)) {
 	}
 }
 
-// senders lists the rows that may have entries, in order.
+// senders returns the rows that may have entries, in ascending order.
 func (m *Matrix) senders() []int {
 	seen := make(map[int]bool, len(m.rows))
 	for from := range m.rows {
@@ -150,10 +158,10 @@ func (m *Matrix) senders() []int {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Row goes through the entries of one row by column.
+// Row iterates over the entries of one row, by column: what rank from sent.
 func (m *Matrix) Row(from int) iter.Seq2[int, Volume] { return m.expand(from, new(vector)) }
 
-// Column goes through the entries of one column by row.
+// Column iterates over the entries of one column, by row: what reached rank to.
 func (m *Matrix) Column(to int) iter.Seq2[int, Volume] {
 	return func(yield func(int, Volume) bool) {
 		for _, from := range m.senders() {
@@ -164,7 +172,7 @@ func (m *Matrix) Column(to int) iter.Seq2[int, Volume] {
 	}
 }
 
-// expand is Row in memory that is used again.
+// expand is Row; it merges the parts of the row in room, which can be reused.
 func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 	row, parts := m.rows[from], m.partsOf()[from]
 	if row != nil {
@@ -173,8 +181,8 @@ func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 	if len(parts) > 0 {
 		*room = vector{indices: room.indices[:0], volumes: room.volumes[:0]}
 		for _, p := range parts {
-			// Each part comes in the order of its group, mostly ascending: one is
-			// appended, the next sorted in.
+			// Members of most groups are in ascending order, so the first part is only
+			// appended. Each further one is sorted in.
 			p.cells(func(to int, v Volume) { room.append(int32(to), v) })
 			room.settle()
 		}
@@ -196,7 +204,7 @@ func (m *Matrix) expand(from int, room *vector) iter.Seq2[int, Volume] {
 	}
 }
 
-// All goes through the entries, by row and column.
+// All iterates over all entries, by row, then by column.
 func (m *Matrix) All() iter.Seq2[Pair, Volume] {
 	return func(yield func(Pair, Volume) bool) {
 		room := new(vector)
@@ -210,7 +218,7 @@ func (m *Matrix) All() iter.Seq2[Pair, Volume] {
 	}
 }
 
-// At is the entry of a pair, zeros where there is none.
+// At returns the entry of a pair; zeros if there is none.
 func (m *Matrix) At(from, to int) Volume {
 	v, _ := m.at(from, to)
 	return v
@@ -230,7 +238,7 @@ func (m *Matrix) at(from, to int) (sum Volume, has bool) {
 	return sum, has
 }
 
-// at is one entry of the row that p is a part of.
+// at returns the part's entry in one column.
 func (p rowPart) at(to int) (Volume, bool) {
 	columns := p.to
 	if p.transposed {
@@ -249,15 +257,17 @@ func (p rowPart) at(to int) (Volume, bool) {
 	return each.times(weight), ok && weight > 0 && p.reaches(sender, receiver)
 }
 
+// Has reports whether a pair has an entry, which may be zero.
 func (m *Matrix) Has(p Pair) bool {
 	_, ok := m.at(p.From, p.To)
 	return ok
 }
 
-// Empty tells whether nothing was ever added.
+// Empty reports whether nothing was ever added.
 func (m *Matrix) Empty() bool { return len(m.rows) == 0 && len(m.patterns) == 0 }
 
-// Size is the largest rank of any entry, plus 1; 0 without entries.
+// Size returns the largest rank of any entry, plus 1; 0 if there is no entry. It is
+// the least n for which the matrix is n × n.
 func (m *Matrix) Size() int {
 	n := 0
 	for from, row := range m.rows {
@@ -266,25 +276,26 @@ func (m *Matrix) Size() int {
 			n = max(n, from+1, int(row.indices[k-1])+1)
 		}
 	}
-	for _, f := range m.patterns {
-		if len(f.each.indices) > 0 && f.to.ranks.Len() > 0 {
-			n = max(n, f.from.last()+1, f.to.last()+1)
+	for _, g := range m.patterns {
+		if len(g.each.indices) > 0 && g.to.ranks.Len() > 0 {
+			n = max(n, g.from.last()+1, g.to.last()+1)
 		}
 	}
 	return n
 }
 
-// Merge adds all entries of o.
+// Merge adds all entries of o, which stays as it is.
 func (m *Matrix) Merge(o *Matrix) {
 	for from, row := range o.rows {
 		m.row(from).merge(row)
 	}
-	for _, f := range o.patterns {
-		m.addPattern(f)
+	for _, g := range o.patterns {
+		m.addPattern(g)
 	}
 }
 
-// DropSelf removes the diagonal: what processes sent to themselves.
+// DropSelf removes the diagonal: what ranks sent to themselves. Group patterns have
+// none.
 func (m *Matrix) DropSelf() {
 	for from, row := range m.rows {
 		row.settle()
@@ -296,75 +307,8 @@ func (m *Matrix) DropSelf() {
 	m.last = nil
 }
 
-// Restrict is the part of m whose senders and receivers are wanted.
-func (m *Matrix) Restrict(sender, receiver func(rank int) bool) *Matrix {
-	out := new(Matrix)
-	for from, row := range m.rows {
-		if !sender(from) {
-			continue
-		}
-		row.settle()
-		if kept := row.keep(receiver); len(kept.indices) > 0 {
-			out.row(from).merge(kept)
-		}
-	}
-	for _, f := range m.patterns {
-		out.addPattern(f.restrict(sender, receiver))
-	}
-	return out
-}
-
-func (f *groupPattern) restrict(sender, receiver func(rank int) bool) *groupPattern {
-	if f.transposed {
-		sender, receiver = receiver, sender
-	}
-	out := &groupPattern{from: f.from, to: f.to, weight: f.weight, higherOnly: f.higherOnly, transposed: f.transposed}
-	if kept := f.receivers(receiver); len(kept) < f.to.ranks.Len() {
-		out.setReceivers(f, kept)
-	}
-	f.senders(func(place, rank int, each Volume) {
-		if sender(rank) {
-			out.each.add(int32(place), each)
-		}
-	})
-	return out
-}
-
-// receivers are the places in to of the ranks that are wanted.
-func (f *groupPattern) receivers(wanted func(rank int) bool) []int {
-	var places []int
-	for q := range f.to.ranks.Len() {
-		if rank := f.to.ranks.At(q); rank >= 0 && wanted(rank) {
-			places = append(places, q)
-		}
-	}
-	return places
-}
-
-// leave makes f one to the receivers of whole at some places: a group of these
-// alone or, where the places of others count, one in which others have no
-// weight.
-func (f *groupPattern) setReceivers(whole *groupPattern, places []int) {
-	if f.higherOnly {
-		f.weight = make([]uint64, f.to.ranks.Len())
-		for _, q := range places {
-			f.weight[q] = whole.weightOf(q)
-		}
-		return
-	}
-	ranks := make([]int32, len(places))
-	f.weight = nil
-	for i, q := range places {
-		ranks[i] = int32(whole.to.ranks.At(q))
-		if whole.weight != nil {
-			f.weight = append(f.weight, whole.weight[q])
-		}
-	}
-	f.to = newGroup(profile.Group{List: ranks})
-}
-
-// Symmetric is m plus its transpose: twice the mean of both directions. Its
-// diagonal is twice that of m.
+// Symmetric returns m plus its transpose, which is twice the mean of both
+// directions. Its diagonal is twice that of m.
 func (m *Matrix) Symmetric() *Matrix {
 	s := &Matrix{rows: make(map[int]*vector, len(m.rows))}
 	columns := m.columns()
@@ -376,16 +320,17 @@ func (m *Matrix) Symmetric() *Matrix {
 			s.rows[from] = row.sum(nil)
 		}
 	}
-	for _, f := range m.patterns {
-		turned := *f
-		turned.transposed = !f.transposed
-		s.addPattern(f)
-		s.addPattern(&turned)
+	for _, g := range m.patterns {
+		transpose := *g
+		transpose.transposed = !g.transposed
+		s.addPattern(g)
+		s.addPattern(&transpose)
 	}
 	return s
 }
 
-// columns are the rows of the transpose. It settles those of m.
+// columns returns the rows of the transpose of m's own entries, without group
+// patterns. It sorts the rows of m.
 func (m *Matrix) columns() map[int]*vector {
 	length := map[int32]int{}
 	for _, row := range m.rows {
@@ -398,68 +343,11 @@ func (m *Matrix) columns() map[int]*vector {
 	for to, n := range length {
 		out[int(to)] = &vector{indices: make([]int32, 0, n), volumes: make([]Volume, 0, n)}
 	}
-	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // so that columns come in order
+	for _, from := range slices.Sorted(maps.Keys(m.rows)) { // in order, so that columns are sorted, too
 		row := m.rows[from]
 		for i, to := range row.indices {
 			out[int(to)].append(int32(from), row.volumes[i])
 		}
 	}
 	return out
-}
-
-// MatrixClass tells apart the matrices of a job, as the lines of .prof files
-// are told apart.
-type Class int
-
-const (
-	All Class = iota
-	External
-	Internal
-	OneSided
-	Collective
-	NumClasses
-
-	Direct = NumClasses // External and OneSided together, which Matrices do not hold
-)
-
-var classNames = [...]string{"all", "external", "internal", "osc", "coll", "direct"}
-
-// String is the class as file names have it.
-func (c Class) String() string { return classNames[c] }
-
-// ClassOf is the matrix that flows of a kind belong to, besides All.
-func classOf(k profile.Kind) Class {
-	switch k {
-	case profile.External:
-		return External
-	case profile.Internal:
-		return Internal
-	case profile.RemoteRead, profile.RemoteWrite:
-		return OneSided
-	}
-	return Collective
-}
-
-// Matrices are a job's, by class. Some may share their entries: they are not to
-// be added to. All has the entries of the others, but for Internal where the
-// rows of profiles have what the program asked for (Tally.Beside).
-type ByClass [NumClasses]Matrix
-
-// DropSelf removes the diagonals.
-func (ms *ByClass) DropSelf() {
-	for c := range ms {
-		ms[c].DropSelf()
-	}
-}
-
-// Direct is what the program sent, wrote and read, without collectives.
-func (ms *ByClass) Direct() *Matrix {
-	if ms[OneSided].Empty() {
-		return &ms[External] // and no second copy
-	}
-	sum := new(Matrix)
-	for _, c := range []Class{External, OneSided} {
-		sum.Merge(&ms[c])
-	}
-	return sum
 }

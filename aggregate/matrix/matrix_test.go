@@ -43,7 +43,7 @@ func randomGroup(r *rand.Rand) profile.Group {
 
 func randomVolume(r *rand.Rand) Volume { return Volume{r.Uint64N(50), r.Uint64N(4)} }
 
-// randomMatrix has entries and fans, and the same written out.
+// randomMatrix has entries and group patterns, and the same written out.
 func randomMatrix(r *rand.Rand) (*Matrix, spread) {
 	m, want := new(Matrix), spread{}
 	for range r.IntN(60) {

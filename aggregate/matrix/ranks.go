@@ -7,14 +7,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Roster is which processes of a job were met, and where they ran.
+// Ranks collects which ranks of a job have recordings, and on which nodes they ran.
+// The zero value is empty.
 type Ranks struct {
-	size       int         // of the world, as far as it is known
-	recordings map[int]int // how many recordings there are of each rank
+	size       int         // number of ranks in MPI_COMM_WORLD, as far as it is known
+	recordings map[int]int // number of recordings of each rank
 	host       map[int]string
 }
 
-// Add enters a process.
+// Add adds the rank of a profile.
 func (r *Ranks) Add(p *profile.Profile) {
 	r.size = max(r.size, p.Size, p.Rank+1)
 	if p.Rank >= 0 {
@@ -22,14 +23,15 @@ func (r *Ranks) Add(p *profile.Profile) {
 	}
 }
 
-// AddSender enters a rank whose .prof file, or a line of it, was met. Called
-// once for each file and rank, it finds ranks that are in several.
+// AddSender adds a rank that is the sender in lines of a .prof file. If it is called
+// once per file and rank, Duplicated returns the ranks that are in several files.
 func (r *Ranks) AddSender(rank int) {
 	r.AddRank(rank)
 	r.enter(rank, "")
 }
 
-// AddRank enters a rank that others speak of.
+// AddRank makes the job at least so large that it has the rank, for ranks that only
+// others mention.
 func (r *Ranks) AddRank(rank int) { r.size = max(r.size, rank+1) }
 
 func (r *Ranks) enter(rank int, host string) {
@@ -37,12 +39,12 @@ func (r *Ranks) enter(rank int, host string) {
 		r.recordings, r.host = map[int]int{}, map[int]string{}
 	}
 	r.recordings[rank]++
-	if known := r.host[rank]; host != "" && (known == "" || host < known) { // whichever comes first
+	if known := r.host[rank]; host != "" && (known == "" || host < known) { // independent of the order
 		r.host[rank] = host
 	}
 }
 
-// Merge enters all of o.
+// Merge adds all of o.
 func (r *Ranks) Merge(o *Ranks) {
 	r.size = max(r.size, o.size)
 	for rank, n := range o.recordings {
@@ -51,15 +53,15 @@ func (r *Ranks) Merge(o *Ranks) {
 	}
 }
 
-// Size is the number of processes of the job: that of MPI_COMM_WORLD where it
-// is known, and at least what the largest rank seen asks for.
+// Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it is
+// known, and more than the largest rank that was added.
 func (r *Ranks) Size() int { return r.size }
 
-// Recorded lists the ranks that were met, each once.
+// Recorded returns the ranks that have recordings, in ascending order.
 func (r *Ranks) Recorded() []int { return slices.Sorted(maps.Keys(r.recordings)) }
 
-// Duplicated lists the ranks that were met several times: a sign that they are
-// of several runs.
+// Duplicated returns the ranks that have more than one recording, a sign that the
+// recordings are from several runs.
 func (r *Ranks) Duplicated() []int {
 	twice := []int{}
 	for _, rank := range r.Recorded() {
@@ -70,13 +72,13 @@ func (r *Ranks) Duplicated() []int {
 	return twice
 }
 
-// Missing are the ranks of the job that were not met.
+// Missing returns the ranks of the job that have no recording.
 func (r *Ranks) Missing() profile.RankSet {
 	return profile.RankSetOf(r.Recorded()...).Complement(r.size)
 }
 
-// Hosts are the names of the nodes, in the order of their lowest ranks, and the
-// index of each rank's node; -1 where it is not known.
+// Hosts returns the names of the nodes, in the order of their lowest ranks. of returns
+// the index of a rank's node in names, -1 if it is not known.
 func (r *Ranks) Hosts() (names []string, of func(rank int) int) {
 	index := map[string]int{}
 	for _, rank := range slices.Sorted(maps.Keys(r.host)) {

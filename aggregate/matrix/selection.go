@@ -7,39 +7,42 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Selection is which calls a matrix is made of: those that each list which is
-// not empty has something for. The zero value is all of them.
+// Selection says which traffic a Builder counts: what matches each of its criteria.
+// A criterion that is a list matches if any of its values does, or if it is empty.
+// The zero value selects everything.
 type Selection struct {
 	Classes     []profile.Class
-	Calls       []string // MPI functions, with or without MPI_
-	Comms       []string // names, labels, or how ids begin (4 digits or more)
-	Slices      []string // names
-	Callsites   []string // part of a call site's text: a function, file:line
-	SizeClasses []uint8  // of one message
-	// Directions are Send, Write and Read; none is all three. Received is the
-	// point-to-point messages as their receivers saw them, and nothing else.
+	Calls       []string // MPI functions, with or without MPI_; case is ignored
+	Comms       []string // names or labels of communicators, or the first 4 or more digits of their ids
+	Slices      []string // names of slices
+	Callsites   []string // parts of the texts of call sites: a function, file:line
+	SizeClasses []uint8  // of one message, see profile.Row
+
+	// Directions may have Send, Write and Read.
 	Directions []profile.Direction
-	Received   bool
-	// Physical is the messages that the MPI library sent, its own among them, in
-	// place of what the program asked for; then nothing else can be selected by.
+	// Received selects point-to-point messages as their receivers recorded them, in
+	// place of what the senders did.
+	Received bool
+	// Physical selects the messages that the MPI library sent, its own among them, in
+	// place of what the program asked for. All other criteria must be empty then.
 	Physical bool
 }
 
-// whole tells whether nothing is left out.
+// everything reports whether s leaves nothing out.
 func (s *Selection) everything() bool {
 	return !s.Physical && !s.Received && s.NeedsProfiles() == "" && len(s.Classes) == 0 && len(s.Directions) == 0
 }
 
-// OfRows names what is selected by that only profiles know of, and .prof files
-// do not; empty if that is nothing.
+// NeedsProfiles returns the name of a criterion that lines of .prof files cannot be
+// matched with; empty if there is none.
 func (s *Selection) NeedsProfiles() string {
-	for _, by := range []struct {
-		is   bool
+	for _, criterion := range []struct {
+		used bool
 		name string
 	}{{len(s.Calls) > 0, "call"}, {len(s.Comms) > 0, "communicator"}, {len(s.Slices) > 0, "slice"},
 		{len(s.Callsites) > 0, "call site"}, {len(s.SizeClasses) > 0, "size class"}, {s.Received, "receiver"}} {
-		if by.is {
-			return by.name
+		if criterion.used {
+			return criterion.name
 		}
 	}
 	n := 0
@@ -54,7 +57,7 @@ func (s *Selection) NeedsProfiles() string {
 	return ""
 }
 
-// flow tells whether a line of a .prof file is selected.
+// matchesFlow reports whether a line of a .prof file is selected.
 func (s *Selection) matchesFlow(f *profile.Flow) bool {
 	if s.Physical {
 		return f.Kind == profile.External || f.Kind == profile.Internal
@@ -71,21 +74,21 @@ func (s *Selection) matchesFlow(f *profile.Flow) bool {
 	return emptyOrContains(s.Classes, class) && emptyOrContains(s.Directions, direction)
 }
 
-// has tells whether a list has something, or has nothing at all.
 func emptyOrContains[T comparable](list []T, v T) bool {
 	return len(list) == 0 || slices.Contains(list, v)
 }
 
-// chosen is a selection among the rows of one profile.
+// rowFilter matches the rows of one profile with a Selection.
 type rowFilter struct {
 	*Selection
 	p      *profile.Profile
-	comms  []bool
-	slices map[uint32]bool
-	sites  map[uint64]bool
-	calls  map[string]bool
+	comms  []bool          // by index in p.Comms; nil if all are selected
+	slices map[uint32]bool // by index of the slice; nil if all are selected
+	sites  map[uint64]bool // cache of matchesSite; nil if all are selected
+	calls  map[string]bool // canonical names
 }
 
+// filter returns the filter for the rows of p.
 func (s *Selection) filter(p *profile.Profile) *rowFilter {
 	c := &rowFilter{Selection: s, p: p, calls: map[string]bool{}}
 	for _, name := range s.Calls {
@@ -109,18 +112,18 @@ func (s *Selection) filter(p *profile.Profile) *rowFilter {
 	return c
 }
 
-// canonical is a call's name as calls.txt has it, in small letters.
+// canonical returns the name of a call in lower case and without MPI_.
 func canonical(call string) string {
 	call = strings.ToLower(call)
 	return strings.TrimPrefix(call, "mpi_")
 }
 
-// row tells whether a row is selected.
+// matches reports whether a row is selected.
 func (c *rowFilter) matches(r *profile.Row) bool {
 	return c.matchesKey(r) && (len(c.SizeClasses) == 0 || slices.Contains(c.SizeClasses, r.SizeClass))
 }
 
-// key is row for all but the size class.
+// matchesKey reports whether a row is selected by all criteria but its size class.
 func (c *rowFilter) matchesKey(r *profile.Row) bool {
 	switch {
 	case !emptyOrContains(c.Classes, r.Class), len(c.Directions) > 0 && !slices.Contains(c.Directions, r.Direction),
@@ -133,6 +136,7 @@ func (c *rowFilter) matchesKey(r *profile.Row) bool {
 	return true
 }
 
+// matchesSite reports whether the text of a call site has one of the selected parts.
 func (c *rowFilter) matchesSite(callsite uint64) bool {
 	is, known := c.sites[callsite]
 	if !known {
@@ -143,7 +147,7 @@ func (c *rowFilter) matchesSite(callsite uint64) bool {
 	return is
 }
 
-// siteText is a call site as tables have it.
+// siteText returns a call site as tables show it, the innermost frame first.
 func siteText(frames []profile.Frame) string {
 	texts := make([]string, len(frames))
 	for i, f := range frames {
@@ -152,8 +156,8 @@ func siteText(frames []profile.Frame) string {
 	return strings.Join(texts, " < ")
 }
 
-// vector tells whether all, or some, of the calls of a vector are selected.
-// Their size classes are those of the rows of the same key.
+// matchesVector reports whether all messages of a vector are selected, and whether
+// some are. Their size classes are in the rows with the same key.
 func (c *rowFilter) matchesVector(v *profile.Vector) (all, some bool) {
 	r := profile.Row{Thread: v.Thread, Call: v.Call, Class: v.Class, Direction: profile.Send, Comm: v.Comm,
 		Callsite: v.Callsite, Slice: v.Slice}

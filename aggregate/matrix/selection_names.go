@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// criterion is what values of a Selection are names of.
+// criterion is a criterion of a Selection whose values are names.
 type criterion int
 
 const (
@@ -24,25 +24,25 @@ const (
 
 var criterionNames = [numCriteria]string{"call", "communicator", "slice", "call site"}
 
-// met is the names of what there was to select from, and the values of the
-// selection that are among them. Only what moved something counts: a call that
-// sent nothing is in no matrix.
+// selectionNames collects the names that occur in the profiles of a job, and which
+// values of the selection matched one of them. Only rows that a matrix can count
+// contribute: a call that sent nothing is in no matrix.
 type selectionNames struct {
 	names   [numCriteria]nameSet
 	matched [numCriteria]map[string]bool
 }
 
-// values are the names that are selected, by criterion.
+// values returns the selected names, by criterion.
 func (s *Selection) values() [numCriteria][]string {
 	return [numCriteria][]string{byCall: s.Calls, byComm: s.Comms, bySlice: s.Slices, bySite: s.Callsites}
 }
 
-// named tells whether anything is selected by name.
+// byName reports whether anything is selected by name.
 func (s *Selection) byName() bool {
 	return len(s.Calls)+len(s.Comms)+len(s.Slices)+len(s.Callsites) > 0
 }
 
-// moves tells whether a row may be in the matrices at all.
+// mayCount reports whether a matrix can count a row.
 func (s *Selection) mayCount(r *profile.Row) bool {
 	if s.Received {
 		return r.Class == profile.P2P && r.Direction == profile.Recv && r.Messages > 0
@@ -51,8 +51,8 @@ func (s *Selection) mayCount(r *profile.Row) bool {
 	return ok
 }
 
-// add notes what the rows of a process are of.
-func (m *selectionNames) add(c *rowFilter) {
+// add notes the names in the rows of a process.
+func (n *selectionNames) add(c *rowFilter) {
 	if !c.byName() {
 		return
 	}
@@ -70,18 +70,18 @@ func (m *selectionNames) add(c *rowFilter) {
 			continue
 		}
 		seen[k] = true
-		m.note(byCall, c.Calls, r.Call, func(call string) bool { return canonical(call) == canonical(r.Call) })
+		n.note(byCall, c.Calls, r.Call, func(call string) bool { return canonical(call) == canonical(r.Call) })
 		if r.Comm >= 0 && int(r.Comm) < len(c.p.Comms) && len(c.Comms) > 0 {
 			comm := &c.p.Comms[r.Comm]
-			m.note(byComm, c.Comms, comm.Label(), comm.Called)
+			n.note(byComm, c.Comms, comm.Label(), comm.Called)
 		}
 		if len(c.Slices) > 0 {
 			name := sliceName(c.p, r.Slice)
-			m.note(bySlice, c.Slices, name, func(s string) bool { return s == name })
+			n.note(bySlice, c.Slices, name, func(s string) bool { return s == name })
 		}
 		if len(c.Callsites) > 0 {
 			text := siteText(c.p.Frames(r.Callsite))
-			m.note(bySite, c.Callsites, text, func(part string) bool { return strings.Contains(text, part) })
+			n.note(bySite, c.Callsites, text, func(part string) bool { return strings.Contains(text, part) })
 		}
 	}
 }
@@ -95,46 +95,47 @@ func sliceName(p *profile.Profile, index uint32) string {
 	return ""
 }
 
-// note enters a name, and the values that are it.
-func (m *selectionNames) note(by criterion, values []string, name string, is func(value string) bool) {
-	if len(values) == 0 || !m.names[by].add(name) {
+// note adds a name, and the values that match it.
+func (n *selectionNames) note(by criterion, values []string, name string, is func(value string) bool) {
+	if len(values) == 0 || !n.names[by].add(name) {
 		return
 	}
 	for _, v := range values {
 		if is(v) {
-			m.find(by, v)
+			n.find(by, v)
 		}
 	}
 }
 
-func (m *selectionNames) find(by criterion, value string) {
-	if m.matched[by] == nil {
-		m.matched[by] = map[string]bool{}
+func (n *selectionNames) find(by criterion, value string) {
+	if n.matched[by] == nil {
+		n.matched[by] = map[string]bool{}
 	}
-	m.matched[by][value] = true
+	n.matched[by][value] = true
 }
 
-func (m *selectionNames) merge(o *selectionNames) {
+func (n *selectionNames) merge(o *selectionNames) {
 	for by := range numCriteria {
 		for name := range o.names[by].seen {
-			m.names[by].add(name)
+			n.names[by].add(name)
 		}
-		m.names[by].truncated = m.names[by].truncated || o.names[by].truncated
+		n.names[by].truncated = n.names[by].truncated || o.names[by].truncated
 		for value := range o.matched[by] {
-			m.find(by, value)
+			n.find(by, value)
 		}
 	}
 }
 
-// nameSet is names, the first maxNames of them in their order if there are more.
+// nameSet is a set of names. It keeps at least the first maxNames of them in
+// alphabetical order, so the result does not depend on the order of additions.
 type nameSet struct {
 	seen      map[string]bool
-	truncated bool // some were left out
+	truncated bool // some names were dropped
 }
 
 const maxNames = 1000
 
-// add enters a name; false if it was known.
+// add adds a name. It returns false if the name is in the set already.
 func (n *nameSet) add(name string) bool {
 	if n.seen[name] {
 		return false
@@ -152,7 +153,8 @@ func (n *nameSet) add(name string) bool {
 	return true
 }
 
-// list is the names in order, and whether these are all.
+// list returns up to maxNames names in alphabetical order, and whether there are
+// more.
 func (n *nameSet) list() ([]string, bool) {
 	names := slices.Sorted(maps.Keys(n.seen))
 	if n.truncated {
@@ -161,12 +163,13 @@ func (n *nameSet) list() ([]string, bool) {
 	return names, n.truncated
 }
 
-// UnmatchedError is a value that selects nothing: a name misspelt, as a rule.
+// UnmatchedError reports a value of a Selection that matched nothing, usually because
+// it is misspelt.
 type UnmatchedError struct {
 	What  string // "call", "communicator", ...
 	Value string
-	Have  []string // what there is instead, the most similar first
-	More  bool     // there is more than that
+	Have  []string // names that occur, the most similar first
+	More  bool     // there are more names
 }
 
 func (e *UnmatchedError) Error() string {
@@ -180,15 +183,15 @@ func (e *UnmatchedError) Error() string {
 	return fmt.Sprintf("no %s %q in which something was sent; there is: %s%s", e.What, e.Value, strings.Join(e.Have, ", "), more)
 }
 
-// Unmatched returns the values of the selection that nothing is of, one error for
-// each. err is the first of a list of which nothing is of any value: then nothing is
-// selected.
-func (t *Builder) Unmatched() (some []*UnmatchedError, err error) {
-	for by, values := range t.selection.values() {
+// Unmatched returns an error for each value of the selection that matched nothing. If
+// no value of a criterion matched, so that nothing is selected at all, err is the
+// error for its first value.
+func (b *Builder) Unmatched() (some []*UnmatchedError, err error) {
+	for by, values := range b.selection.values() {
 		var missing []*UnmatchedError
 		for _, v := range values {
-			if !t.names.matched[by][v] {
-				missing = append(missing, t.unmatched(criterion(by), v))
+			if !b.names.matched[by][v] {
+				missing = append(missing, b.unmatched(criterion(by), v))
 			}
 		}
 		if len(missing) > 0 && len(missing) == len(values) {
@@ -199,23 +202,23 @@ func (t *Builder) Unmatched() (some []*UnmatchedError, err error) {
 	return some, nil
 }
 
-func (t *Builder) unmatched(by criterion, value string) *UnmatchedError {
+func (b *Builder) unmatched(by criterion, value string) *UnmatchedError {
 	const most = 20
-	have, lost := t.names.names[by].list()
+	have, lost := b.names.names[by].list()
 	slices.SortStableFunc(have, func(a, b string) int { return cmp.Compare(nameDistance(value, a), nameDistance(value, b)) })
 	few := min(len(have), most)
 	return &UnmatchedError{criterionNames[by], value, have[:few], lost || few < len(have)}
 }
 
-// unlike is how far a value is from a name, or from a communicator's name
-// before its id.
+// nameDistance returns the distance between a value and a name, or a communicator's
+// name without its id, whichever is less.
 func nameDistance(value, name string) int {
 	bare, _, _ := strings.Cut(name, "#")
 	return min(distance(value, name), distance(value, bare))
 }
 
-// edits is how many letters make one name another (Levenshtein's), small
-// letters and MPI_ apart.
+// distance returns the Levenshtein distance between two names, ignoring case and
+// the prefix MPI_.
 func distance(a, b string) int {
 	return text.Distance(canonical(a), canonical(b))
 }

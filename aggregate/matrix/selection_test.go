@@ -71,14 +71,14 @@ func scattering() *profile.Profile {
 // selected is what rank 0 sent to 1, and to 2, by what is selected of varied.
 func selected(t *testing.T, s Selection) (next, other Volume) {
 	t.Helper()
-	tally := NewBuilder(&s)
+	builder := NewBuilder(&s)
 	for _, p := range varied() {
-		tally.Add(p)
+		builder.Add(p)
 	}
-	if some, err := tally.Unmatched(); err != nil || len(some) > 0 {
+	if some, err := builder.Unmatched(); err != nil || len(some) > 0 {
 		t.Error(some, err)
 	}
-	m := &tally.Matrices()[All]
+	m := &builder.Matrices()[All]
 	for r := range 3 {
 		if m.At(r, (r+1)%3) != m.At(0, 1) || m.At(r, (r+2)%3) != m.At(0, 2) {
 			t.Errorf("ranks differ: %v", cells(&ByClass{*m}))
@@ -138,9 +138,9 @@ func TestSelection(t *testing.T) {
 // criteria, and left out where some of its calls alone are of a size.
 func TestSelectionOfVectors(t *testing.T) {
 	scatterv := func(s Selection) (uint64, uint64) {
-		tally := NewBuilder(&s)
-		tally.Add(scattering())
-		return tally.Matrices()[Collective].At(1, 3).Bytes, tally.Unsplit
+		builder := NewBuilder(&s)
+		builder.Add(scattering())
+		return builder.Matrices()[Collective].At(1, 3).Bytes, builder.Unsplit
 	}
 	for name, c := range map[string]struct {
 		Selection
@@ -181,11 +181,11 @@ func TestSelectionOfProfLines(t *testing.T) {
 		"writes":         {Selection{Directions: []profile.Direction{profile.Write}}, 4, 0},
 		"sends":          {Selection{Directions: []profile.Direction{profile.Send}}, 1 + 2 + 16, 0},
 	} {
-		tally := NewBuilder(&c.Selection)
+		builder := NewBuilder(&c.Selection)
 		for i := range lines {
-			tally.AddFlow(&lines[i])
+			builder.AddFlow(&lines[i])
 		}
-		if m := &tally.Matrices()[All]; m.At(0, 1).Bytes != c.there || m.At(1, 0).Bytes != c.back {
+		if m := &builder.Matrices()[All]; m.At(0, 1).Bytes != c.there || m.At(1, 0).Bytes != c.back {
 			t.Errorf("%s: got %d and %d", name, m.At(0, 1).Bytes, m.At(1, 0).Bytes)
 		}
 		if by := c.Selection.NeedsProfiles(); by != "" {
@@ -207,7 +207,7 @@ func TestNeedsProfiles(t *testing.T) {
 }
 
 // TestUnmatched: a value that nothing is of is an error that says what there
-// is, the most similar name first; it is the same however tallies are merged.
+// is, the most similar name first; it is the same however builders are merged.
 func TestUnmatched(t *testing.T) {
 	for want, s := range map[string]Selection{
 		`no call "Isnd" in which something was sent; there is: Isend, Send, Ssend, Put, Allreduce`:   {Calls: []string{"Isnd", "Sent"}},
@@ -224,9 +224,9 @@ func TestUnmatched(t *testing.T) {
 			part.Add(p)
 			merged.Merge(part)
 		}
-		for _, tally := range []*Builder{whole, merged} {
+		for _, builder := range []*Builder{whole, merged} {
 			var unmatched *UnmatchedError
-			if _, err := tally.Unmatched(); !errors.As(err, &unmatched) || err.Error() != want {
+			if _, err := builder.Unmatched(); !errors.As(err, &unmatched) || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
 		}
@@ -236,11 +236,11 @@ func TestUnmatched(t *testing.T) {
 // TestUnmatchedSome requires that a selection goes on without the values that
 // nothing is of, as long as each list has another, and names them.
 func TestUnmatchedSome(t *testing.T) {
-	tally := NewBuilder(&Selection{Calls: []string{"Irecv", "Send", "Isnd"}})
+	builder := NewBuilder(&Selection{Calls: []string{"Irecv", "Send", "Isnd"}})
 	for _, p := range varied() {
-		tally.Add(p)
+		builder.Add(p)
 	}
-	some, err := tally.Unmatched()
+	some, err := builder.Unmatched()
 	var values []string
 	for _, e := range some {
 		values = append(values, e.Value)
@@ -255,17 +255,17 @@ func TestUnmatchedSome(t *testing.T) {
 func TestUnmatchedOfMany(t *testing.T) {
 	const n = 5000
 	of := func(order func(i int) int) *UnmatchedError {
-		tally := NewBuilder(&Selection{Slices: []string{"step 7x"}})
+		builder := NewBuilder(&Selection{Slices: []string{"step 7x"}})
 		for i := range n {
 			p := varied()[0]
 			p.Slices = []profile.Slice{{Index: 0, Name: fmt.Sprintf("step %04d", order(i))}}
-			tally.Add(p)
+			builder.Add(p)
 		}
-		if kept := len(tally.names.names[bySlice].seen); kept >= 2*maxNames {
+		if kept := len(builder.names.names[bySlice].seen); kept >= 2*maxNames {
 			t.Errorf("%d names are kept", kept)
 		}
 		var unmatched *UnmatchedError
-		if _, err := tally.Unmatched(); !errors.As(err, &unmatched) {
+		if _, err := builder.Unmatched(); !errors.As(err, &unmatched) {
 			t.Fatal("no error")
 		}
 		return unmatched

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Total is the sum of all entries.
+// Total returns the sum of all entries.
 func (m *Matrix) Total() Volume {
 	var sum Volume
 	for _, row := range m.rows {
@@ -14,14 +14,14 @@ func (m *Matrix) Total() Volume {
 			sum.Add(v)
 		}
 	}
-	for _, f := range m.patterns {
-		f.sent(func(_ int, v Volume) { sum.Add(v) })
+	for _, g := range m.patterns {
+		g.sent(func(_ int, v Volume) { sum.Add(v) })
 	}
 	return sum
 }
 
-// Lines are the sums of the first n rows (what each sent) and columns (what
-// reached it).
+// LineSums returns the sums of the first n rows, which is what each rank sent, and of
+// the first n columns, which is what each received.
 func (m *Matrix) LineSums(n int) (sent, received []Volume) {
 	sent, received = make([]Volume, n), make([]Volume, n)
 	to := func(sums []Volume) func(int, Volume) {
@@ -38,32 +38,32 @@ func (m *Matrix) LineSums(n int) (sent, received []Volume) {
 			column(int(entries.indices[i]), v)
 		}
 	}
-	for _, f := range m.patterns {
-		if f.transposed {
+	for _, g := range m.patterns {
+		if g.transposed {
 			row, column = column, row
 		}
-		f.sent(row)
-		f.received(column)
-		if f.transposed {
+		g.sent(row)
+		g.received(column)
+		if g.transposed {
 			row, column = column, row
 		}
 	}
 	return sent, received
 }
 
-// Len is the number of entries. It spreads a row only where groups that
-// overlap leave no other way to count.
+// Len returns the number of entries. It expands a row only if groups overlap in a way
+// that leaves no other way to count.
 func (m *Matrix) Len() int {
 	n, _ := m.LenUpTo(math.MaxInt)
 	return n
 }
 
-// LenUpTo is Len, but beyond most it may stop counting, and says so: the sum is
-// exact, or else there are at least so many entries.
+// LenUpTo is Len, but may stop counting beyond most. If exact is false there are at
+// least n entries.
 func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 	inside, reach := map[[2]*groupPattern]bool{}, receiverCounts{}
-	var mixed []int // rows that have to be spread
-	least := 0      // entries of these
+	var mixed []int // rows that have to be expanded
+	least := 0      // lower bound of their entries
 	for _, from := range m.senders() {
 		parts := m.partsOf()[from]
 		base, plain := covering(parts, inside)
@@ -92,10 +92,10 @@ func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 	return n, true
 }
 
-// reaches is, of each fan, how many receivers there are from a place on.
+// receiverCounts holds, for each pattern, the number of receivers from an index on.
 type receiverCounts map[*groupPattern][]int32
 
-// of is how many entries a row has from a part that is not turned.
+// of returns the number of entries in a part that is not transposed.
 func (r receiverCounts) of(p rowPart) int {
 	after := r[p.groupPattern]
 	if after == nil {
@@ -118,8 +118,7 @@ func (r receiverCounts) of(p rowPart) int {
 	return n
 }
 
-// most is the entries of the part that has most of them: a row has as many at
-// least.
+// most returns the number of entries of the largest part, a lower bound for the row.
 func (r receiverCounts) most(parts []rowPart) int {
 	n := 0
 	for _, p := range parts {
@@ -130,8 +129,9 @@ func (r receiverCounts) most(parts []rowPart) int {
 	return n
 }
 
-// covering is the part that has the entries of all parts of a row, if one has
-// and its size is plain. What is found out of two fans is kept in inside.
+// covering returns the part of a row whose columns include those of all other parts,
+// if there is one that is plain: neither transposed, weighted nor higherOnly. inside
+// caches whether the receivers of one pattern are among those of another.
 func covering(parts []rowPart, inside map[[2]*groupPattern]bool) (rowPart, bool) {
 	if len(parts) == 0 {
 		return rowPart{}, true
@@ -163,7 +163,7 @@ func covering(parts []rowPart, inside map[[2]*groupPattern]bool) (rowPart, bool)
 	return most, true
 }
 
-// count is how many entries a row has from a plain part.
+// count returns the number of entries in a plain part.
 func (p rowPart) count() int {
 	if p.groupPattern == nil {
 		return 0
@@ -175,7 +175,8 @@ func (p rowPart) count() int {
 	return n
 }
 
-// outside is how many entries of a row are not among those of a plain part.
+// outside returns the number of own entries of a row in columns that a plain part
+// does not have.
 func (m *Matrix) outside(from int, base rowPart) int {
 	row := m.rows[from]
 	if row == nil {
@@ -194,8 +195,8 @@ func (m *Matrix) outside(from int, base rowPart) int {
 	return n
 }
 
-// Top are the n entries with the most bytes, then messages. Rows are spread
-// only as long as one may have such an entry.
+// Top returns the n entries with the most bytes, then messages, in this order. It
+// expands only the rows that can have such an entry.
 func (m *Matrix) Top(n int) []Cell {
 	type bound struct {
 		from int
@@ -227,8 +228,8 @@ func (m *Matrix) Top(n int) []Cell {
 	return top
 }
 
-// most is a bound of the entries of a row: none has more bytes, or more
-// messages.
+// most returns an upper bound of the bytes, and of the messages, in any entry of a
+// row.
 func (m *Matrix) most(from int) Volume {
 	var most Volume
 	raise := func(v Volume) {
@@ -253,6 +254,7 @@ func (m *Matrix) most(from int) Volume {
 	return own
 }
 
+// compareBusy orders cells as Top does.
 func compareBusy(a, b Cell) int {
 	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Messages, a.Messages), a.Pair.Compare(b.Pair))
 }

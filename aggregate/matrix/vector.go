@@ -7,17 +7,21 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Volume is what went from one process to another.
+// Volume is an amount of data: bytes, and the messages that carried them. For
+// collectives it is the logical volume, which is what the call's definition moves
+// between the members, however the MPI library does it.
 type Volume struct {
 	Bytes    uint64 `json:"bytes"`
 	Messages uint64 `json:"messages"`
 }
 
+// Add adds w, modulo 2^64.
 func (v *Volume) Add(w Volume) {
 	v.Bytes += w.Bytes
 	v.Messages += w.Messages
 }
 
+// Subtract subtracts w, modulo 2^64.
 func (v *Volume) Subtract(w Volume) {
 	v.Bytes -= w.Bytes
 	v.Messages -= w.Messages
@@ -25,19 +29,21 @@ func (v *Volume) Subtract(w Volume) {
 
 func (v Volume) times(n uint64) Volume { return Volume{v.Bytes * n, v.Messages * n} }
 
+// AddRow adds the bytes and messages of a row.
 func (v *Volume) AddRow(r *profile.Row) { v.Add(Volume{r.Bytes, r.Messages}) }
 
-// vector is volumes by place, those that there are: 20 bytes each. The first
-// `sorted` are in the order of their places, each once; the rest came later, in
-// any order, until settle sorts them in. So additions in order, as a process's
-// neighbours and the members of a communicator come, cost nothing but their
-// room, and any others the sorting of a batch.
+// vector is a sparse vector of volumes, 20 bytes each: volumes[i] is at indices[i].
+// The first `sorted` entries are in ascending order of their indices, without
+// duplicates. The others are in any order, until settle sorts them in. So adding in
+// ascending order, in which neighbours and members of a communicator mostly come,
+// only appends; other additions are sorted in batches.
 type vector struct {
 	indices []int32
 	volumes []Volume
 	sorted  int
 }
 
+// add adds v at an index.
 func (x *vector) add(at int32, v Volume) {
 	n := len(x.indices)
 	if n > 0 && x.indices[n-1] == at {
@@ -53,7 +59,7 @@ func (x *vector) add(at int32, v Volume) {
 	}
 }
 
-// append is add without settling in between, for many at once.
+// append is add without ever settling, for many additions in a row.
 func (x *vector) append(at int32, v Volume) {
 	if n := len(x.indices); n == x.sorted && (n == 0 || x.indices[n-1] < at) {
 		x.sorted++
@@ -61,19 +67,19 @@ func (x *vector) append(at int32, v Volume) {
 	x.indices, x.volumes = append(x.indices, at), append(x.volumes, v)
 }
 
-// late appends all of o, to be settled.
+// appendAll appends all of o, which settle sorts in later.
 func (x *vector) appendAll(o *vector) {
 	x.indices, x.volumes = append(x.indices, o.indices...), append(x.volumes, o.volumes...)
 }
 
-// settle puts all entries in order: those that came late are sorted, added up,
-// and merged in from the end, which takes no room but theirs.
+// settle sorts all entries and adds up duplicates. It merges in place, from the end,
+// so it needs memory only for the entries that were not sorted.
 func (x *vector) settle() {
 	if x.sorted == len(x.indices) {
 		return
 	}
 	late := sortedEntries(x.indices[x.sorted:], x.volumes[x.sorted:])
-	fresh := 0 // of them are at new places
+	fresh := 0 // number of late entries with a new index
 	for i, k := 0, 0; k < len(late); k++ {
 		for i < x.sorted && x.indices[i] < late[k].index {
 			i++
@@ -107,7 +113,7 @@ type entry struct {
 	volume Volume
 }
 
-// sortedEntries is each place once, in order.
+// sortedEntries returns the entries in ascending order, with duplicates added up.
 func sortedEntries(at []int32, volume []Volume) []entry {
 	all := make([]entry, len(at))
 	for i := range all {
@@ -125,7 +131,7 @@ func sortedEntries(at []int32, volume []Volume) []entry {
 	return out
 }
 
-// get is the volume at a place of a settled vector.
+// get returns the volume at an index of a settled vector.
 func (x *vector) get(at int32) (Volume, bool) {
 	if i, ok := slices.BinarySearch(x.indices, at); ok {
 		return x.volumes[i], true
@@ -133,8 +139,9 @@ func (x *vector) get(at int32) (Volume, bool) {
 	return Volume{}, false
 }
 
+// merge adds all entries of o.
 func (x *vector) merge(o *vector) {
-	if len(x.indices) == 0 { // most rows come from one place: no more room than they need
+	if len(x.indices) == 0 { // usual, since most rows come from one profile: an exact copy
 		x.indices, x.volumes, x.sorted = slices.Clone(o.indices), slices.Clone(o.volumes), o.sorted
 		return
 	}
@@ -143,8 +150,8 @@ func (x *vector) merge(o *vector) {
 	}
 }
 
-// sum is both, settled, in a vector of no more room than it needs; one may be
-// nil.
+// sum returns the sum of two settled vectors in a vector of exactly the memory that
+// it needs. One of them may be nil.
 func (x *vector) sum(o *vector) *vector {
 	if x == nil || o == nil {
 		out := new(vector)
@@ -180,7 +187,7 @@ func (x *vector) sum(o *vector) *vector {
 	return out
 }
 
-// keep leaves the entries of some places, of a settled vector.
+// keep returns the entries of a settled vector whose index is wanted.
 func (x *vector) keep(wanted func(at int) bool) *vector {
 	out := new(vector)
 	for i, at := range x.indices {

@@ -37,7 +37,7 @@ func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
 	if n := j.tally.Unsplit; n > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", j.prefix, n)
 	}
-	if n := j.tally.Unfollowed; n > 0 {
+	if n := j.tally.UnfollowedReceives; n > 0 {
 		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.prefix, n)
 	}
 	if unknown := profile.RankSetOf(j.tally.PhysicalUnknown...); len(unknown) > 0 {
