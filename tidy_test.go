@@ -90,6 +90,8 @@ var mayImport = []struct {
 	{"interpose", []string{"internal/atomicfile", "interpose/calls", "interpose/layout"}},
 	{"profile", nil},
 	{"internal/atomicfile", nil},
+	{"internal/commandline", []string{"interpose/layout"}},
+	{"internal/run", []string{"formats/...", "internal/atomicfile", "internal/symbolize", "internal/text", "interpose/layout", "profile"}},
 	{"formats/matrixfile", []string{"aggregate/matrix", "internal/plot", "internal/position", "internal/text", "profile"}},
 	{"formats", []string{"formats/...", "internal/atomicfile", "internal/position", "internal/text", "interpose/calls", "interpose/layout", "profile"}},
 	{"aggregate/matrix", []string{"internal/text", "profile"}},

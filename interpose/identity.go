@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // identitySection is the section of a library that holds its identity.
@@ -64,7 +66,7 @@ func (p *product) identity(o BuildOptions) (string, error) {
 		fmt.Fprintf(h, "%s %d\n", name, len(text))
 		h.Write(text)
 	}
-	fmt.Fprintln(h, Version, runtime.GOARCH, p.compile, p.link, o.CFlags)
+	fmt.Fprintln(h, layout.ToolVersion, runtime.GOARCH, p.compile, p.link, o.CFlags)
 	if p.linked || !hashMPI(h, o.MPI) {
 		hashFile(h, o.CC)
 		hashFile(h, o.MPI)

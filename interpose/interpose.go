@@ -23,9 +23,6 @@ import (
 //go:embed src mpit
 var sources embed.FS
 
-// Version is the version of the tool, kept in each recording.
-const Version = "0.1.0"
-
 // BuildOptions say for which MPI something is to be built, and how.
 type BuildOptions struct {
 	CC     string   // the MPI's compiler wrapper (mpicc)

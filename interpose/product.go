@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/interpose/layout"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -167,7 +168,7 @@ func (p *product) compileUnits(ctx context.Context, o BuildOptions, work string,
 	objects := make([]string, len(units))
 	for i, unit := range units {
 		objects[i] = strings.TrimSuffix(unit, ".c") + ".o"
-		args := slices.Concat(p.compile, []string{"-I" + work, `-DMT_TOOL_VERSION="` + Version + `"`},
+		args := slices.Concat(p.compile, []string{"-I" + work, `-DMT_TOOL_VERSION="` + layout.ToolVersion + `"`},
 			o.CFlags, []string{"-c", unit, "-o", objects[i]})
 		group.Go(func() error {
 			_, err := o.run(ctx, args...)

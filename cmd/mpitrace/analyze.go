@@ -15,7 +15,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -160,7 +159,7 @@ func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (foun
 	for _, src := range job {
 		events += src.Trace().Events
 	}
-	bar := progress.Start(log, "events", int(events))
+	bar := text.StartProgress(log, "events", int(events))
 	defer bar.Done()
 	seen := uint64(0)
 	options := trace.Options{Interval: o.interval, Progress: func(now uint64) {

@@ -185,7 +185,8 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting)
 	of := settings.Named(s.Name)
 	s.Value, s.Source, s.SetBy, s.Weaker = s.Default, settings.Default, "", nil
 	if t, ok := told[s.Name]; ok {
-		s.Value, s.Source, s.SetBy = of.Shown(t.Value), t.Source, t.SetBy
+		s.Value, s.SetBy = of.Shown(t.Value), t.SetBy
+		s.Source.UnmarshalText([]byte(t.Source)) // an unknown one, of a later version, counts as a default
 	}
 	if !of.Ranks {
 		return

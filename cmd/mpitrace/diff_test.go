@@ -15,6 +15,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -295,7 +296,7 @@ func mergedPrograms(t *testing.T, jobs ...testJob) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
+	if err := dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
 		t.Fatal(err)
 	}
 	return string(dir)
@@ -368,7 +369,7 @@ func TestDiffFailIfWorseUntimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	untimed := run.Dir(t.TempDir())
-	if err := untimed.Merge(opened, nil, new(run.Info)); err != nil {
+	if err := untimed.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
 		t.Fatal(err)
 	}
 	for _, limits := range []string{"900%", "time=900%"} {
@@ -392,7 +393,7 @@ func TestDiffFailIfWorseIncomplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
+	if err := dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
 		t.Fatal(err)
 	}
 	got := call("diff", "--fail-if-worse", "0%", whole, string(dir))

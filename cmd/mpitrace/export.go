@@ -14,7 +14,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -99,7 +98,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if _, shows := opened.(*run.Run); !shows {
-		opened = progress.Watch(cmd.ErrOrStderr(), "exporting", opened)
+		opened = run.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
 	}
 	src, err := guard(opened, known, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -37,7 +38,7 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Dir(name).Merge(opened, nil, new(run.Info)); err != nil {
+	if err := run.Dir(name).Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
 		t.Fatal(err)
 	}
 }

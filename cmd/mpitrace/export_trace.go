@@ -19,8 +19,8 @@ import (
 	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/perfetto"
 	"github.com/mpitrace/mpitrace/internal/export"
-	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -92,9 +92,9 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	} else if toStdout {
 		passes = 2
 	}
-	bar := progress.Start(cmd.ErrOrStderr(), "exporting", passes*int(eventsOf(srcs)))
+	bar := text.StartProgress(cmd.ErrOrStderr(), "exporting", passes*int(eventsOf(srcs)))
 	defer bar.Done()
-	srcs = bar.WatchEvents(srcs)
+	srcs = run.EventsWithProgress(bar, srcs)
 	write := func(w io.Writer) error { return format.write(w, srcs, o.trace.shown) }
 	if toStdout {
 		return o.traceToStdout(cmd.OutOrStdout(), srcs, format, write)

@@ -11,6 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
 )
 
 // job is a recorded command from its start to the summary.
@@ -198,7 +199,7 @@ func (j *job) merge() (*run.Run, error) {
 	}
 	sayDamage(j.log, opened.Damaged)
 	nameSites(j.log, opened, j.dir.Known())
-	return opened, j.dir.Merge(opened, j.formats, j.info)
+	return opened, j.dir.Merge(opened, j.formats, j.info, trace.EstimateClocks)
 }
 
 // show prints the summaries of the jobs, and tells whether their records are

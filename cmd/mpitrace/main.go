@@ -124,7 +124,7 @@ func completeWords(root *cobra.Command) {
 	}
 	for _, cmd := range root.Commands() {
 		if most := runs[cmd.Name()]; most > 0 {
-			cmd.ValidArgsFunction = commandline.CompleteRuns(most)
+			cmd.ValidArgsFunction = commandline.CompleteRuns(most, func(dir string) bool { return run.Dir(dir).Used() })
 		} else if cmd.Name() == "config" {
 			cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 				names := slices.DeleteFunc(settings.Names(), func(name string) bool { return !strings.HasPrefix(name, typed) })

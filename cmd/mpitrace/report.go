@@ -16,6 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -271,5 +272,5 @@ func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 		return err
 	}
 	info.Version = versionString()
-	return dir.Merge(opened, formats, info)
+	return dir.Merge(opened, formats, info, trace.EstimateClocks)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -19,7 +20,7 @@ func merged(t *testing.T) run.Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Merge(opened, nil, new(run.Info)); err != nil {
+	if err := dir.Merge(opened, nil, new(run.Info), trace.EstimateClocks); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -100,7 +100,7 @@ func madeSettings(values settings.Values) []run.Setting {
 	var out []run.Setting
 	for _, v := range values {
 		if v.Source != settings.Default {
-			out = append(out, run.Setting{Name: v.Name, Value: v.Text, Source: v.Source, SetBy: v.SetBy})
+			out = append(out, run.Setting{Name: v.Name, Value: v.Text, Source: v.Source.String(), SetBy: v.SetBy})
 		}
 	}
 	return out

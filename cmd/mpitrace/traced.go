@@ -60,12 +60,12 @@ func sayWhatTracesAreFor(w io.Writer, d run.Dir, t *run.Traced) {
 	}
 }
 
-func sayClocks(w io.Writer, c *trace.Clocks) {
+func sayClocks(w io.Writer, c *profile.JobClocks) {
 	var largest, unsure float64
 	for _, h := range c.Hosts {
 		largest = max(largest, math.Abs(h.Correction.Offset))
 		unsure = max(unsure, h.ErrorNs)
-		if h.Evidence == trace.Reference && h.Rank != c.Hosts[0].Rank {
+		if h.Evidence == profile.ClockReference && h.Rank != c.Hosts[0].Rank {
 			fmt.Fprintf(w, "mpitrace: no messages tell how the clock of %s differs from others'\n", text.Line(h.Host))
 		}
 	}

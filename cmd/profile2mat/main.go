@@ -115,16 +115,16 @@ const examples = `  profile2mat mpitrace-lmp-20240229-134501
 func newCommand() *cobra.Command {
 	var o options
 	var printManual string
+	var printVersion bool
 	cmd := &cobra.Command{
 		Use:           "profile2mat PATH...",
-		Version:       commandline.Platform(),
 		Short:         "make communication matrices of the profiles of an MPI job",
 		Long:          long,
 		Example:       examples,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && printManual == "" {
+			if len(args) == 0 && printManual == "" && !printVersion {
 				return usageError{fmt.Errorf("no PATH given: %s\nsee profile2mat --help", cmd.UseLine())}
 			}
 			return nil
@@ -136,6 +136,10 @@ func newCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if printVersion {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "profile2mat", commandline.Platform())
+				return err
+			}
 			if printManual != "" {
 				_, err := cmd.OutOrStdout().Write(manual(cmd, printManual))
 				return err
@@ -146,9 +150,12 @@ func newCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nsee profile2mat --help", err)}
 	})
-	cmd.SetVersionTemplate("profile2mat {{.Version}}\n")
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	o.addFlags(cmd)
+	// Command.Version would take SetVersionTemplate, and with it text/template, which
+	// keeps the linker from leaving out unused methods: a fifth of the program.
+	cmd.InitDefaultHelpFlag() // before --version, as help has it
+	cmd.Flags().BoolVarP(&printVersion, "version", "v", false, "version for profile2mat")
 	cmd.Flags().StringVar(&printManual, "manual", "", "print the manual page, or with =markdown its part of docs/commands.md")
 	cmd.Flags().Lookup("manual").NoOptDefVal = "page"
 	cmd.Flags().MarkHidden("manual")

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // file is a matrix to be written.
@@ -312,7 +312,7 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 
 // write shows its progress on log if that is a terminal.
 func (f *file) write(path string, log io.Writer) error {
-	bar := progress.Start(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
+	bar := text.StartProgress(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
 	defer bar.Done()
 	if bar != nil {
 		f.sheet.Progress = bar.Add

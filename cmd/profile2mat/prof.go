@@ -17,7 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -43,7 +43,7 @@ func (in input) loadProf(prefix string, paths []string) error {
 	files := make([]profFile, len(paths))
 	workers := make([]*job, min(runtime.GOMAXPROCS(0), len(paths)))
 	errs := make([]error, len(workers))
-	bar := progress.Start(in.log, "reading "+filepath.Base(prefix), len(paths))
+	bar := text.StartProgress(in.log, "reading "+filepath.Base(prefix), len(paths))
 	defer bar.Done()
 	var next atomic.Int64
 	var wait sync.WaitGroup

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/mpitrace/mpitrace/internal/run"
 )
 
 // CompleteFlag completes the value of a flag by words. A list has several, with
@@ -31,9 +29,9 @@ func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// CompleteRuns returns a completion of up to most run directories. Other directories
-// are offered too, as there may be runs in them.
-func CompleteRuns(most int) cobra.CompletionFunc {
+// CompleteRuns returns a completion of up to most run directories, which isRun tells
+// from others. Other directories are offered too, as there may be runs in them.
+func CompleteRuns(most int, isRun func(dir string) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -51,7 +49,7 @@ func CompleteRuns(most int) cobra.CompletionFunc {
 			if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), prefix) || prefix == "" && e.Name()[0] == '.' {
 				continue
 			}
-			if !run.Dir(path).Used() {
+			if !isRun(path) {
 				path += "/"
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}

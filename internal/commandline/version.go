@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/mpitrace/mpitrace/interpose"
+	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
 // Platform is the version of the commands and what they were built for.
@@ -15,12 +15,12 @@ func Platform() string { return Version() + " " + runtime.GOOS + "/" + runtime.G
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return interpose.Version
+		return layout.ToolVersion
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return interpose.Version + " (" + s.Value[:12] + ")"
+			return layout.ToolVersion + " (" + s.Value[:12] + ")"
 		}
 	}
-	return interpose.Version
+	return layout.ToolVersion
 }

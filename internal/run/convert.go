@@ -14,9 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
-	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/text"
-	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -24,27 +22,32 @@ import (
 type Traced struct {
 	Processes int
 	Events    uint64
-	Dropped   uint64          // events that had no room
-	Clocks    []*trace.Clocks // of the jobs that ran on several hosts
-	Damaged   []error         // what of the events cannot be read
+	Dropped   uint64               // events that had no room
+	Clocks    []*profile.JobClocks // of the jobs that ran on several hosts
+	Damaged   []error              // what of the events cannot be read
 	// Left is how many events were written of recordings beside which they still are:
 	// their processes may go on, or some of them are damaged.
 	Left map[string]uint64
 }
 
+// ClockEstimator finds out from events how the clocks of a job's hosts differ. It is
+// trace.EstimateClocks; as an argument, it lets programs that merge nothing do
+// without package trace.
+type ClockEstimator func([]profile.EventSource) (*profile.JobClocks, error)
+
 // writeTraces writes the events of each process that was traced, several
 // processes at a time, and removes what they were recorded in once nobody writes
 // to it any more.
-func (d Dir) writeTraces(run *Run) error {
+func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
 	traced := d.traced()
 	if len(traced) == 0 {
 		return nil
 	}
 	clocks := run.Traced.clocksOf(traced)
-	bar := progress.Start(run.log, "writing events", len(traced))
+	bar := text.StartProgress(run.log, "writing events", len(traced))
 	defer bar.Done()
 	for n, j := range run.Jobs {
-		w := traceWriter{dir: d, job: n, clocks: clocks, run: run, bar: bar}
+		w := traceWriter{dir: d, job: n, clocks: clocks, estimate: estimate, run: run, bar: bar}
 		if err := w.write(j); err != nil {
 			return err
 		}
@@ -55,13 +58,14 @@ func (d Dir) writeTraces(run *Run) error {
 
 // traceWriter writes the events of one job.
 type traceWriter struct {
-	dir    Dir
-	job    int // its number
-	clocks map[string]recording.Clock
-	hosts  *trace.Clocks // how they differ; nil if there is one
-	run    *Run
-	bar    *progress.Bar
-	said   sync.Mutex
+	dir      Dir
+	job      int // its number
+	clocks   map[string]recording.Clock
+	hosts    *profile.JobClocks // how they differ; nil if there is one
+	estimate ClockEstimator
+	run      *Run
+	bar      *text.Progress
+	said     sync.Mutex
 }
 
 func (w *traceWriter) write(j *Job) error {
@@ -103,7 +107,7 @@ func (w *traceWriter) compareClocks(j *Job) error {
 		return nil
 	})
 	if err == nil {
-		w.hosts, err = trace.EstimateClocks(sources)
+		w.hosts, err = w.estimate(sources)
 	}
 	if err == nil && len(w.hosts.Hosts) > 1 {
 		w.run.Traced.Clocks = append(w.run.Traced.Clocks, w.hosts)
@@ -123,7 +127,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	}
 	src := profile.EventSource(events)
 	if w.hosts != nil {
-		src = trace.Correct(src, w.hosts.Of(p.Host))
+		src = profile.CorrectClock(src, w.hosts.Of(p.Host))
 	}
 	err = writeFile(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
 	done := err == nil && ended(p) && len(events.Problems) == 0 // somebody may want to mend what is damaged

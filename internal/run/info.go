@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -65,10 +64,10 @@ type CVar struct {
 
 // Setting is one that was made for the run, and where.
 type Setting struct {
-	Name   string          `json:"name"`
-	Value  string          `json:"value"`
-	Source settings.Source `json:"source"`
-	SetBy  string          `json:"set_by,omitempty"` // --timing, MPITRACE_TIMING, FILE:LINE
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`           // a settings.Source
+	SetBy  string `json:"set_by,omitempty"` // --timing, MPITRACE_TIMING, FILE:LINE
 }
 
 // Process is how a process that recorded ended.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -129,7 +128,7 @@ func (j *Job) sort() {
 
 // Each gives the processes by rank, recordings being read several at a time.
 func (j *Job) Each(f func(*profile.Profile) error) error {
-	bar := progress.Start(j.run.log, "reading "+j.Stem, len(j.members))
+	bar := text.StartProgress(j.run.log, "reading "+j.Stem, len(j.members))
 	defer bar.Done()
 	give := func(p *profile.Profile) error {
 		bar.Step()

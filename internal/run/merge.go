@@ -61,8 +61,9 @@ func (d Dir) Stale() bool {
 }
 
 // Merge writes the merged files of a run, each rank's own files in the formats
-// asked for, and the jobs into run.json.
-func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
+// asked for, and the jobs into run.json. If the processes of a job that was traced ran
+// on several hosts, estimate says how to correct their clocks.
+func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimator) error {
 	info.Jobs = nil
 	for _, j := range run.Jobs {
 		info.Jobs = append(info.Jobs, j.info())
@@ -73,7 +74,7 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info) error {
 			return err
 		}
 	}
-	err := errors.Join(d.writeTables(run), d.writeTraces(run))
+	err := errors.Join(d.writeTables(run), d.writeTraces(run, estimate))
 	info.UnfinishedTraces = run.Traced.Left
 	if run.Traced.Processes > 0 {
 		info.TracedEvents = d.countTraced()

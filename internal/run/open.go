@@ -10,7 +10,6 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
-	"github.com/mpitrace/mpitrace/internal/progress"
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -128,7 +127,7 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 		read = recording.ReadHead
 	}
 	var members []member
-	bar := progress.Start(log, "looking through recordings", len(files))
+	bar := text.StartProgress(log, "looking through recordings", len(files))
 	defer bar.Done()
 	readAhead(len(files), func(i int) (*profile.Profile, error) { return read(files[i]) },
 		func(i int, p *profile.Profile, err error) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -96,7 +97,7 @@ func checkMergedPhysical(t *testing.T, d Dir, want []*profile.Physical) {
 	t.Helper()
 	run, err := d.Open(Whole, nil)
 	if err == nil {
-		err = d.Merge(run, nil, new(Info))
+		err = d.Merge(run, nil, new(Info), trace.EstimateClocks)
 	}
 	if err != nil || d.Stale() {
 		t.Fatalf("stale %v, %v", d.Stale(), err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -474,7 +475,7 @@ func merged(t *testing.T, d Dir) []byte {
 	t.Helper()
 	run, err := d.Open(Whole, nil)
 	if err == nil {
-		err = d.Merge(run, nil, new(Info))
+		err = d.Merge(run, nil, new(Info), trace.EstimateClocks)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/plot"
-	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -38,7 +38,7 @@ type picture struct {
 	zero     int64 // start of the job's first event, Unix ns
 	from, to int64 // ends of the axis, Unix ns
 	messages *messages
-	bar      *progress.Bar
+	bar      *text.Progress
 	free     sync.Pool     // holds *bins
 	skipped  int64         // ns in MPI_Init, which the axis leaves out
 	inside   atomic.Uint64 // number of events in the picture
@@ -237,7 +237,7 @@ func (p *picture) fill(log io.Writer) error {
 	for _, source := range p.drawn() {
 		total += p.sources[source].Trace().Events
 	}
-	p.bar = progress.Start(log, "drawing", int(total))
+	p.bar = text.StartProgress(log, "drawing", int(total))
 	defer p.bar.Done()
 	columns := p.Columns()
 	p.free.New = func() any { return newBins(p.from, p.to, columns) }

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/internal/plot"
-	"github.com/mpitrace/mpitrace/internal/progress"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -115,7 +115,7 @@ func survey(sources []profile.EventSource, o *Options) ([]seen, error) {
 			total += src.Trace().Events
 		}
 	}
-	bar := progress.Start(o.Log, "looking through traces", int(total))
+	bar := text.StartProgress(o.Log, "looking through traces", int(total))
 	defer bar.Done()
 	err := eachOf(len(unknown), func(n int) error {
 		i := unknown[n]

@@ -86,7 +86,7 @@ func (j *clockJob) sources() []profile.EventSource {
 	return all
 }
 
-func estimate(t *testing.T, sources []profile.EventSource) *Clocks {
+func estimate(t *testing.T, sources []profile.EventSource) *profile.JobClocks {
 	t.Helper()
 	c, err := EstimateClocks(sources)
 	if err != nil {
@@ -185,10 +185,10 @@ func TestClocksOfTwoHosts(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	first, second := c.Hosts[0], c.Hosts[1]
-	if first.Evidence != Reference || c.Of("node0000") != nil {
+	if first.Evidence != profile.ClockReference || c.Of("node0000") != nil {
 		t.Errorf("reference: %+v", first)
 	}
-	if second.Evidence != BothWays || second.Rank != 4 || second.Reference != "node0000" || second.Via != "node0000" || second.Messages != c.Messages {
+	if second.Evidence != profile.ClockBothWays || second.Rank != 4 || second.Reference != "node0000" || second.Via != "node0000" || second.Messages != c.Messages {
 		t.Errorf("%+v", second)
 	}
 	if d := second.Correction.Drift + 20e-6; math.Abs(d) > 1e-6 {
@@ -229,14 +229,14 @@ func TestClocksOfChain(t *testing.T) {
 	}
 	for rank, h := range c.Hosts[1:] {
 		rank++
-		if h.Via != fmt.Sprintf("h%d", rank-1) || h.Reference != "h0" || h.Evidence != BothWays {
+		if h.Via != fmt.Sprintf("h%d", rank-1) || h.Reference != "h0" || h.Evidence != profile.ClockBothWays {
 			t.Errorf("%+v", h)
 		}
 		if each := h.ErrorNs / float64(rank); each < 2*clockUs-1 || each > 3*clockUs {
 			t.Errorf("host %d: error %g ns", rank, h.ErrorNs)
 		}
 		for _, true := range []int64{0, clockSecond, 2 * clockSecond} {
-			if d := correctedTime(&h.Correction, clockStart+j.reads[rank](true)) - clockStart - true; math.Abs(float64(d)) > h.ErrorNs {
+			if d := h.Correction.Time(clockStart+j.reads[rank](true)) - clockStart - true; math.Abs(float64(d)) > h.ErrorNs {
 				t.Errorf("host %d is off by %d ns at %d", rank, d, true)
 			}
 		}
@@ -260,7 +260,7 @@ func TestClocksOneWay(t *testing.T) {
 	}
 	for rank := 1; rank < 3; rank++ {
 		h := c.Hosts[rank]
-		if h.Evidence != OneWay || h.ErrorNs != 0 || h.Messages != 50_000 {
+		if h.Evidence != profile.ClockOneWay || h.ErrorNs != 0 || h.Messages != 50_000 {
 			t.Errorf("%+v", h)
 		}
 		if least, most := off(t, corrected[rank], truth[rank]); least < 500 || most > 1800 {
@@ -279,7 +279,7 @@ func TestClocksApart(t *testing.T) {
 	}
 	c := estimate(t, j.sources())
 	for i, want := range []string{"h0", "h1", "h1"} {
-		if h := c.Hosts[i]; h.Reference != want || (h.Evidence == Reference) != (i < 2) {
+		if h := c.Hosts[i]; h.Reference != want || (h.Evidence == profile.ClockReference) != (i < 2) {
 			t.Errorf("%+v, want reference %s", h, want)
 		}
 	}
@@ -298,7 +298,7 @@ func TestClocksOfOneHost(t *testing.T) {
 		r.trace.Host, r.err = "h0", errors.New("read")
 	}
 	c := estimate(t, j.sources())
-	if len(c.Hosts) != 1 || c.Hosts[0].Evidence != Reference || c.Messages != 0 {
+	if len(c.Hosts) != 1 || c.Hosts[0].Evidence != profile.ClockReference || c.Messages != 0 {
 		t.Errorf("%+v", c)
 	}
 	if _, err := EstimateClocks(nil); err != nil {
@@ -514,17 +514,17 @@ func TestLimitIsBounded(t *testing.T) {
 // also when it is corrected again.
 func TestCorrect(t *testing.T) {
 	src := synth.NewHalo(4, 500).Sources()[1]
-	once := Correct(src, &profile.ClockCorrection{At: clockStart, Offset: 1234.5, Drift: -40e-6})
-	twice := Correct(once, &profile.ClockCorrection{At: clockStart - clockSecond, Offset: -7 * clockSecond, Drift: 300e-6})
+	once := profile.CorrectClock(src, &profile.ClockCorrection{At: clockStart, Offset: 1234.5, Drift: -40e-6})
+	twice := profile.CorrectClock(once, &profile.ClockCorrection{At: clockStart - clockSecond, Offset: -7 * clockSecond, Drift: 300e-6})
 	by := twice.Trace().Clock
 	if by == nil || once.Trace().Clock == nil || src.Trace().Clock != nil {
 		t.Fatal("a correction is not told")
 	}
-	least, most := off(t, twice, Correct(src, by))
+	least, most := off(t, twice, profile.CorrectClock(src, by))
 	if least < -1 || most > 1 {
 		t.Errorf("both at once differ by %d to %d ns", least, most)
 	}
-	if got, want := twice.Trace().End, correctedTime(by, src.Trace().End); got < want-1 || got > want+1 {
+	if got, want := twice.Trace().End, by.Time(src.Trace().End); got < want-1 || got > want+1 {
 		t.Errorf("ends at %d, want %d", got, want)
 	}
 	var before int64
@@ -541,10 +541,10 @@ func TestCorrect(t *testing.T) {
 		t.Error(err)
 	}
 	unfinished := &clockSource{trace: profile.Trace{Start: clockStart}}
-	if c := Correct(unfinished, by).Trace(); c.End != 0 || c.InitEnd != 0 || c.Start == clockStart {
+	if c := profile.CorrectClock(unfinished, by).Trace(); c.End != 0 || c.InitEnd != 0 || c.Start == clockStart {
 		t.Errorf("%+v", c)
 	}
-	if Correct(src, nil) != src {
+	if profile.CorrectClock(src, nil) != src {
 		t.Error("no correction gives another source")
 	}
 }
@@ -581,7 +581,7 @@ func BenchmarkEstimateClocks(b *testing.B) {
 	for _, src := range sources {
 		src.Trace()
 	}
-	var c *Clocks
+	var c *profile.JobClocks
 	for b.Loop() {
 		var err error
 		if c, err = EstimateClocks(sources); err != nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // hostPair is two hosts, the one of the lower rank first.
@@ -20,8 +22,10 @@ type corridors struct {
 
 func newCorridors() *corridors { return &corridors{of: make(map[hostPair]*corridor)} }
 
-func sortHosts(hosts []HostClock) {
-	slices.SortFunc(hosts, func(a, b HostClock) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Host, b.Host)) })
+func sortHosts(hosts []profile.HostClock) {
+	slices.SortFunc(hosts, func(a, b profile.HostClock) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Host, b.Host))
+	})
 }
 
 func (c *corridors) add(f flight) {
@@ -77,7 +81,7 @@ func comparePairs(a, b hostPair) int {
 // that rests. Errors on the way add up, so that a message between two hosts that
 // are not next to each other in the tree may still go backwards; then hosts are
 // moved until none does.
-func (c *corridors) solve(hosts []HostClock) []clockLine {
+func (c *corridors) solve(hosts []profile.HostClock) []clockLine {
 	next := make([][]clockEdge, len(hosts)) // of the tree, from each host
 	group := make([]int32, len(hosts))
 	for i := range group {
@@ -111,7 +115,7 @@ func groupOf(group []int32, host int32) int32 {
 }
 
 // correctFrom goes through the tree from a reference.
-func correctFrom(reference int32, hosts []HostClock, next [][]clockEdge, lines []clockLine) {
+func correctFrom(reference int32, hosts []profile.HostClock, next [][]clockEdge, lines []clockLine) {
 	reached := []int32{reference}
 	for i := 0; i < len(reached); i++ {
 		via := reached[i]
@@ -126,9 +130,9 @@ func correctFrom(reference int32, hosts []HostClock, next [][]clockEdge, lines [
 			}
 			lines[host] = line.then(lines[via])
 			h.Via, h.Messages, h.Reference = hosts[via].Host, e.n, hosts[reference].Host
-			h.Evidence, h.ErrorNs = BothWays, hosts[via].ErrorNs+e.margin
-			if e.ways == 1 || hosts[via].Evidence == OneWay {
-				h.Evidence, h.ErrorNs = OneWay, 0
+			h.Evidence, h.ErrorNs = profile.ClockBothWays, hosts[via].ErrorNs+e.margin
+			if e.ways == 1 || hosts[via].Evidence == profile.ClockOneWay {
+				h.Evidence, h.ErrorNs = profile.ClockOneWay, 0
 			}
 			reached = append(reached, host)
 		}
@@ -139,7 +143,7 @@ func correctFrom(reference int32, hosts []HostClock, next [][]clockEdge, lines [
 // leave to it, until no message goes backwards. That may fail where clocks run
 // unevenly; then it is given up after some rounds, and what is best so far is
 // kept.
-func (c *corridors) settle(hosts []HostClock, lines []clockLine) {
+func (c *corridors) settle(hosts []profile.HostClock, lines []clockLine) {
 	const most = 100
 	best, worst := slices.Clone(lines), c.worst(lines)
 	for range most {
@@ -147,7 +151,7 @@ func (c *corridors) settle(hosts []HostClock, lines []clockLine) {
 			break
 		}
 		for i := range hosts {
-			if hosts[i].Evidence != Reference {
+			if hosts[i].Evidence != profile.ClockReference {
 				lines[i] = c.between(int32(i), lines)
 			}
 		}

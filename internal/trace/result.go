@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Result is what a trace tells.
@@ -34,7 +35,7 @@ type Result struct {
 	POP            *POP                         `json:"pop"`              // nil if traces are cut: what is not in them would seem to be computing
 	CriticalPath   *CriticalPath                `json:"critical_path"`    // nil likewise
 	Frames         *Frames                      `json:"frames,omitempty"` // nil if none were asked for
-	Clocks         *Clocks                      `json:"clocks,omitempty"` // how hosts' were corrected; nil if there is one
+	Clocks         *profile.JobClocks           `json:"clocks,omitempty"` // how hosts' were corrected; nil if there is one
 }
 
 func (r *replay) result(path *CriticalPath) *Result {

@@ -60,7 +60,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 	}
 	r.Matching.text(b)
 	if r.Clocks != nil {
-		r.Clocks.text(b, o)
+		clocksText(r.Clocks, b, o)
 	}
 	r.partialText(b)
 	return b.Flush()
@@ -324,8 +324,8 @@ func (m *Matching) text(w io.Writer) {
 	}
 }
 
-// text says how far the clocks were from each other, and may still be.
-func (c *Clocks) text(w io.Writer, o TextOptions) {
+// clocksText says how far the clocks were from each other, and may still be.
+func clocksText(c *profile.JobClocks, w io.Writer, o TextOptions) {
 	offset, wrong := 0.0, 0.0
 	for i := range c.Hosts {
 		offset = max(offset, math.Abs(c.Hosts[i].Correction.Offset))

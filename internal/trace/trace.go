@@ -57,7 +57,7 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 
 // onOneClock corrects the sources; the clocks are nil if there is only one, or if
 // that has been done before.
-func onOneClock(sources []profile.EventSource) ([]profile.EventSource, *Clocks, error) {
+func onOneClock(sources []profile.EventSource) ([]profile.EventSource, *profile.JobClocks, error) {
 	if slices.ContainsFunc(sources, func(src profile.EventSource) bool { return src.Trace().Clock != nil }) {
 		return sources, nil, nil
 	}

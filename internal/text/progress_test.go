@@ -1,15 +1,12 @@
-package progress
+package text
 
 import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mpitrace/mpitrace/profile"
 )
 
 func TestOnlyTerminalsShow(t *testing.T) {
@@ -18,17 +15,17 @@ func TestOnlyTerminalsShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if Start(new(bytes.Buffer), "reading", 10) != nil || Start(file, "reading", 10) != nil {
+	if StartProgress(new(bytes.Buffer), "reading", 10) != nil || StartProgress(file, "reading", 10) != nil {
 		t.Error("a bar where there is no terminal")
 	}
-	var none *Bar
+	var none *Progress
 	none.Step()
 	none.Done()
 }
 
 func TestShortWorkShowsNothing(t *testing.T) {
 	var w bytes.Buffer
-	b := newBar(&late{w: &w, from: time.Now().Add(time.Minute)}, "reading", 100)
+	b := newProgress(&delayed{w: &w, from: time.Now().Add(time.Minute)}, "reading", 100)
 	for range 100 {
 		b.Step()
 	}
@@ -40,7 +37,7 @@ func TestShortWorkShowsNothing(t *testing.T) {
 
 func TestLongWork(t *testing.T) {
 	var w bytes.Buffer
-	b := newBar(&late{w: &w}, "reading", 100)
+	b := newProgress(&delayed{w: &w}, "reading", 100)
 	for range 40 {
 		b.Step()
 	}
@@ -53,16 +50,5 @@ func TestLongWork(t *testing.T) {
 	b.Done()
 	if text := w.String(); !strings.HasSuffix(strings.TrimRight(text, " "), "\r") {
 		t.Errorf("the bar is left: %q", text)
-	}
-}
-
-func TestWatch(t *testing.T) {
-	src := Watch(new(bytes.Buffer), "reading", profile.List{{Rank: 0}, {Rank: 1}})
-	for range 2 {
-		var ranks []int
-		err := src.Each(func(p *profile.Profile) error { ranks = append(ranks, p.Rank); return nil })
-		if err != nil || !slices.Equal(ranks, []int{0, 1}) || src.(*watched).total != 2 {
-			t.Errorf("ranks %v of %d, %v", ranks, src.(*watched).total, err)
-		}
 	}
 }
