@@ -28,7 +28,7 @@ type hanging struct {
 // hang starts the program deadlock.
 func hang(t *testing.T, m implementation, mode string, flags ...string) *hanging {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	h := &hanging{dir: filepath.Join(t.TempDir(), "run"), said: new(bytes.Buffer)}
 	command := slices.Concat([]string{"run", "-o", h.dir}, flags, []string{"--"}, m.launch(4, m.compile(t, "deadlock"), mode))
@@ -74,7 +74,7 @@ func (h *hanging) timeOut(t *testing.T) {
 func (h *hanging) await(t *testing.T, as func(*aggregate.JobStatus) bool, what ...string) *aggregate.JobStatus {
 	t.Helper()
 	var last string
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(50 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(50 * time.Millisecond) {
 		out, err := exec.Command(mpitrace, append([]string{"status", "--json"}, what...)...).Output()
 		var got struct{ Jobs []*aggregate.JobStatus }
 		if last = string(out); err == nil && json.Unmarshal(out, &got) == nil {

@@ -82,10 +82,9 @@ func (o outcome) String() string {
 // so both may try again, until one end with it was seen without it. Level quick has a
 // few of the ways.
 func TestDying(t *testing.T) {
-	table := map[string]map[string]string{}
+	table := map[string]map[string]string{"openmpi": {}, "mpich": {}}
 	withEachAt(t, testenv.Highest(), debian, func(t *testing.T, m implementation) {
 		program := m.compile(t, "dying")
-		table[m.name] = map[string]string{}
 		for _, w := range ways {
 			if !w.quick && testenv.Highest() == testenv.Quick {
 				continue
@@ -194,31 +193,31 @@ func (w way) finish(t *testing.T, cmd *exec.Cmd, ended <-chan error, dir string)
 	select {
 	case <-ended:
 		return true
-	case <-time.After(w.patience()):
+	case <-time.After(w.limit()):
 	}
 	cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testenv.Allow(10 * time.Second)):
 		cmd.Process.Kill()
 		<-ended
 	}
 	return false
 }
 
-// patience is how long a job may take. Where a rank never starts, hydra waits for
+// limit is how long a job may take. Where a rank never starts, hydra waits for
 // good.
-func (w way) patience() time.Duration {
+func (w way) limit() time.Duration {
 	if w.absent {
-		return 5 * time.Second
+		return testenv.Allow(5 * time.Second)
 	}
-	return 15 * time.Second
+	return testenv.Allow(15 * time.Second)
 }
 
 // awaitCalls waits until each rank has made dyingCalls calls.
 func awaitCalls(t *testing.T, dir string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for r := 0; r < dyingRanks; {
 		if info, err := os.Stat(filepath.Join(dir, strconv.Itoa(r))); err == nil && info.Size() >= dyingCalls {
@@ -265,7 +264,7 @@ func launcherOf(t *testing.T, pid int) int {
 // still there, and kills them.
 func killLeft(dir string) int {
 	var left []int
-	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Allow(3 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
 		if left = processesOf(dir); len(left) == 0 || time.Now().After(deadline) {
 			break
 		}
@@ -374,7 +373,7 @@ func TestChaos(t *testing.T) {
 func killAll(t *testing.T, m implementation, program string, random *rand.Rand) {
 	dir, run := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	command := slices.Concat([]string{mpitrace, "run", "-o", run, "--"}, m.launch(dyingRanks, program, dir, "go", "0", "0"))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var talk bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)

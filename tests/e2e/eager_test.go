@@ -29,7 +29,6 @@ func onRank(found *trace.Result, rank int, function string) (count map[trace.Pat
 // the size of the messages, and in a blocking send for a late receiver only where
 // the MPI does not buffer the message.
 func TestEager(t *testing.T) {
-	t.Setenv("OMPI_MCA_mpi_yield_when_idle", "1")
 	const times = 10 // in eager.c
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "eager")

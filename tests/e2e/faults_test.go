@@ -50,13 +50,15 @@ type faultyWay struct {
 func (m implementation) faultyLibrary(t *testing.T) string {
 	t.Helper()
 	source := filepath.Join(root, "tests", "programs", "faults.c")
-	object := filepath.Join(t.TempDir(), "faults.o")
-	succeed(t, nil, "gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", object)
-	flags := []string{"-Wl," + object}
+	// Of the same path in each run of the tests, as the library's name is a hash of its flags.
+	object := filepath.Join(os.Getenv("MPITRACE_CACHE"), m.name+"-faults.o")
+	built := filepath.Join(scratch, m.name+"-faults.o")
+	succeed(t, nil, "gcc", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", built)
+	succeed(t, nil, "cp", built, object)
+	flags := []string{"-Wl," + object, hashOf(t, source), "-O0"} // which is built in less time
 	for _, f := range regexp.MustCompile(`(?m)^FAULT\((\w+)`).FindAllSubmatch(readAll(t, source), -1) {
 		flags = append(flags, "-Wl,--wrap="+string(f[1]))
 	}
-	t.Setenv("MPITRACE_CACHE", t.TempDir()) // not to be found again
 	return m.library(t, flags...)
 }
 

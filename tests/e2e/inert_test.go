@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,6 +24,20 @@ func (m implementation) library(t *testing.T, flags ...string) string {
 		t.Fatal(err)
 	}
 	return lib
+}
+
+// libraryWith builds the library for an MPI with a file of tests/programs that it
+// includes; a macro has a hash of the file, as the library's name is one of its flags.
+func (m implementation) libraryWith(t *testing.T, header string, flags ...string) string {
+	t.Helper()
+	path := filepath.Join(root, "tests", "programs", header)
+	return m.library(t, append([]string{"-include", path, hashOf(t, path)}, flags...)...)
+}
+
+// hashOf is a flag that changes with the content of a file.
+func hashOf(t *testing.T, path string) string {
+	t.Helper()
+	return fmt.Sprintf("-DTEST_INPUT_HASH=0x%.8x", sha256.Sum256(readAll(t, path)))
 }
 
 // mpiLibrary is the path of the MPI's shared library, as the dynamic linker

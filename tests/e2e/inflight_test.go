@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // inflight is what rank 0 of the program of that name says of its call, and on
@@ -59,7 +60,7 @@ func TestInFlight(t *testing.T) {
 
 func checkInFlight(t *testing.T, m implementation, want inflight, launchers *sync.WaitGroup, program string, settings ...string) {
 	dir, begun := t.TempDir(), time.Now().UnixNano()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	command := m.launch(2, preload(m.library(t), append([]string{"MPITRACE_DIR=" + dir}, settings...), program, want.how)...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...) // it says that ranks were killed: no output
 	if err := cmd.Start(); err != nil {
@@ -85,7 +86,7 @@ func checkInFlight(t *testing.T, m implementation, want inflight, launchers *syn
 	}
 	// Times are of clocks that were read together: these are other readings now.
 	near := cmp.FilterPath(func(path cmp.Path) bool { return path.Last().String() == ".Start" },
-		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(time.Second) }))
+		cmp.Comparer(func(a, b int64) bool { return max(a, b)-min(a, b) < int64(testenv.Allow(time.Second)) }))
 	if diff := cmp.Diff(alive, p.Open, near); diff != "" {
 		t.Errorf("alive (-) and killed (+):\n%s", diff)
 	}

@@ -41,7 +41,7 @@ func killSender(t *testing.T, m implementation, flags ...string) (dir string, n 
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
 	announced := filepath.Join(t.TempDir(), "announced")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	command := append(append([]string{"run", "-o", dir}, append(flags, "--")...), m.launch(2, m.compile(t, "announce"), announced)...)
 	cmd := exec.CommandContext(ctx, mpitrace, command...)

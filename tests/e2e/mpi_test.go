@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -58,6 +61,9 @@ func prepare() error {
 	for name, value := range map[string]string{
 		"OMPI_ALLOW_RUN_AS_ROOT":         "1",
 		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+		// A rank that waits leaves its processor to others: other tests and jobs
+		// run beside it, for which Open MPI does not know to make room.
+		"OMPI_MCA_mpi_yield_when_idle": "1",
 		// The library is kept from one run of the tests to the next: its name
 		// is a hash of the sources.
 		"MPITRACE_CACHE": filepath.Join(root, "build", "cache"),
@@ -111,23 +117,44 @@ func implementations() []implementation {
 }
 
 // withEach runs f as a subtest for each MPI that has what the test needs: for
-// Debian's at level quick, for the others at level all.
+// Debian's at level quick, for the others at level all. Two run at a time: a test
+// whose f sets the environment or shares variables uses withEachInTurn.
 func withEach(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
-	for _, m := range implementations() {
-		if has(m) && testenv.Runs(m.level()) {
-			m.subtest(t, f)
-		}
-	}
+	t.Helper()
+	atOnce(t, 2, withLevel(has), f)
+}
+
+func withEachInTurn(t *testing.T, has func(implementation) bool, f func(*testing.T, implementation)) {
+	t.Helper()
+	atOnce(t, 1, withLevel(has), f)
 }
 
 // withEachAt runs all of these subtests at one level.
 func withEachAt(t *testing.T, level testenv.Level, has func(implementation) bool, f func(*testing.T, implementation)) {
+	t.Helper()
 	testenv.At(t, level)
+	atOnce(t, 2, has, f)
+}
+
+// atOnce runs so many of the subtests at a time, and returns when all are done.
+func atOnce(t *testing.T, limit int, has func(implementation) bool, f func(*testing.T, implementation)) {
+	t.Helper()
+	var group errgroup.Group
+	group.SetLimit(limit)
 	for _, m := range implementations() {
 		if has(m) {
-			m.subtest(t, f)
+			group.Go(func() error {
+				m.subtest(t, f)
+				return nil
+			})
 		}
 	}
+	_ = group.Wait() // of no errors
+}
+
+// withLevel selects, of the MPIs that have something, those whose level runs.
+func withLevel(has func(implementation) bool) func(implementation) bool {
+	return func(m implementation) bool { return has(m) && testenv.Runs(m.level()) }
 }
 
 func (m implementation) subtest(t *testing.T, f func(*testing.T, implementation)) {
@@ -164,6 +191,7 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	// Not a name with "=" in it: env(1) would take it for a variable.
 	dir := filepath.Join(scratch, m.name, strings.ReplaceAll(strings.Join(append([]string{"built"}, flags...), ""), "=", "-"))
 	program := filepath.Join(dir, name)
+	defer lock(program)()
 	if _, err := os.Stat(program); err == nil {
 		return program
 	}
@@ -180,6 +208,16 @@ func (m implementation) compileFile(t *testing.T, source string, flags ...string
 	return program
 }
 
+// locks has a mutex for each program that tests compile.
+var locks sync.Map
+
+// lock locks a program and returns what unlocks it.
+func lock(program string) (unlock func()) {
+	mutex, _ := locks.LoadOrStore(program, new(sync.Mutex))
+	mutex.(*sync.Mutex).Lock()
+	return mutex.(*sync.Mutex).Unlock
+}
+
 // launch is the command line that runs a program on n ranks.
 func (m implementation) launch(n int, program ...string) []string {
 	return slices.Concat(m.launcher, []string{"-n", fmt.Sprint(n)}, program)
@@ -191,10 +229,14 @@ type output struct {
 	code           int
 }
 
-// execute runs a command to its end, at most a minute and a half later.
+// patience is how long tests wait for what must come: it ends those that hang, and
+// bounds nothing else.
+const patience = 5 * time.Minute
+
+// execute runs a command to its end.
 func execute(t *testing.T, env []string, command ...string) output {
 	t.Helper()
-	return executeWithin(t, 90*time.Second, env, command...)
+	return executeWithin(t, patience, env, command...)
 }
 
 func executeWithin(t *testing.T, limit time.Duration, env []string, command ...string) output {

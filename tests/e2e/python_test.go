@@ -18,7 +18,7 @@ func TestPython(t *testing.T) {
 	if err := exec.Command(python, "-c", "import mpi4py").Run(); err != nil {
 		testenv.Skip(t, "needs mpi4py in build/venv, which make setup makes")
 	}
-	withEach(t, anyMPI, func(t *testing.T, m implementation) {
+	withEachInTurn(t, anyMPI, func(t *testing.T, m implementation) {
 		t.Setenv("MPI4PY_MPIABI", strings.TrimSuffix(m.name, "5"))
 		t.Setenv("MPI4PY_LIBMPI", m.mpiLibrary(t))
 		if strings.HasPrefix(m.name, "mpich") { // mpi4py wants the name that MPICH's derivatives have in common

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 // lasting is the number of ranks of the jobs here, which do not end by
@@ -50,7 +51,7 @@ func TestInterrupted(t *testing.T) {
 				start := time.Now()
 				test.interrupt(s)
 				s.wait(t)
-				if took := time.Since(start); took > 5*time.Second {
+				if took := time.Since(start); took > testenv.Allow(5*time.Second) {
 					t.Errorf("the report came after %v", took)
 				}
 				if s.code() != bare.code() && !(m.name == "mpich" && either(s.code(), bare.code())) {
@@ -79,7 +80,7 @@ func TestBackground(t *testing.T) {
 			start := time.Now()
 			s.cmd.Process.Signal(syscall.SIGUSR1)
 			s.wait(t)
-			if took := time.Since(start); took > 8*time.Second {
+			if took := time.Since(start); took > testenv.Allow(8*time.Second) {
 				t.Errorf("%v: ended %v after SIGINT", before, took)
 			}
 			return s
@@ -130,7 +131,7 @@ func TestFinalizeHangs(t *testing.T) {
 		launcher, start := s.launcher(), time.Now()
 		s.terminal.Write([]byte{3})
 		s.await(t, "what does not add up:\n  partial: ranks 0-2")
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > testenv.Allow(5*time.Second) {
 			t.Errorf("the report came after %v", took)
 		}
 		if left := s.ranksLeft(); left > 0 {
@@ -138,7 +139,7 @@ func TestFinalizeHangs(t *testing.T) {
 		}
 		select {
 		case <-s.done:
-		case <-time.After(2 * time.Second):
+		case <-time.After(testenv.Allow(2 * time.Second)):
 			s.await(t, "waiting for the job to end")
 			syscall.Kill(launcher, syscall.SIGKILL)
 			s.wait(t)
@@ -201,7 +202,7 @@ func TestExitSeen(t *testing.T) {
 		exits := m.exits(t, "leave")
 		for rank, e := range exits {
 			// Hydra kills the others while the kernel still takes rank 1 apart.
-			if early := time.Duration(exits[1].At - e.At); early > 0 && (m.name != "mpich" || early > time.Second) {
+			if early := time.Duration(exits[1].At - e.At); early > 0 && (m.name != "mpich" || early > testenv.Allow(time.Second)) {
 				t.Errorf("rank %d ended %v before rank 1, want it after that", rank, early)
 			}
 			if want := rank == 1; e.Known && (e.Signal == 0 && e.Status == 5) != want {
@@ -265,7 +266,7 @@ func (m implementation) onTerminal(t *testing.T, controls bool, before []string,
 	t.Helper()
 	pids := filepath.Join(t.TempDir(), "pid")
 	s := openSession(t, controls, slices.Concat(before, m.launch(lasting, m.compile(t, "lasting"), mode, pids)))
-	for deadline := time.Now().Add(30 * time.Second); len(s.ranks) < lasting; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(s.ranks) < lasting; time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(fmt.Sprintf("%s.%d", pids, len(s.ranks)))
 		if pid, bad := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && bad == nil {
 			s.ranks = append(s.ranks, pid)
@@ -325,7 +326,7 @@ func (s *session) killRanks() {
 // await requires that a text comes on the terminal.
 func (s *session) await(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.text(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(s.text(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q never came:\n%s", text, s.text())
 		}
@@ -403,7 +404,7 @@ func (s *session) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-s.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the command does not end\n%s", s.text())
 	}
 }
@@ -419,7 +420,7 @@ func (s *session) code() int {
 // ranksLeft is how many ranks still run some time after the launcher ended.
 func (s *session) ranksLeft() int {
 	left := 0
-	deadline := time.Now().Add(3 * time.Second)
+	deadline := time.Now().Add(testenv.Allow(3 * time.Second))
 	for _, pid := range s.ranks {
 		for running(pid) && time.Now().Before(deadline) {
 			time.Sleep(10 * time.Millisecond)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -24,7 +23,7 @@ func TestStderr(t *testing.T) {
 		for name, open := range map[string]func(*testing.T) *os.File{"closed": func(*testing.T) *os.File { return nil },
 			"nobody reads it": brokenPipe, "nobody reads it now": fullPipe, "a long file": longFile} {
 			t.Run(name, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				var stdout bytes.Buffer
 				// The wrong setting makes it speak.

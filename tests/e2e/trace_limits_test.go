@@ -190,7 +190,7 @@ func TestAnalyzeFirst(t *testing.T) {
 func TestAnalyzeRunning(t *testing.T) {
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		dir, announced := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "announced")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		env := []string{"MPITRACE_DIR=" + dir, "MPITRACE_TRACE=on", "MPITRACE_TRACE_BUFFER=1M"}
 		command := m.launch(2, preload(m.library(t), env, m.compile(t, "announce"), announced)...)
