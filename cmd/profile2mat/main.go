@@ -42,7 +42,7 @@ func exitStatus(err error) int {
 	return 1
 }
 
-const long = `Profile2mat adds up what the processes of an MPI job sent to each other and
+var long = `Profile2mat adds up what the processes of an MPI job sent to each other and
 writes matrices of
 
   all       everything
@@ -59,22 +59,10 @@ makes matrices of what the MPI library sent: all, external and internal.
 Line i, column j is what rank i sent to rank j. Classes that nothing was
 recorded of have no file. Formats (--format) are
 
-  mat      dense text, as Open MPI's script profile2mat writes it
-  mtx      Matrix Market: scipy, MATLAB, Julia, ...
-  npy      NumPy, dense
-  csv      sender,receiver,messages,bytes of each pair that has any
-  arrow    the same, as an Arrow IPC file
-  parquet  the same, as a Parquet file
-  json     the same, as one JSON object
-  png svg  a heatmap of the bytes
-
+` + matrixfile.Help() + `
 Pictures show collectives beside what ranks sent to each other, never added to
 it: direct, coll and internal; with --class, --call or --direction all that was
 selected, and its classes.
-
-The first three have a file for each of size (bytes), msg (messages) and avg
-(bytes per message), named <prefix>_<size|msg|avg>_<class>.<format>, as
-pictures are; the others are named <prefix>_<class>.<format>.
 
 A PATH is a run directory of mpitrace, recordings (.rec), .prof files of
 mpitrace or of Open MPI's monitoring (one rank's or those of several ranks one

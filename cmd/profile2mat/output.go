@@ -253,7 +253,7 @@ func (o *options) check(files []file) error {
 		if _, err := os.Lstat(f.path); err == nil && !o.force {
 			return usagef("%s exists: name another directory with -o, or overwrite with --force", f.path)
 		}
-		if need += f.format.Room(f.sheet); need >= 1<<62 {
+		if need += f.format.MinSize(f.sheet); need >= 1<<62 {
 			break
 		}
 	}

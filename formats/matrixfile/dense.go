@@ -77,8 +77,8 @@ func (g *grid) put(format number, v matrix.Volume) {
 	}
 }
 
-// matRoom is the length of a file of zeros: a lower bound.
-func matRoom(s *Sheet) uint64 { return uint64(s.N) * (2*uint64(s.N) + 1) }
+// matMinSize returns the size of a file of zeros.
+func matMinSize(s *Sheet) uint64 { return uint64(s.N) * (2*uint64(s.N) + 1) }
 
 func appendAvg(line []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(line, divide(v.Bytes, v.Messages), 10)

@@ -4,48 +4,64 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Format is a kind of file that matrices are written as.
+// Table lists all formats. To add one, write a file with its Write function in this
+// package, and add a row here. The help of profile2mat, the manual, docs/commands.md
+// (by `make generate`) and the completion of --format are made from this table.
+var Table = []Format{
+	{Name: "mat", Doc: "dense text, as Open MPI's script profile2mat writes it",
+		Quantities: all, Kind: Dense, MinSize: matMinSize, Write: writeMat},
+	{Name: "mtx", Doc: "Matrix Market: scipy, MATLAB, Julia, ...",
+		Quantities: all, Kind: Sparse, MinSize: mtxMinSize, Write: writeMtx},
+	{Name: "npy", Doc: "NumPy, dense",
+		Quantities: all, Kind: Dense, MinSize: npyMinSize, Write: writeNpy},
+	{Name: "csv", Doc: "sender,receiver,messages,bytes of each pair that has any",
+		Kind: Sparse, MinSize: perPair(len("0,0,0,1\n")), Write: writeCSV},
+	{Name: "arrow", Doc: "the columns of csv, as an Arrow IPC file",
+		Kind: Sparse, MinSize: unknown, Write: writeArrow},
+	{Name: "parquet", Doc: "the columns of csv, as a Parquet file",
+		Kind: Sparse, MinSize: unknown, Write: writeParquet},
+	{Name: "json", Doc: "the columns of csv, as one JSON object",
+		Kind: Sparse, MinSize: perPair(len("\n[0,0,0,1],")), Write: writeJSON},
+	{Name: "png", Doc: "a heatmap of the bytes",
+		Quantities: []Quantity{Size}, Kind: Picture, MinSize: unknown, Write: writePNG},
+	{Name: "svg", Doc: "a heatmap of the bytes, with text as text",
+		Quantities: []Quantity{Size}, Kind: Picture, MinSize: unknown, Write: writeSVG},
+}
+
+// all is the quantities of formats that have a file for each.
+var all = []Quantity{Size, Msg, Avg}
+
+// Format is a file format for matrices.
 type Format struct {
-	Name string // and extension of file names
-	Doc  string
-	// Quantities have a file each; none: one file holds messages and bytes.
+	Name string // value of --format, and extension of file names
+	Doc  string // what it is, for the help
+
+	// Quantities have a file each. If there are none, one file has messages and bytes.
 	Quantities []Quantity
 	Kind       Kind
-	// Room is a file's length at least, but for pairs that have an entry of
-	// zeros.
-	Room func(s *Sheet) uint64
-	// Write writes a quantity of a sheet, or all of it.
+	// MinSize returns a lower bound of a file's size in bytes, for the check of the
+	// space on the disk. Sheet.N and Sheet.Pairs are set. Pairs with an entry of zeros
+	// may count although sparse formats leave them out.
+	MinSize func(s *Sheet) uint64
+	// Write writes one quantity of a sheet. Formats without Quantities ignore q.
 	Write func(w io.Writer, s *Sheet, q Quantity) error
 }
 
-// Kind tells what the length of a file grows with.
+// Kind says what the size of a file grows with.
 type Kind int
 
 const (
-	Dense   Kind = iota // lines × lines
-	Sparse              // pairs that sent something
-	Picture             // neither
+	Dense   Kind = iota // with the square of the number of lines
+	Sparse              // with the number of pairs that sent something
+	Picture             // with neither
 )
 
-// all is the quantities that matrices have.
-var all = []Quantity{Size, Msg, Avg}
-
-// Table lists all formats.
-var Table = []Format{
-	{"mat", "dense text, as Open MPI's script", all, Dense, matRoom, writeMat},
-	{"mtx", "Matrix Market, sparse", all, Sparse, mtxRoom, writeMtx},
-	{"npy", "NumPy, dense", all, Dense, npyRoom, writeNpy},
-	{"csv", "sender,receiver,messages,bytes", nil, Sparse, sparseRoom(len("0,0,0,1\n")), writeCSV},
-	{"arrow", "the same, as an Arrow IPC file", nil, Sparse, sparseRoom(0), writeArrow},
-	{"parquet", "the same, as a Parquet file", nil, Sparse, sparseRoom(0), writeParquet},
-	{"json", "the same, as one JSON object", nil, Sparse, sparseRoom(len("\n[0,0,0,1],")), writeJSON},
-	{"png", "heatmap of the bytes", []Quantity{Size}, Picture, nothing, writePNG},
-	{"svg", "the same, with text as text", []Quantity{Size}, Picture, nothing, writeSVG},
-}
-
-// Find is the formats that names stand for, each once.
+// Find returns the formats with the given names, in this order and without
+// duplicates.
 func Find(names []string) ([]*Format, error) {
 	var out []*Format
 	have := map[string]bool{}
@@ -71,11 +87,47 @@ func find(name string) *Format {
 	return nil
 }
 
-// Names lists the names of all formats.
-func Names() []string {
-	out := make([]string, len(Table))
+// Names returns the names of all formats.
+func Names() []string { return names(func(*Format) bool { return true }) }
+
+func names(wanted func(f *Format) bool) []string {
+	var out []string
 	for i := range Table {
-		out[i] = Table[i].Name
+		if f := &Table[i]; wanted(f) {
+			out = append(out, f.Name)
+		}
 	}
 	return out
 }
+
+// Help returns the part of the help of profile2mat that lists the formats and the
+// names of their files.
+func Help() string {
+	var b strings.Builder
+	for _, f := range Table {
+		fmt.Fprintf(&b, "  %-7s  %s\n", f.Name, f.Doc)
+	}
+	each := names(func(f *Format) bool { return len(f.Quantities) == len(all) })
+	one := names(func(f *Format) bool { return len(f.Quantities) == 1 })
+	text.Wrap(&b, fmt.Sprintf("%s have a file for each of size (bytes), msg (messages) and avg (bytes per message), "+
+		"named <prefix>_<size|msg|avg>_<class>.<format>; %s have one of size. The files of the other formats have "+
+		"all quantities and are named <prefix>_<class>.<format>.", list(each), list(one)), "\n", "", 80)
+	return b.String()
+}
+
+// list returns "a, b and c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// perPair returns a MinSize of so many bytes for each pair.
+func perPair(bytes int) func(s *Sheet) uint64 {
+	return func(s *Sheet) uint64 { return uint64(bytes) * uint64(s.Pairs) }
+}
+
+// unknown is the MinSize of formats that are small or compressed.
+func unknown(*Sheet) uint64 { return 0 }

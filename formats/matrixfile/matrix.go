@@ -43,7 +43,7 @@ type Sheet struct {
 	Matrix    *matrix.Matrix
 	N         int  // lines, at least Matrix.Size()
 	Symmetric bool // Matrix is the sum of both directions, what is written its half
-	Pairs     int  // of one direction that have an entry, for Room
+	Pairs     int  // pairs with an entry, each direction counted, or a lower bound
 
 	Program, Run string
 	Class        matrix.Class

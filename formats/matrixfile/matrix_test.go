@@ -249,8 +249,8 @@ func TestEmpty(t *testing.T) {
 		for _, q := range append([]Quantity{Size}, f.Quantities...) {
 			s := sheetOf(2)
 			text := written(t, f.Name, s, q)
-			if room := f.Room(s); uint64(len(text)) < room {
-				t.Errorf("%s of %s: %d bytes, Room says at least %d", f.Name, q, len(text), room)
+			if least := f.MinSize(s); uint64(len(text)) < least {
+				t.Errorf("%s of %s: %d bytes, MinSize says at least %d", f.Name, q, len(text), least)
 			}
 			if f.Name == "mat" && text != "0 0 \n0 0 \n" {
 				t.Errorf("got %q", text)
@@ -259,12 +259,12 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestRoom: no format writes less than it says that it needs.
-func TestRoom(t *testing.T) {
+// TestMinSize requires that no format writes less than its MinSize.
+func TestMinSize(t *testing.T) {
 	for _, f := range Table {
 		for _, s := range []*Sheet{directed(), means()} {
-			if text, room := written(t, f.Name, s, Size), f.Room(s); uint64(len(text)) < room {
-				t.Errorf("%s: %d bytes, Room says at least %d", f.Name, len(text), room)
+			if text, least := written(t, f.Name, s, Size), f.MinSize(s); uint64(len(text)) < least {
+				t.Errorf("%s: %d bytes, MinSize says at least %d", f.Name, len(text), least)
 			}
 		}
 	}

@@ -51,15 +51,11 @@ func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
 	return b.flush()
 }
 
-// sparseRoom is what pairs take of so many bytes each.
-func sparseRoom(each int) func(s *Sheet) uint64 {
-	return func(s *Sheet) uint64 { return uint64(each) * uint64(s.Pairs) }
-}
-
-// mtxRoom counts pairs of both directions once where they are one entry.
-func mtxRoom(s *Sheet) uint64 {
+// mtxMinSize counts the two directions of a pair once if they are one entry.
+func mtxMinSize(s *Sheet) uint64 {
+	pairs := s.Pairs
 	if s.Symmetric {
-		return uint64(len("1 1 1\n")) * uint64(s.Pairs/2)
+		pairs /= 2
 	}
-	return uint64(len("1 1 1\n")) * uint64(s.Pairs)
+	return uint64(len("1 1 1\n")) * uint64(pairs)
 }

@@ -54,4 +54,4 @@ func npyHeader(kind string, n int) string {
 	return magic + string(binary.LittleEndian.AppendUint16(nil, uint16(len(dict)))) + dict
 }
 
-func npyRoom(s *Sheet) uint64 { return 8 * uint64(s.N) * uint64(s.N) }
+func npyMinSize(s *Sheet) uint64 { return 8 * uint64(s.N) * uint64(s.N) }

@@ -52,5 +52,3 @@ func (s *Sheet) note(q Quantity, v matrix.Volume) string {
 	}
 	return fmt.Sprintf("%s messages, %s bytes", messages(nil, v), bytes(nil, v))
 }
-
-func nothing(*Sheet) uint64 { return 0 }
