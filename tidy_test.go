@@ -98,6 +98,8 @@ var mayImport = []struct {
 	{"aggregate", []string{"aggregate/matrix", "internal/settings", "internal/text", "profile"}},
 	{"internal/settings", []string{"internal/text", "interpose/layout", "profile"}},
 	{"internal/text", nil},
+	{"internal/trace", []string{"aggregate", "aggregate/matrix", "internal/text", "profile"}},
+	{"internal/report", []string{"aggregate", "aggregate/matrix", "internal/text", "internal/trace", "profile"}},
 	{"internal", []string{"aggregate/...", "formats/...", "internal/...", "interpose/...", "profile"}},
 	{"cmd", []string{"..."}},
 	{"bench", []string{"..."}},

@@ -2,11 +2,8 @@ package aggregate
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
@@ -144,7 +141,7 @@ func (j *Job) balances(ms *matrix.ByClass) []Balance {
 func (j *Job) timeBalance() []Balance {
 	inMPI := map[int]float64{}
 	for i := range j.processes {
-		if p := &j.processes[i]; p.timed() && p.Rank >= 0 {
+		if p := &j.processes[i]; p.Timed() && p.Rank >= 0 {
 			inMPI[p.Rank] += 1e9 * p.MPITimeS
 		}
 	}
@@ -178,64 +175,4 @@ func (j *Job) localities(ms *matrix.ByClass) []Locality {
 		out = append(out, l)
 	}
 	return out
-}
-
-// localityText has nothing to tell of one node.
-func (s *Summary) localityText(w io.Writer) {
-	if len(s.Hosts) < 2 || len(s.Localities) == 0 {
-		return
-	}
-	l := s.Localities[0] // All comes first
-	all := float64(l.Within.Bytes + l.Between.Bytes + l.Unknown.Bytes)
-	if all == 0 {
-		return
-	}
-	fmt.Fprintf(w, "sent within nodes: %s (%s), between nodes: %s (%s)", bytesText(l.Within.Bytes), percent(float64(l.Within.Bytes)/all),
-		bytesText(l.Between.Bytes), percent(float64(l.Between.Bytes)/all))
-	if l.Unknown != (matrix.Volume{}) {
-		fmt.Fprintf(w, ", not known: %s", bytesText(l.Unknown.Bytes))
-	}
-	fmt.Fprintln(w)
-}
-
-// balanceText has nothing to tell of one rank.
-func (s *Summary) balanceText(w io.Writer, o TextOptions) {
-	if len(s.Ranks) < 2 {
-		return
-	}
-	name := map[string]string{"mpi_time_ns": "MPI time", "sent_bytes": "bytes sent", "received_bytes": "bytes received"}
-	var parts, standing []string
-	for _, b := range s.Balances {
-		if b.Max == 0 {
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s +%s (rank %d)", name[b.Quantity], percent(b.Imbalance), b.MaxRank))
-		if b.Outlying > 0 {
-			standing = append(standing, fmt.Sprintf("%s: %s", name[b.Quantity], b.standoutText(o)))
-		}
-	}
-	if len(parts) > 0 {
-		fmt.Fprintf(w, "imbalance, largest over mean: %s\n", strings.Join(parts, ", "))
-	}
-	for _, text := range standing {
-		fmt.Fprintf(w, "stand out in %s\n", text)
-	}
-}
-
-func (b *Balance) standoutText(o TextOptions) string {
-	value := func(v float64) string {
-		if b.Quantity == "mpi_time_ns" {
-			return o.duration(v)
-		}
-		return bytesText(uint64(v))
-	}
-	parts := []string{}
-	for _, s := range b.Standouts[:min(len(b.Standouts), textStandout)] {
-		parts = append(parts, fmt.Sprintf("rank %d %s", s.Rank, value(s.Value)))
-	}
-	text := strings.Join(parts, ", ")
-	if more := b.Outlying - len(parts); more > 0 {
-		text += fmt.Sprintf(" and %s", CountOf(uint64(more), "more rank"))
-	}
-	return text + "; median " + value(b.Median)
 }

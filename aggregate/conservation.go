@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -204,7 +205,7 @@ func (c *Conservation) problems() []string {
 	if c.Unequal == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("sent and received differ for %s of ranks", CountOf(uint64(c.Unequal), "pair"))}
+	return []string{fmt.Sprintf("sent and received differ for %s of ranks", text.CountOf(c.Unequal, "pair"))}
 }
 
 // compareImbalances puts the largest difference first: of bytes, then of

@@ -189,7 +189,7 @@ func (c *Compared) side(s *Summary) DiffSide {
 
 // wasTimed tells whether the calls of all processes were.
 func (c *Compared) wasTimed() bool {
-	return !slices.ContainsFunc(c.processes, func(p process) bool { return !p.timed() })
+	return !slices.ContainsFunc(c.processes, func(p process) bool { return !p.Timed() })
 }
 
 // forgetReceived leaves out what only one of two jobs knows.
@@ -244,7 +244,7 @@ func changesOf(a, b *CallTotals) Changes {
 	c.Traffic = trafficOf(x, y)
 	c.Calls, c.TimeNs = Measure{a.Calls, b.Calls}, Measure{a.TimeNs, b.TimeNs}
 	c.TimeVariance = a.TimeVariance + b.TimeVariance
-	if c.Status == StatusChanged && !c.differs(false) {
+	if c.Status == StatusChanged && !c.Differs(false) {
 		c.Status = StatusSame
 	}
 	return c
@@ -259,18 +259,18 @@ func trafficOf(a, b matrix.Volume) Traffic {
 func (t *Traffic) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
 
 // differs tells whether anything changed, time apart if that is ignored.
-func (c *Changes) differs(ignoreTime bool) bool {
+func (c *Changes) Differs(ignoreTime bool) bool {
 	return c.Status == StatusNew || c.Status == StatusGone || c.Traffic.Changed() || c.Calls.Changed() ||
-		!ignoreTime && c.timeChanged()
+		!ignoreTime && c.TimeChanged()
 }
 
-// certain is how many standard errors a difference of estimates has to have:
+// Certain is how many standard errors a difference of estimates has to have:
 // beyond twice its error, one in twenty is chance.
-const certain = 2
+const Certain = 2
 
 // timeChanged tells whether the time differs, by more than its error.
-func (c *Changes) timeChanged() bool {
-	return c.TimeNs.Changed() && float64(c.TimeNs.Size()) > certain*c.TimeVariance.StandardError()
+func (c *Changes) TimeChanged() bool {
+	return c.TimeNs.Changed() && float64(c.TimeNs.Size()) > Certain*c.TimeVariance.StandardError()
 }
 
 // order puts the larger change first.
@@ -293,7 +293,7 @@ func (o DiffOptions) order(a, b *Changes) int {
 func compareCalls(a, b []CallTotals, o DiffOptions) []CallChange {
 	out := []CallChange{}
 	byName(a, b, func(name string, x, y *CallTotals) {
-		if c := changesOf(x, y); !profile.SetsUp(name) && c.differs(o.IgnoreTime) {
+		if c := changesOf(x, y); !profile.SetsUp(name) && c.Differs(o.IgnoreTime) {
 			out = append(out, CallChange{name, c})
 		}
 	})
@@ -306,7 +306,7 @@ func compareCalls(a, b []CallTotals, o DiffOptions) []CallChange {
 func compareComms(a, b commSums, o DiffOptions) []CommChange {
 	out := []CommChange{}
 	byName(a.totals(), b.totals(), func(name string, x, y *CallTotals) {
-		if c := changesOf(x, y); c.differs(o.IgnoreTime) {
+		if c := changesOf(x, y); c.Differs(o.IgnoreTime) {
 			out = append(out, CommChange{name, c})
 		}
 	})

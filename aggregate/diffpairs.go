@@ -7,9 +7,9 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// maxAllPairs is how many ranks a job may have for its collectives to be
+// MaxAllPairs is how many ranks a job may have for its collectives to be
 // compared pair by pair: on 4096 ranks, each is in 16 million pairs.
-const maxAllPairs = 4096
+const MaxAllPairs = 4096
 
 // PairChanges is what changed between pairs of ranks.
 type PairChanges struct {
@@ -26,7 +26,7 @@ type PairChange struct {
 }
 
 const (
-	allPairs    = "all"
+	AllPairs    = "all"
 	directPairs = "p2p and one-sided"
 )
 
@@ -34,8 +34,8 @@ const (
 // large jobs are left to the comparison by call, call site and communicator.
 func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 	x, y := a.Matrices(), b.Matrices()
-	if max(a.Size(), b.Size()) <= maxAllPairs {
-		return diffMatrices(allPairs, &x[matrix.All], &y[matrix.All], o)
+	if max(a.Size(), b.Size()) <= MaxAllPairs {
+		return diffMatrices(AllPairs, &x[matrix.All], &y[matrix.All], o)
 	}
 	return diffMatrices(directPairs, x.Direct(), y.Direct(), o)
 }

@@ -2,8 +2,6 @@ package aggregate
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
 )
 
@@ -31,21 +29,4 @@ func compareSettings(a, b map[string]string) []SettingChange {
 	}
 	slices.SortFunc(out, func(a, b SettingChange) int { return cmp.Compare(a.Name, b.Name) })
 	return out
-}
-
-// changesText says what was set differently; what `none` is called was not set.
-func changesText(w io.Writer, o DiffText, of string, changes []SettingChange, none string) {
-	value := func(v *string) string {
-		if v == nil {
-			return none
-		}
-		return o.clean(shortValue(*v))
-	}
-	for i, c := range changes {
-		if i == o.Top {
-			fmt.Fprintf(w, "and %s\n", CountOf(uint64(len(changes)-i), "more "+of))
-			return
-		}
-		fmt.Fprintf(w, "%s %s: %s in A, %s in B\n", of, o.clean(c.Name), value(c.A), value(c.B))
-	}
 }

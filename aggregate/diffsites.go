@@ -39,7 +39,7 @@ func (c *SiteChange) String() string {
 func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 	out := []SiteChange{}
 	put := func(x, y *CallSite) {
-		if c := siteChange(x, y); !profile.SetsUp(c.Call) && c.differs(o.IgnoreTime) {
+		if c := siteChange(x, y); !profile.SetsUp(c.Call) && c.Differs(o.IgnoreTime) {
 			out = append(out, c)
 		}
 	}

@@ -3,11 +3,8 @@ package aggregate
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -44,14 +41,14 @@ func (c CounterChange) MarshalJSON() ([]byte, error) {
 		Change   float64  `json:"change"`
 		Relative *float64 `json:"relative"`
 	}{Variable: c.Variable, Class: c.Class, A: c.A, B: c.B, Change: finite(c.B - c.A)}
-	if share := c.relative(); !math.IsInf(share, 0) && !math.IsNaN(share) {
+	if share := c.Relative(); !math.IsInf(share, 0) && !math.IsNaN(share) {
 		out.Relative = &share
 	}
 	return json.Marshal(out)
 }
 
 // relative is the change as a fraction of A; no finite number where that is 0.
-func (c CounterChange) relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
+func (c CounterChange) Relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
 
 // compareLate is null where late receives cannot be compared: they were not
 // watched for in both jobs, or not in the same way.
@@ -97,7 +94,7 @@ func compareCounters(x, y []Pvar, o DiffOptions) []CounterChange {
 		out = append(out, CounterChange{k.name, k.class, before, after})
 	}
 	slices.SortFunc(out, func(a, b CounterChange) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.relative()), math.Abs(a.relative())), cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Class, b.Class))
+		return cmp.Or(cmp.Compare(math.Abs(b.Relative()), math.Abs(a.Relative())), cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Class, b.Class))
 	})
 	return out
 }
@@ -115,57 +112,4 @@ func counters(vs []Pvar) map[counterKey]float64 {
 		}
 	}
 	return out
-}
-
-func (d *Diff) lateText(w io.Writer, o DiffText) {
-	t := table{{"changed late receives", "A", "B", "change", ""}}
-	list := o.first(len(d.Late))
-	for _, c := range d.Late[:list] {
-		call := " " + o.clean(c.Call)
-		if c.Was != nil {
-			call = fmt.Sprintf(" (A: %d)", c.Was.Line) + call
-		}
-		t = append(t, o.line(o.shorten(o.clean(c.label), o.siteWidth()-utf8.RuneCountInString(call))+call, c.Late, count))
-	}
-	t.changes(w, len(d.Late)-list, "call site")
-}
-
-func (d *Diff) countersText(w io.Writer, o DiffText) {
-	t := table{{"changed counters of the MPI", "A", "B", "change", ""}}
-	list := o.first(len(d.Counters))
-	for _, c := range d.Counters[:list] {
-		t = append(t, c.line(o))
-	}
-	t.changes(w, len(d.Counters)-list, "counter")
-}
-
-func (c CounterChange) line(o DiffText) []string {
-	sign := "+"
-	if c.B < c.A {
-		sign = "-"
-	}
-	relative := "from 0"
-	if c.A != 0 {
-		relative = relativeText(c.relative())
-	}
-	return []string{o.shorten(o.clean(c.Variable), o.siteWidth()), numberText(c.A), numberText(c.B),
-		sign + numberText(math.Abs(c.B-c.A)), relative}
-}
-
-// first is how many of n things a table has.
-func (o DiffText) first(n int) int {
-	if o.Top >= 0 {
-		return min(n, o.Top)
-	}
-	return n
-}
-
-// changes writes a table that has more than a head, behind an empty line, and how
-// many things it leaves out.
-func (t table) changes(w io.Writer, more int, noun string) {
-	if len(t) > 1 {
-		fmt.Fprintln(w)
-		t.writeTrimmed(w)
-		moreText(w, more, noun)
-	}
 }

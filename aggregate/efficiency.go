@@ -1,8 +1,6 @@
 package aggregate
 
 import (
-	"fmt"
-	"io"
 	"math"
 
 	"github.com/mpitrace/mpitrace/profile"
@@ -73,7 +71,7 @@ func popOf(ranks []RankTimes) *POP {
 // usefulNs is the rank's time outside of MPI, if that is known. Estimates of the
 // time in MPI may be longer than the application took.
 func (t *RankTimes) usefulNs() (ns float64, known bool) {
-	if t.Rank < 0 || !t.timed() || t.State != profile.Finalized.String() || t.ApplicationTimeS == 0 {
+	if t.Rank < 0 || !t.Timed() || t.State != profile.Finalized.String() || t.ApplicationTimeS == 0 {
 		return 0, false
 	}
 	return max(math.Round(1e9*t.ApplicationTimeS*(1-t.MPIShare)), 0), true
@@ -86,31 +84,4 @@ func (t *RankTimes) usefulErrorNs() float64 {
 		return 0
 	}
 	return 1e9 * t.ApplicationTimeS * t.MPIShare * t.MPITimeErrorS / t.MPITimeS
-}
-
-// popText is one line, also where nothing is known.
-func (s *Summary) popText(w io.Writer, o TextOptions) {
-	if s.POP == nil {
-		fmt.Fprintf(w, "parallel efficiency: %s\n", o.none())
-		return
-	}
-	of := ""
-	if s.POP.Ranks < s.RanksExpected {
-		of = fmt.Sprintf(", of %d of %d ranks", s.POP.Ranks, s.RanksExpected)
-	}
-	fmt.Fprintf(w, "parallel efficiency%s: %s = load balance %s %s communication efficiency %s\n", of,
-		o.efficiency(s.POP), percent(s.POP.LoadBalance), o.pick("×", "x"), percent(s.POP.CommunicationEfficiency))
-}
-
-// efficiency is the parallel one, with its standard error if it has one: rounded
-// up, since 0 would be none.
-func (o TextOptions) efficiency(p *POP) string {
-	if p == nil {
-		return o.none()
-	}
-	text := percent(p.ParallelEfficiency)
-	if p.ParallelEfficiencyError > 0 {
-		text += fmt.Sprintf(" %s%.1f", o.pick("±", "+-"), math.Ceil(1000*p.ParallelEfficiencyError-1e-9)/10)
-	}
-	return text
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -40,7 +41,7 @@ const (
 )
 
 // runs tells that it has not ended.
-func (s EndState) runs() bool { return s == EndRunning || s == EndStopped }
+func (s EndState) Runs() bool { return s == EndRunning || s == EndStopped }
 
 // OpenCall is a call that has not returned, or had not at the end. Peers are
 // ranks in the communicator and in the world, or one of profile's constants: -1
@@ -141,7 +142,7 @@ func stateOf(x profile.Exit) EndState {
 }
 
 func signalName(signal int) string {
-	return cmp.Or(unix.SignalName(unix.Signal(signal)), "signal "+count(uint64(signal)))
+	return cmp.Or(unix.SignalName(unix.Signal(signal)), "signal "+text.Count(signal))
 }
 
 func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
@@ -156,7 +157,7 @@ func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
 		code := o.Code
 		out.ErrorCode = &code
 	}
-	if out.collective() && out.Communicator != "" && !p.Comms[o.Comm].Inter {
+	if out.Collective() && out.Communicator != "" && !p.Comms[o.Comm].Inter {
 		if e.comms == nil {
 			e.comms = map[string]profile.Group{}
 		}
@@ -170,7 +171,7 @@ func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
 func (c *OpenCall) aborts() bool { return c.Call == "Abort" }
 
 // collective tells the calls that all members of a communicator make.
-func (c *OpenCall) collective() bool {
+func (c *OpenCall) Collective() bool {
 	class, _ := profile.ParseClass(c.Class)
 	return class == profile.OneToAll || class == profile.AllToOne || class == profile.AllToAll
 }
@@ -253,7 +254,7 @@ func (e *ending) order() int {
 		return 0
 	case e.exit.At != 0:
 		return 1
-	case e.State.runs():
+	case e.State.Runs():
 		return 3
 	}
 	return 2
@@ -285,7 +286,7 @@ func (e *ending) until(now int64) int64 {
 	switch {
 	case e.exit.At != 0:
 		return e.exit.At
-	case e.State.runs():
+	case e.State.Runs():
 		return e.exit.Alive
 	case e.State == EndUnknown:
 		return now
@@ -310,7 +311,7 @@ func (e *endings) absent() map[openCollective]string {
 	there := map[openCollective][]int{}
 	for i := range e.list {
 		for k := range e.list[i].Calls {
-			if c := &e.list[i].Calls[k]; c.collective() && c.Communicator != "" {
+			if c := &e.list[i].Calls[k]; c.Collective() && c.Communicator != "" {
 				at := openCollective{c.Communicator, c.Call}
 				there[at] = append(there[at], e.list[i].Rank)
 			}
@@ -332,4 +333,16 @@ func (e *endings) absent() map[openCollective]string {
 		}
 	}
 	return out
+}
+
+// String names the place and those that called it; it is empty for none.
+func (s *Site) String() string {
+	if s == nil {
+		return ""
+	}
+	text := s.Label
+	for i := range s.Callers {
+		text += " < " + s.Callers[i].Label
+	}
+	return text
 }

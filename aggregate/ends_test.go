@@ -12,101 +12,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-const second = 1_000_000_000
-
-// Call sites of hung; rank r has the program 16 pages further.
-const (
-	siteRecv = 0x401010 + iota*0x10
-	siteBarrier
-	siteIrecv
-	siteWaitall
-)
-
-var hungSymbols = profile.Symbols{
-	{Path: "/opt/ring", BuildID: "beef", Offset: 0x1010}: {Function: "exchange", Source: "/src/ring.c", Line: 40},
-	{Path: "/opt/ring", BuildID: "beef", Offset: 0x1020}: {Function: "main", Source: "/src/ring.c", Line: 12},
-	{Path: "/opt/ring", BuildID: "beef", Offset: 0x1030}: {Function: "post", Source: "/src/ring.c", Line: 50},
-	{Path: "/opt/ring", BuildID: "beef", Offset: 0x1040}: {Function: "post", Source: "/src/ring.c", Line: 51},
-}
-
-// hung is six ranks that wait for each other for good: 0 and 1 in receives that
-// face each other, 2 and 3 in a barrier, 4 for two receives and 5 computes. The
-// second communicator has their ranks in reverse. They began at start.
-func hung() []*profile.Profile {
-	ps := make([]*profile.Profile, 6)
-	for r := range ps {
-		ps[r] = hungRank(r)
-	}
-	ps[0].Open = []profile.OpenCall{recvFrom(0, 1, 2*second)}
-	ps[1].Open = []profile.OpenCall{recvFrom(1, 0, 3*second)}
-	for r := 2; r < 4; r++ {
-		ps[r].Open = []profile.OpenCall{{Call: "Barrier", Class: profile.AllToAll, Direction: profile.Send, Comm: 0,
-			Peer: profile.PeerNone, Source: profile.PeerNone, Sized: true, Callsite: at(r, siteBarrier), Start: start + 2*second}}
-	}
-	ps[4].Open = []profile.OpenCall{{Call: "Waitall", Class: profile.P2P, Comm: -1, Peer: profile.PeerNone, Source: profile.PeerNone,
-		Requests: 3, Callsite: at(4, siteWaitall), Start: start + 4*second}}
-	ps[4].Asides = []profile.Aside{
-		{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: 1, Peer: 0, Callsite: at(4, siteIrecv), Count: 1},
-		{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: 1, Peer: profile.PeerAnySource, Callsite: at(4, siteIrecv), Count: 2},
-	}
-	return ps
-}
-
-func hungRank(r int) *profile.Profile {
-	base := uint64(r) << 16
-	return &profile.Profile{Run: "run-9", Rank: r, Size: 6, Host: "node0", Pid: 100 + r, Program: "/opt/ring", State: profile.Running,
-		Start: start, InitEnd: start + second/10, End: start + second, Threads: 1, Symbols: hungSymbols,
-		Modules: []profile.Module{{Path: "/opt/ring", BuildID: "beef", Start: 0x401000 + base, End: 0x402000 + base, Bias: 0x400000 + base}},
-		Comms: []profile.Comm{
-			{ID: "00000000000000000000000000000001", Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 6}},
-			{ID: "c0ffee00000000000000000000000002", Constructor: "Comm_split", Rank: 5 - r, Members: profile.Group{Base: 5, Stride: -1, N: 6}},
-		}}
-}
-
-func at(rank int, site uint64) uint64 { return site + uint64(rank)<<16 }
-
-func recvFrom(rank int, peer int32, after int64) profile.OpenCall {
-	return profile.OpenCall{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Comm: 0, Peer: peer, Source: profile.PeerNone,
-		Bytes: 8, Sized: true, Callsite: at(rank, siteRecv), Start: start + after}
-}
-
-// timedOut is the same after a launcher has killed all, rank 5 having failed
-// before.
-func timedOut() []*profile.Profile {
-	ps := hung()
-	for r, p := range ps {
-		p.Exit = profile.Exit{At: start + 10*second + int64(r)*2*ms, Known: true, Signal: 15}
-	}
-	ps[5].Exit = profile.Exit{At: start + 9*second, Known: true, Signal: 11}
-	return ps
-}
-
-func TestEndsText(t *testing.T) {
-	j := New(timedOut())
-	rank, err := j.RankSummary(4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	running := hung()
-	for _, p := range running {
-		p.Exit.Alive = start + 12*second
-	}
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"ends.txt":      func(b *bytes.Buffer) error { return j.Summary().Text(b, TextOptions{Sites: -1}) },
-		"ends_rank.txt": func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{ASCII: true, Sites: -1}) },
-		"status.txt":    func(b *bytes.Buffer) error { return New(running).Status().Text(b, TextOptions{Sites: -1}) },
-		"status_end.txt": func(b *bytes.Buffer) error {
-			return j.Status().Text(b, TextOptions{Sites: -1})
-		},
-	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name, b.Bytes())
-	}
-}
-
 func TestEnds(t *testing.T) {
 	ps := timedOut()
 	slices.Reverse(ps)
@@ -150,9 +55,6 @@ func TestEndsAborted(t *testing.T) {
 	if e := s.Ends[0]; e.Rank != 4 || *e.Calls[0].ErrorCode != -3 {
 		t.Errorf("got %+v", e)
 	}
-	if text := (TextOptions{}).callText(endGroup{&s.Ends[0]}, 0); text != "MPI_Abort(-3) in MPI_COMM_WORLD" {
-		t.Errorf("got %s", text)
-	}
 }
 
 // A rank that the launcher killed may be gone before the one that it was killed for.
@@ -166,15 +68,6 @@ func TestEndsOfTheKilled(t *testing.T) {
 	ends := New(ps).Summary().Ends
 	if ends[0].Rank != 5 || ends[1].Rank != 2 || ends[2].Rank != 0 {
 		t.Errorf("ended in the order %d, %d, %d, want 5, 2, 0", ends[0].Rank, ends[1].Rank, ends[2].Rank)
-	}
-}
-
-func TestCountOf(t *testing.T) {
-	for want, got := range map[string]string{"1 process": CountOf(1, "process"), "2 processes": CountOf(2, "process"),
-		"0 messages": CountOf(0, "message"), "1,234 more places": CountOf(1234, "more place")} {
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *lateSums) add(p *profile.Profile) {
 // siteOf is a place without a name where it is not known.
 func siteOf(frames []profile.Frame) Site {
 	if len(frames) == 0 {
-		return Site{Place: Place{label: "unknown"}}
+		return Site{Place: Place{Label: "unknown"}}
 	}
 	s := Site{Place: placeOf(frames[0])}
 	for _, f := range frames[1:] {

@@ -27,7 +27,7 @@ type Limits map[MeasureName]float64
 // Below these a change of time is noise.
 const (
 	minTimeShare    = 0.01      // of the time in MPI
-	minTimeChange   = 0.01      // of the time in A: less is not listed
+	MinTimeChange   = 0.01      // of the time in A: less is not listed
 	minTimeIncrease = 1_000_000 // ns: less is not judged
 )
 
@@ -100,7 +100,7 @@ func (d *Diff) judge(limits Limits, of string, c *Changes) {
 	}
 	check(InBytes, c.Bytes)
 	check(InMessages, c.Messages)
-	if d.TimesCompared && d.matters(c.TimeNs) && c.TimeNs.Size() >= minTimeIncrease && c.timeChanged() {
+	if d.TimesCompared && d.Matters(c.TimeNs) && c.TimeNs.Size() >= minTimeIncrease && c.TimeChanged() {
 		check(InTime, c.TimeNs)
 	}
 }
@@ -110,7 +110,7 @@ func (m Measure) exceeds(percent float64) bool {
 }
 
 // matters tells whether a time is a part of the time in MPI worth a look.
-func (d *Diff) matters(ns Measure) bool {
+func (d *Diff) Matters(ns Measure) bool {
 	total := d.Total.TimeNs
 	return float64(ns.A) >= minTimeShare*float64(total.A) && ns.A > 0 ||
 		float64(ns.B) >= minTimeShare*float64(total.B) && ns.B > 0

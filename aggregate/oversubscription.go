@@ -276,3 +276,14 @@ func (a *assignment) crowd() (ps []Placed, processors []int) {
 	slices.SortFunc(ps, func(a, b Placed) int { return cmp.Compare(a.Rank, b.Rank) })
 	return ps, slices.Compact(processors)
 }
+
+// oversubscriptions are those of the job.
+func (j *Job) oversubscriptions() []Oversubscription {
+	ps := j.ordered()
+	placed := make([]Placed, len(ps))
+	for i := range ps {
+		p := &ps[i]
+		placed[i] = Placed{Rank: p.Rank, Threads: p.threads, Host: p.Host, At: p.Placement, Usage: p.usage}
+	}
+	return Oversubscriptions(placed)
+}

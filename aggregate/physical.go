@@ -3,11 +3,11 @@ package aggregate
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -128,40 +128,7 @@ func (s *physicalSums) problems() []string {
 		out = append(out, fmt.Sprintf("what the MPI library sent is not known of %s: %s", u.Ranks, u.Why))
 	}
 	if more := len(all) - maxUnknown; more > 0 {
-		out = append(out, fmt.Sprintf("nor is it known of other ranks, for %s", CountOf(uint64(more), "other reason")))
+		out = append(out, fmt.Sprintf("nor is it known of other ranks, for %s", text.CountOf(more, "other reason")))
 	}
 	return out
-}
-
-// logicalNames are what the classes of logical volume are called in text.
-var logicalNames = map[string]string{matrix.All.String(): "all that the program asked for", matrix.External.String(): "point-to-point",
-	matrix.OneSided.String(): "one-sided", matrix.Collective.String(): "collectives"}
-
-// physicalText sets what the program asked for beside what the library sent.
-func (s *Summary) physicalText(w io.Writer, o TextOptions) {
-	p := s.Physical
-	if p == nil || p.Known == 0 {
-		return
-	}
-	head := "logical and physical"
-	if len(p.Unknown) > 0 {
-		head += fmt.Sprintf(" (of %d of %d ranks)", p.Known, s.RanksExpected)
-	}
-	t := table{{head, "pairs", "msgs", "bytes"}}
-	line := func(name, pairs string, v matrix.Volume) {
-		t = append(t, []string{name, pairs, count(v.Messages), bytesText(v.Bytes)})
-	}
-	for i := range p.Logical {
-		l := p.Logical[(i+1)%len(p.Logical)] // the sum, which comes first, last
-		line("logical: "+logicalNames[l.Class], count(uint64(l.Pairs)), l.Volume)
-	}
-	line("physical: point-to-point", count(uint64(p.External.Pairs)), p.External.Volume)
-	line("physical: the library's own", count(uint64(p.Internal.Pairs)), p.Internal.Volume)
-	line("physical: all that the library sent", "", p.Sum)
-	fmt.Fprintln(w)
-	t.write(w)
-	if p.External.Volume != p.Asked {
-		fmt.Fprintf(w, "the library's count of point-to-point differs from the program's, %s (%s): it does not see persistent sends, and takes some of its own messages for the program's\n",
-			CountOf(p.Asked.Messages, "message"), bytesText(p.Asked.Bytes))
-	}
 }

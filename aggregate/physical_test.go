@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,23 +9,6 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/profile"
 )
-
-// sent is the fixture with what the library says that it sent: as much point to
-// point as the program but for rank 1, where it saw 1 message of 7 bytes less,
-// and of its own from rank 0 to 1 and 2 and from rank 1 to 3. Of rank 2 it tells
-// nothing, and rank 3 sent nothing.
-func sent() []*profile.Profile {
-	ps := fixture()
-	flow := func(k profile.Kind, from, to int, bytes, messages uint64) profile.Flow {
-		return profile.Flow{Kind: k, From: from, To: to, Bytes: bytes, Messages: messages}
-	}
-	ps[0].Physical = &profile.Physical{Flows: []profile.Flow{flow(profile.External, 0, 1, 30, 3), flow(profile.External, 0, 2, 7, 1),
-		flow(profile.Internal, 0, 1, 116, 3), flow(profile.Internal, 0, 2, 116, 3)}}
-	ps[1].Physical = &profile.Physical{Flows: []profile.Flow{flow(profile.External, 1, 2, 33, 3), flow(profile.Internal, 1, 3, 116, 3)}}
-	ps[2].Physical = &profile.Physical{Unknown: "the disk was full"}
-	ps[3].Physical = &profile.Physical{}
-	return ps
-}
 
 // What the library sent is in no sum but its own.
 func TestPhysicalIsBeside(t *testing.T) {
@@ -67,15 +49,6 @@ func TestPhysicalSummary(t *testing.T) {
 	for name, got := range map[string]*Physical{"at once": s.Physical, "merged": parts[1].Summary().Physical} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	var text strings.Builder
-	if err := s.Text(&text, TextOptions{ASCII: true}); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"logical and physical (of 3 of 4 ranks)   pairs", "physical: the library's own                  3     9  348 B", "11 messages (116 B)", "rank 2: the disk was full"} {
-		if !strings.Contains(text.String(), line) {
-			t.Errorf("no %q in\n%s", line, &text)
 		}
 	}
 	if s := New(fixture()).Summary(); s.Physical != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -125,7 +126,7 @@ func (j *Job) losses() []string {
 			ranks = append(ranks, p.Rank)
 		}
 		if sum > 0 {
-			out = append(out, fmt.Sprintf("%s %s (%s)", count(sum), k.text, profile.RankSetOf(ranks...)))
+			out = append(out, fmt.Sprintf("%s %s (%s)", text.Count(sum), k.text, profile.RankSetOf(ranks...)))
 		}
 	}
 	return out
@@ -141,10 +142,10 @@ func (j *Job) unplaced() []string {
 		return nil
 	case rows.Messages < placed.Messages || rows.Bytes < placed.Bytes:
 		return []string{fmt.Sprintf("matrices hold %s (%s), the calls only %s (%s)",
-			CountOf(placed.Messages, "message"), CountOf(placed.Bytes, "byte"), count(rows.Messages), count(rows.Bytes))}
+			text.CountOf(placed.Messages, "message"), text.CountOf(placed.Bytes, "byte"), text.Count(rows.Messages), text.Count(rows.Bytes))}
 	}
 	return []string{fmt.Sprintf("not in any matrix: %s (%s) to other worlds, or to peers that were not kept",
-		CountOf(rows.Messages-placed.Messages, "message"), CountOf(rows.Bytes-placed.Bytes, "byte"))}
+		text.CountOf(rows.Messages-placed.Messages, "message"), text.CountOf(rows.Bytes-placed.Bytes, "byte"))}
 }
 
 // clockProblems names ranks whose times may be wrong. Where the time of day was set by as much for all ranks, no time is

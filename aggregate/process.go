@@ -103,8 +103,8 @@ func timesOf(p *profile.Profile) RankTimes {
 // shareKnown is false where the share says nothing: no call was timed, the rank
 // never left MPI_Init, or did not finalize and its calls took longer than the time up to
 // its last known moment.
-func (t *RankTimes) shareKnown() bool {
-	return t.timed() && t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
+func (t *RankTimes) ShareKnown() bool {
+	return t.Timed() && t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
 }
 
 // elapsed is the seconds between two moments in Unix ns, 0 if either is not

@@ -161,3 +161,18 @@ func commTotals(profiles []*profile.Profile) []CommTotals {
 	}
 	return out
 }
+
+// WithoutComm adds up the calls that name no communicator: waits and tests, those on
+// windows, datatypes and files.
+func (s *RankSummary) WithoutComm() Totals {
+	var all, in Totals
+	for i := range s.Calls {
+		if c := &s.Calls[i]; !profile.SetsUp(c.Call) {
+			all.plus(c.Totals)
+		}
+	}
+	for i := range s.Comms {
+		in.plus(s.Comms[i].Totals)
+	}
+	return Totals{Calls: all.Calls - min(in.Calls, all.Calls), TimeNs: all.TimeNs - min(in.TimeNs, all.TimeNs)}
+}

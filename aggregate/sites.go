@@ -33,7 +33,7 @@ type Place struct {
 	Module   string `json:"module"`   // the program or library
 	BuildID  string `json:"build_id"`
 	Offset   uint64 `json:"offset"` // address in the module; of several the lowest
-	label    string // for people
+	Label    string `json:"label"`  // for people
 }
 
 // Spread is how the time at a call site differs between the ranks that called.
@@ -64,9 +64,9 @@ func (s *Spread) merge(o *Spread) {
 
 // String names the place and those that called it.
 func (c *CallSite) String() string {
-	labels := []string{c.label}
+	labels := []string{c.Label}
 	for _, caller := range c.Callers {
-		labels = append(labels, caller.label)
+		labels = append(labels, caller.Label)
 	}
 	return strings.Join(labels, " < ")
 }
@@ -192,7 +192,7 @@ func (c *CallSite) merge(o *CallSite) {
 
 // moved is what was sent, or received where nothing was sent: both sides of a
 // collective are called at the same place.
-func (c *CallSite) moved() matrix.Volume {
+func (c *CallSite) Moved() matrix.Volume {
 	if c.Sent != (matrix.Volume{}) {
 		return c.Sent
 	}
@@ -213,7 +213,7 @@ func SortSites(sites []CallSite, by SiteOrder) {
 	weight := func(c *CallSite) uint64 {
 		switch by {
 		case ByBytes:
-			return c.moved().Bytes
+			return c.Moved().Bytes
 		case ByCalls:
 			return c.Calls
 		}

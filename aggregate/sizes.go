@@ -2,8 +2,6 @@ package aggregate
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
@@ -77,13 +75,14 @@ func (s *sizeSums) calls() []CallSizes {
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b CallSizes) int {
-		x, y := a.total(), b.total()
+		x, y := a.Total(), b.Total()
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Messages, x.Messages), cmp.Compare(a.Call, b.Call))
 	})
 	return out
 }
 
-func (c *CallSizes) total() (sum matrix.Volume) {
+// Total adds up the messages of all sizes.
+func (c *CallSizes) Total() (sum matrix.Volume) {
 	for _, s := range c.Sizes {
 		sum.Add(s.Volume)
 	}
@@ -96,84 +95,4 @@ func sizesIn(class int) (least, most uint64) {
 		return 0, 0
 	}
 	return 1 << (class - 1), 1<<class - 1
-}
-
-// sizeBands are the columns of the table of message sizes: the first size class
-// that is no longer in each.
-var sizeBands = []struct {
-	head  string
-	below uint8
-}{{"0 B", 1}, {"< 64 B", 7}, {"< 1 KiB", 11}, {"< 8 KiB", 14}, {"< 64 KiB", 17}, {"< 1 MiB", 21}, {"< 16 MiB", 25}, {">= 16 MiB", profile.NumSizeClasses}}
-
-// sizesText writes how many messages of which sizes each call sent, in the bands
-// that there are any of.
-func (s *Summary) sizesText(w io.Writer, o TextOptions) {
-	calls := s.MessageSizes
-	if o.Sites > 0 {
-		calls = calls[:min(len(calls), o.Sites)]
-	}
-	if len(calls) == 0 || o.Sites == 0 {
-		return
-	}
-	counts := make([][]uint64, len(calls))
-	used := make([]bool, len(sizeBands))
-	for i := range calls {
-		counts[i] = calls[i].bands()
-		for k, n := range counts[i] {
-			used[k] = used[k] || n > 0
-		}
-	}
-	t := make(table, len(calls)+1)
-	t[0] = []string{"messages by size"}
-	for k, band := range sizeBands {
-		if used[k] {
-			t[0] = append(t[0], band.head)
-		}
-	}
-	t[0] = append(t[0], "mean size", "largest")
-	for i := range calls {
-		t[i+1] = calls[i].line(o, counts[i], used)
-	}
-	t, _ = o.fit(t, 0, "mean size")
-	fmt.Fprintln(w)
-	t.write(w)
-	if more := len(s.MessageSizes) - len(calls); more > 0 {
-		fmt.Fprintf(w, "and %s (mpitrace report --top all)\n", CountOf(uint64(more), "more call"))
-	}
-}
-
-// bands are the messages of the sizes of each column.
-func (c *CallSizes) bands() []uint64 {
-	out := make([]uint64, len(sizeBands))
-	for _, s := range c.Sizes {
-		k := 0
-		for s.SizeClass >= sizeBands[k].below {
-			k++
-		}
-		out[k] += s.Messages
-	}
-	return out
-}
-
-func (c *CallSizes) line(o TextOptions, counts []uint64, used []bool) []string {
-	line := []string{o.clean(c.Call)}
-	for k, n := range counts {
-		switch {
-		case used[k] && n == 0:
-			line = append(line, o.none())
-		case used[k]:
-			line = append(line, count(n))
-		}
-	}
-	sum := c.total()
-	mean := uint64(0)
-	if sum.Messages > 0 {
-		mean = (sum.Bytes + sum.Messages/2) / sum.Messages
-	}
-	largest := c.Sizes[len(c.Sizes)-1]
-	text := "0 B"
-	if largest.Most > 0 {
-		text = "< " + bytesText(largest.Most+1)
-	}
-	return append(line, bytesText(mean), text)
 }

@@ -69,17 +69,3 @@ func (s *sliceSums) totals() []SliceTotals {
 	})
 	return out
 }
-
-// longest are the n slices with the most time, in the order they are in.
-func longest(all []SliceTotals, n int) []SliceTotals {
-	if len(all) <= n {
-		return all
-	}
-	byTime := slices.Clone(all)
-	slices.SortStableFunc(byTime, func(a, b SliceTotals) int { return cmp.Compare(b.TimeNs, a.TimeNs) })
-	chosen := map[string]bool{}
-	for _, s := range byTime[:n] {
-		chosen[s.Slice] = true
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(s SliceTotals) bool { return !chosen[s.Slice] })
-}

@@ -152,11 +152,11 @@ func (j *Job) summarize() *Summary {
 			s.InitFinalizeTimeS += seconds(c.TimeNs)
 		}
 	}
-	s.MPIShare = shareOf(s.Ranks)
+	s.MPIShare = ShareOf(s.Ranks)
 	s.Ends = j.ends.ends(j.Start())
 	s.LateReceives, s.LateOver = j.late.sites(j.sites), j.setting((*process).lateOver)
 	s.Pvars = j.pvars.variables(j.slices)
-	if !s.timed() {
+	if !s.Timed() {
 		slices.SortStableFunc(s.Calls, func(a, b CallTotals) int { return cmp.Compare(b.Calls, a.Calls) })
 		SortSites(s.CallSites, ByCalls)
 	}
@@ -178,11 +178,11 @@ func (s *Summary) addProcess(p *process) {
 	}
 }
 
-func shareOf(ranks []RankTimes) Share {
+func ShareOf(ranks []RankTimes) Share {
 	var s Share
 	n := 0
 	for _, r := range ranks {
-		if r.ApplicationTimeS == 0 || !r.timed() {
+		if r.ApplicationTimeS == 0 || !r.Timed() {
 			continue
 		}
 		if n == 0 || r.MPIShare < s.Min {

@@ -8,8 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// mixed is what a setting is called that the processes of a job do not share.
-const mixed = "mixed"
+// Mixed is what a setting is called that the processes of a job do not share.
+const Mixed = "mixed"
 
 // Variance is that of a time which is an estimate, in ns²; 0 of one that was
 // measured. Those of times that are added up are added up. In JSON it is the
@@ -35,7 +35,7 @@ func (v *Variance) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// setting is what processes were recorded with, or mixed.
+// setting is what processes were recorded with, or Mixed.
 func (j *Job) setting(of func(*process) string) string {
 	word := ""
 	for i := range j.processes {
@@ -43,7 +43,7 @@ func (j *Job) setting(of func(*process) string) string {
 		case word == "":
 			word = own
 		case own != word:
-			return mixed
+			return Mixed
 		}
 	}
 	return word
@@ -53,10 +53,10 @@ func (p *process) timingWord() string   { return p.Timing }
 func (p *process) receivesWord() string { return profile.ReceivesText(p.unfollowed) }
 
 // timed tells whether the calls of the process were.
-func (t *RankTimes) timed() bool { return t.Timing != profile.TimingOff.String() }
+func (t *RankTimes) Timed() bool { return t.Timing != profile.TimingOff.String() }
 
 // timed tells whether there are times of calls.
-func (s *Summary) timed() bool { return s.Timing != profile.TimingOff.String() }
+func (s *Summary) Timed() bool { return s.Timing != profile.TimingOff.String() }
 
 // ofCalls are the keys of JSON whose values are made of the times of calls.
 var ofCalls = map[string]bool{"time_ns": true, "time_error_ns": true, "mean_ns": true, "min_ns": true, "max_ns": true,
@@ -108,13 +108,13 @@ func marshalTimed(v any, timed bool) ([]byte, error) {
 // MarshalJSON gives null for times that were not taken.
 func (t RankTimes) MarshalJSON() ([]byte, error) {
 	type plain RankTimes
-	return marshalTimed(plain(t), t.timed())
+	return marshalTimed(plain(t), t.Timed())
 }
 
 // MarshalJSON gives null for times that were not taken.
 func (s *Summary) MarshalJSON() ([]byte, error) {
 	type plain Summary
-	return marshalTimed((*plain)(s), s.timed())
+	return marshalTimed((*plain)(s), s.Timed())
 }
 
 // summaryFields are those of a summary that is part of something else.
@@ -127,7 +127,7 @@ func (s *RankSummary) MarshalJSON() ([]byte, error) {
 		*summaryFields
 		Peers []Peer       `json:"peers"`
 		Comms []CommTotals `json:"communicators"`
-	}{s.Rank, (*summaryFields)(&s.Summary), s.Peers, s.Comms}, s.timed())
+	}{s.Rank, (*summaryFields)(&s.Summary), s.Peers, s.Comms}, s.Timed())
 }
 
 // MarshalJSON gives null for times that were not compared.

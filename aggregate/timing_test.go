@@ -12,83 +12,6 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sampledFixture is the fixture with times that are estimates: those of Send
-// with an error of 3 ms a rank, of Recv 4 ms. Of two equal errors in four ranks
-// each the sums have 6 and 8 ms, and all of it 10.
-func sampledFixture() []*profile.Profile {
-	ps := fixture()
-	for _, p := range ps {
-		p.Timing = profile.TimingSampled
-		for i := range p.Rows {
-			switch r := &p.Rows[i]; r.Call {
-			case "Send":
-				r.TimeErrorNs = 3 * ms
-			case "Recv":
-				r.TimeErrorNs = 4 * ms
-			}
-		}
-	}
-	return ps
-}
-
-// untimedFixture is the fixture without times, and of what Irecv received
-// nothing is known: on ranks 2 and 3.
-func untimedFixture() []*profile.Profile {
-	ps := fixture()
-	for _, p := range ps {
-		p.Timing, p.Unfollowed = profile.TimingOff, true
-		for i := range p.Rows {
-			r := &p.Rows[i]
-			r.TimeNs, r.MinNs, r.MaxNs = 0, 0, 0
-			if r.Call == "Irecv" {
-				r.Direction, r.Calls, r.Messages, r.Bytes = profile.None, 1, 0, 0
-			}
-		}
-	}
-	return ps
-}
-
-func TestTimingText(t *testing.T) {
-	rank, err := New(untimedFixture()).RankSummary(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sampled, untimed := New(sampledFixture()).Summary(), New(untimedFixture()).Summary()
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"sampled.txt":       func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{Sites: -1}) },
-		"sampled_ascii.txt": func(b *bytes.Buffer) error { return sampled.Text(b, TextOptions{ASCII: true, Sites: -1}) },
-		"untimed.txt":       func(b *bytes.Buffer) error { return untimed.Text(b, TextOptions{Sites: -1}) },
-		"untimed_rank.txt":  func(b *bytes.Buffer) error { return rank.Text(b, TextOptions{Sites: -1}) },
-	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name, b.Bytes())
-	}
-}
-
-func TestEstimateText(t *testing.T) {
-	for want, c := range map[string][2]float64{
-		"0 ns ±1":         {0, 0.5},
-		"12 ns ±3":        {12, 3},
-		"500 ns ±2":       {500, 1.2},
-		"1.50 µs ±0.001":  {1500, 1},
-		"12.3 ms ±0.1":    {12.3e6, 100_000},
-		"12.3 ms ±0.2":    {12.34e6, 100_001},
-		"336 ms ±0.01":    {336e6, 10},
-		"336 ms ±0.2":     {336e6, 120_000},
-		"1.88 s ±0.0002":  {1.88e9, 110_000},
-		"1.24 s ±0.25":    {1.24e9, 0.25e9},
-		"99.9 s ±1.0":     {99.9e9, 1e9},
-		"5.00 ms ±120.00": {5e6, 120e6},
-	} {
-		if got := estimateText(c[0], c[1], "µs", "±"); got != want {
-			t.Errorf("%g ns, error %g: got %q, want %q", c[0], c[1], got, want)
-		}
-	}
-}
-
 // Sums have the root of the sum of the squares, in whatever order.
 func TestErrorsAddUp(t *testing.T) {
 	s := New(sampledFixture()).Summary()
@@ -269,38 +192,6 @@ func TestDiffOfEstimates(t *testing.T) {
 		d := Compare(comparedOf(t, sampledFixture()), later("Send", more), DiffOptions{})
 		if got := slices.ContainsFunc(d.Calls, func(c CallChange) bool { return c.Call == "Send" }); got != want || len(d.Calls) > 1 {
 			t.Errorf("%d ns more: %+v", more, d.Calls)
-		}
-	}
-	for name, c := range map[string]struct {
-		a, b *Compared
-		want []string
-		not  []string
-	}{
-		"within the error": {comparedOf(t, sampledFixture()), later("Send", 20*ms), []string{
-			"--timing sampled: times are estimates, and no difference within 2 standard errors is one",
-			"in MPI                    2.20 s       2.22 s       –  within its error",
-			"parallel efficiency  72.5 % ±0.2  72.2 % ±0.2       –  within its error",
-			"Send  time     1.00 s  1.02 s  +20.0 ms ±8.5  +2.0 %"}, nil},
-		"sampled and exact": {comparedOf(t, fixture()), later("Send", 50*ms), []string{
-			"--timing exact in A, sampled in B: times are estimates", "+50.0 ms ±10.0", "+50.0 ms ±6.0"}, nil},
-		"off": {comparedOf(t, fixture()), comparedOf(t, untimedFixture()), []string{
-			"--timing exact in A, off in B: times of calls are not compared",
-			"--receives on in A, off in B: what nonblocking receives received is not compared",
-			"application", "nothing changed in bytes and messages"}, []string{"in MPI", "Init and Finalize", "Send"}},
-	} {
-		var b bytes.Buffer
-		if err := Compare(c.a, c.b, DiffOptions{Pairs: -1}).Text(&b, DiffText{Top: -1}); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range c.want {
-			if !strings.Contains(b.String(), want) {
-				t.Errorf("%s: no %q in\n%s", name, want, &b)
-			}
-		}
-		for _, not := range c.not {
-			if strings.Contains(b.String(), not) {
-				t.Errorf("%s: %q in\n%s", name, not, &b)
-			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package aggregate
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -119,15 +118,15 @@ func (s variableSums) variables() []Variable {
 }
 
 // on reads " on ranks 0-3"; nothing where no rank is known.
-func (v *Variable) on() string {
+func (v *Variable) On() string {
 	if len(v.Ranks) == 0 {
 		return ""
 	}
 	return " on " + v.Ranks.String()
 }
 
-// shortValue is as much of a value as a line of text has room for.
-func shortValue(value string) string {
+// ShortValue is as much of a value as a line of text has room for.
+func ShortValue(value string) string {
 	const most = 60
 	if runes := []rune(value); len(runes) > most {
 		return string(runes[:most]) + "..."
@@ -142,7 +141,7 @@ func (j *Job) variableProblems() []string {
 	variables := j.variables.variables()
 	for _, v := range variables {
 		if v.From == FromCvar && v.Refused != "" {
-			out = append(out, fmt.Sprintf("the MPI's variable %s was not set to %s%s: %s", v.Name, shortValue(v.Value), v.on(), v.Refused))
+			out = append(out, fmt.Sprintf("the MPI's variable %s was not set to %s%s: %s", v.Name, ShortValue(v.Value), v.On(), v.Refused))
 		} else if v.Refused != "" {
 			out = append(out, fmt.Sprintf("the environment of rank 0: %s: %s", cmp.Or(v.Name, "its variables"), v.Refused))
 		}
@@ -163,7 +162,7 @@ func (j *Job) disagreeing(variables []Variable) []string {
 				continue
 			}
 			must = must || v.Scope.MustAgree()
-			parts = append(parts, fmt.Sprintf("%s%s", shortValue(v.Value), v.on()))
+			parts = append(parts, fmt.Sprintf("%s%s", ShortValue(v.Value), v.On()))
 			for _, span := range v.Ranks {
 				for r := span.First; r <= span.Last; r++ {
 					ranks = append(ranks, r)
@@ -192,33 +191,6 @@ func and(parts []string) string {
 		return strings.Join(parts, "")
 	}
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
-}
-
-// variablesText names what was set. What was refused is a problem.
-func (s *Summary) variablesText(w io.Writer, o TextOptions) {
-	var parts []string
-	for _, v := range s.Variables {
-		where := v.From
-		if v.From == FromCvar {
-			if v.Refused != "" {
-				continue
-			}
-			where = "--cvar"
-			if v.Ranks.Len() < len(s.Ranks) {
-				where += v.on()
-			}
-		}
-		if v.Name != "" {
-			parts = append(parts, fmt.Sprintf("%s=%s (%s)", o.clean(v.Name), o.clean(shortValue(v.Value)), where))
-		}
-	}
-	if len(parts) == 0 {
-		return
-	}
-	if more := len(parts) - textVariables; more > 0 {
-		parts = append(parts[:textVariables], fmt.Sprintf("and %d more", more))
-	}
-	fmt.Fprintf(w, "MPI variables set: %s\n", strings.Join(parts, ", "))
 }
 
 // settingSums are the ranks on which a setting of mpitrace had a value, by both.

@@ -1,30 +1,14 @@
 package aggregate
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
-
-// asked is a variable that --cvar set.
-func asked(name, value string, scope profile.Scope) profile.Variable {
-	return profile.Variable{Name: name, Value: value, Asked: true, Scope: scope}
-}
-
-// withVariables is the fixture, where rank r was asked for what of(r) says.
-func withVariables(of func(rank int) []profile.Variable) []*profile.Profile {
-	ps := fixture()
-	for r, p := range ps {
-		p.Variables = of(r)
-	}
-	return ps
-}
 
 func TestVariables(t *testing.T) {
 	refused := profile.Variable{Name: "no_such", Value: "1", Asked: true, Refused: "there is none"}
@@ -55,14 +39,6 @@ func TestVariables(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"the MPI's variable no_such was not set to 1 on ranks 2-3: there is none"}, s.Problems); diff != "" {
 		t.Error(diff)
-	}
-	var text bytes.Buffer
-	if err := s.Text(&text, TextOptions{Sites: -1}); err != nil {
-		t.Fatal(err)
-	}
-	line := "\nMPI variables set: btl_eager_limit=8192 (--cvar), own=a (--cvar on ranks 0-1), own=b (--cvar on ranks 2-3), OMPI_MCA_pml=ob1 (environment)\n"
-	if !strings.Contains(text.String(), line) {
-		t.Errorf("no %q in\n%s", line, &text)
 	}
 	var back Summary
 	raw, err := json.Marshal(s)
@@ -161,16 +137,6 @@ func TestDiffSettings(t *testing.T) {
 		{"stack", text("4"), text("4 on ranks 0-1 and 5 on ranks 2-3")}, {"watch-unexpected", text("9"), nil},
 	}, d.Settings); diff != "" {
 		t.Error(diff)
-	}
-	var out bytes.Buffer
-	if err := d.Text(&out, DiffText{Top: 2}); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"setting watch-unexpected: 9 in A, default in B\n", "MPI variable btl_eager_limit: 4096 in A, 8192 in B\n",
-		"MPI variable UCX_TLS: not set in A, self in B\nMPI variable btl", "and 1 more MPI variable\n"} {
-		if !strings.Contains(out.String(), line) {
-			t.Errorf("no %q in\n%s", line, &out)
-		}
 	}
 }
 

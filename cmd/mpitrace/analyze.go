@@ -15,6 +15,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/internal/export"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -98,8 +99,8 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
 }
 
 // text is how the text form is to look.
-func (o *analyzeOptions) text(w io.Writer) (trace.TextOptions, error) {
-	options := trace.TextOptions{ASCII: textOptions().ASCII, Width: widthOf(w), Top: -1}
+func (o *analyzeOptions) text(w io.Writer) (report.Options, error) {
+	options := report.Options{ASCII: textOptions().ASCII, Width: widthOf(w), Top: -1}
 	if o.top == "all" {
 		return options, nil
 	}
@@ -173,9 +174,9 @@ func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (foun
 	return found, waits, err
 }
 
-func (o *analyzeOptions) show(w io.Writer, found *trace.Result, options trace.TextOptions) error {
+func (o *analyzeOptions) show(w io.Writer, found *trace.Result, options report.Options) error {
 	if o.json {
 		return text.WriteJSON(w, found)
 	}
-	return found.Text(w, options)
+	return report.Trace(w, found, options)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -67,7 +66,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	}
 	n, err := dir.Collect(host)
 	if n > 0 || o.node {
-		fmt.Fprintf(log, "mpitrace: brought %s from %s\n", aggregate.CountOf(uint64(n), "recording"), host)
+		fmt.Fprintf(log, "mpitrace: brought %s from %s\n", text.CountOf(n, "recording"), host)
 	}
 	if o.node {
 		return err
@@ -162,7 +161,7 @@ func lostText(dir run.Dir, info *run.Info) string {
 		place, hint = info.Spool, " (with --spool run they are made in the run directory)"
 	}
 	return fmt.Sprintf("the recordings of %s are gone: they were deleted from %s before mpitrace brought them home%s",
-		aggregate.CountOf(n, "process"), place, hint)
+		text.CountOf(n, "process"), place, hint)
 }
 
 // whereabouts tells what is known of the recordings of a run that has none in its
@@ -186,7 +185,7 @@ func whereabouts(dir run.Dir, info *run.Info) string {
 		recorded += job.Recorded
 	}
 	if recorded > 0 {
-		return fmt.Sprintf("run.json names %s, which somebody has deleted since", aggregate.CountOf(uint64(recorded), "recording"))
+		return fmt.Sprintf("run.json names %s, which somebody has deleted since", text.CountOf(recorded, "recording"))
 	}
 	return ""
 }
@@ -199,7 +198,7 @@ func sayNotHome(log io.Writer, dir run.Dir) {
 	switch {
 	case n > 0:
 		fmt.Fprintf(log, "mpitrace: %s in %s only: the run goes on, or `mpitrace run` was killed; "+
-			"then bring them home, since a reboot may delete them there: mpitrace collect %s\n", aggregate.CountOf(uint64(n), "recording"), text.Line(spool), shellQuote(string(dir)))
+			"then bring them home, since a reboot may delete them there: mpitrace collect %s\n", text.CountOf(n, "recording"), text.Line(spool), shellQuote(string(dir)))
 	case len(left) > 0:
 		sayLeft(log, dir, left)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -172,7 +173,7 @@ func exceedances(diffs []*aggregate.Diff) string {
 	return strings.Join(names, ", ")
 }
 
-func (o *diffOptions) parse() (how aggregate.DiffOptions, words aggregate.DiffText, limits aggregate.Limits, err error) {
+func (o *diffOptions) parse() (how aggregate.DiffOptions, words report.DiffOptions, limits aggregate.Limits, err error) {
 	top := -1
 	if o.top != "all" {
 		if top, err = strconv.Atoi(o.top); err != nil || top < 0 {
@@ -195,7 +196,7 @@ func (o *diffOptions) parse() (how aggregate.DiffOptions, words aggregate.DiffTe
 		}
 	}
 	how = aggregate.DiffOptions{Sort: by, Pairs: top, IgnoreTime: o.ignoreTime}
-	words = aggregate.DiffText{TextOptions: textOptions(), Top: top, IgnoreTime: o.ignoreTime}
+	words = report.DiffOptions{Options: report.Options{ASCII: textOptions().ASCII, Top: top}, IgnoreTime: o.ignoreTime}
 	return how, words, limits, nil
 }
 
@@ -334,9 +335,9 @@ func jobList(path string, jobs []*run.Job) string {
 			names = append(names, "...")
 			break
 		}
-		names = append(names, fmt.Sprintf("%d: %s on %s", i+1, programOf(jobs, i), aggregate.CountOf(uint64(j.Size), "rank")))
+		names = append(names, fmt.Sprintf("%d: %s on %s", i+1, programOf(jobs, i), text.CountOf(j.Size, "rank")))
 	}
-	return fmt.Sprintf("%s has %s (%s)", path, aggregate.CountOf(uint64(len(jobs)), "job"), strings.Join(names, ", "))
+	return fmt.Sprintf("%s has %s (%s)", path, text.CountOf(len(jobs), "job"), strings.Join(names, ", "))
 }
 
 // compareJobs counts what exceeds the limits, too.
@@ -364,7 +365,7 @@ func compareJobs(pairs [][2]*run.Job, how aggregate.DiffOptions, limits aggregat
 	return diffs, exceeded, nil
 }
 
-func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, words aggregate.DiffText, pairs [][2]*run.Job, before, after *run.Run) error {
+func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, words report.DiffOptions, pairs [][2]*run.Job, before, after *run.Run) error {
 	if o.json {
 		return text.WriteJSON(w, struct {
 			A    string            `json:"a"`
@@ -378,7 +379,7 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, words aggregat
 			fmt.Fprintln(w)
 		}
 		words.NameA, words.NameB = jobName(a, before.Jobs, pairs[i][0]), jobName(b, after.Jobs, pairs[i][1])
-		if err := d.Text(w, words); err != nil {
+		if err := report.Diff(w, d, words); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -220,14 +221,14 @@ func (j *job) show(opened *run.Run, missing []string) (complete bool, err error)
 	if j.options.Of("no-report").On() {
 		return complete, nil
 	}
-	jobsTable(j.log, jobs)
 	o := textOptionsFor(j.log)
-	o.Sites = topSites
+	o.Top = topSites
+	report.Jobs(j.log, jobs, o)
 	for i, s := range jobs {
 		if i == len(jobs)-1 {
 			o.Missing = missing
 		}
-		s.Text(j.log, o)
+		report.Summary(j.log, s, o)
 		fmt.Fprintln(j.log)
 	}
 	return complete, nil

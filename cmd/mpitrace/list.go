@@ -10,13 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -66,22 +65,22 @@ func runsText(w io.Writer, runs []run.Entry) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "run\tprogram\tranks\tMPI\tstarted\ttime\tended\tsize")
+	t := text.NewTextTable("run", "program", "ranks", "MPI", "started", "time", "ended", "size")
 	for _, r := range runs {
 		started, took := "?", "?"
 		if r.StartNs != 0 {
 			started = time.Unix(0, r.StartNs).Format(time.DateTime)
 		}
 		if r.WallNs > 0 {
-			took = aggregate.DurationText(r.WallNs, textOptions())
+			took = text.Duration(float64(r.WallNs), textOptions().ASCII)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(filepath.Clean(r.Dir)),
+		t.Add(text.Line(filepath.Clean(r.Dir)),
 			ofJobs(r.Jobs, func(j run.JobInfo) string { return jobNumber.ReplaceAllString(j.Program, "") }),
-			ranksOfJobs(r.Jobs), ofJobs(r.Jobs, func(j run.JobInfo) string { return aggregate.LibraryName(j.Library) }),
-			started, took, howEnded(&r), aggregate.BytesText(uint64(r.Bytes)))
+			ranksOfJobs(r.Jobs), ofJobs(r.Jobs, func(j run.JobInfo) string { return report.LibraryName(j.Library) }),
+			started, took, howEnded(&r), text.Bytes(uint64(r.Bytes)))
 	}
-	return table.Flush()
+	t.Write(w)
+	return nil
 }
 
 // jobNumber ends the stem of files of one job of several.

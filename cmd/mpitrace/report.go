@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/launch"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -111,23 +112,23 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 }
 
 // text is how the text form is to look.
-func (o *reportOptions) text(w io.Writer) (aggregate.TextOptions, error) {
+func (o *reportOptions) text(w io.Writer) (report.Options, error) {
 	options := textOptionsFor(w)
 	switch by := aggregate.SiteOrder(o.sort); by {
 	case aggregate.ByTime, aggregate.ByBytes, aggregate.ByCalls:
-		options.SortSites = by
+		options.Sort = by
 	default:
 		return options, fmt.Errorf("--sort %s: call sites can be sorted by time, bytes or calls", o.sort)
 	}
 	if o.top == "all" {
-		options.Sites = -1
+		options.Top = -1
 		return options, nil
 	}
 	n, err := strconv.Atoi(o.top)
 	if err != nil || n < 0 {
 		return options, fmt.Errorf("--top %s: a number of calls and call sites, or all", o.top)
 	}
-	options.Sites = n
+	options.Top = n
 	return options, nil
 }
 
@@ -188,15 +189,10 @@ func nothingIn(path string) error {
 	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
 }
 
-// summary is what a job, or one rank of it, did.
-type summary interface {
-	Text(io.Writer, aggregate.TextOptions) error
-}
-
-// summaries are those of the jobs, or of the rank in each job that has it. It
-// is an error if none has.
-func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]summary, error) {
-	var found []summary
+// summaries returns the aggregate.Summary of each job, or the aggregate.RankSummary
+// of the rank in each job that has it. It is an error if none has.
+func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]any, error) {
+	var found []any
 	var missing error
 	for _, src := range opened.Jobs {
 		j, err := aggregate.Of(run.Source{Of: src, Read: now}, func(rank int) bool { return rank == o.rank })
@@ -220,14 +216,14 @@ func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]summary, er
 	return found, nil
 }
 
-func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
+func writeText(w io.Writer, found []any, o report.Options) error {
 	var jobs []*aggregate.Summary
 	for _, s := range found {
 		if job, ok := s.(*aggregate.Summary); ok {
 			jobs = append(jobs, job)
 		}
 	}
-	jobsTable(w, jobs)
+	report.Jobs(w, jobs, o)
 	missing := o.Missing
 	for i, s := range found {
 		if i > 0 {
@@ -237,30 +233,37 @@ func writeText(w io.Writer, found []summary, o aggregate.TextOptions) error {
 		if i == len(found)-1 {
 			o.Missing = missing
 		}
-		if err := s.Text(w, o); err != nil {
+		if err := summaryText(w, s, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func summaryText(w io.Writer, s any, o report.Options) error {
+	if rank, ok := s.(*aggregate.RankSummary); ok {
+		return report.Rank(w, rank, o)
+	}
+	return report.Summary(w, s.(*aggregate.Summary), o)
+}
+
 // writeJSON prints {"run": run.json, "jobs": [summary …]}.
-func writeJSON(w io.Writer, dir run.Dir, found []summary) error {
+func writeJSON(w io.Writer, dir run.Dir, found []any) error {
 	info, _ := dir.ReadInfo() // empty on an error, of which run has warned
 	return text.WriteJSON(w, struct {
 		Run  *run.Info `json:"run"`
-		Jobs []summary `json:"jobs"`
+		Jobs []any     `json:"jobs"`
 	}{info, found})
 }
 
 // textOptions keeps to ASCII where the locale does not promise more.
-func textOptions() aggregate.TextOptions {
+func textOptions() report.Options {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := strings.ToUpper(os.Getenv(name)); value != "" {
-			return aggregate.TextOptions{ASCII: !strings.Contains(value, "UTF-8") && !strings.Contains(value, "UTF8")}
+			return report.Options{ASCII: !strings.Contains(value, "UTF-8") && !strings.Contains(value, "UTF8")}
 		}
 	}
-	return aggregate.TextOptions{ASCII: true}
+	return report.Options{ASCII: true}
 }
 
 func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {

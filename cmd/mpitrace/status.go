@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
@@ -94,7 +95,7 @@ func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := s.Text(out, textOptionsFor(out)); err != nil {
+		if err := report.Status(out, s, textOptionsFor(out)); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -26,8 +25,8 @@ func sayEvents(w io.Writer, dir run.Dir, t *run.Traced) {
 	if t.Processes > 0 || t.Dropped > 0 || len(t.Damaged) > 0 {
 		sayTraced(w, t)
 	} else if e := dir.TracedEvents(); e != nil && e.Dropped > 0 {
-		fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow; %s %s\n", aggregate.CountOf(e.Written, "event"),
-			aggregate.CountOf(uint64(e.Processes), "process"), aggregate.CountOf(e.Dropped, "other"), noRoom)
+		fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow; %s %s\n", text.CountOf(e.Written, "event"),
+			text.CountOf(e.Processes, "process"), text.CountOf(e.Dropped, "other"), noRoom)
 	}
 }
 
@@ -36,18 +35,18 @@ func sayTraced(w io.Writer, t *run.Traced) {
 	sayDamage(w, t.Damaged)
 	if t.Processes == 0 {
 		if t.Dropped > 0 {
-			fmt.Fprintf(w, "mpitrace: %s %s\n", aggregate.CountOf(t.Dropped, "event"), noRoom)
+			fmt.Fprintf(w, "mpitrace: %s %s\n", text.CountOf(t.Dropped, "event"), noRoom)
 		}
 		return
 	}
 	dropped := ""
 	if t.Dropped > 0 {
-		dropped = fmt.Sprintf("; %s %s", aggregate.CountOf(t.Dropped, "other"), noRoom)
+		dropped = fmt.Sprintf("; %s %s", text.CountOf(t.Dropped, "other"), noRoom)
 	}
 	if t.Events == 0 && t.Dropped == 0 && len(t.Damaged) == 0 {
 		dropped += ": no call was of what is traced (--trace-slices, --trace-classes)"
 	}
-	fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow%s\n", aggregate.CountOf(t.Events, "event"), aggregate.CountOf(uint64(t.Processes), "process"), dropped)
+	fmt.Fprintf(w, "mpitrace: %s of %s in trace.*.arrow%s\n", text.CountOf(t.Events, "event"), text.CountOf(t.Processes, "process"), dropped)
 	for _, c := range t.Clocks {
 		sayClocks(w, c)
 	}
@@ -70,9 +69,9 @@ func sayClocks(w io.Writer, c *profile.JobClocks) {
 		}
 	}
 	fmt.Fprintf(w, "mpitrace: clocks of %d hosts were moved by up to %v, by %s; they agree within %v\n", len(c.Hosts),
-		time.Duration(largest).Round(time.Microsecond), aggregate.CountOf(c.Messages, "message"), time.Duration(unsure).Round(10*time.Nanosecond))
+		time.Duration(largest).Round(time.Microsecond), text.CountOf(c.Messages, "message"), time.Duration(unsure).Round(10*time.Nanosecond))
 	if c.Backwards > 0 {
-		fmt.Fprintf(w, "mpitrace: %s sent after having arrived, by up to %v\n", aggregate.CountOf(c.Backwards, "message"), time.Duration(c.WorstNs))
+		fmt.Fprintf(w, "mpitrace: %s sent after having arrived, by up to %v\n", text.CountOf(c.Backwards, "message"), time.Duration(c.WorstNs))
 	}
 }
 

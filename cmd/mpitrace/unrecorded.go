@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
@@ -52,7 +51,7 @@ func wrongMPIAdvice(p run.WrongMPI) string {
 
 func wrongMPIText(p run.WrongMPI) string {
 	return fmt.Sprintf("not recorded: %s of %s, which uses another MPI (%s) than the library was built for",
-		aggregate.CountOf(uint64(p.Processes), "process"), text.Line(p.Program), text.Line(p.Library))
+		text.CountOf(p.Processes, "process"), text.Line(p.Program), text.Line(p.Library))
 }
 
 // missingText says, after the summaries, what a run lacks beside the jobs in it.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/report"
 )
 
 // leastWidth is the narrowest that tables are made for.
@@ -16,7 +16,7 @@ const leastWidth = 40
 // textOptionsFor are the options of text on w: tables fit the terminal, and are as
 // wide as they need to be where there is none. COLUMNS overrides both, as in ls
 // and git.
-func textOptionsFor(w io.Writer) aggregate.TextOptions {
+func textOptionsFor(w io.Writer) report.Options {
 	o := textOptions()
 	o.Width = widthOf(w)
 	return o

@@ -19,10 +19,7 @@ func Site(label string, width int, ascii bool) string {
 	if utf8.RuneCountInString(label) <= width {
 		return label
 	}
-	dots := "…"
-	if ascii {
-		dots = "..."
-	}
+	dots := dotsFor(ascii)
 	name, place := splitSite(label)
 	if name == "" {
 		if strings.Contains(place, "+0x") {
@@ -36,6 +33,18 @@ func Site(label string, width int, ascii bool) string {
 		room = width - utf8.RuneCountInString(place)
 	}
 	return shortName(name, room, dots) + place
+}
+
+// Last keeps the end of a text that is longer than a width: of a communicator, that is
+// the part of its id.
+func Last(text string, width int, ascii bool) string { return lastOf(text, width, dotsFor(ascii)) }
+
+// dotsFor stands for what was cut.
+func dotsFor(ascii bool) string {
+	if ascii {
+		return "..."
+	}
+	return "…"
 }
 
 // splitSite divides a label into the function's name, which may be empty, and

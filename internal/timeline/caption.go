@@ -3,8 +3,8 @@ package timeline
 import (
 	"fmt"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/plot"
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // finish adds the lanes, the messages and the caption after all events were
@@ -12,7 +12,7 @@ import (
 func (p *picture) finish() {
 	p.Caption = append(p.Caption, p.linesText())
 	if p.skipped > 0 {
-		p.Caption = append(p.Caption, fmt.Sprintf("%s in MPI_Init before (--all)", aggregate.DurationText(p.skipped, aggregate.TextOptions{})))
+		p.Caption = append(p.Caption, fmt.Sprintf("%s in MPI_Init before (--all)", text.Duration(float64(p.skipped), false)))
 	}
 	if p.messages != nil {
 		p.link()

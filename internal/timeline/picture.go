@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -103,7 +102,7 @@ func (p *picture) axis(end int64, o *Options) error {
 		p.from, p.skipped = at, at-p.zero
 	}
 	if length := time.Duration(end - p.zero); o.From > 0 && o.From >= length {
-		return fmt.Errorf("nothing after %v: the last event ends %s after the first began", o.From, aggregate.DurationText(int64(length), aggregate.TextOptions{}))
+		return fmt.Errorf("nothing after %v: the last event ends %s after the first began", o.From, text.Duration(float64(length), false))
 	}
 	p.to = max(p.to, p.from+1) // if there is only one event, without duration
 	return nil

@@ -115,60 +115,6 @@ func collectivePattern(call string) Pattern {
 	return NoPattern
 }
 
-// partner is what the rank that was waited for was to a wait of the pattern.
-func (p Pattern) partner() string {
-	switch p {
-	case LateSender:
-		return "sender"
-	case LateReceiver:
-		return "receiver"
-	case LateBroadcast:
-		return "root"
-	case WaitAtBarrier, WaitAtNxN, EarlyReduce, EarlyScan, WaitAtCommCreate, WaitAtWinCreate, WaitAtWinFree, WaitAtFence:
-		return "last to come"
-	case LateNeighbor:
-		return "last neighbour to come"
-	case LatePost, WaitForProgress:
-		return "target"
-	case LateComplete:
-		return "origin"
-	case LockContention:
-		return "holder"
-	}
-	return "partner"
-}
-
-// waitsFor tells what a rank waits for, in a few words.
-func (p Pattern) waitsFor() string {
-	switch p {
-	case LateSender:
-		return "a message to be sent"
-	case LateReceiver:
-		return "a receive to be posted"
-	case WaitAtNxN:
-		return "all ranks, as in Allreduce"
-	case EarlyReduce:
-		return "the last rank to send"
-	case LateBroadcast:
-		return "the root"
-	case EarlyScan:
-		return "the ranks below it"
-	case LateNeighbor:
-		return "the last neighbour to come"
-	case LatePost:
-		return "a target's Win_post"
-	case LateComplete:
-		return "an origin's Win_complete"
-	case LockContention:
-		return "another rank's Win_unlock"
-	case WaitForProgress:
-		return "a target to call MPI"
-	case Undecided:
-		return "not proven"
-	}
-	return "the last rank to come"
-}
-
 // of is how the root waits, or another member.
 func (p Pattern) of(root bool) Pattern {
 	if p == EarlyReduce && !root || p == LateBroadcast && root {

@@ -39,6 +39,9 @@ var oneSidedCalls = func() map[string]bool {
 	return all
 }()
 
+// OneSided reports whether the call that waited is one-sided.
+func (s *WaitState) OneSided() bool { return oneSidedCalls[s.Call] }
+
 func rmaCallOf(k *profile.EventKind) rmaCall {
 	switch {
 	case k.Action != profile.Called || k.Window == 0:

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -39,7 +39,7 @@ func TestTraceFullDisk(t *testing.T) {
 		if written == 0 || written >= calls {
 			t.Fatalf("%d of %d events were written", written, calls)
 		}
-		want := aggregate.CountOf(written, "event") + " of 1 process in trace.*.arrow; " + aggregate.CountOf(calls-written, "other") + " had no room"
+		want := text.CountOf(written, "event") + " of 1 process in trace.*.arrow; " + text.CountOf(calls-written, "other") + " had no room"
 		for what, text := range map[string]string{"collect": collect.stderr, "report": report.stderr} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q:\n%s", what, want, text)

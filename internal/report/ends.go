@@ -1,12 +1,13 @@
-package aggregate
+package report
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -18,15 +19,15 @@ const (
 )
 
 // endGroup is processes that ended alike, or wait at the same place.
-type endGroup []*End
+type endGroup []*aggregate.End
 
 // groupEnds puts those together that are in the same state and in the same
 // calls, in the order of the first of each.
-func groupEnds(ends []End) []endGroup {
+func groupEnds(ends []aggregate.End) []endGroup {
 	index := map[string]int{}
 	var groups []endGroup
 	for i := range ends {
-		key := ends[i].key()
+		key := key(&ends[i])
 		at, known := index[key]
 		if !known {
 			at = len(groups)
@@ -38,9 +39,9 @@ func groupEnds(ends []End) []endGroup {
 	return groups
 }
 
-func (e *End) key() string {
+func key(e *aggregate.End) string {
 	var b strings.Builder
-	b.WriteString(e.stateText())
+	b.WriteString(endText(e))
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		fmt.Fprintf(&b, "\n%s\x00%s\x00%s", c.Call, c.Communicator, c.Callsite)
@@ -51,32 +52,20 @@ func (e *End) key() string {
 	return b.String()
 }
 
-// String names the place and those that called it; it is empty for none.
-func (s *Site) String() string {
-	if s == nil {
-		return ""
-	}
-	text := s.label
-	for i := range s.Callers {
-		text += " < " + s.Callers[i].label
-	}
-	return text
-}
-
-func (e *End) stateText() string {
+func endText(e *aggregate.End) string {
 	switch e.State {
-	case EndKilled:
+	case aggregate.EndKilled:
 		return "killed by " + e.Signal
-	case EndExited:
+	case aggregate.EndExited:
 		return fmt.Sprintf("exited with status %d", *e.Status)
-	case EndGone:
+	case aggregate.EndGone:
 		return "ended"
-	case EndRunning:
+	case aggregate.EndRunning:
 		if len(e.Calls) > 0 {
 			return "still in MPI"
 		}
 		return "running"
-	case EndStopped:
+	case aggregate.EndStopped:
 		return "stopped by a signal or a debugger"
 	}
 	return "not finalized"
@@ -84,47 +73,49 @@ func (e *End) stateText() string {
 
 // endsText says how the processes ended that did not finalize: the first that
 // ended comes first, as it is likely to be the cause.
-func (s *Summary) endsText(w io.Writer, o TextOptions) {
+func (s *summaryText) endsText() {
 	if len(s.Ends) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nwithout MPI_Finalize, the first that ended first:")
-	o.groupsText(w, groupEnds(s.Ends))
-	o.deadlocksText(w, s.Deadlocks)
+	s.println("\nwithout MPI_Finalize, the first that ended first:")
+	s.groupsText(groupEnds(s.Ends))
+	s.deadlocksText(s.Deadlocks)
 }
 
-func (o TextOptions) groupsText(w io.Writer, groups []endGroup) {
+func (o *output) groupsText(groups []endGroup) {
 	for _, g := range groups[:min(len(groups), textEnds)] {
-		o.groupText(w, g)
+		o.groupText(g)
 	}
 	if rest := groups[min(len(groups), textEnds):]; len(rest) > 0 {
 		n := 0
 		for _, g := range rest {
 			n += len(g)
 		}
-		fmt.Fprintf(w, "  and %s in %s\n", CountOf(uint64(n), "more process"), CountOf(uint64(len(rest)), "more place"))
+		o.printf("  and %s in %s\n", text.CountOf(n, "more process"), text.CountOf(len(rest), "more place"))
 	}
 }
 
 // groupText writes a line of who and how, and one for each call that they were in.
-func (o TextOptions) groupText(w io.Writer, g endGroup) {
+func (o *output) groupText(g endGroup) {
 	first := g[0]
-	line := fmt.Sprintf("  %s: %s", g.who(), first.stateText())
+	line := fmt.Sprintf("  %s: %s", g.who(), endText(first))
 	if first.EndedS != 0 {
-		line += " at " + g.seconds(func(e *End) float64 { return e.EndedS })
+		line += " at " + g.seconds(func(e *aggregate.End) float64 { return e.EndedS })
 	}
 	if len(first.Calls) == 0 {
-		line += ", outside MPI; the last call returned " + g.lastCall(o)
+		line += ", outside MPI; the last call returned " + o.lastCall(g)
 	}
-	fmt.Fprintln(w, line)
+	o.println(line)
 	for i := range first.Calls {
-		fmt.Fprintf(w, "    %s\n", o.callText(g, i))
+		o.printf("    %s\n", o.callText(g, i))
 		if site := first.Calls[i].Callsite; site != nil {
-			o.callersText(w, "     ", site.Callers)
+			for _, line := range o.callers("     ", site.Callers) {
+				o.println(line)
+			}
 		}
 	}
-	if slices.ContainsFunc(first.Calls, func(c OpenCall) bool { return c.Requests > 0 }) {
-		o.receivesText(w, g)
+	if slices.ContainsFunc(first.Calls, func(c aggregate.OpenCall) bool { return c.Requests > 0 }) {
+		o.receivesText(g)
 	}
 }
 
@@ -137,14 +128,13 @@ func (g endGroup) who() string {
 		}
 	}
 	if len(ranks) == 0 {
-		return CountOf(uint64(len(g)), "process") + " without a rank"
+		return text.CountOf(len(g), "process") + " without a rank"
 	}
-	slices.Sort(ranks)
-	return profile.RankSetOf(slices.Compact(ranks)...).String()
+	return profile.RankSetOf(ranks...).String()
 }
 
 // seconds is a moment, or from the first to the last.
-func (g endGroup) seconds(of func(*End) float64) string {
+func (g endGroup) seconds(of func(*aggregate.End) float64) string {
 	low, high := g.extremes(of)
 	if from, to := fmt.Sprintf("%.3f", low), fmt.Sprintf("%.3f", high); from != to {
 		return from + " to " + to + " s"
@@ -152,7 +142,7 @@ func (g endGroup) seconds(of func(*End) float64) string {
 	return fmt.Sprintf("%.3f s", low)
 }
 
-func (g endGroup) extremes(of func(*End) float64) (low, high float64) {
+func (g endGroup) extremes(of func(*aggregate.End) float64) (low, high float64) {
 	low, high = of(g[0]), of(g[0])
 	for _, e := range g {
 		low, high = min(low, of(e)), max(high, of(e))
@@ -161,7 +151,7 @@ func (g endGroup) extremes(of func(*End) float64) (low, high float64) {
 }
 
 // spread is how long something takes, or from the shortest to the longest.
-func (o TextOptions) spread(g endGroup, of func(*End) float64) string {
+func (o *output) spread(g endGroup, of func(*aggregate.End) float64) string {
 	low, high := g.extremes(of)
 	from, to := o.seconds(low), o.seconds(high)
 	if from == to {
@@ -174,51 +164,51 @@ func (o TextOptions) spread(g endGroup, of func(*End) float64) string {
 	return from + " to " + to
 }
 
-func (g endGroup) lastCall(o TextOptions) string {
-	if g[0].State.runs() {
-		return o.spread(g, func(e *End) float64 { return max(0, e.AliveS-e.LastCallS) }) + " ago"
+func (o *output) lastCall(g endGroup) string {
+	if g[0].State.Runs() {
+		return o.spread(g, func(e *aggregate.End) float64 { return max(0, e.AliveS-e.LastCallS) }) + " ago"
 	}
-	return "at " + g.seconds(func(e *End) float64 { return e.LastCallS })
+	return "at " + g.seconds(func(e *aggregate.End) float64 { return e.LastCallS })
 }
 
 // callText is "MPI_Recv from 1 in MPI_COMM_WORLD, up to 8 B, at exchange
 // ring.c:40, for 12.3 s" of the i-th call of each.
-func (o TextOptions) callText(g endGroup, i int) string {
+func (o *output) callText(g endGroup, i int) string {
 	c := &g[0].Calls[i]
-	text := "MPI_" + o.clean(c.Call)
+	words := "MPI_" + o.clean(c.Call)
 	if c.ErrorCode != nil {
-		text += fmt.Sprintf("(%d)", *c.ErrorCode)
+		words += fmt.Sprintf("(%d)", *c.ErrorCode)
 	}
 	if len(g[0].Calls) > 1 || c.Thread > 0 {
-		text = fmt.Sprintf("thread %d in %s", c.Thread, text)
+		words = fmt.Sprintf("thread %d in %s", c.Thread, words)
 	}
-	if whom := o.whom(g, func(e *End) string { return e.Calls[i].peerText() }); whom != "" {
-		text += " " + whom
+	if whom := o.whom(g, func(e *aggregate.End) string { return peerText(&e.Calls[i]) }); whom != "" {
+		words += " " + whom
 	}
 	if c.Requests > 0 {
-		text += " of " + g.requestsText(i)
+		words += " of " + g.requestsText(i)
 	}
 	if c.Communicator != "" {
-		text += " in " + o.clean(c.Communicator)
+		words += " in " + o.clean(c.Communicator)
 	}
-	text += g.bytesText(i)
+	words += g.bytesText(i)
 	if c.Callsite != nil {
-		text += ", at " + o.clean(c.Callsite.label)
+		words += ", at " + o.clean(c.Callsite.Label)
 	}
-	text += o.howLong(g, i)
+	words += o.howLong(g, i)
 	if c.Absent != "" {
-		text += "; not there: " + c.Absent
+		words += "; not there: " + c.Absent
 	}
-	return text
+	return words
 }
 
 func (g endGroup) requestsText(i int) string {
-	low, high := g.extremes(func(e *End) float64 { return float64(e.Calls[i].Requests) })
-	text := CountOf(uint64(high), "request")
+	low, high := g.extremes(func(e *aggregate.End) float64 { return float64(e.Calls[i].Requests) })
+	words := text.CountOf(uint64(high), "request")
 	if low != high {
-		text = count(uint64(low)) + " to " + text
+		words = text.Count(uint64(low)) + " to " + words
 	}
-	return text
+	return words
 }
 
 // bytesText is of the largest message, where all are known.
@@ -232,24 +222,24 @@ func (g endGroup) bytesText(i int) string {
 		same = same && *bytes == *g[0].Calls[i].Bytes
 		most = max(most, *bytes)
 	}
-	if most == 0 && g[0].Calls[i].collective() {
+	if most == 0 && g[0].Calls[i].Collective() {
 		return ""
 	}
 	if !same || g[0].Calls[i].Direction == profile.Recv.String() {
-		return ", up to " + bytesText(most)
+		return ", up to " + text.Bytes(most)
 	}
-	return ", " + bytesText(most)
+	return ", " + text.Bytes(most)
 }
 
-func (o TextOptions) howLong(g endGroup, i int) string {
-	since := func(e *End) float64 { return e.Calls[i].SinceS }
-	long := func(e *End) float64 { return e.Calls[i].ForS }
+func (o *output) howLong(g endGroup, i int) string {
+	since := func(e *aggregate.End) float64 { return e.Calls[i].SinceS }
+	long := func(e *aggregate.End) float64 { return e.Calls[i].ForS }
 	switch low, _ := g.extremes(long); {
-	case low > 0 && g[0].State == EndUnknown:
+	case low > 0 && g[0].State == aggregate.EndUnknown:
 		return ", for " + o.spread(g, long) + " if still there"
 	case low > 0:
 		return ", for " + o.spread(g, long)
-	case since(g[0]) > 0 && g[0].State.runs():
+	case since(g[0]) > 0 && g[0].State.Runs():
 		return ", just now"
 	case since(g[0]) > 0:
 		return ", since " + g.seconds(since)
@@ -258,7 +248,7 @@ func (o TextOptions) howLong(g endGroup, i int) string {
 }
 
 // peerWord is what the peer is to the call.
-func (c *OpenCall) peerWord() string {
+func peerWord(c *aggregate.OpenCall) string {
 	class, _ := profile.ParseClass(c.Class)
 	switch {
 	case class == profile.P2P && c.Direction == profile.Send.String():
@@ -272,25 +262,25 @@ func (c *OpenCall) peerWord() string {
 }
 
 // peerText is "from 1", "to 2 (world rank 5), from any source".
-func (c *OpenCall) peerText() string {
+func peerText(c *aggregate.OpenCall) string {
 	var to, from string
 	switch {
 	case c.Peer == profile.PeerAnySource:
 		to = "from any source"
 	case c.Peer >= 0:
-		to = c.peerWord() + " " + rankText(c.Peer, c.WorldPeer)
+		to = peerWord(c) + " " + peerRank(c.Peer, c.WorldPeer)
 	}
 	switch {
 	case c.Source == profile.PeerAnySource:
 		from = "from any source"
 	case c.Source >= 0:
-		from = "from " + rankText(c.Source, c.WorldSource)
+		from = "from " + peerRank(c.Source, c.WorldSource)
 	}
 	return strings.TrimSpace(to + " " + from)
 }
 
-// rankText adds the world rank where it is another.
-func rankText(rank, world int) string {
+// peerRank adds the world rank where it is another.
+func peerRank(rank, world int) string {
 	if world >= 0 && world != rank {
 		return fmt.Sprintf("%d (world rank %d)", rank, world)
 	}
@@ -299,12 +289,12 @@ func rankText(rank, world int) string {
 
 // whom is what all processes have in common, or that of each in brackets: "(0
 // from 1, 1 from 0)".
-func (o TextOptions) whom(g endGroup, of func(*End) string) string {
-	text := of(g[0])
-	if !slices.ContainsFunc(g, func(e *End) bool { return of(e) != text }) {
-		return text
+func (o *output) whom(g endGroup, of func(*aggregate.End) string) string {
+	words := of(g[0])
+	if !slices.ContainsFunc(g, func(e *aggregate.End) bool { return of(e) != words }) {
+		return words
 	}
-	byRank := slices.SortedFunc(slices.Values(g), func(a, b *End) int { return cmp.Compare(a.Rank, b.Rank) })
+	byRank := slices.SortedFunc(slices.Values(g), func(a, b *aggregate.End) int { return cmp.Compare(a.Rank, b.Rank) })
 	var parts []string
 	for _, e := range byRank[:min(len(byRank), textWhom)] {
 		parts = append(parts, fmt.Sprintf("%d %s", e.Rank, cmp.Or(of(e), o.none())))
@@ -316,68 +306,66 @@ func (o TextOptions) whom(g endGroup, of func(*End) string) string {
 }
 
 // receivesText says which receives were open where they were posted.
-func (o TextOptions) receivesText(w io.Writer, g endGroup) {
+func (o *output) receivesText(g endGroup) {
 	type posted struct{ call, communicator, site string }
 	var order []posted
-	of := map[posted]map[*End][]string{}
+	of := map[posted]map[*aggregate.End][]string{}
 	for _, e := range g {
 		for i := range e.OpenReceives {
 			r := &e.OpenReceives[i]
 			at := posted{r.Call, r.Communicator, ""}
 			if r.Callsite != nil {
-				at.site = r.Callsite.label
+				at.site = r.Callsite.Label
 			}
 			if of[at] == nil {
-				of[at] = map[*End][]string{}
+				of[at] = map[*aggregate.End][]string{}
 				order = append(order, at)
 			}
-			of[at][e] = append(of[at][e], r.text())
+			of[at][e] = append(of[at][e], receiveText(r))
 		}
 	}
 	for _, at := range order {
-		whom := o.whom(g, func(e *End) string { return strings.Join(of[at][e], ", ") })
-		text := "open receives"
+		whom := o.whom(g, func(e *aggregate.End) string { return strings.Join(of[at][e], ", ") })
+		words := "open receives"
 		if strings.HasPrefix(whom, "(") {
-			text += " " + whom
+			words += " " + whom
 		} else {
-			text += ": " + whom
+			words += ": " + whom
 		}
 		if at.call != "" {
-			text += "; posted by MPI_" + o.clean(at.call)
+			words += "; posted by MPI_" + o.clean(at.call)
 		}
 		if at.communicator != "" {
-			text += " in " + o.clean(at.communicator)
+			words += " in " + o.clean(at.communicator)
 		}
 		if at.site != "" {
-			text += ", at " + o.clean(at.site)
+			words += ", at " + o.clean(at.site)
 		}
-		fmt.Fprintf(w, "      %s\n", text)
+		o.printf("      %s\n", words)
 	}
 }
 
-// text is "from 3", or "2 from 3".
-func (r *OpenReceive) text() string {
+// receiveText is "from 3", or "2 from 3".
+func receiveText(r *aggregate.OpenReceive) string {
 	var from string
 	switch {
 	case r.Peer == profile.PeerAnySource:
 		from = "from any source"
 	case r.Peer >= 0:
-		from = "from " + rankText(r.Peer, r.WorldPeer)
+		from = "from " + peerRank(r.Peer, r.WorldPeer)
 	}
 	if r.Count == 1 && from != "" {
 		return from
 	}
-	return strings.TrimSpace(count(r.Count) + " " + from)
+	return strings.TrimSpace(text.Count(r.Count) + " " + from)
 }
 
 // deadlocksText writes a line for each ring of ranks.
-func (o TextOptions) deadlocksText(w io.Writer, rings [][]int) {
+func (o *output) deadlocksText(rings [][]int) {
 	for _, ring := range rings[:min(len(rings), textRings)] {
-		fmt.Fprintf(w, "deadlock: %s\n", ringText(ring))
+		o.printf("deadlock: %s\n", ringText(ring))
 	}
-	if more := len(rings) - textRings; more > 0 {
-		fmt.Fprintf(w, "and %s\n", CountOf(uint64(more), "more deadlock"))
-	}
+	o.more(len(rings)-textRings, "deadlock", "")
 }
 
 func ringText(ring []int) string {
@@ -387,12 +375,12 @@ func ringText(ring []int) string {
 	case 2:
 		return fmt.Sprintf("ranks %d and %d wait for each other", ring[0], ring[1])
 	}
-	text := fmt.Sprintf("rank %d", ring[0])
+	words := fmt.Sprintf("rank %d", ring[0])
 	for _, rank := range ring[1:min(len(ring), 2*textWhom)] {
-		text += fmt.Sprintf(" waits for %d, which", rank)
+		words += fmt.Sprintf(" waits for %d, which", rank)
 	}
 	if len(ring) > 2*textWhom {
-		return text + fmt.Sprintf(" waits in a ring of %d ranks", len(ring))
+		return words + fmt.Sprintf(" waits in a ring of %d ranks", len(ring))
 	}
-	return text + fmt.Sprintf(" waits for %d", ring[0])
+	return words + fmt.Sprintf(" waits for %d", ring[0])
 }

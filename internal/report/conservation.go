@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// asideWords are what text says of each kind: the noun, and what became of it.
+var asideWords = [profile.NumAsideKinds][2]string{
+	profile.CancelledReceive:  {"receive", "cancelled"},
+	profile.TruncatedReceive:  {"receive", "truncated"},
+	profile.FreedReceive:      {"receive", "freed while active"},
+	profile.FailedReceive:     {"receive", "failed"},
+	profile.UnfinishedReceive: {"receive", "never completed"},
+	profile.UntoldReceive:     {"receive", "whose status the MPI does not give"},
+	profile.CancelledSend:     {"send", "cancelled"},
+	profile.FreedSend:         {"send", "freed while being cancelled"},
+	profile.FailedSend:        {"send", "of a Sendrecv whose receive was truncated"},
+}
+
+// conservationText is a line, and one for each thing that the line does not hold for.
+func (o *output) conservationText(c *aggregate.Conservation) {
+	compared := fmt.Sprintf("%s with %s (%s) compared", text.CountOf(c.Pairs, "pair"),
+		text.CountOf(c.Sent.Messages, "point-to-point message"), text.Bytes(c.Sent.Bytes))
+	switch {
+	case c.Verdict == aggregate.Conserved:
+		o.printf("\nconservation: ok, %s\n", compared)
+	case c.Verdict == aggregate.PartlyKnown && c.Pairs == 0:
+		o.println("\nconservation: unknown, no pair could be compared")
+	case c.Verdict == aggregate.PartlyKnown:
+		o.printf("\nconservation: partial, no difference in %s\n", compared)
+	case c.Verdict == aggregate.Differs:
+		o.printf("\nconservation: sent and received differ for %s; %s\n", text.CountOf(c.Unequal, "pair"), compared)
+		o.differingText(c)
+	case c.Verdict == aggregate.NoMessages:
+		o.println("\nconservation: no point-to-point messages")
+	}
+	if len(c.SetAside) > 0 {
+		o.printf("set aside: %s\n", asideText(c))
+	}
+	for _, n := range c.NotCompared {
+		if n.Pairs == 0 {
+			o.printf("no message is known from or to %s: %s\n", n.Ranks, n.Reason)
+			continue
+		}
+		o.printf("not compared: %s with %s: %s\n", text.CountOf(n.Pairs, "pair"), n.Ranks, n.Reason)
+	}
+	if x := c.OtherWorlds; x != (aggregate.Exchange{}) {
+		o.printf("not compared: %s (%s) to other worlds, %s (%s) from there\n", text.CountOf(x.Sent.Messages, "message"),
+			text.Bytes(x.Sent.Bytes), text.Count(x.Received.Messages), text.Bytes(x.Received.Bytes))
+	}
+}
+
+func (o *output) differingText(c *aggregate.Conservation) {
+	t := text.NewTable("pair", "msgs sent", "received", "bytes sent", "received")
+	for _, x := range c.Differing {
+		t.Add(o.pair(x.From, x.To),
+			text.Count(x.Sent.Messages), text.Count(x.Received.Messages), text.Count(x.Sent.Bytes), text.Count(x.Received.Bytes))
+	}
+	t.Write(o)
+	o.more(c.Unequal-len(c.Differing), "pair", "")
+}
+
+// asideText reads "2 receives cancelled, 1 send cancelled (ranks 0-1)".
+func asideText(c *aggregate.Conservation) string {
+	var parts []string
+	for _, s := range c.SetAside {
+		k, _ := profile.ParseAsideKind(s.Kind)
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", text.CountOf(s.Count, asideWords[k][0]), asideWords[k][1], s.Ranks))
+	}
+	words := strings.Join(parts, ", ")
+	if c.Explained > 0 {
+		words += fmt.Sprintf("; they explain %s", text.CountOf(c.Explained, "pair"))
+	}
+	return words
+}

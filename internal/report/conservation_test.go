@@ -1,0 +1,177 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/profile"
+	"github.com/mpitrace/mpitrace/tests/jobs"
+)
+
+// The rows of fixture that are point-to-point, and which come first.
+const (
+	sendRow = 2
+	recvRow = 3
+)
+
+// lose takes messages away from what a rank received of the one before it.
+func lose(p *profile.Profile, messages, bytes uint64) {
+	p.Rows[recvRow].Messages -= messages
+	p.Rows[recvRow].Bytes -= bytes
+}
+
+func aside(k profile.AsideKind, peer int32, count uint64) profile.Aside {
+	return profile.Aside{Kind: k, Call: "Irecv", Peer: peer, Count: count}
+}
+
+// conservationCases break the fixture, in which six pairs exchange 14 messages
+// of 152 bytes, and rank r sends r+1 three of 10 + r bytes.
+var conservationCases = []struct {
+	name   string
+	change func(ps []*profile.Profile) []*profile.Profile
+	want   string
+}{
+	{"nothing is wrong", func(ps []*profile.Profile) []*profile.Profile { return ps },
+		"conservation: ok, 6 pairs with 14 point-to-point messages (152 B) compared\n"},
+	{"a message was lost", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[3], 1, 12)
+		return ps
+	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n2 -> 3          3         2          36        24\n"},
+	{"bytes alone", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[3], 0, 1)
+		lose(ps[1], 0, 2)
+		return ps
+	}, "conservation: sent and received differ for 2 pairs; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         3          30        28\n2 -> 3          3         3          36        35\n"},
+	{"more received than sent", func(ps []*profile.Profile) []*profile.Profile {
+		ps[0].Rows[sendRow].Messages, ps[0].Rows[sendRow].Bytes = 0, 0
+		return ps
+	}, "conservation: sent and received differ for 1 pair; 6 pairs with 11 point-to-point messages (122 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n0 -> 1          0         3           0        30\n"},
+	{"a truncated message", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[1], 1, 10)
+		ps[1].Asides = []profile.Aside{aside(profile.TruncatedReceive, 0, 1), aside(profile.CancelledReceive, 0, 2)}
+		return ps
+	}, "conservation: ok, 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"set aside: 2 receives cancelled (rank 1), 1 receive truncated (rank 1); they explain 1 pair\n"},
+	{"a truncated message that was not sent", func(ps []*profile.Profile) []*profile.Profile {
+		ps[1].Asides = []profile.Aside{aside(profile.TruncatedReceive, 0, 1)}
+		return ps
+	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         3          30        30\n" +
+		"set aside: 1 receive truncated (rank 1)\n"},
+	{"a receive cancelled explains nothing", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[1], 1, 10)
+		ps[1].Asides = []profile.Aside{aside(profile.CancelledReceive, 0, 1)}
+		return ps
+	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         2          30        20\n" +
+		"set aside: 1 receive cancelled (rank 1)\n"},
+	{"a receive from anybody, freed: one message and no more", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[1], 1, 10)
+		lose(ps[3], 1, 12)
+		ps[1].Asides = []profile.Aside{aside(profile.FreedReceive, profile.PeerAnySource, 1)}
+		return ps
+	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n2 -> 3          3         2          36        24\n" +
+		"set aside: 1 receive freed while active (rank 1); they explain 1 pair\n"},
+	{"a cancelled send", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[1], 1, 10)
+		a := aside(profile.CancelledSend, profile.PeerNone, 1)
+		a.Comm = -1
+		ps[0].Asides = []profile.Aside{a}
+		return ps
+	}, "conservation: ok, 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"set aside: 1 send cancelled (rank 0); they explain 1 pair\n"},
+	{"a persistent send that was cancelled, of another size", func(ps []*profile.Profile) []*profile.Profile {
+		lose(ps[1], 1, 10)
+		a := aside(profile.CancelledSend, 1, 1)
+		a.Bytes = 9
+		ps[0].Asides = []profile.Aside{a}
+		return ps
+	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         2          30        20\n" +
+		"set aside: 1 send cancelled (rank 0)\n"},
+	{"half of a failed Sendrecv", func(ps []*profile.Profile) []*profile.Profile {
+		ps[0].Rows[sendRow].Messages, ps[0].Rows[sendRow].Bytes = 2, 20
+		ps[0].Asides = []profile.Aside{aside(profile.FailedSend, 1, 1)}
+		return ps
+	}, "conservation: ok, 6 pairs with 13 point-to-point messages (142 B) compared\n" +
+		"set aside: 1 send of a Sendrecv whose receive was truncated (rank 0); they explain 1 pair\n"},
+	{"a rank is missing", func(ps []*profile.Profile) []*profile.Profile { return slices.Delete(ps, 2, 3) },
+		"conservation: partial, no difference in 3 pairs with 7 point-to-point messages (76 B) compared\n" +
+			"not compared: 3 pairs with rank 2: not recorded\n"},
+	{"a rank was killed", func(ps []*profile.Profile) []*profile.Profile {
+		ps[1].State = profile.Running
+		lose(ps[1], 1, 10)
+		return ps
+	}, "conservation: partial, no difference in 3 pairs with 7 point-to-point messages (82 B) compared\n" +
+		"not compared: 3 pairs with rank 1: not finalized\n"},
+	{"one side was paused", func(ps []*profile.Profile) []*profile.Profile {
+		ps[0].Pauses = 1
+		ps[0].Rows[sendRow].Messages--
+		return ps
+	}, "conservation: partial, no difference in 3 pairs with 7 point-to-point messages (76 B) compared\n" +
+		"not compared: 3 pairs with rank 0: recording was off part of the time\n"},
+	{"sends folded without their peers", func(ps []*profile.Profile) []*profile.Profile {
+		ps[0].Rows[sendRow].Peer = profile.PeerLost
+		return ps
+	}, "conservation: partial, no difference in 4 pairs with 10 point-to-point messages (115 B) compared\n" +
+		"not compared: 2 pairs with rank 0: calls counted without their peer\n"},
+	{"a rank comes twice", func(ps []*profile.Profile) []*profile.Profile { return append(ps, jobs.FixtureRank(3)) },
+		"conservation: partial, no difference in 3 pairs with 7 point-to-point messages (70 B) compared\n" +
+			"not compared: 3 pairs with rank 3: recorded more than once\n"},
+	{"requests were lost", func(ps []*profile.Profile) []*profile.Profile {
+		ps[3].Losses.Requests = 1
+		lose(ps[3], 1, 12)
+		return ps
+	}, "conservation: partial, no difference in 4 pairs with 10 point-to-point messages (109 B) compared\n" +
+		"not compared: 2 pairs with rank 3: requests not followed\n"},
+	{"calls were not recorded", func(ps []*profile.Profile) []*profile.Profile {
+		ps[2].Losses.Calls, ps[2].Losses.Damaged, ps[3].Losses.Damaged = 1, 1, 2
+		return ps
+	}, "conservation: partial, no difference in 1 pair with 3 point-to-point messages (30 B) compared\n" +
+		"not compared: 5 pairs with ranks 2-3: damaged recording\n"},
+	{"nothing can be compared", func(ps []*profile.Profile) []*profile.Profile { return ps[:1] },
+		"conservation: unknown, no pair could be compared\n" +
+			"not compared: 3 pairs with ranks 1-3: not recorded\n"},
+	{"an incomplete rank without messages", func(ps []*profile.Profile) []*profile.Profile {
+		for _, p := range ps {
+			p.Size = 5
+		}
+		return ps
+	}, "conservation: partial, no difference in 6 pairs with 14 point-to-point messages (152 B) compared\n" +
+		"no message is known from or to rank 4: not recorded\n"},
+	{"messages to another world", func(ps []*profile.Profile) []*profile.Profile {
+		ps[2].Comms[1].Members.List = []int32{profile.PeerElsewhere, 2}
+		ps[2].Rows[7] = profile.Row{Call: "Send", Class: profile.P2P, Direction: profile.Send, Comm: 1, Peer: 0, Messages: 4, Bytes: 9}
+		ps[0].Rows = slices.Delete(ps[0].Rows, 7, 8)
+		return ps
+	}, "conservation: partial, no difference in 5 pairs with 13 point-to-point messages (145 B) compared\n" +
+		"not compared: 4 messages (9 B) to other worlds, 0 (0 B) from there\n"},
+	{"no messages", func(ps []*profile.Profile) []*profile.Profile {
+		for _, p := range ps {
+			p.Rows = p.Rows[:2]
+		}
+		return ps
+	}, "conservation: no point-to-point messages\n"},
+}
+
+func TestConservation(t *testing.T) {
+	for _, c := range conservationCases {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			o := newOutput(&b, Options{ASCII: true}, 0)
+			o.conservationText(aggregate.New(c.change(jobs.Fixture())).Conservation(-1))
+			o.Flush()
+			if diff := cmp.Diff("\n"+c.want, b.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

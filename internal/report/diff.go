@@ -1,0 +1,401 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// DiffOptions are how the text of a comparison looks.
+type DiffOptions struct {
+	Options
+	IgnoreTime   bool // times are left out
+	NameA, NameB string
+}
+
+// diffText is a comparison on its way to a writer.
+type diffText struct {
+	*output
+	how DiffOptions
+	*aggregate.Diff
+}
+
+// Diff prints a comparison of two jobs.
+func Diff(w io.Writer, diff *aggregate.Diff, o DiffOptions) error {
+	d := &diffText{newOutput(w, o.Options, 0), o, diff}
+	if d.A.RanksExpected != d.B.RanksExpected {
+		d.printf("different sizes: %s in A, %d in B; sums are over all ranks of each\n",
+			text.CountOf(d.A.RanksExpected, "rank"), d.B.RanksExpected)
+	}
+	d.sideText(&d.A, "A", o.NameA)
+	d.sideText(&d.B, "B", o.NameB)
+	d.settingsText()
+	d.changesText("setting", d.Settings, "default")
+	d.changesText("MPI variable", d.Variables, "not set")
+	d.totalText()
+	if !d.moved() {
+		d.println("\nnothing changed in bytes and messages")
+	}
+	d.callsText()
+	d.sitesText()
+	d.commsText()
+	d.pairsText()
+	d.lateText()
+	d.countersText()
+	d.exceededText()
+	return d.Flush()
+}
+
+func (d *diffText) sideText(s *aggregate.DiffSide, letter, name string) {
+	d.printf("%s: %s: %s on ", letter, d.clean(name), d.clean(s.Program))
+	if s.RanksRecorded != s.RanksExpected {
+		d.printf("%d of ", s.RanksRecorded)
+	}
+	d.printf("%s, %s; %s", text.CountOf(s.RanksExpected, "rank"), text.CountOf(s.Hosts, "host"), d.clean(LibraryName(s.Library)))
+	if !s.Started.IsZero() {
+		d.printf("; %s", s.Started.Format("2006-01-02 15:04:05 UTC"))
+	}
+	d.println()
+	if len(s.Command) > 0 {
+		d.printf("   %s\n", d.clean(strings.Join(s.Command, " ")))
+	}
+	for _, p := range s.Problems {
+		d.printf("   does not add up: %s\n", d.clean(p))
+	}
+}
+
+// settingsText says where the two were not recorded alike, and what that means.
+func (d *diffText) settingsText() {
+	both := "A and B"
+	if d.A.Timing != d.B.Timing {
+		both = fmt.Sprintf("--timing %s in A, %s in B", d.A.Timing, d.B.Timing)
+	} else if d.A.Timing != profile.TimingExact.String() {
+		both = fmt.Sprintf("--timing %s", d.A.Timing)
+	}
+	estimates := d.A.Timing != profile.TimingExact.String() || d.B.Timing != profile.TimingExact.String()
+	switch {
+	case !d.TimesCompared:
+		d.printf("%s: times of calls are not compared\n", both)
+	case estimates:
+		d.printf("%s: times are estimates, and no difference within %d standard errors is one\n", both, aggregate.Certain)
+	}
+	if d.A.Receives != d.B.Receives {
+		d.printf("--receives %s in A, %s in B: what nonblocking receives received is not compared\n", d.A.Receives, d.B.Receives)
+	}
+	if d.A.LateOver != d.B.LateOver {
+		d.printf("--watch-unexpected %s in A, %s in B: late receives are not compared\n",
+			cmp.Or(d.clean(d.A.LateOver), "off"), cmp.Or(d.clean(d.B.LateOver), "off"))
+	}
+}
+
+// moved tells whether there is any change of what was moved.
+func (d *diffText) moved() bool {
+	return d.Total.Traffic.Changed() || d.Pairs.Changed > 0 ||
+		slices.ContainsFunc(d.Calls, func(c aggregate.CallChange) bool { return c.Traffic.Changed() }) ||
+		slices.ContainsFunc(d.CallSites, func(c aggregate.SiteChange) bool { return c.Traffic.Changed() }) ||
+		slices.ContainsFunc(d.Comms, func(c aggregate.CommChange) bool { return c.Traffic.Changed() })
+}
+
+// totalText has all sums, also those that are equal.
+func (d *diffText) totalText() {
+	t := text.NewTable("total", "A", "B", "change", "")
+	if !d.how.IgnoreTime {
+		t.Add(d.line("wall time", d.WallTime, d.ns)...)
+		t.Add(d.line("application", d.ApplicationTime, d.ns)...)
+	}
+	if !d.how.IgnoreTime && d.TimesCompared {
+		t.Add(d.timeLine("in MPI", &d.Total)...)
+		t.Add(d.line("Init and Finalize", d.InitFinalize, d.ns)...)
+		t.Add(d.efficiencyLine(d.A.POP, d.B.POP)...)
+	}
+	t.Add(d.line("calls", d.Total.Calls, text.Count)...)
+	t.Add(d.line("bytes sent", d.Total.Bytes, text.Bytes)...)
+	t.Add(d.line("messages sent", d.Total.Messages, text.Count)...)
+	d.println()
+	t.Write(d)
+}
+
+func (d *diffText) ns(n uint64) string { return d.duration(float64(n)) }
+
+// line is a measure as a table has it.
+func (d *diffText) line(name string, m aggregate.Measure, number func(uint64) string) []string {
+	line := []string{name, number(m.A), number(m.B), d.none(), ""}
+	if !m.Changed() {
+		return line
+	}
+	sign := "+"
+	if m.B < m.A {
+		sign = "-"
+	}
+	line[3] = sign + number(m.Size())
+	if share, ok := m.Relative(); ok {
+		line[4] = relativeText(share)
+	} else {
+		line[4] = "from 0"
+	}
+	return line
+}
+
+// timeLine is the time as a table has it: the change with its standard error, if
+// it has one and is more than that.
+func (d *diffText) timeLine(name string, c *aggregate.Changes) []string {
+	line := d.line(name, c.TimeNs, d.ns)
+	switch {
+	case c.TimeNs.Changed() && !c.TimeChanged():
+		line[3], line[4] = d.none(), "within its error"
+	case c.TimeNs.Changed() && c.TimeVariance > 0:
+		line[3] = line[3][:1] + d.estimate(float64(c.TimeNs.Size()), c.TimeVariance.StandardError())
+	}
+	return line
+}
+
+// efficiencyLine has the change in percentage points, if it is more than its
+// error and than the last digit.
+func (d *diffText) efficiencyLine(a, b *aggregate.POP) []string {
+	line := []string{"parallel efficiency", d.efficiency(a), d.efficiency(b), d.none(), ""}
+	if a == nil || b == nil {
+		return line
+	}
+	change := b.ParallelEfficiency - a.ParallelEfficiency
+	switch {
+	case math.Abs(change) < 0.0005:
+	case math.Abs(change) <= aggregate.Certain*math.Hypot(a.ParallelEfficiencyError, b.ParallelEfficiencyError):
+		line[4] = "within its error"
+	default:
+		line[3] = fmt.Sprintf("%+.1f points", 100*change)
+	}
+	return line
+}
+
+// relativeText does not round a change to none, nor what is left.
+func relativeText(share float64) string {
+	switch {
+	case share > -1 && share < -0.9995:
+		return "< -99.9 %"
+	case share > 0 && share < 0.0005:
+		return "< +0.1 %"
+	case share < 0 && share > -0.0005:
+		return "> -0.1 %"
+	case share >= 10:
+		return fmt.Sprintf("x %s", text.ThreeDigits(share+1))
+	}
+	return fmt.Sprintf("%+.1f %%", 100*share)
+}
+
+// diffRow is something that changed.
+type diffRow struct {
+	name string
+	*aggregate.Changes
+	callers []aggregate.Place
+}
+
+// listText writes what changed in one list: a line for each measure that did.
+func (d *diffText) listText(noun string, rows []diffRow) {
+	rows = slices.DeleteFunc(rows, func(r diffRow) bool { return !d.worth(r.Changes) })
+	if len(rows) == 0 || d.Top == 0 {
+		return
+	}
+	rows, more := top(rows, d.Top)
+	width := widest(rows, func(r *diffRow) string { return r.name })
+	t := text.NewTable("changed "+noun+"s", "A", "B", "change", "")
+	for _, r := range rows {
+		name := r.name
+		for _, line := range d.measures(r.Changes) {
+			line[0] = fmt.Sprintf("%-*s  %s", width, name, line[0])
+			name = ""
+			t.Add(line...)
+		}
+		t.Below(d.callers(" ", r.callers)...)
+	}
+	d.changed(t, more, noun)
+}
+
+// changed writes a table that is not empty after an empty line, and how many things
+// it leaves out.
+func (d *diffText) changed(t *text.Table, more int, noun string) {
+	if t.Len() > 0 {
+		d.println()
+		t.Write(d)
+		d.more(more, noun, " (--top all)")
+	}
+}
+
+func (d *diffText) worth(c *aggregate.Changes) bool {
+	return c.Differs(true) || d.worthTime(c)
+}
+
+// worthTime tells whether a time is a part of the time in MPI, and changed, by
+// so much that it may mean something.
+func (d *diffText) worthTime(c *aggregate.Changes) bool {
+	share, ok := c.TimeNs.Relative()
+	return !d.how.IgnoreTime && d.TimesCompared && d.Matters(c.TimeNs) && c.TimeChanged() && (!ok || math.Abs(share) >= aggregate.MinTimeChange)
+}
+
+// measures are lines of those that changed. Calls are told where messages do
+// not tell the same.
+func (d *diffText) measures(c *aggregate.Changes) [][]string {
+	var out [][]string
+	put := func(m aggregate.Measure, line []string) {
+		switch {
+		case c.Status == aggregate.StatusNew && m.A == 0:
+			line[4] = "new"
+		case c.Status == aggregate.StatusGone && m.B == 0:
+			line[4] = "gone"
+		}
+		out = append(out, line)
+	}
+	if c.Bytes.Changed() {
+		put(c.Bytes, d.line("bytes", c.Bytes, text.Bytes))
+	}
+	if c.Messages.Changed() {
+		put(c.Messages, d.line("messages", c.Messages, text.Count))
+	}
+	if len(out) == 0 && (c.Calls.Changed() || c.Status != aggregate.StatusChanged) {
+		put(c.Calls, d.line("calls", c.Calls, text.Count))
+	}
+	if d.worthTime(c) {
+		put(c.TimeNs, d.timeLine("time", c))
+	}
+	return out
+}
+
+func (d *diffText) callsText() {
+	rows := make([]diffRow, len(d.Calls))
+	for i := range d.Calls {
+		rows[i] = diffRow{name: d.clean(d.Calls[i].Call), Changes: &d.Calls[i].Changes}
+	}
+	d.listText("call", rows)
+}
+
+func (d *diffText) commsText() {
+	rows := make([]diffRow, len(d.Comms))
+	for i := range d.Comms {
+		rows[i] = diffRow{name: d.clean(d.Comms[i].Communicator), Changes: &d.Comms[i].Changes}
+	}
+	d.listText("communicator", rows)
+}
+
+// leastSite is how many characters of a call site are printed in any case.
+const leastSite = 16
+
+// siteWidth leaves room for the numbers.
+func (d *diffText) siteWidth() int {
+	if d.Width == 0 {
+		return math.MaxInt
+	}
+	return max(leastSite, d.Width-55)
+}
+
+// siteText is the place of a call and the call; with the line in A if that was
+// another.
+func (d *diffText) siteText(at *aggregate.Place, was *aggregate.Place, call string) string {
+	call = " " + d.clean(call)
+	if was != nil {
+		call = fmt.Sprintf(" (A: %d)", was.Line) + call
+	}
+	return d.shorten(d.clean(at.Label), d.siteWidth()-utf8.RuneCountInString(call)) + call
+}
+
+func (d *diffText) sitesText() {
+	rows := make([]diffRow, len(d.CallSites))
+	moved := 0
+	for i := range d.CallSites {
+		c := &d.CallSites[i]
+		if c.Was != nil {
+			moved++
+		}
+		rows[i] = diffRow{d.siteText(&c.Place, c.Was, c.Call), &c.Changes, c.Callers}
+	}
+	d.listText("call site", rows)
+	if moved > 0 {
+		d.printf("(A: n) is the line in A: %s moved\n", text.CountOf(moved, "call site"))
+	}
+}
+
+func (d *diffText) pairsText() {
+	if d.Pairs.Changed == 0 || d.Top == 0 {
+		return
+	}
+	pairs, _ := top(d.Pairs.Most, d.Top)
+	rows := make([]diffRow, len(pairs))
+	for i, c := range pairs {
+		rows[i] = diffRow{name: d.pair(c.From, c.To), Changes: &aggregate.Changes{Status: c.Status, Traffic: c.Traffic}}
+	}
+	d.listText("pair", rows)
+	d.more(d.Pairs.Changed-len(pairs), "pair", " (--top all)")
+	d.printf("pairs: %s\n", pairsOf(d.Pairs.Of))
+}
+
+func pairsOf(which string) string {
+	if which == aggregate.AllPairs {
+		return "point-to-point, one-sided and collectives (logical volume)"
+	}
+	return fmt.Sprintf("point-to-point and one-sided; with more than %s ranks, collectives are not compared by pair", text.Count(aggregate.MaxAllPairs))
+}
+
+func (d *diffText) lateText() {
+	t := text.NewTable("changed late receives", "A", "B", "change", "")
+	list, more := top(d.Late, d.Top)
+	for i := range list {
+		c := &list[i]
+		t.Add(d.line(d.siteText(&c.Place, c.Was, c.Call), c.Late, text.Count)...)
+	}
+	d.changed(t, more, "call site")
+}
+
+func (d *diffText) countersText() {
+	t := text.NewTable("changed counters of the MPI", "A", "B", "change", "")
+	list, more := top(d.Counters, d.Top)
+	for _, c := range list {
+		sign, relative := "+", "from 0"
+		if c.B < c.A {
+			sign = "-"
+		}
+		if c.A != 0 {
+			relative = relativeText(c.Relative())
+		}
+		t.Add(d.shorten(d.clean(c.Variable), d.siteWidth()), text.Number(c.A), text.Number(c.B), sign+text.Number(math.Abs(c.B-c.A)), relative)
+	}
+	d.changed(t, more, "counter")
+}
+
+// changesText says what was set differently; `none` stands for what was not set.
+func (d *diffText) changesText(of string, changes []aggregate.SettingChange, none string) {
+	value := func(v *string) string {
+		if v == nil {
+			return none
+		}
+		return d.clean(aggregate.ShortValue(*v))
+	}
+	list, more := top(changes, d.Top)
+	for _, c := range list {
+		d.printf("%s %s: %s in A, %s in B\n", of, d.clean(c.Name), value(c.A), value(c.B))
+	}
+	d.more(more, of, "")
+}
+
+func (d *diffText) exceededText() {
+	if d.Exceeded == nil {
+		return
+	}
+	if len(d.Exceeded) == 0 {
+		d.println("\nnothing grew by more than --fail-if-worse allows")
+		return
+	}
+	t := text.NewTable("grew by more than --fail-if-worse allows", "A", "B", "change", "", "allowed")
+	for _, e := range d.Exceeded {
+		number := map[aggregate.MeasureName]func(uint64) string{
+			aggregate.InTime: d.ns, aggregate.InBytes: text.Bytes, aggregate.InMessages: text.Count[uint64]}[e.Name]
+		t.Add(append(d.line(d.clean(e.Of)+" "+string(e.Name), e.Values, number), fmt.Sprintf("+%g %%", e.Limit))...)
+	}
+	d.println()
+	t.Write(d)
+}

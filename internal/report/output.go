@@ -1,0 +1,137 @@
+// Package report prints what aggregate and internal/trace computed as text for
+// people: the summary of a job or of a rank, the comparison of two jobs, where the
+// processes of a job are, and the analysis of a trace. The JSON of the same structs
+// has everything that is printed.
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// Options are how a report looks.
+type Options struct {
+	ASCII bool                // no other characters
+	Width int                 // characters of a line, which tables keep to where they can; 0 is any
+	Top   int                 // lines of each list; all if it is below 0
+	Sort  aggregate.SiteOrder // of call sites; ByTime if empty
+	// Missing is what the run lacks that belongs to none of its jobs. A job without
+	// problems of its own is not called complete then.
+	Missing []string
+}
+
+// topAll tells how to see what a list of the summary leaves out.
+const topAll = " (mpitrace report --top all)"
+
+// Up to this width, columns are left out for the first one.
+const nameWidth = 40
+
+// output is a report on its way to a writer.
+type output struct {
+	Options
+	w       text.Wrapper
+	omitted []string // columns that there was no room for
+}
+
+// newOutput breaks lines of prose at a width.
+func newOutput(w io.Writer, o Options, width int) *output {
+	return &output{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: width}}
+}
+
+// Write takes text, and Flush writes what has not been written yet.
+func (o *output) Write(b []byte) (int, error) { return o.w.Write(b) }
+func (o *output) Flush() error                { return o.w.Flush() }
+
+func (o *output) printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
+func (o *output) println(args ...any)               { fmt.Fprintln(o, args...) }
+
+// more says how many things a list leaves out, if any, and how to see them.
+func (o *output) more(n int, noun, how string) {
+	if n > 0 {
+		o.printf("and %s%s\n", text.CountOf(n, "more "+noun), how)
+	}
+}
+
+// pick returns the second text where only ASCII may be printed.
+func (o *output) pick(unicode, ascii string) string {
+	if o.ASCII {
+		return ascii
+	}
+	return unicode
+}
+
+// none stands for a number that is not known.
+func (o *output) none() string { return o.pick("–", "-") }
+
+func (o *output) pair(from, to int) string {
+	return fmt.Sprintf("%d %s %d", from, o.pick("→", "->"), to)
+}
+
+func (o *output) duration(ns float64) string { return text.Duration(ns, o.ASCII) }
+func (o *output) seconds(s float64) string   { return o.duration(1e9 * s) }
+
+// estimate is a time with its standard error, if it has one.
+func (o *output) estimate(ns, stderr float64) string {
+	if stderr == 0 {
+		return o.duration(ns)
+	}
+	return text.Estimate(ns, stderr, o.ASCII)
+}
+
+func (o *output) time(t *aggregate.Totals) string {
+	return o.estimate(float64(t.TimeNs), t.TimeVariance.StandardError())
+}
+
+// clean escapes what a terminal would obey.
+func (o *output) clean(s string) string {
+	if o.ASCII {
+		return text.ASCII(s)
+	}
+	return text.Line(s)
+}
+
+// shorten cuts the label of a call site to a width.
+func (o *output) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
+
+// fit makes a table fit the width, and remembers the columns that this left out.
+func (o *output) fit(t *text.Table, spare ...string) {
+	if o.Width == 0 || len(spare) == 0 {
+		return
+	}
+	for _, head := range t.Fit(o.Width, nameWidth, o.shorten, spare...) {
+		if !slices.Contains(o.omitted, head) {
+			o.omitted = append(o.omitted, head)
+		}
+	}
+}
+
+// omittedText names the columns that fit left out.
+func (o *output) omittedText() {
+	if len(o.omitted) > 0 {
+		o.printf("left out to fit %d characters: %s (to see them: mpitrace report DIR | less -S)\n", o.Width, strings.Join(o.omitted, ", "))
+	}
+}
+
+// top returns the first n of a list, and how many more there are; all if n is below 0.
+func top[T any](list []T, n int) ([]T, int) {
+	if n < 0 || n >= len(list) {
+		return list, 0
+	}
+	return list[:n], len(list) - n
+}
+
+// widest returns the width of the widest of some texts.
+func widest[T any](list []T, of func(*T) string) int {
+	n := 0
+	for i := range list {
+		n = max(n, utf8.RuneCountInString(of(&list[i])))
+	}
+	return n
+}

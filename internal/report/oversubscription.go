@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// textOversubscribed is how many of them the text form lists.
+const textOversubscribed = 4
+
+// oversubscriptionText writes a line for each, and what the ranks had of their cores.
+// It names hosts if the job has more ranks than one of them.
+func (o *output) oversubscriptionText(list []aggregate.Oversubscription, ranks int) {
+	list, more := top(list, textOversubscribed)
+	for i := range list {
+		s := &list[i]
+		of := ""
+		if s.HostRanks < ranks {
+			of = " of " + o.clean(s.Host)
+		}
+		o.printf("%s; waiting includes waiting for a core\n", sharedText(s, of))
+		if s.CPU != nil {
+			o.printf("  ranks %s each\n", cpuText(s.CPU, "their"))
+		}
+	}
+	o.more(more, "set", " of ranks that shared cores (all in --json)")
+}
+
+// sharedText says who shared what.
+func sharedText(s *aggregate.Oversubscription, of string) string {
+	switch who := who(s); {
+	case s.Reason == aggregate.TooSmallLimit:
+		return fmt.Sprintf("oversubscribed: %s%s in a control group that may use the time of %.3g cores", who, of, s.CPULimit)
+	case s.Reason == aggregate.OtherProcesses:
+		whose := "their"
+		if s.Ranks.Len() == 1 {
+			whose = "its"
+		}
+		return fmt.Sprintf("%s%s shared %s cores with other processes or threads", s.Ranks, of, whose)
+	case s.NodeProcessors > s.Count || s.Ranks.Len() < s.HostRanks:
+		return fmt.Sprintf("oversubscribed: %s may run on %s%s only (%s)", who, cores(s, s.Count), outOf(s, of), s.Processors)
+	default:
+		return fmt.Sprintf("oversubscribed: %s on %s%s", who, cores(s, s.Count), of)
+	}
+}
+
+// who reads "16 ranks" where it is all on the host, else "ranks 0-3"; with their
+// threads if these are more.
+func who(s *aggregate.Oversubscription) string {
+	words := s.Ranks.String()
+	if n := s.Ranks.Len(); n == s.HostRanks {
+		words = text.CountOf(n, "rank")
+	}
+	if s.Threads > s.Ranks.Len() {
+		words += fmt.Sprintf(" with %s", text.CountOf(s.Threads, "thread"))
+	}
+	return words
+}
+
+// cores calls processors cores where each core has one.
+func cores(s *aggregate.Oversubscription, n int) string {
+	if s.NodeProcessors > s.NodeCores && s.NodeCores > 0 {
+		return text.CountOf(n, "hardware thread")
+	}
+	return text.CountOf(n, "core")
+}
+
+func outOf(s *aggregate.Oversubscription, of string) string {
+	if s.NodeProcessors > s.Count {
+		return fmt.Sprintf(" of the %d%s", s.NodeProcessors, of)
+	}
+	return of
+}
+
+// cpuText says how much of a core the ranks had.
+func cpuText(c *aggregate.CPUShare, whose string) string {
+	waited, of := "", "of "+whose+" time"
+	if c.WithoutProcessor != nil {
+		waited, of = fmt.Sprintf("waited for a core %s %s; ", text.Percent(*c.WithoutProcessor), of), "of it"
+	}
+	return fmt.Sprintf("%sused a core %s %s; %s involuntary context switches a second", waited, text.Percent(c.Used), of, text.Count(uint64(math.Round(c.Involuntary))))
+}
+
+// placementText says where a rank ran and how much it had of its processors.
+func (s *rankText) placementText() {
+	for i := range s.Ranks {
+		at, cpu := s.Ranks[i].Placement, s.Ranks[i].CPU
+		if at != nil && at.Processors != "" {
+			s.printf("processors: %s%s\n", s.clean(at.Processors), nodeText(at))
+		}
+		if cpu != nil {
+			s.printf("%s\n", cpuText(cpu, "its"))
+		}
+	}
+	s.oversubscriptionText(s.Oversubscribed, 1)
+}
+
+func nodeText(at *profile.Placement) string {
+	if at.NodeProcessors == 0 {
+		return ""
+	}
+	words := fmt.Sprintf(" of the node's %d", at.NodeProcessors)
+	if at.NodeCores > 0 && at.NodeSockets > 0 {
+		words += fmt.Sprintf(" (%s, %s)", text.CountOf(at.NodeCores, "core"), text.CountOf(at.NodeSockets, "socket"))
+	}
+	return words
+}

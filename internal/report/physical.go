@@ -1,0 +1,41 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// logicalNames are what the classes of logical volume are called in text.
+var logicalNames = map[string]string{matrix.All.String(): "all that the program asked for", matrix.External.String(): "point-to-point",
+	matrix.OneSided.String(): "one-sided", matrix.Collective.String(): "collectives"}
+
+// physicalText sets what the program asked for beside what the library sent.
+func (s *summaryText) physicalText() {
+	p := s.Physical
+	if p == nil || p.Known == 0 {
+		return
+	}
+	head := "logical and physical"
+	if len(p.Unknown) > 0 {
+		head += fmt.Sprintf(" (of %d of %d ranks)", p.Known, s.RanksExpected)
+	}
+	t := text.NewTable(head, "pairs", "msgs", "bytes")
+	line := func(name, pairs string, v matrix.Volume) {
+		t.Add(name, pairs, text.Count(v.Messages), text.Bytes(v.Bytes))
+	}
+	for i := range p.Logical {
+		l := p.Logical[(i+1)%len(p.Logical)] // the sum, which comes first, last
+		line("logical: "+logicalNames[l.Class], text.Count(l.Pairs), l.Volume)
+	}
+	line("physical: point-to-point", text.Count(p.External.Pairs), p.External.Volume)
+	line("physical: the library's own", text.Count(p.Internal.Pairs), p.Internal.Volume)
+	line("physical: all that the library sent", "", p.Sum)
+	s.println()
+	t.Write(s)
+	if p.External.Volume != p.Asked {
+		s.printf("the library's count of point-to-point differs from the program's, %s (%s): it does not see persistent sends, and takes some of its own messages for the program's\n",
+			text.CountOf(p.Asked.Messages, "message"), text.Bytes(p.Asked.Bytes))
+	}
+}

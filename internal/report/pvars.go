@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// textPvars is how many performance variables the text lists at most.
+const textPvars = 24
+
+// pvarsText writes the table of performance variables. If there are many, those
+// that were 0 all the time make room for the others.
+func (s *summaryText) pvarsText() {
+	if len(s.Pvars) == 0 {
+		return
+	}
+	list, zeros := s.Pvars, 0
+	if len(list) > textPvars {
+		list = slices.DeleteFunc(slices.Clone(list), zero)
+		zeros = len(s.Pvars) - len(list)
+	}
+	list, more := top(list, textPvars)
+	heads := []string{"MPI's own counters", "class", "sum", "mean", "min (rank)", "max (rank)"}
+	oneRank := len(s.Ranks) < 2
+	if oneRank {
+		heads[4], heads[5] = "min", "max"
+	}
+	t := text.NewTable(heads...)
+	for _, v := range list {
+		if !isText(v) {
+			t.Add(s.pvarLine(v, oneRank)...)
+		}
+	}
+	if oneRank {
+		t.Drop("sum")
+	}
+	s.fit(t, "class", "mean", "min", "min (rank)", "max", "max (rank)")
+	s.println()
+	t.Write(s)
+	for _, v := range list {
+		if isText(v) {
+			s.textText(v)
+		}
+	}
+	s.more(zeros, "variable", ", always 0")
+	s.more(more, "variable", " (mpitrace report --json)")
+}
+
+// isText tells that it has no numbers.
+func isText(v aggregate.Pvar) bool { return v.Ranks > 0 && v.Min == nil }
+
+// zero tells that there was no other value.
+func zero(v aggregate.Pvar) bool { return v.Min != nil && *v.Min == 0 && *v.Max == 0 }
+
+// pvarLine leaves out the ranks of one.
+func (o *output) pvarLine(v aggregate.Pvar, oneRank bool) []string {
+	number := func(n *float64) string {
+		if n == nil {
+			return o.none()
+		}
+		return number(v, *n)
+	}
+	at := func(n *float64, rank int) string {
+		if n == nil || oneRank {
+			return number(n)
+		}
+		return fmt.Sprintf("%s (%d)", number(n), rank)
+	}
+	return []string{o.nameText(v), v.Class, number(v.Sum), number(v.Mean), at(v.Min, v.MinRank), at(v.Max, v.MaxRank)}
+}
+
+// nameText is "pml_ob1_unexpected_msgq_length of MPI_COMM_WORLD"; an array's
+// elements stand in brackets.
+func (o *output) nameText(v aggregate.Pvar) string {
+	name := o.clean(v.Name)
+	if v.Elements > 1 && v.Min != nil {
+		name += fmt.Sprintf("[%d]", v.Elements)
+	}
+	of := " of "
+	if v.Binding == profile.PvarWindow.String() {
+		of = " of a window of "
+	}
+	switch {
+	case v.Others:
+		return name + of + "others"
+	case v.Object != "":
+		return name + of + o.clean(v.Object)
+	case v.Binding != profile.PvarUnbound.String():
+		return name + of + "unknown"
+	}
+	return name
+}
+
+// number prints integers in full, and others to three digits.
+func number(v aggregate.Pvar, n float64) string {
+	if v.Class == profile.PvarPercentage.String() {
+		return text.Percent(n)
+	}
+	return text.Number(n)
+}
+
+// textText is the line of a text.
+func (o *output) textText(v aggregate.Pvar) {
+	if v.Text == nil {
+		o.printf("%s: a text, which is not the same on all ranks\n", o.nameText(v))
+		return
+	}
+	o.printf("%s: \"%s\"\n", o.nameText(v), o.clean(*v.Text))
+}

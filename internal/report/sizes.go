@@ -1,0 +1,81 @@
+package report
+
+import (
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// sizeBands are the columns of the table of message sizes: the first size class
+// that is no longer in each.
+var sizeBands = []struct {
+	head  string
+	below uint8
+}{{"0 B", 1}, {"< 64 B", 7}, {"< 1 KiB", 11}, {"< 8 KiB", 14}, {"< 64 KiB", 17}, {"< 1 MiB", 21}, {"< 16 MiB", 25}, {">= 16 MiB", profile.NumSizeClasses}}
+
+// sizesText writes how many messages of which sizes each call sent, in the bands
+// that there are any of.
+func (s *summaryText) sizesText() {
+	calls, more := top(s.MessageSizes, s.Top)
+	if len(calls) == 0 {
+		return
+	}
+	counts := make([][]uint64, len(calls))
+	used := make([]bool, len(sizeBands))
+	for i := range calls {
+		counts[i] = bands(&calls[i])
+		for k, n := range counts[i] {
+			used[k] = used[k] || n > 0
+		}
+	}
+	heads := []string{"messages by size"}
+	for k, band := range sizeBands {
+		if used[k] {
+			heads = append(heads, band.head)
+		}
+	}
+	t := text.NewTable(append(heads, "mean size", "largest")...)
+	for i := range calls {
+		t.Add(s.sizesLine(&calls[i], counts[i], used)...)
+	}
+	s.fit(t, "mean size")
+	s.println()
+	t.Write(s)
+	s.more(more, "call", topAll)
+}
+
+// bands are the messages of the sizes of each column.
+func bands(c *aggregate.CallSizes) []uint64 {
+	out := make([]uint64, len(sizeBands))
+	for _, s := range c.Sizes {
+		k := 0
+		for s.SizeClass >= sizeBands[k].below {
+			k++
+		}
+		out[k] += s.Messages
+	}
+	return out
+}
+
+func (o *output) sizesLine(c *aggregate.CallSizes, counts []uint64, used []bool) []string {
+	line := []string{o.clean(c.Call)}
+	for k, n := range counts {
+		switch {
+		case used[k] && n == 0:
+			line = append(line, o.none())
+		case used[k]:
+			line = append(line, text.Count(n))
+		}
+	}
+	sum := c.Total()
+	mean := uint64(0)
+	if sum.Messages > 0 {
+		mean = (sum.Bytes + sum.Messages/2) / sum.Messages
+	}
+	largest := c.Sizes[len(c.Sizes)-1]
+	words := "0 B"
+	if largest.Most > 0 {
+		words = "< " + text.Bytes(largest.Most+1)
+	}
+	return append(line, text.Bytes(mean), words)
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/aggregate"
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// Status prints where the processes of a job are: the longest wait first.
+func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
+	o := newOutput(w, options, 0)
+	o.printf("%s", o.clean(s.Program))
+	if s.Expected > 0 { // a process in MPI_Init does not know yet
+		o.printf(" on %s", text.CountOf(s.Expected, "rank"))
+	}
+	o.printf(", run %s", o.clean(s.Run))
+	if s.AgeS > 0 {
+		o.printf(", begun %s ago", o.seconds(s.AgeS))
+	}
+	o.printf(": %s\n", countsText(s))
+	if s.Missing != "" {
+		o.printf("  %s: no recording here\n", s.Missing)
+	}
+	groups := groupEnds(s.Processes)
+	slices.SortStableFunc(groups, func(a, b endGroup) int {
+		return cmp.Or(cmp.Compare(a.rest(), b.rest()), cmp.Compare(b.longest(), a.longest()))
+	})
+	o.groupsText(groups)
+	o.deadlocksText(s.Deadlocks)
+	return o.Flush()
+}
+
+// countsText is "3 running, 1 ended".
+func countsText(s *aggregate.JobStatus) string {
+	var words string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{s.Running, "running"}, {s.Stopped, "stopped"}, {s.Unknown, "not finalized and not seen from here"},
+		{s.Ended, "ended without MPI_Finalize"}, {s.Finalized, "finalized"}} {
+		if c.n > 0 {
+			if words != "" {
+				words += ", "
+			}
+			words += text.Count(c.n) + " " + c.what
+		}
+	}
+	return cmp.Or(words, "no process has a rank")
+}
+
+// rest puts what ended or is stopped before what waits, and this before what
+// does not.
+func (g endGroup) rest() int {
+	switch {
+	case g[0].State != aggregate.EndRunning && g[0].State != aggregate.EndUnknown:
+		return 0
+	case len(g[0].Calls) > 0:
+		return 1
+	}
+	return 2
+}
+
+// longest is how long the first of them has been where it is, in tenths of a
+// second: less is no difference. What ended is in order.
+func (g endGroup) longest() float64 {
+	if g.rest() == 0 {
+		return 0
+	}
+	_, wait := g.extremes(func(e *aggregate.End) float64 {
+		if len(e.Calls) == 0 {
+			return e.AliveS - e.LastCallS
+		}
+		longest := 0.0
+		for i := range e.Calls {
+			longest = max(longest, e.Calls[i].ForS)
+		}
+		return longest
+	})
+	return math.Round(10 * wait)
+}

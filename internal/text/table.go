@@ -1,0 +1,161 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// leastFirst is the narrowest first column to which Fit shortens cells.
+const leastFirst = 16
+
+// Table is rows of cells in columns that are two spaces apart, under a line of
+// heads if it has any.
+type Table struct {
+	Left int // the first columns, which are texts, are flush left; the others, numbers, flush right
+	Most int // a cell of more characters does not widen its column; 0 is any
+
+	heads []string
+	rows  []tableRow
+}
+
+type tableRow struct {
+	cells []string
+	below []string // lines
+}
+
+// NewTable makes a table whose first column is of texts and whose others are of
+// numbers.
+func NewTable(heads ...string) *Table { return &Table{Left: 1, heads: heads} }
+
+// NewTextTable makes a table of texts.
+func NewTextTable(heads ...string) *Table { return &Table{Left: math.MaxInt, heads: heads} }
+
+// Add adds a row, with a cell for each column.
+func (t *Table) Add(cells ...string) { t.rows = append(t.rows, tableRow{cells: cells}) }
+
+// Below puts lines of text below the last row.
+func (t *Table) Below(lines ...string) {
+	last := &t.rows[len(t.rows)-1]
+	last.below = append(last.below, lines...)
+}
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Drop leaves out the columns that have one of the heads.
+func (t *Table) Drop(heads ...string) {
+	for i := len(t.heads) - 1; i >= 0; i-- {
+		if slices.Contains(heads, t.heads[i]) {
+			t.drop(i)
+		}
+	}
+}
+
+func (t *Table) drop(column int) {
+	if column < t.Left {
+		t.Left--
+	}
+	t.heads = slices.Delete(slices.Clone(t.heads), column, column+1)
+	for i := range t.rows {
+		t.rows[i].cells = slices.Delete(slices.Clone(t.rows[i].cells), column, column+1)
+	}
+}
+
+// Fit leaves out columns by their heads, in the order given, until the first column
+// has room beside the others: for its cells, or for `least` characters of them. Then
+// it shortens those cells, if there is a way to. The heads of the columns that it
+// left out are returned.
+func (t *Table) Fit(width, least int, shorten func(cell string, width int) string, spare ...string) (omitted []string) {
+	widest := t.widths()[0]
+	for {
+		room := width
+		for _, n := range t.widths()[1:] {
+			room -= n + 2
+		}
+		short, used := t.firsts(shorten, max(room, leastFirst))
+		i := -1
+		for i < 0 && len(spare) > 0 && (used > room || room < min(widest, least)) {
+			i = slices.Index(t.heads, spare[0])
+			if i >= 0 {
+				omitted = append(omitted, spare[0])
+			}
+			spare = spare[1:]
+		}
+		if i < 0 {
+			for k := range t.rows {
+				t.rows[k].cells[0] = short[k]
+			}
+			return omitted
+		}
+		t.drop(i)
+	}
+}
+
+// firsts shortens the cells of the first column, and returns how wide the column is
+// then.
+func (t *Table) firsts(shorten func(string, int) string, width int) (cells []string, used int) {
+	if len(t.heads) > 0 {
+		used = utf8.RuneCountInString(t.heads[0])
+	}
+	for _, row := range t.rows {
+		cell := row.cells[0]
+		if shorten != nil {
+			cell = shorten(cell, width)
+		}
+		cells, used = append(cells, cell), max(used, utf8.RuneCountInString(cell))
+	}
+	return cells, used
+}
+
+func (t *Table) widths() []int {
+	widths := make([]int, len(t.heads))
+	widen := func(cells []string) {
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if n := utf8.RuneCountInString(cell); t.Most == 0 || n <= t.Most {
+				widths[i] = max(widths[i], n)
+			}
+		}
+	}
+	widen(t.heads)
+	for _, row := range t.rows {
+		widen(row.cells)
+	}
+	return widths
+}
+
+// Write prints the table, without blanks at the ends of lines.
+func (t *Table) Write(w io.Writer) {
+	widths := t.widths()
+	if len(t.heads) > 0 {
+		t.writeLine(w, t.heads, widths)
+	}
+	for _, row := range t.rows {
+		t.writeLine(w, row.cells, widths)
+		for _, line := range row.below {
+			fmt.Fprintln(w, line)
+		}
+	}
+}
+
+func (t *Table) writeLine(w io.Writer, cells []string, widths []int) {
+	var line strings.Builder
+	for i, cell := range cells {
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		pad := strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0))
+		if i < t.Left {
+			line.WriteString(cell + pad)
+		} else {
+			line.WriteString(pad + cell)
+		}
+	}
+	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
