@@ -2,45 +2,46 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// call is a call of MPI in which a thread may have waited for others, until all
-// is known of what it waited for.
+// call is an MPI call in which a thread may have waited for others. It is kept
+// until everything that it may have waited for is known.
 type call struct {
 	lane       *lane
 	kind       *kind
 	start, end int64 // Unix ns
-	index      int64 // of its event
-	probed     probe // before a receive
+	index      int64 // index of its event
+	probed     probe // the probe before a receive
 
-	open     int   // what is not known yet, and 1 while completions may follow
-	needs    int   // of what is not known, what the ideal time depends on
-	ideal    int64 // the ideal time of all that it depends on
-	released bool  // the thread goes on without what is needed
+	open     int   // number of unknown causes, plus 1 while completions may follow
+	needs    int   // number of unknown causes that the ideal time depends on
+	ideal    int64 // latest ideal time of the causes so far, ns
+	released bool  // whether the thread continues without the unknown causes
 	latest   cause
-	// What it received had come by then; unknownTime if that is not known.
+	// When the messages that it received had certainly arrived, Unix ns;
+	// unknownTime if that is unknown.
 	delivered int64
-	receiver  lateReceiver // of what it sent
+	receiver  lateReceiver // for the messages that it sent
 	away      *away        // nil unless a target was outside of MPI
 }
 
-// probe is a call that waited for a message, and left it to a receive.
+// probe is a call that waited for a message which a later call receives.
 type probe struct {
 	kind       *kind
 	start, end int64
 	index      int64
 }
 
-// cause is what a call waited for: a send, the posting of a receive, the arrival
-// of another member.
+// cause is what a call waited for: a send, the posting of a receive, or the
+// arrival of another member.
 type cause struct {
 	time    int64 // Unix ns
 	pattern Pattern
-	site    int32 // of the lane's call
+	site    int32 // call site of the lane's call
 	lane    *lane
 	comm    *communicator
 }
 
-// begin makes a call the last of its lane; the one before gets no completions
-// any more. The time between the two was spent computing.
+// begin makes a call the last one of its lane. The call before it gets no more
+// completions. The time between the two was spent computing.
 func (r *replay) begin(e *event) *call {
 	l := e.kind.lane
 	var probed probe
@@ -63,12 +64,11 @@ func (r *replay) begin(e *event) *call {
 	return c
 }
 
-// overlap is how much two intervals have in common.
+// overlap returns the length of the intersection of two intervals.
 func overlap(a, b, from, to int64) int64 { return max(min(b, to)-max(a, from), 0) }
 
-// learn tells the call of something that it may have waited for. Of what comes
-// at the same time the lowest rank counts, so that the order of the replay does
-// not matter.
+// learn adds a cause. Of two causes at the same time it keeps the one with the
+// lower rank, so that the result does not depend on the order of the replay.
 func (c *call) learn(w cause) {
 	have := &c.latest
 	if have.lane == nil || w.time > have.time || w.time == have.time && w.before(have) {
@@ -83,8 +83,9 @@ func (w *cause) before(o *cause) bool {
 	return w.lane.thread < o.lane.thread || w.lane.thread == o.lane.thread && w.pattern < o.pattern
 }
 
-// got is one of the things that the call is open for, and may have needed; the
-// cause has no lane where it never will come.
+// got adds one of the causes that the call is open for. needed says whether the
+// ideal time depends on it. A cause without a lane means that it will never be
+// known.
 func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 	if w.lane != nil {
 		c.learn(w)
@@ -106,8 +107,8 @@ func (r *replay) got(c *call, w cause, ideal int64, needed bool) {
 // posting returns the call as the posting of a receive.
 func (c *call) posting() posting { return posting{c.start, c.kind.site} }
 
-// close takes away a reason to keep the call; when there is none left it is known
-// how long it waited, and for what.
+// close removes one reason to keep the call. After the last one it is known how
+// long the call waited, and for what.
 func (r *replay) close(c *call) {
 	c.open--
 	if c.open > 0 {
@@ -119,7 +120,8 @@ func (r *replay) close(c *call) {
 	r.freeCalls.put(c)
 }
 
-// waited books the wait of a call. A receive after a probe has waited there.
+// waited adds the wait of a call to the sums. If a receive follows a probe, the
+// wait was in the probe.
 func (r *replay) waited(c *call) {
 	if c.receiver.lane != nil && c.waitsForReceiver() {
 		r.waitedForReceiver(c)
@@ -146,8 +148,9 @@ func (r *replay) waited(c *call) {
 	c.jump(&c.latest, until-start, until)
 }
 
-// wait returns the wait of a call for a cause, as a key of the sums and as a row to
-// list. in is the kind of the call, or of the probe before it, in which it waited.
+// wait returns the wait of a call for a cause, as a key of the sums and as a
+// row of the list. in is the kind of the call that waited: c's own, or that of
+// the probe before it.
 func (r *replay) wait(c *call, w *cause, in *kind) (waitKey, profile.Wait) {
 	rank, peer := c.lane.process.rank, w.lane.process.rank
 	key := waitKey{w.pattern, rank, peer, in.call, in.site, w.comm.id, w.site}
@@ -159,17 +162,17 @@ func (r *replay) wait(c *call, w *cause, in *kind) (waitKey, profile.Wait) {
 		Window: int(c.kind.window)}
 }
 
-// jump has the critical path continue at the rank that the call waited for, if the
-// wait was long enough.
+// jump lets the critical path continue at the rank that the call waited for, if
+// the wait was long enough.
 func (c *call) jump(w *cause, long, until int64) {
 	if long >= pathWait && w.lane != c.lane {
 		c.lane.jumps = append(c.lane.jumps, jump{until, w.lane.id})
 	}
 }
 
-// slack is how far the times of two processes may be off. Clocks are corrected by
-// when messages were received, so that a probe may seem to end a little before
-// what it saw was sent.
+// slack returns the possible error between the times of two processes, in ns.
+// Clocks are corrected by the times at which messages were received, so that a
+// probe may seem to end shortly before its message was sent.
 func slack(a, b *process) int64 {
 	const corrected = 100_000 // ns
 	if a.trace.Clock == nil && b.trace.Clock == nil {
@@ -178,7 +181,7 @@ func slack(a, b *process) int64 {
 	return corrected
 }
 
-// pool keeps what is used again, since most of it lives shortly.
+// pool reuses objects, because most of them are short-lived.
 type pool[T any] struct{ free []*T }
 
 func (p *pool[T]) get() *T {

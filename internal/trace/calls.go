@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// CallTotal is the time in all calls of one MPI function, and how much of it is
-// waiting for other ranks.
+// CallTotal is the time in all calls of one MPI function, and how much of it
+// was waiting for other ranks.
 type CallTotal struct {
-	Call      string  `json:"call"` // without MPI_
+	Call      string  `json:"call"` // without the prefix MPI_
 	Count     uint64  `json:"count"`
 	Time      float64 `json:"time_s"`      // summed over ranks, between Init and Finalize
-	Waiting   float64 `json:"waiting_s"`   // of this, until the rank that was waited for came
-	Undecided float64 `json:"undecided_s"` // of this, waits that are not proven
+	Waiting   float64 `json:"waiting_s"`   // part of Time: until the other rank arrived
+	Undecided float64 `json:"undecided_s"` // part of Time: waits that are not proven
 	Share     float64 `json:"share"`       // of the time of all ranks
 }
 
@@ -28,7 +28,7 @@ func (s *callSums) add(call int32, ns int64) {
 	(*s)[call].sum += ns
 }
 
-// callTotals lists the calls that took time, the longest first.
+// callTotals returns the calls that took time, the longest first.
 func (r *replay) callTotals(all float64) []CallTotal {
 	waiting, undecided := make([]int64, len(r.names.list)), make([]int64, len(r.names.list))
 	for key, s := range r.waits {

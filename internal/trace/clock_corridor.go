@@ -8,20 +8,20 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// clockLine is what is to be added to a clock: offset + drift x ns, at x ns after
-// the base by the clock itself.
+// clockLine is the correction of a clock: offset + drift*x ns, where x is the
+// clock's time in ns since the base.
 type clockLine struct{ offset, drift float64 }
 
 func (l clockLine) at(x float64) float64 { return l.offset + l.drift*x }
 
-// then is both corrections, the second by the clock that the first one makes:
-// x + l(x) + m(x + l(x)).
+// then combines two corrections, where m applies to the clock that l gives: x +
+// l(x) + m(x + l(x)).
 func (l clockLine) then(m clockLine) clockLine {
 	return clockLine{l.offset + m.at(l.offset), l.drift + m.drift + m.drift*l.drift}
 }
 
-// back takes the correction away from a corrected clock: y = x + l(x), so
-// x - y = -(offset + drift y) / (1 + drift).
+// back returns the inverse, in terms of the corrected clock: y = x + l(x), so x
+// - y = -(offset + drift y) / (1 + drift).
 func (l clockLine) back() clockLine {
 	return clockLine{-l.offset / (1 + l.drift), -l.drift / (1 + l.drift)}
 }
@@ -30,18 +30,19 @@ func (l clockLine) correction(base int64) profile.ClockCorrection {
 	return profile.ClockCorrection{At: base, Offset: l.offset, Drift: l.drift}
 }
 
-// clockPoint is a limit at a time: x ns after the base, y ns.
+// clockPoint is a limit y (ns) at time x (ns since the base).
 type clockPoint struct{ x, y float64 }
 
-// limit is what a line must not be below: the upper convex hull of points. Lines
-// that are not below any of its corners are not below any point.
+// limit is a lower limit for a line: the upper convex hull of points. A line
+// that is not below any corner of the hull is not below any point.
 type limit struct {
-	points []clockPoint // corners, in the order of x, and behind them what is new
-	wait   int          // how many points until it is made a hull again
-	n      uint64       // points added
+	points []clockPoint // the corners, sorted by x, followed by points that were added since
+	wait   int          // number of points to add before the hull is computed again
+	n      uint64       // number of all points
 }
 
-// hullStep is at least how many points are added before the hull is made again.
+// hullStep is the smallest number of points that are added before the hull is
+// computed again.
 const hullStep = 64
 
 func (l *limit) add(p clockPoint) {
@@ -52,9 +53,10 @@ func (l *limit) add(p clockPoint) {
 	}
 }
 
-// hull leaves the corners. Random points have some dozens, of any number; a
-// limit of a clock that runs unevenly is curved and may have as many as there
-// are messages, so corners above a thousand are thinned.
+// hull removes the points that are not corners. Random points have some dozen
+// corners, whatever their number. If a clock's rate varies, the limit is curved
+// and may have a corner for each message, so corners above a thousand are
+// thinned out.
 func (l *limit) hull() []clockPoint {
 	slices.SortFunc(l.points, func(p, q clockPoint) int { return cmp.Or(cmp.Compare(p.x, q.x), cmp.Compare(p.y, q.y)) })
 	corners := l.points[:0]
@@ -76,12 +78,12 @@ func (l *limit) hull() []clockPoint {
 	return corners
 }
 
-// hidden tells that the last corner is not above the line from the one before
-// it to p.
+// hidden reports whether the last corner is not above the line from the corner
+// before it to p.
 func hidden(corners []clockPoint, p clockPoint) bool {
 	last := corners[len(corners)-1]
 	if last.x == p.x {
-		return true // p is higher, as points are sorted
+		return true // p is higher, because points are sorted
 	}
 	if len(corners) < 2 {
 		return false
@@ -90,15 +92,16 @@ func hidden(corners []clockPoint, p clockPoint) bool {
 	return (last.y-before.y)*(p.x-before.x) <= (p.y-before.y)*(last.x-before.x)
 }
 
-// above is the lowest offset of a line of the drift that is not below the hull:
-// the greatest y - drift x.
+// above returns the smallest offset with which a line of this drift is not
+// below the hull: the maximum of y - drift*x.
 func (l *limit) above(drift float64) float64 {
 	p := l.points[l.touched(drift)]
 	return p.y - drift*p.x
 }
 
-// touched is the corner that a line of the drift touches from above: before it
-// the hull rises faster than the line, behind it slower.
+// touched returns the index of the corner that a line of this drift touches
+// from above. Before it the hull rises faster than the line, after it more
+// slowly.
 func (l *limit) touched(drift float64) int {
 	p := l.points
 	low, high := 0, len(p)-1
@@ -113,44 +116,44 @@ func (l *limit) touched(drift float64) int {
 	return low
 }
 
-// corridor is the limits of what is to be added to a clock: a line that is not
-// below floor, nor, upside down, below ceiling.
+// corridor is the limits of a clock's correction: a line must not be below
+// floor and, with negated y, not below ceiling.
 type corridor struct{ floor, ceiling limit }
 
-// Clocks are not off by more than this: a quartz is within 100 ppm, and NTP
-// slews by up to 500.
+// mostDrift is the largest drift of a clock: a quartz is within 100 ppm, and
+// NTP slews by up to 500 ppm.
 const mostDrift = 500e-6
 
-// leastFlight is about the shortest time that a message takes between hosts, ns.
+// leastFlight is about the shortest time that a message takes between hosts, in
+// ns.
 const leastFlight = 1000
 
-// margin is how far the middle line of a drift is from both limits, negative if
-// no line of this drift is between them.
+// margin returns the distance of the middle line of this drift from both
+// limits. It is negative if no line of this drift is between them.
 func (c *corridor) margin(drift float64) float64 {
 	return -(c.floor.above(drift) + c.ceiling.above(-drift)) / 2
 }
 
-// middle is the line of the drift that is as far from one limit as from the
-// other.
+// middle returns the line of this drift that is equally far from both limits.
 func (c *corridor) middle(drift float64) clockLine {
 	return clockLine{(c.floor.above(drift) - c.ceiling.above(-drift)) / 2, drift}
 }
 
-// line is the one that stays furthest from the limits, and how far that is,
-// measured along y. It solves: maximise m so that for all points (x, y)
+// line returns the line that stays furthest from the limits, and its distance
+// along y. It solves: maximise m so that for all points (x, y)
 //
 //	offset + drift x >= y + m  of the floor
 //	offset + drift x <= y - m  of the ceiling
 //	|drift| <= mostDrift
 //
-// For a given drift the best m is margin(drift), which is concave and made of
-// straight pieces that meet where the line is parallel to an edge of a hull. So
-// the best one of all is at one of their slopes, or at an end.
+// For a given drift the best m is margin(drift). That function is concave and
+// piecewise linear; its pieces meet where the line is parallel to an edge of a
+// hull. So its maximum is at one of these slopes or at an end.
 //
-// A drift that the messages do not tell is not made up: there is none if that
-// leaves half of the margin; and where it is best at the end, as the messages one
-// way all come before those the other way, it is the smallest that leaves as much
-// as half of leastFlight. With one limit only see lineAbove.
+// A drift that the messages do not show is not used. The drift is 0 if that
+// leaves half of the margin. If the maximum is at an end, because all messages
+// in one direction come before those in the other, it is the smallest drift
+// that leaves half of leastFlight. For a single limit see lineAbove.
 func (c *corridor) line() (l clockLine, margin float64) {
 	c.floor.hull()
 	c.ceiling.hull()
@@ -172,7 +175,8 @@ func (c *corridor) line() (l clockLine, margin float64) {
 	return c.middle(drift), c.margin(drift)
 }
 
-// widest is the drift of the greatest margin, the smallest if there are several.
+// widest returns the drift with the greatest margin, the smallest one if there
+// are several.
 func (c *corridor) widest() float64 {
 	best, margin := 0.0, c.margin(0)
 	try := func(drift float64) {
@@ -187,8 +191,8 @@ func (c *corridor) widest() float64 {
 	return best
 }
 
-// eachSlope calls f with the slope of each edge of the hull that a clock may
-// have.
+// eachSlope calls f with the slope of each edge of the hull that a clock's
+// drift can have.
 func (l *limit) eachSlope(f func(float64)) {
 	for i := range len(l.points) - 1 {
 		p, q := l.points[i], l.points[i+1]
@@ -198,8 +202,8 @@ func (l *limit) eachSlope(f func(float64)) {
 	}
 }
 
-// smallest is the drift closest to 0 on the way to `drift` with at least the
-// margin, which the latter has, to within 10^-15.
+// smallest returns the drift between 0 and drift that is closest to 0 and has
+// at least this margin, to within 1e-15. drift itself must have the margin.
 func (c *corridor) smallest(drift, margin float64) float64 {
 	least, most := 0.0, drift
 	for range 40 {
@@ -212,9 +216,9 @@ func (c *corridor) smallest(drift, margin float64) float64 {
 	return most
 }
 
-// lineAbove is the lowest line that is not below the hull, where lowest means in
-// the middle of the time that it spans: the edge there. It has no drift if that
-// is higher by less than leastFlight, which a message takes in any case.
+// lineAbove returns the line that is not below the hull and is lowest in the
+// middle of the hull's time span: the edge there. Its drift is 0 if that raises
+// the line by less than leastFlight, which every message takes.
 func (l *limit) lineAbove() clockLine {
 	p := l.points
 	middle := (p[0].x + p[len(p)-1].x) / 2

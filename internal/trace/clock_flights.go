@@ -10,22 +10,22 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// flight is a message between hosts: when it was sent, and when it was seen to
-// be there, each ns after the base by the clock of the host.
+// flight is a message between hosts: when it was sent, and when it was known to
+// have arrived, in ns since the base, each by the clock of its own host.
 type flight struct {
-	from, to       int32 // index of the host
+	from, to       int32 // indices of the hosts
 	sent, received int64
 }
 
-// flights are the messages between hosts. Each source is read by a goroutine
-// that leaves its halves of such messages; they are put together going on with
-// the source that is furthest behind, by the time since it left MPI_Init. So of
-// clocks however wrong, few halves wait for the other.
+// flights finds the messages between hosts. A goroutine for each source reads
+// the halves of such messages. They are paired by always continuing with the
+// source that is furthest behind in time since it left MPI_Init. So few halves
+// wait for the other, even if clocks are far apart.
 type flights struct {
 	sources []profile.EventSource
 	host    []int32 // by source
 	base    int64   // Unix ns
-	keeps   int     // how many halves wait for the other before the oldest ones are given up
+	keeps   int     // number of halves that wait for the other before the oldest are dropped
 }
 
 // half is a message as one side saw it.
@@ -34,27 +34,27 @@ type half struct {
 	seen
 }
 
-// seen is when, ns after the base by the clock of its host.
+// seen is the time, in ns since the base by the clock of its host.
 type seen struct {
 	time     int64
 	received bool
 }
 
-// flightKey is what the halves of a message have in common.
+// flightKey identifies a message; it is the same for both halves.
 type flightKey struct {
-	comm     int32 // index of the label
-	from, to int32 // source
+	comm     int32 // index of the communicator's label
+	from, to int32 // indices of the sources
 	tag      int32
 	seq      uint32
 }
 
 const (
-	halvesAtOnce = 1024    // are passed on
-	halvesKept   = 1 << 22 // some 300 MB
+	halvesAtOnce = 1024    // number of halves in a batch
+	halvesKept   = 1 << 22 // takes about 300 MB
 )
 
-// each calls f with each message between hosts, and tells how many there were,
-// and how many halves stayed alone.
+// each calls f with each message between hosts. It returns the number of
+// messages, and the number of halves without the other half.
 func (fs *flights) each(f func(flight)) (paired, alone uint64, err error) {
 	group, ctx := errgroup.WithContext(context.Background())
 	labels, sourceOf := fs.labels(), fs.ranks()
@@ -70,7 +70,7 @@ func (fs *flights) each(f func(flight)) (paired, alone uint64, err error) {
 	return p.paired, p.alone + uint64(len(p.newer)+len(p.older)), group.Wait()
 }
 
-// departure is when a process left MPI_Init, or the first that is known of it.
+// departure returns when a process left MPI_Init, or its first known time.
 func departure(t *profile.Trace) int64 {
 	if t.InitEnd != 0 {
 		return t.InitEnd
@@ -78,7 +78,7 @@ func departure(t *profile.Trace) int64 {
 	return t.Start
 }
 
-// labels numbers the labels of all communicators.
+// labels returns a number for each label of a communicator.
 func (fs *flights) labels() map[string]int32 {
 	labels := make(map[string]int32)
 	for _, src := range fs.sources {
@@ -91,7 +91,7 @@ func (fs *flights) labels() map[string]int32 {
 	return labels
 }
 
-// ranks is which source each world rank is.
+// ranks returns the source of each world rank.
 func (fs *flights) ranks() map[int32]int32 {
 	of := make(map[int32]int32, len(fs.sources))
 	for i, src := range fs.sources {
@@ -100,8 +100,8 @@ func (fs *flights) ranks() map[int32]int32 {
 	return of
 }
 
-// pairing joins halves by their keys. Those that wait are in two generations:
-// when the newer one is full, the older one is given up.
+// pairing joins halves by their keys. Halves that wait are in two generations.
+// When the newer one is full, the older one is dropped.
 type pairing struct {
 	*flights
 	f            func(flight)
@@ -110,7 +110,8 @@ type pairing struct {
 	alone        uint64
 }
 
-// all goes on with who is furthest behind until nobody has anything left.
+// all processes the halves of the source that is furthest behind until none are
+// left.
 func (p *pairing) all(behind spotters) {
 	behind = slices.DeleteFunc(behind, func(s *spotter) bool { return !s.more() })
 	heap.Init(&behind)
@@ -138,7 +139,7 @@ func (p *pairing) join(h half) {
 	case !waits:
 		p.keep(h)
 	case other.received == h.received:
-		p.alone++ // numbered alike: nothing can be said of them
+		p.alone++ // two halves have the same key: neither is used
 	default:
 		delete(in, h.flightKey)
 		sent, received := h.time, other.time
@@ -158,7 +159,7 @@ func (p *pairing) keep(h half) {
 	p.newer[h.flightKey] = h.seen
 }
 
-// spotters is a heap, who is furthest behind on top.
+// spotters is a heap with the source that is furthest behind on top.
 type spotters []*spotter
 
 func (s spotters) Len() int           { return len(s) }
@@ -177,25 +178,25 @@ type spotter struct {
 	source   int32
 	labels   map[string]int32
 	sourceOf map[int32]int32
-	since    int64 // when it left MPI_Init, ns after the base
+	since    int64 // when the process left MPI_Init, ns since the base
 	full     chan []half
 	empty    chan []half
 	done     <-chan struct{}
 
-	batch   []half // what was last taken from full
-	reached int64  // the time of the last of them, since it left MPI_Init
+	batch   []half // the batch last taken from full
+	reached int64  // time of its last half, ns since the process left MPI_Init
 
-	// Of the goroutine that reads.
+	// Used only by the goroutine that reads.
 	halves  []half
 	kinds   []spotted
-	startAt map[int32]int64 // by thread: the start of the last Startall
+	startAt map[int32]int64 // start of the last Startall, by thread
 }
 
-// spotted is what a kind of event tells of messages between hosts.
+// spotted says what a kind of event shows about messages between hosts.
 type spotted struct {
 	role   spottedRole
 	comm   int32
-	peer   int32 // source
+	peer   int32 // index of the source
 	thread int32
 }
 
@@ -204,12 +205,12 @@ type spottedRole uint8
 const (
 	spotNothing  spottedRole = iota
 	spotSend                 // sent when the call started
-	spotSent                 // sent in the Startall before it
-	spotReceive              // there when the call ended
-	spotStartall             // sends messages that come behind it
+	spotSent                 // sent by the Startall before it
+	spotReceive              // arrived when the call ended
+	spotStartall             // sends the messages of the following events
 )
 
-// more gets the next batch and says whether there is one.
+// more gets the next batch, and reports whether there is one.
 func (s *spotter) more() bool {
 	if s.batch != nil {
 		s.empty <- s.batch[:0]
@@ -222,18 +223,18 @@ func (s *spotter) more() bool {
 	return true
 }
 
-// read goes through the source.
+// read reads the source.
 func (s *spotter) read() error {
 	defer close(s.full)
 	s.halves, s.startAt = make([]half, 0, halvesAtOnce), make(map[int32]int64)
-	s.empty <- nil // a second one, to fill while the first is read
+	s.empty <- nil // a second batch, to be filled while the first is processed
 	if err := s.fs.sources[s.source].Each(s.spot); err != nil {
 		return err
 	}
 	return s.pass()
 }
 
-// pass hands over what was found, and takes an empty batch for it.
+// pass sends the batch, and takes an empty one in exchange.
 func (s *spotter) pass() error {
 	if len(s.halves) == 0 {
 		return nil
@@ -251,7 +252,7 @@ func (s *spotter) pass() error {
 	}
 }
 
-// spot looks at a batch of events.
+// spot processes a batch of events.
 func (s *spotter) spot(e *profile.Events, kinds []profile.EventKind) error {
 	for i := len(s.kinds); i < len(kinds); i++ {
 		s.kinds = append(s.kinds, s.kind(&kinds[i]))
@@ -278,7 +279,7 @@ func (s *spotter) spot(e *profile.Events, kinds []profile.EventKind) error {
 	return nil
 }
 
-// half is what event i tells, which started at `start`.
+// half returns the half that event i shows. start is its start.
 func (s *spotter) half(k *spotted, start int64, e *profile.Events, i int) half {
 	h := half{flightKey{k.comm, s.source, k.peer, e.Tag[i], e.Seq[i]}, seen{start, false}}
 	switch k.role {
@@ -291,9 +292,9 @@ func (s *spotter) half(k *spotted, start int64, e *profile.Events, i int) half {
 	return h
 }
 
-// kind says what events of a kind tell. The time of a message that a Startall
-// sent is when that call returned: it may have gone before, so the call's start
-// counts.
+// kind returns what events of a kind show. The time of a message event of a
+// Startall is when that call returned. The message may have been sent earlier,
+// so the start of the call is used.
 func (s *spotter) kind(k *profile.EventKind) spotted {
 	if k.Action == profile.Called && k.Call == "Startall" {
 		return spotted{role: spotStartall, thread: k.Thread}

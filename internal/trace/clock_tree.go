@@ -8,16 +8,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// hostPair is two hosts, the one of the lower rank first.
+// hostPair is two hosts, the one with the lower rank first.
 type hostPair struct{ first, second int32 }
 
-// corridors is, for each pair of hosts that exchanged messages, the limits of
-// what makes the second one's clock the first one's. A message to the second,
-// sent at s and received at r, says that at r it is at least s - r; one from the
-// second that at s it is at most r - s.
+// corridors holds, for each pair of hosts that exchanged messages, the limits
+// of the correction that converts the second host's clock to the first's. A
+// message to the second, sent at s and received at r, shows that the correction
+// at r is at least s - r. A message from the second shows that it is at most r
+// - s at s.
 type corridors struct {
 	of    map[hostPair]*corridor
-	pairs []hostPair // in order, once all is added
+	pairs []hostPair // sorted, once everything is added
 }
 
 func newCorridors() *corridors { return &corridors{of: make(map[hostPair]*corridor)} }
@@ -43,17 +44,17 @@ func (c *corridors) add(f flight) {
 	}
 }
 
-// clockEdge is a pair of hosts and how one is corrected to the other.
+// clockEdge is a pair of hosts and the correction between them.
 type clockEdge struct {
 	hostPair
 	line   clockLine
 	margin float64
-	ways   int    // in which there were messages, 1 or 2
-	n      uint64 // messages
+	ways   int    // number of directions with messages, 1 or 2
+	n      uint64 // number of messages
 }
 
-// edges are those of all pairs, the ones with the least error first. Those with
-// messages one way only come last.
+// edges returns all pairs, those with the smallest error first, and those with
+// messages in only one direction last.
 func (c *corridors) edges() []clockEdge {
 	var edges []clockEdge
 	for pair, between := range c.of {
@@ -76,13 +77,12 @@ func comparePairs(a, b hostPair) int {
 	return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second))
 }
 
-// solve corrects all hosts to the lowest one that messages lead to, over the
-// pairs with the least error (Kruskal's spanning tree), and fills in on what
-// that rests. Errors on the way add up, so that a message between two hosts that
-// are not next to each other in the tree may still go backwards; then hosts are
-// moved until none does.
+// solve corrects each host to the lowest one that messages connect it with,
+// over the pairs with the smallest error (Kruskal's spanning tree), and sets
+// the evidence. Errors add up along the tree, so messages between hosts that
+// are not adjacent in the tree may still go backwards; then settle moves hosts.
 func (c *corridors) solve(hosts []profile.HostClock) []clockLine {
-	next := make([][]clockEdge, len(hosts)) // of the tree, from each host
+	next := make([][]clockEdge, len(hosts)) // edges of the tree, by host
 	group := make([]int32, len(hosts))
 	for i := range group {
 		group[i] = int32(i)
@@ -105,7 +105,8 @@ func (c *corridors) solve(hosts []profile.HostClock) []clockLine {
 	return lines
 }
 
-// groupOf is the lowest host of those that a host is joined with so far.
+// groupOf returns the lowest of the hosts that are connected with this one so
+// far.
 func groupOf(group []int32, host int32) int32 {
 	for group[host] != host {
 		group[host] = group[group[host]]
@@ -114,7 +115,7 @@ func groupOf(group []int32, host int32) int32 {
 	return host
 }
 
-// correctFrom goes through the tree from a reference.
+// correctFrom computes the corrections along the tree, starting at a reference.
 func correctFrom(reference int32, hosts []profile.HostClock, next [][]clockEdge, lines []clockLine) {
 	reached := []int32{reference}
 	for i := 0; i < len(reached); i++ {
@@ -139,10 +140,9 @@ func correctFrom(reference int32, hosts []profile.HostClock, next [][]clockEdge,
 	}
 }
 
-// settle moves hosts, one after the other, to the middle of what the others
-// leave to it, until no message goes backwards. That may fail where clocks run
-// unevenly; then it is given up after some rounds, and what is best so far is
-// kept.
+// settle moves one host after the other to the middle of the limits that the
+// others leave it, until no message goes backwards. If clocks run at varying
+// rates this may be impossible: after some rounds it keeps the best result.
 func (c *corridors) settle(hosts []profile.HostClock, lines []clockLine) {
 	const most = 100
 	best, worst := slices.Clone(lines), c.worst(lines)
@@ -162,23 +162,23 @@ func (c *corridors) settle(hosts []profile.HostClock, lines []clockLine) {
 	copy(lines, best)
 }
 
-// between is the best line of a host if all others stay as they are. Limits of a
-// pair are turned into limits of the host, in time that is corrected but for its
-// own: that keeps straight lines, so corners stay corners.
+// between returns the best line of a host if all others stay as they are. It
+// converts the limits of pairs to limits of the host in the others' corrected
+// time. The conversion maps lines to lines, so corners stay corners.
 func (c *corridors) between(host int32, lines []clockLine) clockLine {
 	var all corridor
 	for _, pair := range c.pairs {
 		toSecond, toFirst := c.of[pair].floor.points, c.of[pair].ceiling.points
 		switch host {
-		case pair.second: // receives the first ones at x, that were sent at x + y
+		case pair.second: // it receives the first host's messages at x, sent at x + y
 			l := lines[pair.first]
 			for _, p := range toSecond {
 				all.floor.add(clockPoint{p.x, p.y + l.at(p.x+p.y)})
 			}
-			for _, p := range toFirst { // sends them at x, and they are there at x - y
+			for _, p := range toFirst { // it sends messages at x, which arrive at x - y
 				all.ceiling.add(clockPoint{p.x, p.y - l.at(p.x-p.y)})
 			}
-		case pair.first: // the same, seen from the other side
+		case pair.first: // the same, from the other side
 			l := lines[pair.second]
 			for _, p := range toSecond {
 				all.ceiling.add(clockPoint{p.x + p.y, p.y - l.at(p.x)})
@@ -192,9 +192,9 @@ func (c *corridors) between(host int32, lines []clockLine) clockLine {
 	return line
 }
 
-// worst is the shortest time that a message takes by the corrected clocks, ns:
-// negative if it goes backwards. It is that of a corner, as the time is linear in
-// x and y.
+// worst returns the shortest time that a message takes by the corrected clocks,
+// in ns. It is negative if a message goes backwards. The minimum is at a
+// corner, because the time is linear in x and y.
 func (c *corridors) worst(lines []clockLine) float64 {
 	worst := math.Inf(1)
 	for pair, between := range c.of {

@@ -1,28 +1,28 @@
 package trace
 
-// communicator is one as all its members know it.
+// communicator is a communicator over all its members' traces.
 type communicator struct {
-	id    int32 // in replay.comms
+	id    int32 // index in replay.comms
 	label string
-	size  int  // of all groups
-	known int  // members that have a trace
-	gaps  bool // in some of theirs
-	// unfinished tells that some of the traces end before their process did.
+	size  int  // members of all groups
+	known int  // number of members that have a trace
+	gaps  bool // whether some of these traces have gaps
+	// unfinished is set if some of the traces end before their process did.
 	unfinished bool
-	open       map[uint32]*instance // collectives under way, by their order
-	beyond     uint32               // collectives that cannot be put together
+	open       map[uint32]*instance // collectives under way, by their number
+	beyond     uint32               // number of collectives that cannot be matched
 	topology   *topology            // nil if no member has neighbours
-	rma        *rma                 // of a window, which has the members and the name of its communicator
+	rma        *rma                 // set for a window, which has the members and the name of its communicator
 }
 
-// membership is a process's in a communicator.
+// membership is the state of one process in a communicator.
 type membership struct {
 	in     *communicator
 	rank   int32
-	called uint32 // collectives so far
+	called uint32 // number of collectives so far
 }
 
-// enter makes the process a member of its communicators. They are told apart by
+// enter adds the process to its communicators. Communicators are identified by
 // their ids, on which all members agree.
 func (r *replay) enter(p *process) {
 	for _, c := range p.trace.Comms {

@@ -1,24 +1,25 @@
 package trace
 
-// exposureKey names an exposure: the nth time that a target posted a window for an
-// origin, which is the nth time that the origin starts to access the target.
+// exposureKey identifies an exposure: the nth time that a target posted a
+// window for an origin, which is the nth time that the origin starts to access
+// the target.
 type exposureKey struct {
 	origin, target int32 // world ranks
 	number         uint32
 }
 
-// exposure is a target's exposure epoch for one origin, and the origin's access
-// epoch that belongs to it.
+// exposure is a target's exposure epoch for one origin, together with the
+// origin's matching access epoch.
 type exposure struct {
 	key       exposureKey
 	post      moment  // the target's Win_post
 	complete  moment  // the origin's Win_complete
-	starting  []*call // Win_start and Win_complete of the origin, that wait to know of the post
-	exposing  *call   // the target's Win_wait, that waits to know of the Win_complete
-	completed bool    // the origin has no further call of it
+	starting  []*call // the origin's Win_start and Win_complete, until the post is known
+	exposing  *call   // the target's Win_wait, until the Win_complete is known
+	completed bool    // whether the origin makes no further calls in the epoch
 }
 
-// moment is when a call began; it has no lane until that is known.
+// moment is when and where a call started; lane is nil until that is known.
 type moment struct {
 	time int64
 	lane *lane
@@ -31,7 +32,7 @@ func (m *moment) cause(p Pattern, in *communicator) cause {
 	return cause{m.time, p, m.site, m.lane, in}
 }
 
-// exposure finds one, or makes it.
+// exposure returns the exposure with this key, and creates it if needed.
 func (w *window) exposure(key exposureKey) *exposure {
 	x := w.in.rma.exposures[key]
 	if x == nil {
@@ -41,7 +42,7 @@ func (w *window) exposure(key exposureKey) *exposure {
 	return x
 }
 
-// forget takes away an exposure that nobody asks for any more.
+// forget removes an exposure that is no longer needed.
 func (w *window) forget(x *exposure) {
 	if x.post.lane != nil && x.completed {
 		delete(w.in.rma.exposures, x.key)
@@ -54,7 +55,7 @@ type pair struct {
 	other int32
 }
 
-// nextExposures lists the exposures for the members of a call's group, the next of each.
+// nextExposures returns the next exposure for each member of a call's group.
 func (r *replay) nextExposures(w *window, c *call, counts map[pair]uint32, key func(own, other int32) exposureKey) []*exposure {
 	p := c.lane.process
 	if c.kind.group < 1 || int(c.kind.group) > len(p.trace.Groups) {
@@ -74,7 +75,8 @@ func (r *replay) nextExposures(w *window, c *call, counts map[pair]uint32, key f
 	return list
 }
 
-// startAccess replays a Win_start: it may wait for the targets to post.
+// startAccess replays a Win_start, which may wait until the targets have
+// posted.
 func (r *replay) startAccess(w *window, c *call) {
 	w.access = r.nextExposures(w, c, c.lane.process.started(), func(own, other int32) exposureKey {
 		return exposureKey{origin: own, target: other}
@@ -82,8 +84,8 @@ func (r *replay) startAccess(w *window, c *call) {
 	r.awaitPosts(w, c)
 }
 
-// completeAccess replays a Win_complete: it waits for targets that have not posted
-// yet, where Win_start did not, and the targets wait for it.
+// completeAccess replays a Win_complete. It waits for targets that have not
+// posted yet, if Win_start did not wait, and the targets wait for it.
 func (r *replay) completeAccess(w *window, c *call) {
 	r.awaitPosts(w, c)
 	for _, x := range w.access {
@@ -109,8 +111,8 @@ func (r *replay) awaitPosts(w *window, c *call) {
 	}
 }
 
-// posted tells a call of the origin when the target posted. It waited for that if it
-// had begun before, and had not ended.
+// posted adds the target's post as a cause to a call of the origin. The call
+// waited for it if the post came between its start and its end.
 func (c *call) posted(x *exposure, in *communicator) {
 	if x.post.time <= c.end+slack(c.lane.process, x.post.lane.process) {
 		c.learn(x.post.cause(LatePost, in))
@@ -132,7 +134,8 @@ func (r *replay) postExposure(w *window, c *call) {
 	}
 }
 
-// waitExposure replays a Win_wait: it waits for the Win_complete of each origin.
+// waitExposure replays a Win_wait, which waits for the Win_complete of each
+// origin.
 func (r *replay) waitExposure(w *window, c *call) {
 	for _, x := range w.exposures {
 		if x.complete.lane != nil {
@@ -160,7 +163,7 @@ func (p *process) exposed() map[pair]uint32 {
 	return p.postings
 }
 
-// leftExposures lets go of calls whose partner never came.
+// leftExposures closes the calls whose partner never came.
 func (r *replay) leftExposures(in *communicator) {
 	for _, x := range in.rma.exposures {
 		for _, c := range x.starting {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// volume is what was sent.
+// volume is an amount of messages.
 type volume struct{ messages, bytes uint64 }
 
 type cell struct {
@@ -16,12 +16,13 @@ type cell struct {
 
 // frames are the matrices of what was sent point-to-point in each interval.
 type frames struct {
-	interval, start int64 // ns, Unix ns
+	interval, start int64 // length of an interval in ns; start of frame 0, Unix ns
 	cells           map[cell]volume
 }
 
-// count books a message by when its send started. A route keeps what it sends in
-// one interval, so that cells are looked up once in each.
+// count adds a message to the interval in which its send started. A route
+// collects the messages of one interval, so that each cell is looked up once
+// per interval.
 func (f *frames) count(rt *route, start int64, bytes uint64) {
 	if f.interval == 0 {
 		return
@@ -35,7 +36,7 @@ func (f *frames) count(rt *route, start int64, bytes uint64) {
 	rt.volume.bytes += bytes
 }
 
-// leave adds what a route keeps to its cell.
+// leave adds what a route has collected to its cell.
 func (f *frames) leave(rt *route) {
 	if rt.volume.messages == 0 {
 		return
@@ -46,18 +47,18 @@ func (f *frames) leave(rt *route) {
 	rt.volume = volume{}
 }
 
-// Frames is the matrix of point-to-point messages, resolved in time.
+// Frames is the matrix of point-to-point messages over time.
 type Frames struct {
 	Interval float64 `json:"interval_s"`
-	Start    int64   `json:"start_ns"` // Unix ns when frame 0 begins
-	Frames   []Frame `json:"frames"`   // those with messages, in order
+	Start    int64   `json:"start_ns"` // start of frame 0, Unix ns
+	Frames   []Frame `json:"frames"`   // frames with messages, in order
 }
 
-// Frame is what was sent in one interval, by when the sends started.
+// Frame is what was sent in one interval, by the start of the sends.
 type Frame struct {
 	Index int64       `json:"frame"`
 	Start float64     `json:"start_s"` // since Frames.Start
-	Pairs []FramePair `json:"pairs"`   // that sent something, by sender and receiver
+	Pairs []FramePair `json:"pairs"`   // pairs with messages, sorted by sender and receiver
 }
 
 // FramePair is what one rank sent to another in one interval.
@@ -68,7 +69,7 @@ type FramePair struct {
 	Bytes    uint64 `json:"bytes"`
 }
 
-// result gives the frames in order; nil if none were asked for.
+// result returns the frames in order, or nil if none were requested.
 func (f *frames) result() *Frames {
 	if f.interval == 0 {
 		return nil

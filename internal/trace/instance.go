@@ -6,27 +6,27 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// instance is one collective operation of all members of a communicator.
+// instance is one collective operation of a communicator.
 type instance struct {
 	in      *communicator
 	number  uint32
-	call    int32 // name
-	differ  bool  // members call it by other names
+	call    int32 // index of the name
+	differ  bool  // whether members called different functions
 	arrived int
 	all     arrivals
 	root    arrivals
-	others  arrivals // all but the root
+	others  arrivals // members other than the root
 	scan    *scan
 	around  *neighbors
-	window  *communicator // that it makes, if it does
-	waiting []participant // for what is not there yet
+	window  *communicator // the window that it creates, if any
+	waiting []participant // members that wait for others
 }
 
-// arrivals are what several members have in common that came to a collective.
+// arrivals summarises the members that have reached a collective.
 type arrivals struct {
-	time  int64 // of the last, Unix ns
-	lane  *lane // of the last, nil if there is none
-	site  int32 // of the last one's call
+	time  int64 // when the last one arrived, Unix ns
+	lane  *lane // lane of the last one, nil if there is none
+	site  int32 // call site of the last one
 	ideal int64
 }
 
@@ -37,11 +37,12 @@ func (a *arrivals) add(b arrivals) {
 	}
 }
 
-// scan is what scans need: who came of the ranks below each.
+// scan is the state of a Scan or Exscan: which ranks have arrived below each
+// rank.
 type scan struct {
 	came  []arrivals // by rank
-	below []arrivals // by rank, of all that are below it
-	first int        // the lowest rank that has not come
+	below []arrivals // by rank, of all lower ranks
+	first int        // lowest rank that has not arrived
 }
 
 func (s *scan) add(rank int32, a arrivals) {
@@ -66,8 +67,8 @@ type participant struct {
 	needed  bool
 }
 
-// waitsFor is what the participant cannot end before, and whether it is known by
-// now.
+// waitsFor returns the arrivals that the participant depends on. known is false
+// if some of them are still missing.
 func (i *instance) waitsFor(p *participant) (arrivals, bool) {
 	full := i.arrived == i.in.size
 	switch p.pattern {
@@ -88,24 +89,24 @@ func (i *instance) waitsFor(p *participant) (arrivals, bool) {
 	return arrivals{}, true
 }
 
-// collective books that a member came to a collective at that time.
+// collective records that a member reached a collective at the given time.
 func (r *replay) collective(e *event, c *call, time int64) {
 	k := e.kind
 	if k.pattern == WaitAtFence || k.pattern == WaitAtWinFree {
-		if k.windowOf() == nil { // its making is not in the trace
+		if k.windowOf() == nil { // the creation of the window is not in the trace
 			return
 		}
 		k.member = &k.win.membership
-		clear(k.win.pending) // it completes all operations
+		clear(k.win.pending) // a fence completes all operations
 	}
-	if until := k.lane.process.trace.WholeUntil; until > 0 && time >= until { // others may be missing before
+	if until := k.lane.process.trace.WholeUntil; until > 0 && time >= until { // earlier ones may be missing
 		return
 	}
 	k.member.called++
 	n := k.member.called
 	if e.seq > 0 {
 		n = e.seq
-	} else if k.member.in.gaps { // which is which is not known
+	} else if k.member.in.gaps { // its number is unknown
 		k.member.in.beyond = max(k.member.in.beyond, n)
 		return
 	}
@@ -129,7 +130,8 @@ func (r *replay) collective(e *event, c *call, time int64) {
 	}
 }
 
-// instance finds the nth collective of a communicator, or makes it.
+// instance returns the nth collective of a communicator, and creates it if
+// needed.
 func (r *replay) instance(k *kind, n uint32) *instance {
 	in := k.member.in
 	i := in.open[n]
@@ -147,7 +149,7 @@ func (r *replay) instance(k *kind, n uint32) *instance {
 	return i
 }
 
-// arrive counts a member, and tells those that waited for it.
+// arrive counts a member, and informs the members that waited for it.
 func (r *replay) arrive(i *instance, k *kind, p *participant, a arrivals) {
 	i.arrived++
 	if k.peer != profile.PeerProcNull {
@@ -174,11 +176,11 @@ func (r *replay) arrive(i *instance, k *kind, p *participant, a arrivals) {
 	}
 }
 
-// tell ends the wait of those that now have what they waited for.
+// tell ends the wait of the members whose causes are now known.
 func (i *instance) tell(r *replay) {
 	kept := i.waiting[:0]
 	for _, p := range i.waiting {
-		if p.call == nil { // told already
+		if p.call == nil { // its wait has ended already
 			continue
 		}
 		if a, ok := i.waitsFor(&p); ok {
@@ -190,7 +192,8 @@ func (i *instance) tell(r *replay) {
 	i.waiting = kept
 }
 
-// tellOne ends the wait of one of them. Its place stays empty, as others have theirs.
+// tellOne ends the wait of one member. Its entry stays empty, because the
+// others are found by their position.
 func (i *instance) tellOne(r *replay, place int) {
 	p := &i.waiting[place]
 	if a, ok := i.waitsFor(p); ok && p.call != nil {
@@ -203,7 +206,7 @@ func (i *instance) cause(p *participant, a arrivals) cause {
 	return cause{a.time, p.pattern, a.site, a.lane, i.in}
 }
 
-// await lets the participant's call wait for what it needs of the others.
+// await lets the participant's call wait for the arrivals that it depends on.
 func (r *replay) await(i *instance, p participant) {
 	if p.pattern == NoPattern || i.differ || p.call == nil {
 		return
@@ -222,7 +225,7 @@ func (r *replay) await(i *instance, p participant) {
 	}
 }
 
-// whole counts an instance that all members came to.
+// whole counts an instance that all members reached.
 func (r *replay) whole(i *instance) {
 	r.matching.Collectives.Instances++
 	if i.differ {
@@ -232,7 +235,7 @@ func (r *replay) whole(i *instance) {
 	r.matching.Collectives.Complete++
 }
 
-// leftCollectives books those that not all members came to.
+// leftCollectives counts the instances that not all members reached.
 func (r *replay) leftCollectives() {
 	for _, in := range slices.Concat(r.comms, r.windows) {
 		for _, i := range in.open {
@@ -252,7 +255,7 @@ func (r *replay) leftCollectives() {
 	}
 }
 
-// missing is why a collective is not complete.
+// missing returns why a collective is not complete.
 func (c *communicator) missing() Reason {
 	switch {
 	case c.known < c.size:

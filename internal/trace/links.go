@@ -1,24 +1,24 @@
 package trace
 
-// request is what an event that posted something leaves to the one that tells
-// that it completed.
+// request is what the event that posted an operation passes to the event that
+// completes it.
 type request struct {
 	posted posting // of a receive
 	sent   *message
-	joined *instance   // the collective that was started
-	as     participant // of it
+	joined *instance   // the nonblocking collective
+	as     participant // the process's part in it
 }
 
-// links are the requests under way of a process, by the number of the event that
-// completes them. Most are completed soon, so that the low bits of the number
-// find them; what has no room that way is in a map.
+// links holds the requests under way of a process, by the number of the event
+// that completes them. Most are completed soon, and are found by the low bits
+// of that number. Those without a slot are in a map.
 type links struct {
 	slots []link
 	more  map[int64]request
 }
 
 type link struct {
-	at int64 // the slot is free if that event has been
+	at int64 // the slot is free once this event has passed
 	request
 }
 
@@ -27,7 +27,7 @@ const (
 	manyLinks = 1 << 14
 )
 
-// put keeps the request of event now for event at, which comes later.
+// put keeps the request of event now for the later event at.
 func (l *links) put(now, at int64, q request) {
 	if l.slots == nil {
 		l.slots = make([]link, fewLinks)
@@ -49,7 +49,7 @@ func (l *links) put(now, at int64, q request) {
 	l.more[at] = q
 }
 
-// grow keeps each number in a slot of its own: two that differ below do so above.
+// grow doubles the slots. Numbers in different slots stay in different slots.
 func (l *links) grow(now int64) {
 	old := l.slots
 	l.slots = make([]link, 2*len(old))
@@ -60,7 +60,8 @@ func (l *links) grow(now int64) {
 	}
 }
 
-// take gives the request that the event completes, if it is known.
+// take returns the request that the event completes. ok is false if it is
+// unknown.
 func (l *links) take(at int64) (request, bool) {
 	if l.slots != nil {
 		if slot := &l.slots[int(at)&(len(l.slots)-1)]; slot.at == at && at > 0 {

@@ -7,19 +7,21 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// lockEpoch is a passive target epoch of an origin: from Win_lock to Win_unlock.
+// lockEpoch is a passive target epoch of an origin, from Win_lock to
+// Win_unlock.
 type lockEpoch struct {
 	lane      *lane
 	target    int32 // world rank, or allTargets
 	exclusive bool
-	locked    int64 // when Win_lock was called
+	locked    int64 // start of Win_lock, Unix ns
 	unlocked  moment
-	end       int64 // of Win_unlock
-	// held is when a flush in the epoch ended, so that it had the lock; 0 if none did.
+	end       int64 // end of Win_unlock, Unix ns
+	// held is the end of a flush in the epoch, at which the origin certainly
+	// had the lock; 0 if there was none.
 	held int64
-	// calls are those that may wait for the lock: Win_lock itself, and where an MPI
-	// asks for it later, the first operation that takes long, and the first call that
-	// completes operations.
+	// calls are the calls that may wait for the lock: Win_lock itself and, if
+	// the MPI requests the lock later, the first operation that takes long and
+	// the first call that completes operations.
 	calls [3]*call
 }
 
@@ -29,11 +31,11 @@ const (
 	callOfCompletion
 )
 
-// Epochs that have ended are kept for a while, as the calls of others that waited
-// for them may come later in the replay.
+// Epochs that ended are kept for a while, because calls of other ranks that
+// waited for them may come later in the replay.
 const (
 	epochRounds = 2
-	mostEpochs  = 2048 // of a window, unless more are open
+	mostEpochs  = 2048 // per window, unless more are open
 )
 
 // lock replays a Win_lock or Win_lock_all.
@@ -47,7 +49,7 @@ func (r *replay) lock(w *window, c *call) {
 	m.epochs = append(m.epochs, x)
 	if len(m.epochs) > max(m.full, mostEpochs) {
 		r.dropEpochs(w.in, len(m.epochs)/2)
-		m.full = 2 * len(m.epochs) // many may be open, as of Win_lock_all on all ranks
+		m.full = 2 * len(m.epochs) // many may be open, for example after Win_lock_all on all ranks
 	}
 	if target != allTargets {
 		r.needsTarget(w, c, target, pendingOps{c.start, opLock})
@@ -66,8 +68,8 @@ func (r *replay) unlock(w *window, c *call) {
 	x.unlocked, x.end = c.moment(), c.end
 }
 
-// needsLock notes the first call of an epoch that operates, or completes operations:
-// it may wait for the lock.
+// needsLock records the first call of an epoch that communicates, or that
+// completes operations: it may wait for the lock.
 func (r *replay) needsLock(w *window, c *call, as int) {
 	x := w.locks[c.kind.target()]
 	if x == nil {
@@ -85,15 +87,16 @@ func (r *replay) needsLock(w *window, c *call, as int) {
 	}
 }
 
-// excludes tells whether two epochs cannot both have the lock.
+// excludes reports whether two epochs cannot both have the lock.
 func (x *lockEpoch) excludes(y *lockEpoch) bool {
 	return x.lane.process != y.lane.process && (x.exclusive || y.exclusive) &&
 		(x.target == y.target || x.target == allTargets || y.target == allTargets)
 }
 
-// waitedFor tells the calls of y that waited for x to unlock: x asked for the lock
-// first, and had operations completed before it gave the lock back, or had given it
-// back when y did so. Otherwise the events do not tell who had it.
+// waitedFor adds x's unlock as a cause to the calls of y that waited for it.
+// This is so if x requested the lock first, and either completed operations
+// before it gave the lock back, or had given it back when y completed some.
+// Otherwise the events do not show who had the lock.
 func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	if x.unlocked.lane == nil || x.locked >= y.locked || !x.excludes(y) {
 		return
@@ -109,7 +112,8 @@ func (x *lockEpoch) waitedFor(y *lockEpoch, in *communicator) {
 	}
 }
 
-// dropEpochs lets go of the oldest epochs of a window that have ended, and of their calls.
+// dropEpochs drops the n oldest ended epochs of a window, and closes their
+// calls.
 func (r *replay) dropEpochs(in *communicator, n int) {
 	r.dropEpochsIf(in, func(i int, x *lockEpoch) bool { return i < n && x.unlocked.lane != nil })
 }
@@ -137,9 +141,9 @@ func (r *replay) dropEpochsIf(in *communicator, drop func(i int, x *lockEpoch) b
 	in.rma.epochs = kept
 }
 
-// contention finds the calls that waited for another epoch of the window to end. An
-// epoch is compared with those that asked for the lock while it lasted; two of which
-// neither is exclusive are not.
+// contention finds the calls that waited for another epoch of the window to
+// end. It compares each epoch with those that requested the lock while it
+// lasted, unless neither of the two is exclusive.
 func contention(in *communicator) {
 	if !slices.ContainsFunc(in.rma.epochs, func(x *lockEpoch) bool { return x.exclusive }) {
 		return
@@ -173,7 +177,7 @@ func contention(in *communicator) {
 	}
 }
 
-// oldEpochs drops what ended some rounds ago.
+// oldEpochs drops the epochs that ended some rounds ago.
 func (r *replay) oldEpochs() {
 	old := r.until - epochRounds*r.window
 	for _, in := range r.windows {

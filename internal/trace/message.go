@@ -2,7 +2,7 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// send books a message that the call sent.
+// send records a message that the call sent.
 func (r *replay) send(e *event, c *call) {
 	k, own := e.kind, e.kind.lane.process
 	if k.peer == profile.PeerProcNull {
@@ -48,10 +48,10 @@ func (r *replay) send(e *event, c *call) {
 	r.freeReceives.put(w)
 }
 
-// numbered tells that the other end of a message can be looked for.
+// numbered reports whether the other end of a message can be found.
 func numbered(e *event) bool { return e.kind.peer >= 0 && e.seq > 0 && e.kind.member != nil }
 
-// noNumber is why a message of the process has none.
+// noNumber returns why a message of the process has no number.
 func (p *process) noNumber(k *kind) Reason {
 	if k.peer >= 0 && (p.trace.Gaps || p.trace.WholeUntil > 0) {
 		return Gaps
@@ -59,7 +59,7 @@ func (p *process) noNumber(k *kind) Reason {
 	return OtherWorld
 }
 
-// receive books a message that a receive has got in the call, and when and where
+// receive records a message that was received in the call. p is where and when
 // the receive was posted.
 func (r *replay) receive(e *event, c *call, p posting) {
 	k, own := e.kind, e.kind.lane.process
@@ -90,13 +90,12 @@ func (r *replay) receive(e *event, c *call, p posting) {
 	rt.receives.put(e.seq, late)
 }
 
-// hopeful tells whether the send with the number is to come. That it does not may
-// turn out later as well.
+// hopeful reports whether the send with this number may still come.
 func (rt *route) hopeful(n uint32) bool {
 	return n > rt.newest && !rt.sender.partial && rt.sender.progress != ended
 }
 
-// join matches a send with its receive: each may have waited for the other.
+// join matches a send with its receive. Each may have waited for the other.
 func (r *replay) join(rt *route, m *message, w *receive) {
 	r.matching.Matched++
 	if m.bytes != w.bytes {
@@ -117,7 +116,7 @@ func (r *replay) join(rt *route, m *message, w *receive) {
 	}
 }
 
-// sent tells the last call of the thread that it has seen a send complete.
+// sent records that the last call of the thread saw a send complete.
 func (r *replay) sent(m *message, c *call) {
 	m.linked = false
 	if c != nil {
@@ -140,7 +139,7 @@ func (r *replay) sent(m *message, c *call) {
 	}
 }
 
-// drop books a send or a receive that ended otherwise.
+// drop records a send or a receive that did not complete normally.
 func (r *replay) drop(e *event) {
 	k, own := e.kind, e.kind.lane.process
 	q, _ := own.links.take(e.index)
@@ -155,7 +154,7 @@ func (r *replay) drop(e *event) {
 		return
 	}
 	if !numbered(e) {
-		if !own.trace.Gaps { // else none has a number
+		if !own.trace.Gaps { // with gaps, messages have no numbers
 			own.unknown++
 		}
 		return
@@ -171,7 +170,7 @@ func (r *replay) drop(e *event) {
 	rt.receives.put(e.seq, w)
 }
 
-// neverReceived lets go of a message that has no receive.
+// neverReceived drops a message that has no receive.
 func (r *replay) neverReceived(m *message, why Reason) {
 	if m.gone {
 		why = SetAside
@@ -183,7 +182,8 @@ func (r *replay) neverReceived(m *message, why Reason) {
 	}
 }
 
-// leftOver books what has found no other end when all has been replayed.
+// leftOver counts the messages whose other end was not found after the whole
+// replay.
 func (r *replay) leftOver() {
 	for _, rt := range r.routes {
 		r.frames.leave(rt)
@@ -217,8 +217,8 @@ func (rt *route) noSend() Reason {
 	return NoSend
 }
 
-// letGo gives up on messages to a process whose trace has gaps, so that they do
-// not pile up: the oldest half of those of a route that has very many.
+// letGo drops messages to a process whose trace has gaps, so that they do not
+// pile up: the older half of a route's messages if it has very many.
 func (r *replay) letGo() {
 	const many = 1 << 13
 	for _, rt := range r.lossy {

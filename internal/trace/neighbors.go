@@ -1,13 +1,13 @@
 package trace
 
-// topology is who sends to whom in the neighbourhood collectives of a communicator,
-// by rank in it, as far as the members have a trace.
+// topology says who sends to whom in the neighbourhood collectives of a
+// communicator, by rank in it, as far as the members have traces.
 type topology struct {
 	outgoing [][]int32
-	incoming [][]int32 // found when it is first needed
+	incoming [][]int32 // computed when first needed
 }
 
-// edges notes a member's outgoing neighbours.
+// edges adds a member's outgoing neighbours.
 func (c *communicator) edges(rank int, outgoing []int32) {
 	if len(outgoing) == 0 || rank < 0 || rank >= c.size {
 		return
@@ -32,14 +32,14 @@ func (t *topology) invert() {
 	}
 }
 
-// neighbors is what neighbourhood collectives need: who came, and how many of each
-// member's incoming neighbours have not.
+// neighbors is the state of a neighbourhood collective: who has arrived, and
+// how many incoming neighbours of each member have not.
 type neighbors struct {
 	of   *topology
 	came []arrivals
 	left []int
-	// waiting is the place of each member in instance.waiting, from 1; 0 if it does
-	// not wait there.
+	// waiting is the index+1 of each member in instance.waiting; 0 if it does
+	// not wait.
 	waiting []int32
 }
 
@@ -52,8 +52,8 @@ func newNeighbors(of *topology) *neighbors {
 	return n
 }
 
-// add notes that a member came, and calls f with the place of each that waits for
-// nobody else.
+// add records that a member arrived, and calls f with the position of each
+// member whose neighbours have now all arrived.
 func (n *neighbors) add(rank int32, a arrivals, f func(place int)) {
 	if rank < 0 || int(rank) >= len(n.came) {
 		return
@@ -69,8 +69,8 @@ func (n *neighbors) add(rank int32, a arrivals, f func(place int)) {
 	}
 }
 
-// waitsFor is the last of a member's incoming neighbours to come, and whether all
-// have.
+// waitsFor returns the last of a member's incoming neighbours to arrive. known
+// is false if some have not.
 func (n *neighbors) waitsFor(rank int32) (last arrivals, known bool) {
 	if rank < 0 || int(rank) >= len(n.left) || n.left[rank] > 0 {
 		return arrivals{}, false

@@ -11,30 +11,32 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// pathWait is how long a wait is, in ns, that the critical path leaves a rank at.
+// pathWait is the shortest wait, in ns, at which the critical path leaves a
+// rank.
 const pathWait = 1000
 
-// jump is where a lane waited for another: the critical path goes from one to the
-// other at that time.
+// jump is a wait of a lane for another, at which the critical path may change
+// lanes.
 type jump struct {
-	time int64 // Unix ns, when the wait ended
-	lane int32 // that was waited for
+	time int64 // end of the wait, Unix ns
+	lane int32 // the lane that it waited for
 }
 
-// CriticalPath is what the end of the run had to wait for: from the rank that
-// ended last back to the last time when it waited for another, on with that one,
-// and so on to the start. To shorten the run something on it has to be shortened.
+// CriticalPath is the chain of activities that determined the end of the run.
+// It leads from the rank that ended last back to its last wait, continues with
+// the rank that it waited for, and so on to the start. To shorten the run,
+// something on it must become shorter.
 type CriticalPath struct {
 	Length float64 `json:"length_s"`
-	Jumps  int     `json:"jumps"` // how often it goes from one rank to another
+	Jumps  int     `json:"jumps"` // number of changes from one rank to another
 	// Computation and MPI are its two parts.
 	Computation float64     `json:"computation_s"`
 	MPI         float64     `json:"mpi_s"`
-	Ranks       []PathRank  `json:"ranks"`     // that are on it, most time first
-	Callsites   []PathPlace `json:"callsites"` // calls of MPI on it, most time first
+	Ranks       []PathRank  `json:"ranks"`     // the ranks on it, most time first
+	Callsites   []PathPlace `json:"callsites"` // the MPI calls on it, most time first
 }
 
-// PathRank is the part of the critical path that is on a rank.
+// PathRank is the part of the critical path on one rank.
 type PathRank struct {
 	Rank        int     `json:"rank"`
 	Time        float64 `json:"time_s"`
@@ -43,7 +45,7 @@ type PathRank struct {
 	MPI         float64 `json:"mpi_s"`
 }
 
-// PathPlace is the part of the critical path that is in one call at one place, on
+// PathPlace is the part of the critical path in one call at one call site, over
 // all ranks.
 type PathPlace struct {
 	Call     string  `json:"call"`
@@ -55,8 +57,8 @@ type PathPlace struct {
 // segment is a part of the path on one lane, in Unix ns.
 type segment struct{ from, to int64 }
 
-// criticalPath finds the path by the waits, and reads the traces again for what
-// happened on it.
+// criticalPath finds the path from the waits, and reads the traces again to
+// find what happened on it.
 func (r *replay) criticalPath() (*CriticalPath, error) {
 	segments, jumps := r.walk()
 	on := map[*process]*pathPart{}
@@ -80,7 +82,8 @@ func (r *replay) criticalPath() (*CriticalPath, error) {
 	return r.joinPath(parts, jumps), nil
 }
 
-// walk goes back from the end, and gives the segments of each lane, the last first.
+// walk follows the path from its end to its start. It returns the segments of
+// each lane, the last one first, and the number of jumps.
 func (r *replay) walk() ([][]segment, int) {
 	segments := make([][]segment, len(r.lanes))
 	l := r.lastLane()
@@ -105,7 +108,7 @@ func (r *replay) walk() ([][]segment, int) {
 	}
 }
 
-// lastLane is thread 0 of the rank that ended last.
+// lastLane returns thread 0 of the rank that ended last.
 func (r *replay) lastLane() *lane {
 	var last *lane
 	for _, p := range r.processes {
@@ -116,7 +119,7 @@ func (r *replay) lastLane() *lane {
 	return last
 }
 
-// main is the first of the threads that did anything.
+// main returns the first thread that has events.
 func (p *process) main() *lane {
 	for _, l := range p.lanes {
 		if l != nil {
@@ -126,7 +129,7 @@ func (p *process) main() *lane {
 	return nil
 }
 
-// pathPart is what is on the path of a process.
+// pathPart is the part of the path on one process.
 type pathPart struct {
 	process *process
 	threads map[int32]*track
@@ -135,14 +138,14 @@ type pathPart struct {
 
 type place struct{ call, site string }
 
-// track goes along the segments of a thread as its calls come.
+// track follows the segments of a thread while its calls are read.
 type track struct {
 	segments []segment
 	at       int
-	covered  int64 // up to when calls have been counted
+	covered  int64 // calls have been counted up to this time
 }
 
-// take is how many ns of a call are on the path.
+// take returns how many ns of a call are on the path.
 func (t *track) take(from, to int64) int64 {
 	from = max(from, t.covered)
 	t.covered = max(t.covered, to)
@@ -156,7 +159,7 @@ func (t *track) take(from, to int64) int64 {
 	return sum
 }
 
-// readParts reads the traces, as many at a time as there are processors.
+// readParts reads the traces, as many at once as there are processors.
 func readParts(parts []*pathPart) error {
 	errs := make([]error, len(parts))
 	var group sync.WaitGroup
@@ -172,7 +175,7 @@ func readParts(parts []*pathPart) error {
 	return errors.Join(errs...)
 }
 
-// ranged is a source that can leave out what it has outside of some time.
+// ranged is implemented by sources that can skip events outside a time range.
 type ranged interface {
 	EachBetween(from, to int64, f func(*profile.Events, []profile.EventKind) error) error
 }
@@ -207,8 +210,8 @@ func (p *pathPart) read() error {
 	return err
 }
 
-// trackOf is the path on the thread of calls of a kind; nil if there is none, or
-// if it is no calls that are of the kind.
+// trackOf returns the path on the thread of a kind's calls. It returns nil if
+// there is none, or if events of the kind are not calls.
 func (p *pathPart) trackOf(k *profile.EventKind) *track {
 	if k.Action != profile.Called {
 		return nil
@@ -216,7 +219,7 @@ func (p *pathPart) trackOf(k *profile.EventKind) *track {
 	return p.threads[max(k.Thread, 0)]
 }
 
-// joinPath adds up over the ranks.
+// joinPath adds up the parts of all ranks.
 func (r *replay) joinPath(parts []*pathPart, jumps int) *CriticalPath {
 	out := &CriticalPath{Jumps: jumps, Ranks: []PathRank{}, Callsites: []PathPlace{}}
 	calls := map[place]int64{}
@@ -244,7 +247,7 @@ func (r *replay) joinPath(parts []*pathPart, jumps int) *CriticalPath {
 	return out
 }
 
-// length is how much of the path is on the process, in ns.
+// length returns how much of the path is on the process, in ns.
 func (p *pathPart) length() int64 {
 	var sum int64
 	for _, t := range p.threads {

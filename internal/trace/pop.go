@@ -2,8 +2,8 @@ package trace
 
 import "math"
 
-// POP is the efficiency of a job, as the POP Centre of Excellence has it: each
-// factor is from 0 to 1, and each but the leaves the product of those below it.
+// POP is the efficiency of a job as defined by the POP Centre of Excellence.
+// Each factor is between 0 and 1, and is the product of those below it.
 //
 //	parallel efficiency = mean useful / runtime
 //	├ load balance = mean useful / max useful
@@ -11,16 +11,16 @@ import "math"
 //	  ├ serialisation = max useful / ideal runtime
 //	  └ transfer = ideal runtime / runtime
 //
-// Useful is the time that a process spends outside of MPI between MPI_Init and
-// MPI_Finalize, by its thread 0. The ideal runtime is that on a network which
-// takes no time: no call takes any, but to wait for others that have not sent or
-// come yet. Ranks compute as they did. Sends wait for nobody, and time in
-// one-sided operations and in IO is none.
+// Useful is the time that thread 0 of a process spends outside of MPI between
+// MPI_Init and MPI_Finalize. The ideal runtime is that on a network which takes
+// no time: calls take no time except to wait for other ranks that have not sent
+// or arrived yet. Ranks compute as long as they did. Sends do not wait, and
+// one-sided operations and IO take no time.
 //
 // https://pop-coe.eu/node/69
 type POP struct {
 	Runtime                 float64 `json:"runtime_s"`       // from the first end of Init to the last start of Finalize
-	IdealRuntime            float64 `json:"ideal_runtime_s"` // the same without the network
+	IdealRuntime            float64 `json:"ideal_runtime_s"` // the same on the ideal network
 	UsefulMean              float64 `json:"useful_mean_s"`
 	UsefulMax               float64 `json:"useful_max_s"`
 	UsefulMaxRank           int     `json:"useful_max_rank"`
@@ -31,7 +31,7 @@ type POP struct {
 	Transfer                float64 `json:"transfer"`
 }
 
-// pop computes the metrics from what each thread 0 spent.
+// pop computes the metrics from the times of each process's thread 0.
 func (r *replay) pop() POP {
 	out := POP{UsefulMaxRank: -1}
 	var last, ideal int64 = r.start, 0
@@ -45,7 +45,7 @@ func (r *replay) pop() POP {
 		}
 	}
 	out.Runtime = seconds(last - r.start)
-	// Clocks that differ may let a message be received before it was sent.
+	// If clocks differ, a message may seem to be received before it was sent.
 	out.IdealRuntime = math.Min(seconds(ideal), out.Runtime)
 	out.UsefulMean = sum / float64(len(r.processes))
 	out.ParallelEfficiency = ratio(out.UsefulMean, out.Runtime)
@@ -56,8 +56,8 @@ func (r *replay) pop() POP {
 	return out
 }
 
-// useful is how long the process computed, and when it ended on the ideal network,
-// since the start of the job; both in ns.
+// useful returns how long the process computed, and when it ended on the ideal
+// network since the start of the job, both in ns.
 func (p *process) useful(start int64) (ns, end int64) {
 	span := max(p.to()-p.from(), 0)
 	if len(p.lanes) == 0 || p.lanes[0] == nil {

@@ -2,13 +2,15 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// An MPI may need the target of an operation to be in a call of MPI, as it has no
-// other thread that takes part. A flush then waits until the target's next call.
-// That is shown where the target was outside of MPI when the flush began and the
-// flush ended just after the target came back, unless operations of the same kind on
-// the same window were completed at a target that was outside all the time.
+// An MPI without a progress thread may need the target of a one-sided operation
+// to be in an MPI call. A flush then waits until the target's next call. The
+// replay concludes this if the target was outside of MPI when the flush
+// started, and the flush ended just after the target came back, unless
+// operations of the same kind on the same window were completed while their
+// target was outside all the time.
 
-// opMask is a set of kinds of operations, which an MPI may carry out in different ways.
+// opMask is a set of kinds of operations, which an MPI may implement in
+// different ways.
 type opMask uint8
 
 const (
@@ -25,12 +27,12 @@ type pendingOps struct {
 	ops   opMask
 }
 
-// leastAbsence is the shortest wait, in ns, that a target's absence is the reason
-// of: a message takes about as long.
+// leastAbsence is the shortest wait, in ns, that is attributed to a target's
+// absence. A message takes about as long.
 const leastAbsence = 20_000
 
-// operation notes what is to be completed at a target. Some MPIs wait for the target
-// before the operation returns.
+// operation adds a pending operation at a target. In some MPIs the call itself
+// waits for the target.
 func (r *replay) operation(w *window, c *call) {
 	k := c.kind
 	p, ok := w.pending[k.peer]
@@ -85,7 +87,8 @@ func (r *replay) flush(w *window, c *call) {
 	}
 }
 
-// local tells the calls after which operations may still be under way at the target.
+// local reports whether operations may still be under way at the target after
+// the call.
 func (k *kind) local() bool {
 	return k.rma == rmaOperation || k.rma == winFlushLocal || k.rma == winFlushLocalAll
 }
@@ -93,20 +96,21 @@ func (k *kind) local() bool {
 // absence is a time that a process spent outside of MPI.
 type absence struct {
 	from, to int64
-	site     int32 // of the call that ended it
+	site     int32 // call site of the call that ended it
 }
 
-// watcher is a call that may have waited for its target to come into MPI.
+// watcher is a call that may have waited for its target to enter MPI.
 type watcher struct {
 	call *call
 	in   *communicator
 	pendingOps
 }
 
-// mostAbsences is how many of the latest absences of a process are kept.
+// mostAbsences is how many of a process's latest absences are kept.
 const mostAbsences = 128
 
-// needsTarget finds out whether a call had to wait for the target to be in MPI.
+// needsTarget determines whether a call had to wait for the target to be in
+// MPI.
 func (r *replay) needsTarget(w *window, c *call, rank int32, p pendingOps) {
 	t := r.byRank[rank]
 	if t == nil || t == c.lane.process || t.trace.Threads > 1 || t.partial || t.trace.Gaps {
@@ -121,10 +125,10 @@ func (r *replay) needsTarget(w *window, c *call, rank int32, p pendingOps) {
 	t.watchers = append(t.watchers, x)
 }
 
-// came notes that a process entered MPI, and was outside before.
+// came records that a process entered MPI after an absence.
 func (r *replay) came(l *lane, e *event) {
 	p := l.process
-	if e.start > l.last && p.windows != nil { // else nobody can wait for it so
+	if e.start > l.last && p.windows != nil { // without windows no call can wait for it in this way
 		p.leave(absence{l.last, e.start, e.kind.site})
 	}
 	p.present = max(p.present, e.end)
@@ -142,7 +146,7 @@ func (r *replay) came(l *lane, e *event) {
 	}
 }
 
-// leave keeps an absence, in place of the oldest if there are too many.
+// leave adds an absence, and replaces the oldest if there are too many.
 func (p *process) leave(a absence) {
 	if len(p.absences) < mostAbsences {
 		p.absences = append(p.absences, a)
@@ -152,8 +156,8 @@ func (p *process) leave(a absence) {
 	p.absent++
 }
 
-// absencesIn gives the absences of the process between two times, the latest first,
-// until it is told to stop. The first may last longer.
+// absencesIn calls f with the absences of the process that overlap the time
+// between from and to, the latest first, until f returns false.
 func (p *process) absencesIn(from, to int64, f func(absence) bool) {
 	for i := p.absent - 1; i >= 0 && i >= p.absent-mostAbsences; i-- {
 		a := p.absences[i%mostAbsences]
@@ -163,9 +167,9 @@ func (p *process) absencesIn(from, to int64, f func(absence) bool) {
 	}
 }
 
-// judge decides on a call when it is known what the target did: of the absences during
-// the call the latest counts that ended just before the call did. If there is none the
-// longest one may have been waited for.
+// judge decides about a call once the target's absences are known. Of the
+// absences during the call it takes the latest that ended just before the call
+// did. If there is none, the call may have waited for the longest one.
 func (x *watcher) judge(t *process) {
 	c := x.call
 	var longest absence
@@ -199,8 +203,8 @@ func (x *watcher) judge(t *process) {
 	}
 }
 
-// absent tells a call of the absence of a target. Whether that is proved is known in
-// the end.
+// absent adds the absence of a target as a cause. Whether that is proven is
+// known only at the end of the replay.
 func (c *call) absent(w cause, from int64, ops opMask) {
 	have := c.away
 	if have == nil || w.time > have.time || w.time == have.time && w.before(&have.cause) {
@@ -208,14 +212,14 @@ func (c *call) absent(w cause, from int64, ops opMask) {
 	}
 }
 
-// away is the latest target to come back into MPI while a call waited.
+// away is the latest target to return to MPI while a call waited.
 type away struct {
 	cause
-	from int64 // when it was outside, and the call had begun
+	from int64 // when the target was outside and the call had started
 	ops  opMask
 }
 
-// awayKey names such waits, until it is known whether operations of their kinds
+// awayKey groups such waits until it is known whether operations of their kinds
 // need their target at all.
 type awayKey struct {
 	waitKey
@@ -226,8 +230,8 @@ type awayKey struct {
 // needless reports whether such operations were completed without their target.
 func (k *awayKey) needless() bool { return k.ops&^k.rma.alone == 0 }
 
-// awayWaits are the waits for targets that were outside of MPI: their sums; and
-// each that the critical path may leave its rank at, or that is listed.
+// awayWaits are the waits for targets outside of MPI: their sums, and each wait
+// that is listed or that the critical path may leave its rank at.
 type awayWaits struct {
 	sums   map[awayKey]*waitSum
 	jumps  []awayJump
@@ -246,8 +250,8 @@ type awayListed struct {
 	key awayKey
 }
 
-// waitedForTarget keeps the wait of a call for a target that was outside of MPI, if
-// it had one.
+// waitedForTarget keeps the wait of a call for a target that was outside of
+// MPI, if there is one.
 func (r *replay) waitedForTarget(c *call) {
 	w := c.away
 	if w == nil {
@@ -270,8 +274,8 @@ func (r *replay) waitedForTarget(c *call) {
 	}
 }
 
-// leftAway books the waits for targets that were outside of MPI, but for those of
-// operations that were completed without them.
+// leftAway adds the waits for targets outside of MPI to the sums, except those
+// of operations that were completed without their target.
 func (r *replay) leftAway() {
 	for key, sum := range r.away.sums {
 		if !key.needless() {

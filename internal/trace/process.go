@@ -7,54 +7,55 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// progress tells what a process does in the replay.
+// progress is the state of a process in the replay.
 type progress uint8
 
 const (
-	going   progress = iota // it can go on
+	going   progress = iota // its next event can be replayed
 	loading                 // its next events are being read
-	parked                  // the last call of one of its threads needs what is not there yet
+	parked                  // the last call of one of its threads depends on events that have not been replayed
 	ended
 )
 
-// process is a rank under replay.
+// process is a rank in the replay.
 type process struct {
 	rank     int32
 	trace    *profile.Trace
 	src      profile.EventSource
-	partial  bool // not all that it did is in the trace, wherever in the run
+	partial  bool // whether some of its events are missing from the trace
 	progress progress
 
 	batch  batch
-	at     int   // the next event of the batch
-	before int64 // events in the batches before
+	at     int   // index of the next event in the batch
+	before int64 // number of events in earlier batches
 	resume chan struct{}
 
 	kinds   []*kind
 	members []membership // by communicator of the trace
-	lanes   []*lane      // by thread; nil where there was no event
+	lanes   []*lane      // by thread; nil if a thread has no events
 	links   links
-	limits  [profile.NumPaths]*profile.EagerLimit // nil where none is recorded
+	limits  [profile.NumPaths]*profile.EagerLimit // by path; nil if not recorded
 
 	windows  map[int32]*window // by number
 	accesses map[pair]uint32   // how often it started to access each target
 	postings map[pair]uint32   // how often it posted a window for each origin
 
-	present  int64     // Unix ns up to when it is known when the process was in MPI
-	absences []absence // the latest mostAbsences, in a ring
-	absent   int       // how many there were
-	watchers []watcher // calls that may have waited for it
+	present  int64     // absences are known up to this time, Unix ns
+	absences []absence // the latest mostAbsences, as a ring
+	absent   int       // number of all absences
+	watchers []watcher // calls that may have waited for this process
 
-	// unknown is how many receives were set aside that may have got a message, of
-	// which is not known which.
+	// unknown counts receives without a known result that may have received a
+	// message.
 	unknown int
 
 	parkedOn    *call
-	parkedSince int // round
+	parkedSince int // round of the replay
 }
 
-// batch is some events of a process, which hold until it is resumed; the last
-// has none, and the error that ended the reading, if any.
+// batch is a number of events of a process. They are valid until the process is
+// resumed. The last batch has no events, and the error that ended the reading,
+// if any.
 type batch struct {
 	events *profile.Events
 	kinds  []profile.EventKind
@@ -64,9 +65,9 @@ type batch struct {
 
 var errStopped = errors.New("stopped")
 
-// feed reads the events of the process, and gives each batch to the replay
-// without a copy: it goes on reading when the process is resumed. While the
-// replay is with one process, others are read.
+// feed reads the events of the process and passes each batch to the replay
+// without a copy. It continues when the process is resumed. While the replay
+// handles one process, others are read.
 func (p *process) feed(loaded chan<- *process, stop <-chan struct{}) {
 	err := p.src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
 		if e.Len() == 0 {
@@ -91,8 +92,8 @@ func (p *process) feed(loaded chan<- *process, stop <-chan struct{}) {
 	loaded <- p
 }
 
-// from and to are when the application began and ended in the process, in Unix
-// ns: between Init and Finalize as far as they were reached.
+// from and to return when the application started and ended in the process, in
+// Unix ns: the end of Init and the start of Finalize, if these were reached.
 func (p *process) from() int64 {
 	if p.trace.InitEnd != 0 {
 		return p.trace.InitEnd
@@ -107,25 +108,26 @@ func (p *process) to() int64 {
 	return p.trace.End
 }
 
-// unfinished tells that there may have been more than the trace has.
+// unfinished reports whether the process may have done more than the trace
+// contains.
 func (p *process) unfinished() bool { return p.partial || p.trace.State != profile.Finalized }
 
-// lane is a thread of a process: what it did has an order.
+// lane is a thread of a process. Its events are in order.
 type lane struct {
-	id      int32 // in replay.lanes
+	id      int32 // index in replay.lanes
 	thread  int32
 	process *process
-	call    *call // its last, whose completions may still follow
-	last    int64 // when it ended
+	call    *call // the last call, whose completions may still follow
+	last    int64 // end of the last call
 	ahead   []event
-	// ideal is the time, in ns since the start of the job, if calls took none but
-	// for what they wait for.
+	// ideal is the time since the start of the job, in ns, on the ideal
+	// network: calls take only as long as they wait for others.
 	ideal int64
 	mpi   int64 // ns in calls between Init and Finalize
 	jumps []jump
 }
 
-// lane finds the lane of a thread, or makes it.
+// lane returns the lane of a thread, and creates it if needed.
 func (r *replay) lane(p *process, thread int32) *lane {
 	for len(p.lanes) <= int(max(thread, 0)) {
 		p.lanes = append(p.lanes, nil)
