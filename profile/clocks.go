@@ -5,55 +5,56 @@ import (
 	"sync"
 )
 
-// JobClocks is how the clocks of a job's hosts differ, by its messages. Processes
-// of one host have one clock.
+// JobClocks says how much the clocks of a job's hosts differ, as its messages
+// show. The processes of one host share one clock.
 type JobClocks struct {
-	// Hosts are in the order of their lowest ranks.
+	// Hosts are sorted by their lowest rank.
 	Hosts []HostClock `json:"hosts"`
-	// Messages between hosts that were seen sent and received. If there is one
-	// host only, its messages are not looked at.
+	// Messages counts the messages between hosts that were seen sent and
+	// received. It is 0 if there is only one host.
 	Messages uint64 `json:"messages"`
-	// Unpaired are those of which one half was seen, or whose halves are too far
-	// apart: nothing was learnt of them.
+	// Unpaired counts messages of which only one half was seen, or whose halves
+	// are too far apart. They are not used.
 	Unpaired uint64 `json:"unpaired"`
-	// Backwards counts messages that arrive before they were sent, also after
-	// correction, and WorstNs is by how much the worst of them does. There are
-	// none if the clocks run evenly, however wrong they are.
+	// Backwards counts messages that arrive before they were sent even after
+	// the correction. WorstNs is the largest such difference. There are none if
+	// all clocks run at constant rates, whatever their errors.
 	Backwards uint64 `json:"backwards"`
 	WorstNs   int64  `json:"worst_ns"`
 }
 
-// ClockEvidence is what a clock's correction rests on.
+// ClockEvidence is the basis of a clock's correction.
 type ClockEvidence string
 
 const (
-	ClockReference ClockEvidence = "reference" // it is the clock that others are corrected to
-	ClockBothWays  ClockEvidence = "both ways" // messages both ways: the error is known
-	// ClockOneWay is messages one way only, on the way to the reference at least
-	// once: the fastest of them is taken to take no time, as nothing tells how
-	// much it took.
+	ClockReference ClockEvidence = "reference" // other clocks are corrected to this one
+	ClockBothWays  ClockEvidence = "both ways" // messages in both directions: the error is known
+	// ClockOneWay is messages in only one direction on at least one step to the
+	// reference. The fastest of them is assumed to take no time, because its
+	// duration cannot be known.
 	ClockOneWay ClockEvidence = "one way"
 )
 
 // HostClock is the clock of a host.
 type HostClock struct {
 	Host     string        `json:"host"`
-	Rank     int           `json:"rank"` // the lowest of the host
+	Rank     int           `json:"rank"` // lowest rank on the host
 	Evidence ClockEvidence `json:"evidence"`
-	// Reference is the host to whose clock this one is corrected: that of rank 0,
-	// or the lowest rank that there is. Where no messages lead there it is the
-	// host of the lowest rank that messages lead to, at last the host itself.
+	// Reference is the host to whose clock this one is corrected: the host of
+	// the lowest rank of those that messages connect with this host, usually of
+	// rank 0.
 	Reference string `json:"reference"`
-	// Via is the host by whose messages with this one it was corrected, and
-	// Messages how many of them there are. Empty and 0 for a reference.
+	// Via is the host whose messages with this one gave the correction, and
+	// Messages their number. They are empty and 0 for a reference.
 	Via      string `json:"via,omitempty"`
 	Messages uint64 `json:"messages"`
-	// Correction makes the clock that of the reference; zero for a reference.
+	// Correction converts this clock to that of the reference; it is zero for a
+	// reference.
 	Correction ClockCorrection `json:"correction"`
-	// ErrorNs is how far the offset may be off: half the margin that the messages
-	// leave, on each way from host to host up to the reference. The fastest
-	// messages of two hosts that take equally long both ways have none. It is 0
-	// where Evidence is not ClockBothWays.
+	// ErrorNs is the largest possible error of the offset: half the margin that
+	// the messages leave, summed over the steps to the reference. It approaches
+	// 0 if the fastest messages take equally long in both directions. It is 0
+	// if Evidence is not ClockBothWays.
 	ErrorNs float64 `json:"error_ns"`
 }
 

@@ -2,22 +2,23 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// EstimateClocks finds out from the messages between hosts how their clocks
-// differ. A message that is sent at s by the sender's clock and received at r by
-// the receiver's is not received before it was sent, so whatever is added to
-// the receiver's clock at r is at least s - r; with messages both ways it lies
-// between two limits. That is taken to change evenly with time:
+// EstimateClocks computes from the messages between hosts how their clocks
+// differ. A message that is sent at s by the sender's clock and received at r
+// by the receiver's was not received before it was sent. So what is added to
+// the receiver's clock at r is at least s - r. Messages in both directions give
+// an upper and a lower limit. The correction is assumed to change linearly with
+// time:
 //
 //	added(t) = Offset + Drift (t - At)
 //
-// and of all such lines between the limits it is the one that stays furthest
-// from them (see corridor.line). Hosts are corrected to one another along a
-// spanning tree of the pairs with the least error.
+// Of all such lines between the limits, EstimateClocks uses the one that stays
+// furthest from them (see corridor.line). Hosts are corrected to one another
+// along a spanning tree of the pairs with the smallest error.
 //
-// All sources are read once, at the same time, and once more if messages are
-// left that go backwards. Memory is a few points for each pair of hosts that
-// exchange messages, and what messages are under way. If there is one host only,
-// nothing is read. An error is one of reading.
+// It reads all sources once, concurrently, and a second time if messages that
+// go backwards are left. Memory is a few points for each pair of hosts that
+// exchange messages, and the messages under way. If there is only one host it
+// reads nothing. It returns errors of reading only.
 func EstimateClocks(sources []profile.EventSource) (*profile.JobClocks, error) {
 	hosts, hostOf := clockHosts(sources)
 	c := &profile.JobClocks{Hosts: hosts}
@@ -42,7 +43,7 @@ func EstimateClocks(sources []profile.EventSource) (*profile.JobClocks, error) {
 	return c, err
 }
 
-// clockHosts is the hosts, and for each source which of them it is of.
+// clockHosts returns the hosts, and the index of each source's host.
 func clockHosts(sources []profile.EventSource) ([]profile.HostClock, []int32) {
 	lowest := make(map[string]int)
 	for _, src := range sources {
@@ -67,8 +68,9 @@ func clockHosts(sources []profile.EventSource) ([]profile.HostClock, []int32) {
 	return hosts, hostOf
 }
 
-// countBackwards takes messages and counts those that go backwards after correction,
-// in whole ns, as whoever reads the corrected events sees them.
+// countBackwards returns a function that counts the messages which go backwards
+// after the correction, in whole ns, as readers of the corrected events see
+// them.
 func countBackwards(c *profile.JobClocks, base int64) func(flight) {
 	return func(f flight) {
 		sent := c.Hosts[f.from].Correction.Time(base + f.sent)
