@@ -58,7 +58,7 @@ type HostClock struct {
 	ErrorNs float64 `json:"error_ns"`
 }
 
-// Of is what corrects the clock of a host, nil if that is nothing.
+// Of returns the correction of a host's clock, or nil if there is none.
 func (c *JobClocks) Of(host string) *ClockCorrection {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; h.Host == host && h.Evidence != ClockReference {
@@ -68,7 +68,7 @@ func (c *JobClocks) Of(host string) *ClockCorrection {
 	return nil
 }
 
-// Correct is the sources with their clocks corrected.
+// Correct returns the sources with corrected clocks.
 func (c *JobClocks) Correct(sources []EventSource) []EventSource {
 	of := make(map[string]*ClockCorrection, len(c.Hosts))
 	for _, h := range c.Hosts {
@@ -81,9 +81,9 @@ func (c *JobClocks) Correct(sources []EventSource) []EventSource {
 	return corrected
 }
 
-// CorrectClock returns the events of a source by the corrected clock: starts and ends are
-// moved, each to the ns that it then falls into, and durations are what is
-// between them. It is the source itself if there is nothing to correct.
+// CorrectClock returns a source whose events have corrected times. Starts and
+// ends are corrected and rounded to ns; durations are their differences. It
+// returns src itself if there is nothing to correct.
 func CorrectClock(src EventSource, c *ClockCorrection) EventSource {
 	if c == nil {
 		return src
@@ -116,7 +116,8 @@ func (s *correctedSource) Each(f func(*Events, []EventKind) error) error {
 	})
 }
 
-// correctedTrace has the times corrected that were reached.
+// correctedTrace returns t with corrected times. Times that are 0 (not reached)
+// stay 0.
 func correctedTrace(t *Trace, c *ClockCorrection) *Trace {
 	corrected := *t
 	for _, at := range []*int64{&corrected.Start, &corrected.InitEnd, &corrected.FinalizeStart, &corrected.End} {
@@ -132,15 +133,15 @@ func correctedTrace(t *Trace, c *ClockCorrection) *Trace {
 	return &corrected
 }
 
-// Time returns the corrected time, rounded so that the order of times stays the
-// same, also between two clocks: the amount to add is rounded up from the half
-// on, so that times that differ by whole ns still do.
+// Time returns the corrected time. It rounds so that the order of times is
+// kept, also between two clocks: the correction is rounded half up, so that
+// times that differ by whole ns still do.
 func (c *ClockCorrection) Time(t int64) int64 {
 	return t + int64(math.Floor(c.Offset+c.Drift*float64(t-c.At)+0.5))
 }
 
-// Then returns the correction that applies c and then second, which is by the
-// clock that c makes.
+// Then combines two corrections into one. second applies to the clock that c
+// gives.
 func (c *ClockCorrection) Then(second *ClockCorrection) ClockCorrection {
 	offset := second.Offset + second.Drift*float64(c.At-second.At)
 	return ClockCorrection{At: c.At, Offset: c.Offset + (offset + second.Drift*c.Offset), Drift: c.Drift + second.Drift + second.Drift*c.Drift}

@@ -6,28 +6,29 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// MPIs send a message up to some size eagerly: it is buffered, and the send
-// completes although no receive is posted. A larger one, and each of synchronous
-// mode, waits for its receiver (rendezvous). The limit is the MPI's; where it is
-// not recorded, the run may show it.
+// An MPI sends a message up to some size eagerly: it buffers the message, and
+// the send completes although no receive is posted. A larger message, and each
+// synchronous send, waits for its receiver (rendezvous). The MPI decides the
+// limit. If it is not recorded, the run may show it.
 
-// protocols is what the run shows of how messages are sent, for each path.
+// protocols is what the run shows about how messages are sent, by path.
 type protocols [profile.NumPaths]protocol
 
 type protocol struct {
-	// buffered is the size of the largest message whose send completed before its
-	// receive was posted.
+	// buffered is the size of the largest message whose send completed before
+	// its receive was posted.
 	buffered uint64
-	used     bool // there are messages on the path
-	// evidence that sends wait for their receivers, by size: see the function.
+	used     bool // whether the path has messages
+	// evidence that sends wait for their receivers, by sizeKey; see the
+	// function evidence.
 	evidence map[uint64]int
 }
 
-// proven is how much evidence is enough: by accident there is so much with a chance
-// of one in 2^proven.
+// proven is the amount of evidence that is enough. So much arises by accident
+// with a probability of 1 in 2^proven.
 const proven = 8
 
-// lasted adds evidence of a send that lasted until its receive was posted.
+// lasted adds the evidence of a send that lasted until its receive was posted.
 func (p *protocol) lasted(size uint64, evidence int) {
 	if p.evidence == nil {
 		p.evidence = map[uint64]int{}
@@ -35,16 +36,17 @@ func (p *protocol) lasted(size uint64, evidence int) {
 	p.evidence[size] += evidence
 }
 
-// evidence returns how strongly a send suggests that it waited for its receiver. The
-// send began before its receive was posted and ended after that. It counts 1 for each
-// halving of the chance that it ended so soon afterwards by accident, less what
-// accidents add on average. A send that by then had lasted far longer than buffering
-// takes counts too, however late it ended: the sender may have had no processor.
+// evidence returns how strongly a send suggests that it waited for its
+// receiver. The send started before its receive was posted and ended after
+// that. The result is the number of halvings of the probability that it ended
+// so soon afterwards by accident, minus what accidents add on average. A send
+// that had already lasted far longer than buffering takes counts too, however
+// late it ended: the sender may have had no processor.
 func evidence(start, posted, end int64, bytes uint64) int {
 	const (
 		expected   = 2
-		long       = 1_000_000 // ns, beside
-		nsPerByte  = 10        // of buffering, at least ten times as long as it takes
+		long       = 1_000_000 // ns, to which nsPerByte is added
+		nsPerByte  = 10        // buffering takes at most a tenth of this
 		ofLongOnes = 2
 	)
 	n := bits.Len64(uint64((end-start)/max(end-posted, 1))) - 1 - expected
@@ -54,14 +56,14 @@ func evidence(start, posted, end int64, bytes uint64) int {
 	return n
 }
 
-// sizeKey gives sizes that differ by less than 3 % the same number, so that there
-// are few of them.
+// sizeKey returns the same number for sizes that differ by less than 3 %, so
+// that there are few keys.
 func sizeKey(bytes uint64) uint64 {
 	drop := max(bits.Len64(bytes)-6, 0)
 	return bytes >> drop << drop
 }
 
-// pathOf is the path of messages from one process to another.
+// pathOf returns the path of messages from one process to another.
 func pathOf(from, to *process) profile.Path {
 	switch {
 	case from == to:
@@ -72,8 +74,8 @@ func pathOf(from, to *process) profile.Path {
 	return profile.BetweenNodes
 }
 
-// completed notes that the send of a message ended by that time; 0 is not known. If
-// its receive was posted later, the message had been buffered.
+// completed records that the send of a message ended at or before end; 0 means
+// unknown. If its receive was posted later, the message was buffered.
 func (p *protocols) completed(m *message, end int64) {
 	if end == 0 || m.buffered || m.synchronous || m.posted.time == unknownTime {
 		return
@@ -84,13 +86,14 @@ func (p *protocols) completed(m *message, end int64) {
 	}
 }
 
-// need is whether a message waits for its receiver, by what is recorded.
+// need says whether a message waits for its receiver, according to the recorded
+// limit.
 type need uint8
 
 const (
-	eager need = iota // it does not
+	eager need = iota // it does not wait
 	unknownNeed
-	rendezvous // it does
+	rendezvous // it waits
 )
 
 func (m *message) need() need {
@@ -104,7 +107,7 @@ func (m *message) need() need {
 	return unknownNeed
 }
 
-// lateReceiver is the posting of a receive that a call which sends may have waited
+// lateReceiver is the posting of a receive that a sending call may have waited
 // for.
 type lateReceiver struct {
 	cause
@@ -113,8 +116,8 @@ type lateReceiver struct {
 	need  need
 }
 
-// received tells a call that sent when the receive was posted. Where it had
-// ended by then the message had been buffered, and nobody waited.
+// received adds the posting of a message's receive to the call that sent it. If
+// the call had ended by then, the message was buffered and nobody waited.
 func (r *replay) received(c *call, m *message) {
 	if m.posted.time > c.end {
 		r.protocols.completed(m, c.end)
@@ -126,9 +129,9 @@ func (r *replay) received(c *call, m *message) {
 	}
 }
 
-// over reports whether the call more likely waited for w than for o: for a receiver
-// that is known to be needed; else for that of the larger message, since larger
-// messages need their receivers where smaller ones do; else for the later one.
+// over reports whether the call more likely waited for w than for o. It prefers
+// a receiver that is known to be needed, then that of the larger message (large
+// messages need their receiver more often), then the one that posted later.
 func (w *lateReceiver) over(o *lateReceiver) bool {
 	switch {
 	case w.need != o.need:
@@ -141,9 +144,9 @@ func (w *lateReceiver) over(o *lateReceiver) bool {
 	return w.before(&o.cause)
 }
 
-// waitsForReceiver tells whether the last thing that the call waited for is the
-// receiver. If it also waited for a sender that was late, it is the receiver only
-// where all messages had come before the receive was posted.
+// waitsForReceiver reports whether the last thing that the call waited for is
+// the receiver. If the call also waited for a late sender, it is the receiver
+// only if all messages had arrived before the receive was posted.
 func (c *call) waitsForReceiver() bool {
 	w := &c.receiver
 	if w.time <= c.start {
@@ -155,8 +158,8 @@ func (c *call) waitsForReceiver() bool {
 	return w.need == rendezvous && w.time > max(c.latest.time, c.delivered)
 }
 
-// waitedForReceiver books the wait of a call for a receiver, or that it may have
-// waited for it.
+// waitedForReceiver adds the call's wait, or possible wait, for a receiver to
+// the sums.
 func (r *replay) waitedForReceiver(c *call) {
 	w := &c.receiver
 	long := w.time - c.start
@@ -170,7 +173,7 @@ func (r *replay) waitedForReceiver(c *call) {
 		c.jump(&w.cause, long, w.time)
 		return
 	}
-	const promptly = 8 // times as long before the receive was posted as after
+	const promptly = 8 // the call ended promptly if it lasted this many times longer before the posting than after it
 	v := verdict{size: sizeKey(w.bytes), path: w.path, prompt: promptly*(c.end-w.time) <= long, eager: w.need == eager}
 	k := undecidedKey{key, v}
 	sum := r.undecided[k]
@@ -188,7 +191,7 @@ func (r *replay) waitedForReceiver(c *call) {
 	}
 }
 
-// undecided is such waits of which only the whole run tells what they are.
+// undecided holds the waits whose pattern is known only after the whole run.
 type undecided map[undecidedKey]*waitSum
 
 type undecidedKey struct {
@@ -196,27 +199,27 @@ type undecidedKey struct {
 	verdict
 }
 
-// verdict is what the pattern of a wait for a receiver depends on.
+// verdict is everything that the pattern of a wait for a receiver depends on.
 type verdict struct {
 	size   uint64 // sizeKey of the message
 	path   profile.Path
 	prompt bool // the call ended right after the receive was posted
-	eager  bool // by the limit that is recorded
+	eager  bool // according to the recorded limit
 }
 
-// listedWait is such a wait with all that is told of it.
+// listedWait is such a wait with its row of the list.
 type listedWait struct {
 	profile.Wait
 	verdict
 }
 
-// pattern is what a wait was by all that the run has shown: NoPattern if nobody
-// was waited for.
+// pattern returns the pattern of a wait, according to everything that the run
+// has shown. It returns NoPattern if the call waited for nobody.
 func (p *protocols) pattern(v verdict) Pattern {
 	at := &p[v.path]
 	switch {
 	case v.eager || v.size <= at.buffered:
-		if v.prompt { // as if it had needed the receiver
+		if v.prompt { // like a send that needed its receiver
 			return Undecided
 		}
 		return NoPattern
@@ -226,8 +229,8 @@ func (p *protocols) pattern(v verdict) Pattern {
 	return Undecided
 }
 
-// waits tells whether sends of the size wait for their receivers, since those do
-// that are as large or smaller.
+// waits reports whether sends of this size wait for their receivers: whether
+// the run shows it for sends of this or a smaller size.
 func (p *protocol) waits(size uint64) bool {
 	sum := 0
 	for n, evidence := range p.evidence {
@@ -238,7 +241,7 @@ func (p *protocol) waits(size uint64) bool {
 	return sum >= proven
 }
 
-// settle books the waits whose pattern the whole run tells.
+// settle adds the undecided waits to the sums, now that the run is complete.
 func (r *replay) settle() {
 	known := map[verdict]Pattern{}
 	pattern := func(v verdict) Pattern {
@@ -263,11 +266,12 @@ func (r *replay) settle() {
 	}
 }
 
-// EagerLimit is up to which size sends on a path do not wait for their receivers.
+// EagerLimit is the size up to which sends on a path do not wait for their
+// receivers.
 type EagerLimit struct {
 	Path profile.Path `json:"path"`
-	// Bytes is the limit that was recorded, and Variable the variable of the MPI
-	// that has it; 0 and "" if none was.
+	// Bytes is the recorded limit, and Variable the MPI's variable that
+	// contains it. They are 0 and "" if none was recorded.
 	Bytes    uint64 `json:"limit_bytes"`
 	Variable string `json:"variable"`
 	// Shown is the size of the largest message whose send completed before its
@@ -275,8 +279,8 @@ type EagerLimit struct {
 	Shown uint64 `json:"shown_bytes"`
 }
 
-// eagerLimits lists the paths that messages took. Of limits that differ
-// between processes it is the lowest rank's.
+// eagerLimits returns the limits of the paths that messages took. If the
+// recorded limits differ between processes, it returns that of the lowest rank.
 func (r *replay) eagerLimits() []EagerLimit {
 	list := []EagerLimit{}
 	for path := range profile.NumPaths {

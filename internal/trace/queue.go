@@ -1,15 +1,15 @@
 package trace
 
-// queue holds things by number, which come and go mostly in order.
+// queue holds elements by number. They are added and removed mostly in order.
 type queue[T any] struct {
-	base  uint32 // the number of the first of list
-	list  []*T   // nil where it has gone
-	first int    // of list, that has not gone
+	base  uint32 // number of list[0]
+	list  []*T   // nil for removed elements
+	first int    // index in list of the first element
 	held  int
-	more  map[uint32]*T // whose numbers are far from the others'
+	more  map[uint32]*T // elements whose numbers are far from the others
 }
 
-// reach is how far ahead of all others a number may be to be in the list.
+// reach is how far beyond the others a number may be to have a place in list.
 const reach = 1 << 10
 
 func (q *queue[T]) put(n uint32, x *T) {
@@ -31,7 +31,7 @@ func (q *queue[T]) put(n uint32, x *T) {
 	q.list[at] = x
 }
 
-// take gives what was put under the number, and nil if nothing was.
+// take removes and returns the element with this number, or nil.
 func (q *queue[T]) take(n uint32) *T {
 	if q.held == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (q *queue[T]) take(n uint32) *T {
 	return x
 }
 
-// skip goes past what has gone, and gives its place back.
+// skip advances first past removed elements, and frees the space before it.
 func (q *queue[T]) skip() {
 	for q.first < len(q.list) && q.list[q.first] == nil {
 		q.first++
@@ -60,7 +60,8 @@ func (q *queue[T]) skip() {
 	q.compact()
 }
 
-// compact moves what is left to the front, when that is less than has gone.
+// compact moves the elements to the front of list if fewer are left than were
+// removed.
 func (q *queue[T]) compact() {
 	const worth = 64
 	if q.first < worth || 2*q.first < len(q.list) {
@@ -71,7 +72,7 @@ func (q *queue[T]) compact() {
 	q.list, q.base, q.first = q.list[:n], q.base+uint32(q.first), 0
 }
 
-// drain gives all that is held, in no order that means anything.
+// drain removes all elements and calls f with each, in no particular order.
 func (q *queue[T]) drain(f func(*T)) {
 	for _, x := range q.list[q.first:] {
 		if x != nil {
@@ -84,7 +85,7 @@ func (q *queue[T]) drain(f func(*T)) {
 	*q = queue[T]{}
 }
 
-// halve gives away the first half of what the list holds.
+// halve removes the first half of list and calls f with each element.
 func (q *queue[T]) halve(f func(*T)) {
 	for n := q.held / 2; n > 0 && q.first < len(q.list); q.first++ {
 		if x := q.list[q.first]; x != nil {

@@ -5,7 +5,7 @@ import "github.com/mpitrace/mpitrace/profile"
 // replay is the state of an analysis.
 type replay struct {
 	o         Options
-	start     int64 // Unix ns when the first process was initialized
+	start     int64 // end of the first process's MPI_Init, Unix ns
 	processes []*process
 	byRank    map[int32]*process
 	lanes     []*lane
@@ -16,16 +16,16 @@ type replay struct {
 	away      awayWaits
 	calls     callSums
 
-	// Rounds: all processes go on to the same time, and then to the next.
+	// In each round all processes are replayed up to the same time.
 	round    int
-	until    int64  // Unix ns
-	window   int64  // ns
-	perRound uint64 // about how many events
+	until    int64  // end of the round, Unix ns
+	window   int64  // length of a round, ns
+	perRound uint64 // intended number of events
 	queue    []*process
 	loaded   chan *process
 	loading  int
-	steps    uint64 // events so far
-	before   uint64 // at the start of the round
+	steps    uint64 // number of events so far
+	before   uint64 // steps at the start of the round
 
 	routes     map[routeKey]*route
 	routesKept int
@@ -38,7 +38,7 @@ type replay struct {
 
 	matching Matching
 	waits    waits
-	// What may have been waits for receivers, and is decided at the end.
+	// Possible waits for receivers, which are decided at the end.
 	undecided undecided
 	listed    []listedWait
 	protocols protocols
@@ -46,12 +46,12 @@ type replay struct {
 }
 
 // Limits of a round. What is in flight should stay in the processor's caches:
-// with ten times as many events a round, each costs twice as much.
+// with ten times as many events per round, each event takes twice as long.
 const (
 	roundEvents = 16_000
-	rankEvents  = 8           // at least, of each rank
-	patience    = 4           // rounds, and
-	patienceNs  = 100_000_000 // this long, until a parked process goes on without
+	rankEvents  = 8           // at least, for each rank
+	patience    = 4           // rounds
+	patienceNs  = 100_000_000 // and ns, after which a parked process continues without its causes
 )
 
 func newReplay(sources []profile.EventSource, o Options) *replay {
@@ -77,7 +77,7 @@ func newReplay(sources []profile.EventSource, o Options) *replay {
 	return r
 }
 
-// setClock finds when the job began, and a first guess of how long a round is.
+// setClock sets the start of the job and the initial length of a round.
 func (r *replay) setClock() {
 	first, last, events := r.processes[0].from(), r.processes[0].to(), uint64(0)
 	for _, p := range r.processes {
@@ -113,7 +113,8 @@ func (r *replay) all() error {
 	return nil
 }
 
-// finish ends the last call of a lane; then it computes to its end.
+// finish ends the last call of a lane. The time from there to the end of the
+// process was spent computing.
 func (r *replay) finish(l *lane) {
 	if l.call != nil {
 		l.ideal = max(l.ideal, l.call.ideal)
@@ -122,7 +123,7 @@ func (r *replay) finish(l *lane) {
 	l.ideal += max(l.process.to()-l.last, 0)
 }
 
-// drain lets each process that can go on do so to the end of the round.
+// drain replays each process up to the end of the round, as far as possible.
 func (r *replay) drain() error {
 	for len(r.queue) > 0 || r.loading > 0 {
 		if len(r.queue) == 0 {
@@ -138,7 +139,7 @@ func (r *replay) drain() error {
 	return nil
 }
 
-// accept takes the events that a process has read.
+// accept takes the batch of events that a process has read.
 func (r *replay) accept(p *process) error {
 	r.loading--
 	if p.batch.err != nil {
@@ -157,12 +158,12 @@ func (r *replay) proceed(p *process) {
 	r.queue = append(r.queue, p)
 }
 
-// park stops a process until a call of its has what it needs.
+// park stops a process until the causes that the call needs are known.
 func (r *replay) park(p *process, c *call) {
 	p.progress, p.parkedOn, p.parkedSince = parked, c, r.round
 }
 
-// next begins a round; there is none if all processes have ended.
+// next starts a round. It returns false if all processes have ended.
 func (r *replay) next() bool {
 	r.round++
 	r.adapt()
@@ -188,7 +189,8 @@ func (r *replay) next() bool {
 	return true
 }
 
-// adapt makes rounds longer or shorter, by how many events the last one had.
+// adapt changes the length of a round according to the number of events in the
+// last one.
 func (r *replay) adapt() {
 	switch n := r.steps - r.before; {
 	case n < r.perRound/2:
@@ -199,8 +201,8 @@ func (r *replay) adapt() {
 	r.before = r.steps
 }
 
-// next is when the next event of the process ended; it has one, or has come to
-// the end of its trace.
+// next returns when the process's next event ended. The process has one, or is
+// at the end of its trace.
 func (p *process) next() int64 {
 	if p.batch.last {
 		return 0
@@ -208,9 +210,10 @@ func (p *process) next() int64 {
 	return p.batch.events.Start[p.at] + p.batch.events.Duration[p.at]
 }
 
-// release lets the process go on that has been parked for longest, if all others
-// are so too or it has been for very long: what it needs is lost, or comes later
-// in the trace of another thread. It is false if no process is left.
+// release lets the process continue that has been parked for longest, if all
+// others are parked too or it has been parked for very long: the event that it
+// needs is lost, or comes later in the trace of another thread. It returns
+// false if no process is left.
 func (r *replay) release() bool {
 	var oldest *process
 	some, left := false, false

@@ -7,35 +7,35 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Result is what a trace tells.
+// Result is the result of analysing the traces of a job.
 type Result struct {
 	Run     string `json:"run"`
-	Ranks   int    `json:"ranks"`   // that have a trace
-	Size    int    `json:"size"`    // of the job
-	Events  uint64 `json:"events"`  // that were read
-	Dropped uint64 `json:"dropped"` // that the traces had no room for
-	// Partial is how many of the ranks have a trace that does not tell all that
-	// they did: what is known of waits and of the path is then too little.
+	Ranks   int    `json:"ranks"`   // number of ranks that have a trace
+	Size    int    `json:"size"`    // number of ranks of the job
+	Events  uint64 `json:"events"`  // number of events that were read
+	Dropped uint64 `json:"dropped"` // number of events that the traces had no room for
+	// Partial is the number of ranks with incomplete traces. Waits and the
+	// critical path are then incomplete too.
 	Partial int `json:"partial_ranks"`
 
 	Matching Matching       `json:"matching"`
 	Patterns []PatternTotal `json:"patterns"`
-	// Calls are the MPI functions by the time in them, the longest first.
+	// Calls are the MPI functions by the time spent in them, the longest first.
 	Calls []CallTotal `json:"calls"`
 	// Communicators are the waits by communicator, the longest first.
 	Communicators []CommunicatorTotal `json:"communicators"`
-	// WaitStates are all waits by who waited for whom and where, the longest first.
+	// WaitStates are all waits by rank, peer and call site, the longest first.
 	WaitStates []WaitState `json:"wait_states"`
-	// EagerLimits tell which sends needed no receiver, by path.
+	// EagerLimits say which sends do not wait for their receivers, by path.
 	EagerLimits []EagerLimit `json:"eager_limits"`
-	// Oversubscribed are ranks that shared processors: their waits and efficiencies
-	// include waiting for a processor.
+	// Oversubscribed are ranks that shared processors. Their waits and
+	// efficiencies include waiting for a processor.
 	Oversubscribed []aggregate.Oversubscription `json:"oversubscribed"`
 	Runtime        float64                      `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
-	POP            *POP                         `json:"pop"`              // nil if traces are cut: what is not in them would seem to be computing
-	CriticalPath   *CriticalPath                `json:"critical_path"`    // nil likewise
-	Frames         *Frames                      `json:"frames,omitempty"` // nil if none were asked for
-	Clocks         *profile.JobClocks           `json:"clocks,omitempty"` // how hosts' were corrected; nil if there is one
+	POP            *POP                         `json:"pop"`              // nil if traces are cut: missing calls would look like computing
+	CriticalPath   *CriticalPath                `json:"critical_path"`    // nil if traces are cut
+	Frames         *Frames                      `json:"frames,omitempty"` // nil if none were requested
+	Clocks         *profile.JobClocks           `json:"clocks,omitempty"` // how the hosts' clocks were corrected; nil if there is one host
 }
 
 func (r *replay) result(path *CriticalPath) *Result {
@@ -60,7 +60,8 @@ func (r *replay) result(path *CriticalPath) *Result {
 	return out
 }
 
-// oversubscriptions are by the placement and the usage that the traces tell.
+// oversubscriptions returns the ranks that shared processors, from the
+// placement and the usage in the traces.
 func (r *replay) oversubscriptions() []aggregate.Oversubscription {
 	placed := make([]aggregate.Placed, len(r.processes))
 	for i, p := range r.processes {
@@ -72,7 +73,7 @@ func (r *replay) oversubscriptions() []aggregate.Oversubscription {
 	return aggregate.Oversubscriptions(placed)
 }
 
-// cut tells whether there are calls that no trace has.
+// cut reports whether some calls are in no trace.
 func (r *replay) cut() bool {
 	return slices.ContainsFunc(r.processes, func(p *process) bool { return p.partial })
 }

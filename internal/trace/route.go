@@ -6,65 +6,66 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// route is what messages take that may not overtake each other.
+// route is the path of messages that may not overtake each other: same
+// communicator, sender, receiver and tag.
 type route struct {
 	routeKey
 	in       *communicator
 	sender   *process     // nil if it has no trace
-	receiver *process     // the same
-	path     profile.Path // if both have one
+	receiver *process     // nil if it has no trace
+	path     profile.Path // valid if both have a trace
 	sends    queue[message]
 	receives queue[receive]
-	newest   uint32 // the highest number of the sends so far
-	touched  int    // round
-	volume   volume // that was sent in a frame, the last one
+	newest   uint32 // highest number of the sends so far
+	touched  int    // round of the last use
+	volume   volume // messages of the current frame
 	frame    int64
 }
 
 type routeKey struct{ comm, from, to, tag int32 }
 
-// message is one that was sent, until it is known when it was received and what
-// the sender waited for.
+// message is a message that was sent. It is kept until its receive is known,
+// and what the sender waited for.
 type message struct {
-	start       int64 // of the call that sent it, Unix ns
-	ideal       int64 // as lane.ideal
+	start       int64 // start of the call that sent it, Unix ns
+	ideal       int64 // ideal time of the send, as lane.ideal
 	bytes       uint64
 	in          *communicator
 	lane        *lane
-	site        int32 // of that call
-	buffered    bool  // the sender waits for no receiver: Bsend
-	synchronous bool  // it waits for the receiver in any case: Ssend
+	site        int32 // call site of that call
+	buffered    bool  // Bsend: the sender waits for no receiver
+	synchronous bool  // Ssend: the sender always waits for the receiver
 	path        profile.Path
-	ended       int64 // when the call ended that had it complete; 0 if none is known
-	delivered   int64 // when the receiver could have it at the latest, or unknownTime
-	call        *call // that may have waited for the receiver; nil if there is none, or none yet
-	linked      bool  // a completion will tell of its call
+	ended       int64 // end of the call that completed the send; 0 if unknown
+	delivered   int64 // latest time at which it had arrived, or unknownTime
+	call        *call // the call that may have waited for the receiver; nil if there is none, or none yet
+	linked      bool  // whether a later event will set call
 	matched     bool
-	gone        bool // nobody knows whether it was received
+	gone        bool // whether it is unknown if it was received
 	posted      posting
-	receiver    *lane // that posted
+	receiver    *lane // lane that posted the receive
 }
 
-// receive is a message that was received whose send has not been seen.
+// receive is a message that was received and whose send has not been replayed.
 type receive struct {
 	call   *call
 	posted posting
 	bytes  uint64
-	needed bool // by call
-	gone   bool // it was set aside: what it got is in no row
+	needed bool // whether call's ideal time depends on it
+	gone   bool // whether what it received is unknown
 }
 
 // posting is the call that posted a receive.
 type posting struct {
-	time int64 // when it began, Unix ns
+	time int64 // start of the call, Unix ns
 	site int32
 }
 
-// unknownTime is when a receive was posted of which that is not known: after
-// all calls that could have waited for it.
+// unknownTime stands for an unknown time of posting. It is later than all calls
+// that could have waited for the receive.
 const unknownTime = 1<<63 - 1
 
-// route finds a route, or makes it.
+// route returns a route, and creates it if needed.
 func (r *replay) route(k *kind, from, to, tag int32) *route {
 	if k.route == nil || k.tag != tag || k.epoch != r.epoch {
 		key := routeKey{k.member.in.id, from, to, tag}
@@ -85,8 +86,8 @@ func (r *replay) route(k *kind, from, to, tag int32) *route {
 	return k.route
 }
 
-// forget lets go of routes that nobody uses: a program may use a new tag for each
-// message.
+// forget drops routes that are no longer used: a program may use a new tag for
+// each message.
 func (r *replay) forget() {
 	const worth = 1 << 16
 	if len(r.routes) < 2*r.routesKept+worth {
@@ -100,5 +101,5 @@ func (r *replay) forget() {
 	}
 	r.lossy = slices.DeleteFunc(r.lossy, func(rt *route) bool { return r.routes[rt.routeKey] != rt })
 	r.routesKept = len(r.routes)
-	r.epoch++ // no kind may go on using one of them
+	r.epoch++ // invalidates the routes that kinds remember
 }

@@ -1,20 +1,21 @@
 package trace
 
-// event is one of a process.
+// event is the event of a process that is being replayed.
 type event struct {
 	kind       *kind
 	start, end int64 // Unix ns
 	bytes      uint64
-	index      int64 // in the trace, from 0 on
+	index      int64 // index in the trace, starting at 0
 	tag, link  int32
 	seq        uint32
 }
 
-// completion is the event that completes what this one posted.
+// completion returns the index of the event that completes what this event
+// posted.
 func (e *event) completion() int64 { return e.index + int64(e.link) }
 
-// run replays the events of a process until the end of the round, or until it has
-// to wait for another process or for its own next events.
+// run replays the events of a process up to the end of the round, or until it
+// has to wait for another process or for its own next batch.
 func (r *replay) run(p *process) {
 	if p.batch.last {
 		r.end(p)
@@ -43,7 +44,7 @@ func (r *replay) run(p *process) {
 	p.resume <- struct{}{}
 }
 
-// end ends a process if none of its threads needs anything more.
+// end ends a process if none of its threads waits for further events.
 func (r *replay) end(p *process) {
 	for _, l := range p.lanes {
 		if l != nil && l.call != nil && l.call.needs > 0 && !l.call.released {
@@ -54,8 +55,8 @@ func (r *replay) end(p *process) {
 	p.progress = ended
 }
 
-// begins tells the events that are calls: the last call of the thread gets no
-// completions behind them.
+// begins reports whether events of this kind are calls. After a call, the
+// thread's previous call gets no more completions.
 func (o operation) begins() bool { return o <= collectiveCall }
 
 // step replays one event.
@@ -66,7 +67,7 @@ func (r *replay) step(e *event) {
 		return
 	}
 	c := k.lane.call
-	if c == nil { // the trace begins behind the call
+	if c == nil { // the trace starts after the call
 		c = r.begin(e)
 	}
 	links := &k.lane.process.links
@@ -121,8 +122,8 @@ func (r *replay) stepCall(e *event) {
 	}
 }
 
-// posted is what posted the receive of a call: the probe that matched it, if there
-// was one.
+// posted returns what posted the receive of a call: the call itself, or the
+// probe that matched the message.
 func (p *process) posted(e *event) posting {
 	if q, ok := p.links.take(e.index); ok {
 		return q.posted
@@ -130,9 +131,9 @@ func (p *process) posted(e *event) posting {
 	return posting{e.start, e.kind.site}
 }
 
-// stepReceive replays a message that a call got which had been posted before. Of
-// a Sendrecv it may stand in front of the call: it is kept for it, since the
-// other half has to be sent before it can be waited for.
+// stepReceive replays the completion of a receive that was posted before. For a
+// Sendrecv it may come before the call: it is then kept for the call, because
+// the send half must be replayed before the receive can be waited for.
 func (r *replay) stepReceive(e *event, c *call) {
 	l := e.kind.lane
 	switch {

@@ -1,11 +1,12 @@
-// Package trace tells what a trace is for: which receive got which message, why
-// ranks waited, how well the job used its processors, and which part of it the
-// whole run had to wait for.
+// Package trace analyses traces: it matches messages and collectives, finds out
+// which rank waited for which and why, and computes POP efficiencies and the
+// critical path.
 //
-// The events of all ranks are replayed in rounds: each rank goes on to a time,
-// then each to the next. A rank that got what another has not yet given, by the
-// events seen so far, is parked until that has come. So memory is what is in
-// flight, not what the trace has.
+// It replays the events of all ranks in rounds: each rank is replayed up to a
+// time, then each up to the next. A rank that received what another rank has
+// not yet sent, according to the events replayed so far, is parked until that
+// send comes. So memory is proportional to what is in flight, not to the size
+// of the trace.
 package trace
 
 import (
@@ -16,21 +17,23 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Options say what of a trace is wanted.
+// Options selects what to compute.
 type Options struct {
-	// Interval is how long the frames of the time-resolved matrix are; none are
-	// made if it is 0.
+	// Interval is the length of a frame of the time-resolved matrix. 0 makes
+	// none.
 	Interval time.Duration
-	// Wait is told each wait, in no order that means anything; it may be nil.
+	// Wait is called with each wait, in no particular order. It may be nil.
 	Wait func(profile.Wait)
-	// Progress is told now and then how many events have been replayed; it may be nil.
+	// Progress is called from time to time with the number of events that have
+	// been replayed. It may be nil.
 	Progress func(events uint64)
 }
 
-// Analyze analyses the traces of one job, one source a rank, in any order. The
-// clocks of its hosts are corrected first, unless some are by then. The sources
-// are read two to four times, all at the same time. It is an error if there is
-// no source, if two are of the same rank, and if one cannot be read.
+// Analyze analyses the traces of one job, one source per rank, in any order. It
+// first corrects the clocks of the hosts, unless the traces contain
+// corrections. It reads the sources two to four times, all at the same time. It
+// returns an error if there are no sources, if two have the same rank, or if
+// one cannot be read.
 func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 	sources, err := ranked(sources)
 	if err != nil {
@@ -55,8 +58,8 @@ func Analyze(sources []profile.EventSource, o Options) (*Result, error) {
 	return out, nil
 }
 
-// onOneClock corrects the sources; the clocks are nil if there is only one, or if
-// that has been done before.
+// onOneClock returns the sources with corrected clocks. The clocks are nil if
+// there is only one host, or if the traces were corrected before.
 func onOneClock(sources []profile.EventSource) ([]profile.EventSource, *profile.JobClocks, error) {
 	if slices.ContainsFunc(sources, func(src profile.EventSource) bool { return src.Trace().Clock != nil }) {
 		return sources, nil, nil
@@ -68,7 +71,7 @@ func onOneClock(sources []profile.EventSource) ([]profile.EventSource, *profile.
 	return clocks.Correct(sources), clocks, nil
 }
 
-// Jobs tells the jobs apart that sources are of, the first to start first.
+// Jobs groups the sources by job, the job that started first comes first.
 func Jobs(sources []profile.EventSource) [][]profile.EventSource {
 	at := map[string]int{}
 	var jobs [][]profile.EventSource
@@ -88,7 +91,7 @@ func Jobs(sources []profile.EventSource) [][]profile.EventSource {
 	return jobs
 }
 
-// started is when the first of the processes did.
+// started returns when the first of the processes started, in Unix ns.
 func started(sources []profile.EventSource) int64 {
 	first := sources[0].Trace().Start
 	for _, src := range sources {
@@ -97,7 +100,7 @@ func started(sources []profile.EventSource) int64 {
 	return first
 }
 
-// ranked gives sources in the order of rank.
+// ranked returns the sources sorted by rank.
 func ranked(sources []profile.EventSource) ([]profile.EventSource, error) {
 	if len(sources) == 0 {
 		return nil, fmt.Errorf("no rank has a trace")

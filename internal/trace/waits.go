@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pattern is a way to wait for others, as Scalasca defines them.
+// Pattern is a wait state as Scalasca defines them.
 //
 // https://apps.fz-juelich.de/scalasca/releases/scalasca/2.6/help/scalasca_patterns.html
 type Pattern uint8
@@ -17,37 +17,41 @@ const (
 	LateSender
 	// LateReceiver: a send waits for its receive to be posted.
 	LateReceiver
-	// WaitAtBarrier: for the last to come to a barrier.
+	// WaitAtBarrier: a rank waits for the last one to reach a barrier.
 	WaitAtBarrier
-	// WaitAtNxN: for the last to come to an operation of all with all.
+	// WaitAtNxN: a rank waits for the last one to reach an all-to-all
+	// operation.
 	WaitAtNxN
-	// EarlyReduce: the root waits for the last to come to a reduction or gather.
+	// EarlyReduce: the root waits for the last rank to reach a reduction or
+	// gather.
 	EarlyReduce
-	// LateBroadcast: the others wait for the root of a broadcast or scatter.
+	// LateBroadcast: a rank waits for the root of a broadcast or scatter.
 	LateBroadcast
-	// EarlyScan: a rank waits for those below it in a scan.
+	// EarlyScan: a rank waits for lower ranks in a scan.
 	EarlyScan
-	// LateNeighbor: for the last of the incoming neighbours to come to a collective of
-	// neighbours.
+	// LateNeighbor: a rank waits for the last of its incoming neighbours to
+	// reach a neighbourhood collective.
 	LateNeighbor
-	// WaitAtCommCreate: for the last to come to the making of a communicator.
+	// WaitAtCommCreate: a rank waits for the last one to reach a communicator
+	// constructor.
 	WaitAtCommCreate
-	// WaitAtWinCreate: for the last to come to the making of a window.
+	// WaitAtWinCreate: a rank waits for the last one to reach a window
+	// constructor.
 	WaitAtWinCreate
-	// WaitAtWinFree: for the last to come to the freeing of a window.
+	// WaitAtWinFree: a rank waits for the last one to reach Win_free.
 	WaitAtWinFree
-	// WaitAtFence: for the last to come to a fence.
+	// WaitAtFence: a rank waits for the last one to reach a fence.
 	WaitAtFence
 	// LatePost: an origin waits for a target to post the window.
 	LatePost
 	// LateComplete: a target waits for the last origin to complete its access.
 	LateComplete
-	// LockContention: an origin waits for another to unlock.
+	// LockContention: an origin waits for another one to unlock.
 	LockContention
 	// WaitForProgress: an origin waits for a target that is outside of MPI.
 	WaitForProgress
 	// Undecided: a call may have waited for another rank, but the events do not
-	// prove that it did.
+	// prove it.
 	Undecided
 	numPatterns
 )
@@ -63,10 +67,10 @@ func (p Pattern) String() string {
 	return "unknown"
 }
 
-// MarshalText gives the pattern's name.
+// MarshalText returns the pattern's name.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText is the inverse; a name that is not known is no pattern.
+// UnmarshalText is the inverse of MarshalText. An unknown name is NoPattern.
 func (p *Pattern) UnmarshalText(text []byte) error {
 	*p = Pattern(max(slices.Index(patternNames[:], string(text)), 0))
 	return nil
@@ -84,11 +88,12 @@ var otherPatterns = map[string]Pattern{
 	"Win_create_dynamic": WaitAtWinCreate, "Win_free": WaitAtWinFree, "Win_fence": WaitAtFence,
 }
 
-// mayPass tells patterns of calls which need not wait for the last of the others: a
-// fence that ends no epoch, and constructors, some of which an MPI can do alone.
+// mayPass reports whether calls of this pattern need not wait for the last
+// rank: a fence that ends no epoch, and constructors, some of which an MPI can
+// execute locally.
 func (p Pattern) mayPass() bool { return p >= LateNeighbor && p <= WaitAtFence }
 
-// collectivePattern is how ranks may wait in a collective.
+// collectivePattern returns how ranks may wait in a collective.
 func collectivePattern(call string) Pattern {
 	if p, ok := otherPatterns[call]; ok {
 		return p
@@ -115,7 +120,7 @@ func collectivePattern(call string) Pattern {
 	return NoPattern
 }
 
-// of is how the root waits, or another member.
+// of returns the pattern of the root, or of another member.
 func (p Pattern) of(root bool) Pattern {
 	if p == EarlyReduce && !root || p == LateBroadcast && root {
 		return NoPattern
@@ -123,15 +128,15 @@ func (p Pattern) of(root bool) Pattern {
 	return p
 }
 
-// waits adds waits up by where they were, and for whom.
+// waits adds up waits by place and peer.
 type waits map[waitKey]*waitSum
 
 type waitKey struct {
 	pattern    Pattern
 	rank, peer int32
-	call       int32 // name
+	call       int32 // index of the name
 	site, comm int32
-	peerSite   int32 // of the peer's call
+	peerSite   int32 // call site of the peer's call
 }
 
 type waitSum struct {
@@ -156,24 +161,25 @@ func (s *waitSum) merge(o *waitSum) {
 	s.max = max(s.max, o.max)
 }
 
-// WaitState is all waits of a rank for another in one way at one place.
+// WaitState is the sum of all waits of one rank for another, of one pattern, at
+// one call site.
 type WaitState struct {
 	Pattern Pattern `json:"pattern"`
-	Rank    int     `json:"rank"` // that waited
-	Peer    int     `json:"peer"` // that it waited for; of collectives, the last to come; if undecided, that it may have waited for
-	Call    string  `json:"call"` // that waited, without MPI_
-	// Callsite is that of the call that waited: "function file:line".
+	Rank    int     `json:"rank"` // the rank that waited
+	Peer    int     `json:"peer"` // the rank that it waited for, or may have waited for; for collectives the last to arrive
+	Call    string  `json:"call"` // the function that waited, without MPI_
+	// Callsite is the call site that waited: "function file:line".
 	Callsite string `json:"callsite"`
-	// PeerCallsite is that of the peer's call that the rank waited for: the send,
-	// the call that posted the receive, the peer's call of the collective.
+	// PeerCallsite is the call site of the peer: the send, the call that posted
+	// the receive, or the peer's call of the collective.
 	PeerCallsite string  `json:"peer_callsite"`
 	Communicator string  `json:"communicator"`
-	Count        uint64  `json:"count"` // of waits
+	Count        uint64  `json:"count"` // number of waits
 	Time         float64 `json:"time_s"`
-	Max          float64 `json:"max_s"` // the longest
+	Max          float64 `json:"max_s"` // the longest wait
 }
 
-// PatternTotal is all waits of one pattern.
+// PatternTotal is the sum of all waits of one pattern.
 type PatternTotal struct {
 	Pattern Pattern `json:"pattern"`
 	Count   uint64  `json:"count"`
@@ -181,7 +187,7 @@ type PatternTotal struct {
 	Share   float64 `json:"share"`  // of the time of all ranks
 }
 
-// waitStates lists the waits, the longest first.
+// waitStates returns the waits, the longest first.
 func (r *replay) waitStates() []WaitState {
 	list := make([]WaitState, 0, len(r.waits))
 	for key, s := range r.waits {
@@ -195,7 +201,7 @@ func (r *replay) waitStates() []WaitState {
 	return list
 }
 
-// CommunicatorTotal is all waits in one communicator.
+// CommunicatorTotal is the sum of all waits in one communicator.
 type CommunicatorTotal struct {
 	Communicator string         `json:"communicator"`
 	Count        uint64         `json:"count"`
@@ -204,8 +210,8 @@ type CommunicatorTotal struct {
 	Patterns     []PatternTotal `json:"patterns"`
 }
 
-// communicatorTotals are those of the communicators in which ranks waited, the
-// longest first. All communicators of one label are one.
+// communicatorTotals returns the sums of the communicators in which ranks
+// waited, the longest first. Communicators with the same label are added up.
 func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
 	of := map[string]waits{}
 	for key, s := range r.waits {
@@ -232,7 +238,8 @@ func (r *replay) communicatorTotals(all float64) []CommunicatorTotal {
 	return list
 }
 
-// patternTotals are those of the patterns that there are, the longest first.
+// patternTotals returns the sums of the patterns that occurred, the longest
+// first.
 func (w waits) patternTotals(all float64) []PatternTotal {
 	var sums [numPatterns]waitSum
 	for key, s := range w {
@@ -250,7 +257,7 @@ func (w waits) patternTotals(all float64) []PatternTotal {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// ratio is 0 where there is nothing to have a share of.
+// ratio returns a/b, or 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

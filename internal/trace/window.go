@@ -2,7 +2,7 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// rmaCall is what a call means to one-sided communication.
+// rmaCall is the meaning of a call for one-sided communication.
 type rmaCall uint8
 
 const (
@@ -52,19 +52,19 @@ func rmaCallOf(k *profile.EventKind) rmaCall {
 	return rmaCalls[k.Call]
 }
 
-// window is a process's part in a window: its place among the members, what it has
-// not completed yet, and its epochs.
+// window is a process's state in a window: its membership, its pending
+// operations and its epochs.
 type window struct {
 	membership
 	pending   map[int32]pendingOps // by world rank of the target
-	locks     map[int32]*lockEpoch // open ones, by world rank of the target, or allTargets
+	locks     map[int32]*lockEpoch // open epochs, by world rank of the target, or allTargets
 	access    []*exposure          // of the last Win_start
 	exposures []*exposure          // of the last Win_post
 }
 
-// windowMade makes the process a member of the window that an instance of a
-// constructor makes. Windows are told apart by the collective that made them, on
-// which all members agree; the number is the process's own.
+// windowMade adds the process to the window that a constructor created. Windows
+// are identified by the collective that created them, on which all members
+// agree; the number is the process's own.
 func (r *replay) windowMade(i *instance, k *kind) {
 	if k.window == 0 {
 		return
@@ -83,7 +83,7 @@ func (r *replay) windowMade(i *instance, k *kind) {
 		pending: map[int32]pendingOps{}, locks: map[int32]*lockEpoch{}}
 }
 
-// windowOf is the window that the events of a kind are of; nil if its making is not
+// windowOf returns the window of a kind's events, or nil if its creation is not
 // in the trace.
 func (k *kind) windowOf() *window {
 	if k.win == nil {
@@ -92,13 +92,13 @@ func (k *kind) windowOf() *window {
 	return k.win
 }
 
-// rma is what is known of one-sided communication on a window.
+// rma is the state of one-sided communication on a window.
 type rma struct {
 	exposures map[exposureKey]*exposure
 	epochs    []*lockEpoch
-	full      int // epochs at which the oldest are dropped next
-	// alone are the kinds of operations that were completed at a target which was
-	// outside of MPI all the time: they do not need it.
+	full      int // number of epochs at which the oldest are dropped
+	// alone are the kinds of operations that were completed at a target which
+	// was outside of MPI all the time. They do not need the target.
 	alone opMask
 }
 
@@ -129,7 +129,7 @@ func (r *replay) oneSided(e *event, c *call) {
 	}
 }
 
-// target is the world rank that a call of passive synchronisation is for, or
+// target returns the world rank that a passive target call is for, or
 // allTargets.
 func (k *kind) target() int32 {
 	switch k.rma {
@@ -141,7 +141,7 @@ func (k *kind) target() int32 {
 
 const allTargets = -1
 
-// leftWindows lets go of calls of which not all became known.
+// leftWindows closes the calls whose causes never became known.
 func (r *replay) leftWindows() {
 	for _, in := range r.windows {
 		r.leftExposures(in)
