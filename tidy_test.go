@@ -11,10 +11,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
 )
 
 const (
@@ -218,7 +221,7 @@ func TestSizes(t *testing.T) {
 			continue
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok {
+			if f, ok := d.(*ast.FuncDecl); ok && !s.generated() {
 				lines := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
 				checkFunction(t, s, f.Name.Name, lines)
 			}
@@ -275,6 +278,54 @@ func TestCFolders(t *testing.T) {
 	for _, s := range sources(t, ".go") {
 		if c[s.dir()] {
 			t.Errorf("%s: a folder with C in it holds no Go", s.path)
+		}
+	}
+}
+
+// namesCalls are the places that name calls of MPI because they make these calls, or
+// look for them in a program. Whatever asks what a call does asks for its traits.
+var namesCalls = map[string]string{
+	"cmd/mpitrace/doctor.go":     "the calls of its own trial program",
+	"internal/launch/flavour.go": "PMPI_Init is the sign of an MPI in a library",
+	"internal/launch/program.go": "PMPI_Init is the sign of an MPI in a program",
+	"interpose/unrecorded.go":    "PMPI_Init is the sign of an MPI in a program",
+	"interpose/src/fortran.c":    "passes MPI_Finalize on to a function of its own",
+}
+
+// TestNoListsOfCalls checks that the call table is the only place that knows calls by
+// their names: code elsewhere asks for traits (profile.TraitsOf, mt_call_x).
+func TestNoListsOfCalls(t *testing.T) {
+	known := map[string]bool{}
+	for i := range calls.Table {
+		for _, name := range calls.Table[i].Names() {
+			known[name], known["P"+calls.Symbol(name)], known[calls.Symbol(name)] = true, true, true
+		}
+	}
+	for _, s := range sources(t, ".go") {
+		if tests := strings.HasSuffix(s.path, "_test.go") || strings.HasSuffix(s.dir(), "test") ||
+			strings.HasPrefix(s.path, "tests/") || strings.HasPrefix(s.path, "bench/"); tests || s.generated() || namesCalls[s.path] != "" {
+			continue
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, s.path, s.text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				if text, err := strconv.Unquote(l.Value); err == nil && known[text] {
+					t.Errorf("%s: %s is a call of MPI: ask for a trait of it (interpose/calls/calls.txt)", files.Position(l.Pos()), l.Value)
+				}
+			}
+			return true
+		})
+	}
+	compared := regexp.MustCompile(`(==|!=|case|<|>) *MT_CALL_[A-Z]|MT_CALL_[A-Z_]+ *(==|!=)`)
+	for _, s := range sources(t, ".c", ".h") {
+		for i, line := range strings.Split(string(s.text), "\n") {
+			if strings.HasPrefix(s.path, "interpose/") && !s.generated() && namesCalls[s.path] == "" && compared.MatchString(strings.ReplaceAll(line, "MT_CALL_END", "")) {
+				t.Errorf("%s:%d: a call is compared: ask for a trait of it", s.path, i+1)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // settled is how long calls must be open to be taken for those of one moment:
@@ -73,10 +74,15 @@ func (e *ending) stuck(now int64) bool {
 }
 
 func (c *OpenCall) awaitsMessage() bool {
-	return c.Call == "Recv" || c.Call == "Probe" || c.Call == "Mprobe"
+	t := profile.TraitsOf(c.Call)
+	return t.Any(profile.TraitBlocks) && t.Any(profile.TraitReceives|profile.TraitProbes) &&
+		!t.Any(profile.TraitSends|profile.TraitMatched)
 }
 
-func (c *OpenCall) awaitsReceiver() bool { return c.Call == "Send" || c.Call == "Ssend" }
+func (c *OpenCall) awaitsReceiver() bool {
+	t := profile.TraitsOf(c.Call)
+	return t.All(profile.TraitSends|profile.TraitBlocks) && !t.Any(profile.TraitReceives|profile.TraitReady)
+}
 
 // blocked tells whether what e waits for cannot come from its peer as long as
 // that is where it is.

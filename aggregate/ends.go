@@ -168,7 +168,7 @@ func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
 	return out
 }
 
-func (c *OpenCall) aborts() bool { return c.Call == "Abort" }
+func (c *OpenCall) aborts() bool { return profile.TraitsOf(c.Call).Any(profile.TraitAborts) }
 
 // collective tells the calls that all members of a communicator make.
 func (c *OpenCall) Collective() bool {

@@ -180,7 +180,7 @@ func (s *lateSite) result(k siteKey, sum *lateSum, all *CallSite) LateReceives {
 		return l
 	}
 	receives := all.Calls
-	if k.call == "Start" || k.call == "Startall" { // which start sends as well, or several receives at once
+	if profile.TraitsOf(k.call).Any(profile.TraitStarts) { // which start sends as well, or several receives at once
 		receives = all.Received.Messages
 	}
 	if receives >= sum.late {

@@ -212,16 +212,6 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MadeByMembers reports whether only the members of the new communicator call a
-// constructor (without MPI_), and not all of another communicator.
-func MadeByMembers(call string) bool {
-	switch call {
-	case "Comm_create_group", "Intercomm_create", "Comm_create_from_group", "Intercomm_create_from_groups":
-		return true
-	}
-	return false
-}
-
 // ClockCorrection is what makes a process's clock agree with that of others:
 // at time t (Unix ns of its own clock) Offset + Drift * (t - At) is added.
 type ClockCorrection struct {

@@ -12,7 +12,6 @@ package profile
 
 import (
 	"slices"
-	"strings"
 )
 
 // Profile is what one process recorded.
@@ -165,16 +164,6 @@ func ReceivesText(unfollowed bool) string {
 	return ReceivesOn
 }
 
-// PostsReceive tells the calls whose receives are followed only if that was not
-// turned off (Profile.Unfollowed).
-func PostsReceive(call string) bool {
-	switch call {
-	case "Irecv", "Imrecv", "Isendrecv", "Isendrecv_replace":
-		return true
-	}
-	return false
-}
-
 // Intercepted names the MPI functions that another tool's library, which comes
 // before mpitrace's, intercepts. Their calls are not recorded.
 type Intercepted struct {
@@ -318,16 +307,6 @@ const (
 // empty message, k+1 for 2^k <= size < 2^(k+1).
 const NumSizeClasses = 65
 
-// SetsUp tells the calls that open and close MPI: they are shown apart, and are
-// in neither MPI time nor application time.
-func SetsUp(call string) bool {
-	switch call {
-	case "Init", "Init_thread", "Finalize", "Session_init", "Session_finalize":
-		return true
-	}
-	return false
-}
-
 // Row is one fact: all calls under one key.
 //
 // Sums over any selection of rows are meaningful. Calls is how often the
@@ -377,7 +356,7 @@ type Vector struct {
 // messages go to the other one: Reduce_scatter over an intercommunicator, whose
 // counts say what the own group receives.
 func (v *Vector) OwnGroup(c *Comm) bool {
-	return c.Inter && strings.Contains(strings.ToLower(v.Call), "reduce_scatter")
+	return c.Inter && TraitsOf(v.Call).Any(TraitReduceScatter)
 }
 
 // Histogram counts messages by size class. Open MPI prints one column more

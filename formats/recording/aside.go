@@ -38,14 +38,11 @@ type receiveKey struct {
 	peer     int32
 }
 
-var posting = []string{"Irecv", "Imrecv"}
-
-// Those whose posts are rows of their own, since their calls' rows do not tell.
-var starting = []string{"Start", "Startall", "Isendrecv", "Isendrecv_replace"}
-
-func (r *receives) add(call string, raw layout.Row) {
-	posts := slices.Contains(posting, call)
-	if !posts && !slices.Contains(starting, call) || r.unfollowed && profile.PostsReceive(call) {
+func (r *receives) add(call string, traits profile.Traits, raw layout.Row) {
+	nonblocking := traits.All(profile.TraitReceives | profile.TraitNonblocking)
+	posts := nonblocking && !traits.Any(profile.TraitSends)
+	// The posts of others are rows of their own, since their calls' rows do not tell.
+	if !nonblocking && !traits.Any(profile.TraitStarts) || r.unfollowed && nonblocking {
 		return
 	}
 	kind, aside := asides[raw.Direction]

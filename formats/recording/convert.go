@@ -115,11 +115,11 @@ func (f *file) addComms(p *profile.Profile) map[uint32]int32 {
 
 // callOf finds a call by its id; one that this version does not know keeps its
 // number.
-func callOf(id uint16) calls.Call {
+func callOf(id uint16) *calls.Call {
 	if c := calls.ByID(id); c != nil {
-		return *c
+		return c
 	}
-	return calls.Call{ID: id, Name: fmt.Sprintf("call-%d", id), Class: "other", Spread: "nobody"}
+	return &calls.Call{ID: id, Name: fmt.Sprintf("call-%d", id), Class: "other", Spread: "nobody"}
 }
 
 var spreads = map[string]profile.Spread{
@@ -224,7 +224,7 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 		return
 	}
 	call := callOf(raw.Call)
-	a.receives.add(call.Name, raw)
+	a.receives.add(call.Name, profile.Traits(call.Traits), raw)
 	if a.addAside(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms) {
 		return
 	}
@@ -285,7 +285,7 @@ func ns(ticks uint64, scale float64) uint64 { return uint64(float64(ticks)*scale
 
 // moved fills in what the row's calls moved: a recording holds one message of
 // a collective, a profile all that the process sends.
-func moved(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) {
+func moved(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row) {
 	spread, fan, total := spreadOf(p, r, call)
 	r.Spread, r.Messages, r.Bytes = spread, raw.Count*fan, raw.Bytes
 	if r.Class == profile.IO {
@@ -298,7 +298,7 @@ func moved(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) 
 
 // spreadOf tells to whom a row's messages go, to how many each, and whether
 // the recording has the bytes to all of them together and not to one.
-func spreadOf(p *profile.Profile, r *profile.Row, call calls.Call) (s profile.Spread, fan uint64, total bool) {
+func spreadOf(p *profile.Profile, r *profile.Row, call *calls.Call) (s profile.Spread, fan uint64, total bool) {
 	if r.Comm < 0 {
 		return profile.ToNobody, 1, true // folded: there is nobody to spread it to
 	}

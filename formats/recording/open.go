@@ -2,15 +2,10 @@ package recording
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/mpitrace/mpitrace/interpose/calls"
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
-
-// abort is the call whose count is its error code.
-const abort = "Abort"
 
 // openRecord is the call that a thread was in.
 type openRecord struct {
@@ -43,13 +38,14 @@ func (f *file) openCall(o openRecord, index map[uint32]int32, scale float64) pro
 	if out.Direction != profile.None && o.Bytes != layout.OpenBytesUnknown {
 		out.Bytes, out.Sized = o.Bytes, true
 	}
-	if sendsAndReceives(call) {
+	traits := profile.Traits(call.Traits)
+	if traits.All(profile.TraitSends | profile.TraitReceives) {
 		out.Source = o.Source
 	}
 	switch {
-	case ofRequests(call):
+	case traits.Any(profile.TraitCompletes | profile.TraitStarts):
 		out.Requests = int(o.Count)
-	case call.Name == abort:
+	case traits.Any(profile.TraitAborts):
 		out.Code = int32(o.Count)
 	}
 	if o.Start != 0 {
@@ -77,22 +73,8 @@ func rawOpen(o *profile.OpenCall) (layout.Open, error) {
 	if o.Sized {
 		raw.Bytes = o.Bytes
 	}
-	if o.Call == abort {
+	if profile.Traits(call.Traits).Any(profile.TraitAborts) {
 		raw.Count = uint32(o.Code)
 	}
 	return raw, nil
-}
-
-func sendsAndReceives(c calls.Call) bool {
-	return strings.Contains(strings.ToLower(c.Name), "sendrecv")
-}
-
-// ofRequests tells the calls that are given requests to wait for, to test or to
-// start.
-func ofRequests(c calls.Call) bool {
-	switch c.Name {
-	case "Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Start", "Startall":
-		return true
-	}
-	return false
 }

@@ -1,8 +1,6 @@
 package recording
 
 import (
-	"strings"
-
 	"github.com/mpitrace/mpitrace/interpose/layout"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -30,19 +28,19 @@ type role struct {
 
 // roleOf: same tells of each communicator the first that is the same.
 func roleOf(k *profile.EventKind, same []int32) role {
-	name := strings.ToLower(k.Call)
+	traits := profile.TraitsOf(k.Call)
 	called, moved := k.Action == profile.Called, k.Action == profile.Moved
 	o := role{called: called, posted: k.Action == profile.Posted, ends: k.Action == profile.Completed || k.Action == profile.Dropped,
 		goesOn: k.Action == profile.Posted || called && k.Direction == profile.None,
-		tagged: tagged(name, k), window: tellsWindow(k), call: k.Call, comm: -1, peer: k.Peer}
+		tagged: tagged(traits, k), window: tellsWindow(k), call: k.Call, comm: -1, peer: k.Peer}
 	if k.Class == profile.P2P {
 		o.sends, o.receives = (called || moved) && k.Direction == profile.Send, (called || moved) && k.Direction == profile.Recv
 		o.took = tookOne(k)
 		o.gave = k.Action == profile.Dropped && k.Aside == profile.FailedSend
-		o.found = called && (name == "mprobe" || name == "improbe")
-		o.both = called && strings.HasPrefix(name, "sendrecv")
-		o.posts = o.posted || called && (name == "irecv" || name == "imrecv")
-		o.byHandle = called && (name == "mrecv" || name == "imrecv")
+		o.found = called && traits.Any(profile.TraitMatches)
+		o.both = called && traits.All(profile.TraitSends|profile.TraitReceives|profile.TraitBlocks)
+		o.posts = o.posted || called && traits.All(profile.TraitReceives|profile.TraitNonblocking) && !traits.Any(profile.TraitSends)
+		o.byHandle = called && traits.Any(profile.TraitMatched)
 	}
 	if k.Comm >= 0 {
 		o.comm = same[k.Comm]
@@ -86,14 +84,14 @@ func (o *role) tagOf(tag int32) int32 {
 	return tag
 }
 
-func tagged(name string, k *profile.EventKind) bool {
+func tagged(traits profile.Traits, k *profile.EventKind) bool {
 	switch {
 	case k.Class != profile.P2P || k.Action == profile.Completed:
 		return false
-	case strings.HasPrefix(name, "start"):
-		return k.Action != profile.Called || name == "start" && k.Comm >= 0
-	case name == "imrecv":
+	case traits.Any(profile.TraitStarts):
+		return k.Action != profile.Called || !traits.Any(profile.TraitArray) && k.Comm >= 0
+	case traits.All(profile.TraitMatched | profile.TraitNonblocking):
 		return k.Action != profile.Called
 	}
-	return strings.Contains(name, "send") || strings.Contains(name, "recv") || strings.HasSuffix(name, "probe")
+	return traits.Any(profile.TraitSends | profile.TraitReceives | profile.TraitProbes)
 }

@@ -13,22 +13,28 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-var byName = func() map[string]calls.Call {
-	m := map[string]calls.Call{}
-	for _, c := range calls.Table {
-		m[c.Name] = c
+var byName = func() map[string]*calls.Call {
+	m := map[string]*calls.Call{}
+	for i := range calls.Table {
+		m[calls.Table[i].Name] = &calls.Table[i]
 	}
 	return m
 }()
 
 // callNamed is the inverse of callOf.
-func callNamed(name string) (calls.Call, bool) {
+func callNamed(name string) (*calls.Call, bool) {
 	if number, unknown := strings.CutPrefix(name, "call-"); unknown {
 		id, err := strconv.ParseUint(number, 10, 16)
 		return callOf(uint16(id)), err == nil
 	}
 	c, ok := byName[name]
 	return c, ok
+}
+
+// starter is a call that starts receives whose making a row does not tell.
+func starter() *calls.Call {
+	i := slices.IndexFunc(calls.Table, func(c calls.Call) bool { return profile.Traits(c.Traits).Any(profile.TraitStarts) })
+	return &calls.Table[i]
 }
 
 // table is the rows of a thread, and their samples where times are sampled.
@@ -49,7 +55,7 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 		if thread < 0 || int(thread) >= len(tables) {
 			return fmt.Errorf("a row of thread %d, and %d threads", thread, len(tables))
 		}
-		seen.add(call, raw)
+		seen.add(call, profile.TraitsOf(call), raw)
 		tables[thread].rows = append(tables[thread].rows, raw)
 		if p.Timing == profile.TimingSampled {
 			tables[thread].samples = append(tables[thread].samples, sample)
@@ -90,7 +96,7 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 		}
 	}
 	if ended := seen.ended + p.Losses.Requests + unfinished; unfinished > 0 && ended > seen.posted {
-		start, _ := callNamed("Start")
+		start := starter()
 		raw := layout.Row{Comm: layout.CommNone, Peer: layout.PeerNone, Call: start.ID, Direction: layout.DirPosted, Count: ended - seen.posted}
 		return tables, enter(0, start.Name, raw, layout.Sample{})
 	}
@@ -141,7 +147,7 @@ func rawRow(p *profile.Profile, r *profile.Row) (raw layout.Row, sample layout.S
 }
 
 // checkRow tells whether reading gives the row back.
-func checkRow(p *profile.Profile, r *profile.Row, call calls.Call, raw layout.Row) error {
+func checkRow(p *profile.Profile, r *profile.Row, call *calls.Call, raw layout.Row) error {
 	back := *r
 	back.Spread, back.Messages, back.Bytes = profile.ToNobody, 0, 0
 	back.Class, _ = profile.ParseClass(call.Class)

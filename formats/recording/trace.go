@@ -413,10 +413,11 @@ func (r *rows) detail(k *profile.EventKind, tag int32) {
 		return
 	}
 	k.Window = tag / layout.WindowDetails
-	switch detail := tag % layout.WindowDetails; k.Call {
-	case "Win_lock":
+	detail, traits := tag%layout.WindowDetails, profile.TraitsOf(k.Call)
+	switch {
+	case traits.Any(profile.TraitLocks) && !traits.Any(profile.TraitAllTargets):
 		k.Lock = profile.Lock(min(detail, int32(profile.ExclusiveLock)))
-	case "Win_start", "Win_post":
+	case traits.Any(profile.TraitOpensAccess | profile.TraitOpensExposure):
 		k.Group = detail
 	}
 }
@@ -424,11 +425,8 @@ func (r *rows) detail(k *profile.EventKind, tag int32) {
 // tellsWindow reports whether the events of a call name a window or a new
 // communicator.
 func tellsWindow(k *profile.EventKind) bool {
-	switch k.Call {
-	case "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free":
-		return true
-	}
-	return k.Class == profile.OneSided || k.Class == profile.Sync || profile.MadeByMembers(k.Call)
+	return k.Class == profile.OneSided || k.Class == profile.Sync ||
+		profile.TraitsOf(k.Call).Any(profile.TraitMakesWindow|profile.TraitFreesWindow|profile.TraitByMembers)
 }
 
 func (r *rows) holds(at uint64) bool {

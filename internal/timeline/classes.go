@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"image/color"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/profile"
@@ -40,7 +39,7 @@ func classOf(kind *profile.EventKind) int {
 	switch {
 	case profile.SetsUp(kind.Call):
 		return settingUp
-	case kind.Class == profile.P2P && waits(kind.Call):
+	case kind.Class == profile.P2P && profile.TraitsOf(kind.Call).Any(waits):
 		return waiting
 	case kind.Class == profile.P2P:
 		return messaging
@@ -54,13 +53,6 @@ func classOf(kind *profile.EventKind) int {
 	return otherCalls
 }
 
-// waits reports whether a call waits for others or tests what they have done,
-// and moves no data itself.
-func waits(call string) bool {
-	for _, prefix := range []string{"Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Parrived", "Request_get_status"} {
-		if strings.HasPrefix(call, prefix) {
-			return true
-		}
-	}
-	return false
-}
+// waits are the traits of calls that wait for others or test what they have done, and
+// move no data themselves.
+const waits = profile.TraitCompletes | profile.TraitTests | profile.TraitProbes

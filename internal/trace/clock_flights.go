@@ -296,7 +296,7 @@ func (s *spotter) half(k *spotted, start int64, e *profile.Events, i int) half {
 // Startall is when that call returned. The message may have been sent earlier,
 // so the start of the call is used.
 func (s *spotter) kind(k *profile.EventKind) spotted {
-	if k.Action == profile.Called && k.Call == "Startall" {
+	if k.Action == profile.Called && profile.TraitsOf(k.Call).All(profile.TraitStarts|profile.TraitArray) {
 		return spotted{role: spotStartall, thread: k.Thread}
 	}
 	comms := s.fs.sources[s.source].Trace().Comms

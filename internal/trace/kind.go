@@ -1,10 +1,6 @@
 package trace
 
-import (
-	"strings"
-
-	"github.com/mpitrace/mpitrace/profile"
-)
+import "github.com/mpitrace/mpitrace/profile"
 
 // operation is what an event means to the replay.
 type operation uint8
@@ -39,8 +35,8 @@ type kind struct {
 	lane        *lane
 	member      *membership // nil if there is no communicator
 
-	rma    rmaCall
-	op     opMask // of a one-sided operation
+	rma    profile.Traits // what the call does on a window: of rmaOperations or epochCalls
+	op     opMask         // of a one-sided operation
 	lock   profile.Lock
 	group  int32 // as in profile.EventKind
 	window int32 // number of the window in the process, 0 if there is none
@@ -54,21 +50,22 @@ type kind struct {
 
 // newKind prepares for the events of a kind.
 func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
+	traits := profile.TraitsOf(k.Call)
 	out := &kind{
 		operation:   operationOf(k),
 		blocks:      mayBlock(k),
-		probe:       k.Call == "Probe" || k.Call == "Mprobe",
-		buffered:    strings.Contains(strings.ToLower(k.Call), "bsend"),
-		synchronous: strings.Contains(strings.ToLower(k.Call), "ssend"),
-		exchange:    strings.HasPrefix(k.Call, "Sendrecv"),
+		probe:       traits.All(profile.TraitProbes | profile.TraitBlocks),
+		buffered:    traits.Any(profile.TraitBuffered),
+		synchronous: traits.Any(profile.TraitSynchronous),
+		exchange:    traits.All(profile.TraitSends | profile.TraitReceives | profile.TraitBlocks),
 		aside:       k.Aside,
-		pattern:     collectivePattern(k.Call),
+		pattern:     collectivePattern(k),
 		call:        r.names.index(k.Call),
 		site:        r.names.index(k.Callsite),
 		peer:        k.Peer,
 		lane:        r.lane(p, k.Thread),
-		rma:         rmaCallOf(k),
-		op:          opOf(k.Call),
+		rma:         rmaOf(k),
+		op:          opOf(traits),
 		lock:        k.Lock,
 		group:       k.Group,
 		window:      k.Window,
@@ -117,7 +114,7 @@ func operationOf(k *profile.EventKind) operation {
 
 func calledOperation(k *profile.EventKind) operation {
 	switch {
-	case k.Class.Collective() && k.Comm >= 0 && !strings.HasSuffix(k.Call, "_init"), constructs(k):
+	case k.Class.Collective() && k.Comm >= 0 && !profile.TraitsOf(k.Call).Any(profile.TraitPersistent), constructs(k):
 		return collectiveCall
 	case k.Class != profile.P2P:
 		return plainCall
@@ -132,7 +129,7 @@ func calledOperation(k *profile.EventKind) operation {
 // constructs tells the calls that are collective though their class is another:
 // constructors of communicators, and what all members of a window call.
 func constructs(k *profile.EventKind) bool {
-	switch collectivePattern(k.Call) {
+	switch collectivePattern(k) {
 	case WaitAtCommCreate:
 		return memberOf(k) >= 0 && (k.Made > 0 || !profile.MadeByMembers(k.Call))
 	case WaitAtWinCreate:
@@ -144,18 +141,14 @@ func constructs(k *profile.EventKind) bool {
 }
 
 func mayBlock(k *profile.EventKind) bool {
-	if k.Action != profile.Called {
+	traits := profile.TraitsOf(k.Call)
+	switch {
+	case k.Action != profile.Called || traits.Any(profile.TraitProbes): // a probe waits on behalf of the receive after it
 		return false
-	}
-	if k.Class.Collective() {
-		return !strings.HasPrefix(k.Call, "I") && !strings.HasSuffix(k.Call, "_init")
-	}
-	if rmaCallOf(k) != notRMA || constructs(k) {
-		return !strings.HasPrefix(k.Call, "Comm_idup")
-	}
-	switch k.Call {
-	case "Send", "Ssend", "Rsend", "Recv", "Mrecv", "Sendrecv", "Sendrecv_replace", "Wait", "Waitall", "Waitany", "Waitsome":
+	case rmaOf(k) != 0: // some MPIs wait for the target in any of them
 		return true
+	case k.Class == profile.P2P, k.Class.Collective(), constructs(k):
+		return traits.Any(profile.TraitBlocks)
 	}
 	return false
 }

@@ -82,7 +82,7 @@ func (r *replay) needsLock(w *window, c *call, as int) {
 		x.calls[as] = c
 		c.open++
 	}
-	if x.held == 0 && (c.kind.rma == winFlush || c.kind.rma == winFlushAll) && len(w.pending) > 0 {
+	if x.held == 0 && c.kind.rma.Any(profile.TraitFlushes) && !c.kind.rma.Any(profile.TraitLocal) && len(w.pending) > 0 {
 		x.held = c.end
 	}
 }

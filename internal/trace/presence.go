@@ -47,11 +47,11 @@ func (r *replay) operation(w *window, c *call) {
 	}
 }
 
-func opOf(call string) opMask {
-	switch call {
-	case "Put", "Rput":
+func opOf(call profile.Traits) opMask {
+	switch {
+	case call.Any(profile.TraitPuts):
 		return opPut
-	case "Get", "Rget":
+	case call.Any(profile.TraitGets):
 		return opGet
 	}
 	return opAtomic
@@ -70,8 +70,7 @@ func (r *replay) flush(w *window, c *call) {
 	}
 	for _, t := range targets {
 		p, ok := w.pending[t]
-		switch c.kind.rma {
-		case winUnlock, winUnlockAll:
+		if c.kind.rma.Any(profile.TraitUnlocks) {
 			if !ok {
 				p.since = c.start
 			}
@@ -90,7 +89,7 @@ func (r *replay) flush(w *window, c *call) {
 // local reports whether operations may still be under way at the target after
 // the call.
 func (k *kind) local() bool {
-	return k.rma == rmaOperation || k.rma == winFlushLocal || k.rma == winFlushLocalAll
+	return k.rma.Any(rmaOperations | profile.TraitLocal)
 }
 
 // absence is a time that a process spent outside of MPI.

@@ -107,7 +107,7 @@ func (r *replay) stepCall(e *event) {
 	case collectiveCall:
 		r.collective(e, c, e.start)
 	case plainCall:
-		if k.rma != notRMA {
+		if k.rma != 0 {
 			r.oneSided(e, c)
 		}
 		if e.link > 0 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Pattern is a wait state as Scalasca defines them.
@@ -76,46 +78,38 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// otherPatterns are those of calls that are collective, or nearly so, and of another class.
-var otherPatterns = map[string]Pattern{
-	"Comm_dup": WaitAtCommCreate, "Comm_dup_with_info": WaitAtCommCreate, "Comm_idup": WaitAtCommCreate,
-	"Comm_idup_with_info": WaitAtCommCreate, "Comm_create": WaitAtCommCreate, "Comm_create_group": WaitAtCommCreate,
-	"Comm_split": WaitAtCommCreate, "Comm_split_type": WaitAtCommCreate, "Intercomm_create": WaitAtCommCreate,
-	"Intercomm_merge": WaitAtCommCreate, "Cart_create": WaitAtCommCreate, "Cart_sub": WaitAtCommCreate,
-	"Graph_create": WaitAtCommCreate, "Dist_graph_create": WaitAtCommCreate, "Dist_graph_create_adjacent": WaitAtCommCreate,
-	"Comm_create_from_group": WaitAtCommCreate, "Intercomm_create_from_groups": WaitAtCommCreate,
-	"Win_create": WaitAtWinCreate, "Win_allocate": WaitAtWinCreate, "Win_allocate_shared": WaitAtWinCreate,
-	"Win_create_dynamic": WaitAtWinCreate, "Win_free": WaitAtWinFree, "Win_fence": WaitAtFence,
-}
-
 // mayPass reports whether calls of this pattern need not wait for the last
 // rank: a fence that ends no epoch, and constructors, some of which an MPI can
 // execute locally.
 func (p Pattern) mayPass() bool { return p >= LateNeighbor && p <= WaitAtFence }
 
-// collectivePattern returns how ranks may wait in a collective.
-func collectivePattern(call string) Pattern {
-	if p, ok := otherPatterns[call]; ok {
-		return p
-	}
-	name := strings.ToLower(strings.TrimSuffix(call, "_init"))
-	if call != "" && call[0] == 'I' {
-		name = name[1:]
-	}
-	switch name {
-	case "barrier":
+// collectivePattern returns how ranks may wait in a call that is collective, or
+// nearly so; NoPattern of others.
+func collectivePattern(k *profile.EventKind) Pattern {
+	t := profile.TraitsOf(k.Call)
+	switch {
+	case t.Any(profile.TraitMakesComm):
+		return WaitAtCommCreate
+	case t.Any(profile.TraitMakesWindow):
+		return WaitAtWinCreate
+	case t.Any(profile.TraitFreesWindow):
+		return WaitAtWinFree
+	case t.Any(profile.TraitFence):
+		return WaitAtFence
+	case t.Any(profile.TraitBarrier):
 		return WaitAtBarrier
-	case "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block":
-		return WaitAtNxN
-	case "reduce", "gather", "gatherv":
-		return EarlyReduce
-	case "bcast", "scatter", "scatterv":
-		return LateBroadcast
-	case "scan", "exscan":
+	case t.Any(profile.TraitScan):
 		return EarlyScan
-	}
-	if strings.HasPrefix(name, "neighbor_") {
+	case t.Any(profile.TraitNeighbor):
 		return LateNeighbor
+	}
+	switch k.Class {
+	case profile.AllToAll:
+		return WaitAtNxN
+	case profile.AllToOne:
+		return EarlyReduce
+	case profile.OneToAll:
+		return LateBroadcast
 	}
 	return NoPattern
 }

@@ -2,54 +2,31 @@ package trace
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// rmaCall is the meaning of a call for one-sided communication.
-type rmaCall uint8
-
+// What calls do on a window: operations, and what begins, ends or completes epochs.
 const (
-	notRMA rmaCall = iota
-	rmaOperation
-	winStart
-	winPost
-	winComplete
-	winWait
-	winLock
-	winLockAll
-	winUnlock
-	winUnlockAll
-	winFlush
-	winFlushAll
-	winFlushLocal
-	winFlushLocalAll
+	rmaOperations = profile.TraitPuts | profile.TraitGets | profile.TraitAccumulates
+	epochCalls    = profile.TraitOpensAccess | profile.TraitClosesAccess | profile.TraitOpensExposure | profile.TraitClosesExposure |
+		profile.TraitLocks | profile.TraitUnlocks | profile.TraitFlushes
 )
 
-var rmaCalls = map[string]rmaCall{
-	"Win_start": winStart, "Win_post": winPost, "Win_complete": winComplete, "Win_wait": winWait,
-	"Win_lock": winLock, "Win_lock_all": winLockAll, "Win_unlock": winUnlock, "Win_unlock_all": winUnlockAll,
-	"Win_flush": winFlush, "Win_flush_all": winFlushAll,
-	"Win_flush_local": winFlushLocal, "Win_flush_local_all": winFlushLocalAll,
+// OneSided reports whether the call that waited is one-sided.
+func (s *WaitState) OneSided() bool {
+	return profile.TraitsOf(s.Call).Any(rmaOperations | epochCalls)
 }
 
-// oneSidedCalls are the calls that may wait for a target.
-var oneSidedCalls = func() map[string]bool {
-	all := map[string]bool{"Put": true, "Get": true, "Accumulate": true, "Get_accumulate": true, "Fetch_and_op": true,
-		"Compare_and_swap": true, "Rput": true, "Rget": true, "Raccumulate": true, "Rget_accumulate": true}
-	for call := range rmaCalls {
-		all[call] = true
-	}
-	return all
-}()
-
-// OneSided reports whether the call that waited is one-sided.
-func (s *WaitState) OneSided() bool { return oneSidedCalls[s.Call] }
-
-func rmaCallOf(k *profile.EventKind) rmaCall {
+// rmaOf returns what a call does on its window: its traits of rmaOperations or
+// epochCalls, 0 if it has neither.
+func rmaOf(k *profile.EventKind) profile.Traits {
+	traits := profile.TraitsOf(k.Call)
 	switch {
 	case k.Action != profile.Called || k.Window == 0:
-		return notRMA
+		return 0
 	case k.Class == profile.OneSided && k.Peer >= 0:
-		return rmaOperation
+		return traits & rmaOperations
+	case traits.Any(epochCalls):
+		return traits & (epochCalls | profile.TraitLocal | profile.TraitAllTargets)
 	}
-	return rmaCalls[k.Call]
+	return 0
 }
 
 // window is a process's state in a window: its membership, its pending
@@ -109,20 +86,20 @@ func (r *replay) oneSided(e *event, c *call) {
 	if w == nil {
 		return
 	}
-	switch k.rma {
-	case rmaOperation:
+	switch {
+	case k.rma.Any(rmaOperations):
 		r.operation(w, c)
-	case winStart:
+	case k.rma.Any(profile.TraitOpensAccess):
 		r.startAccess(w, c)
-	case winComplete:
+	case k.rma.Any(profile.TraitClosesAccess):
 		r.completeAccess(w, c)
-	case winPost:
+	case k.rma.Any(profile.TraitOpensExposure):
 		r.postExposure(w, c)
-	case winWait:
+	case k.rma.Any(profile.TraitClosesExposure):
 		r.waitExposure(w, c)
-	case winLock, winLockAll:
+	case k.rma.Any(profile.TraitLocks):
 		r.lock(w, c)
-	case winUnlock, winUnlockAll:
+	case k.rma.Any(profile.TraitUnlocks):
 		r.unlock(w, c)
 	default:
 		r.flush(w, c)
@@ -132,8 +109,7 @@ func (r *replay) oneSided(e *event, c *call) {
 // target returns the world rank that a passive target call is for, or
 // allTargets.
 func (k *kind) target() int32 {
-	switch k.rma {
-	case winLockAll, winUnlockAll, winFlushAll, winFlushLocalAll:
+	if k.rma.Any(profile.TraitAllTargets) {
 		return allTargets
 	}
 	return k.peer

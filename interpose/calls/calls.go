@@ -1,12 +1,11 @@
 // Package calls is the table of the MPI calls that mpitrace knows: what each
-// is called in a recording, what it counts as, and how its wrapper is made.
+// is called in a recording, what it counts as, what it does, and how its wrapper
+// is made.
 package calls
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +19,23 @@ type Call struct {
 	Others []string // names that some MPI has for the same call, as MPIX_Barrier_init
 	Class  string   // profile.Class
 	Spread string   // nobody, peer, others, higher, vector, edges, edge-vector
+	Traits uint64   // bits in the order of Declared.Traits, which is that of profile.Traits
 	Leave  string   // the policy that books the call, as C, or "hand"
 	Params []Param
+
+	// Of a wrapper that is generated:
+	Policy    string   // mt_leave_x without its prefix
+	Arguments []string // of mt_leave_x, after the span and the result
+	InFlight  InFlight // what the policy writes about the call before it is passed on
+}
+
+// Trait is a property of calls that code asks for.
+type Trait struct{ Name, Doc string }
+
+// InFlight is what is written about a call before it is passed on.
+type InFlight struct {
+	Function  string // mt_open_x without its prefix; empty if only the call's name is known
+	Arguments []string
 }
 
 // Param is one C parameter.
@@ -31,11 +45,20 @@ type Param struct {
 	Suffix string // "[]" for arrays
 }
 
-// Hand tells that the wrapper is written by hand.
-func (c Call) Hand() bool { return c.Leave == "hand" }
+// Hand reports whether the wrapper is written by hand.
+func (c *Call) Hand() bool { return c.Leave == "hand" }
 
-// Large tells that the function has a large-count twin, `_c`.
-func (c Call) Large() bool {
+// Has reports whether the call has the trait of this name, which must be declared.
+func (c *Call) Has(trait string) bool {
+	bit, ok := declared.bit(trait)
+	if !ok {
+		panic("calls.txt declares no trait " + trait)
+	}
+	return c.Traits&bit != 0
+}
+
+// Large reports whether the function has a large-count twin, `_c`.
+func (c *Call) Large() bool {
 	for _, p := range c.Params {
 		for _, wide := range []string{"COUNT", "DISP", "SIZE"} {
 			if strings.Contains(p.Type, wide) {
@@ -47,7 +70,7 @@ func (c Call) Large() bool {
 }
 
 // Names are all names of the call, the Standard's first.
-func (c Call) Names() []string { return append([]string{c.Name}, c.Others...) }
+func (c *Call) Names() []string { return append([]string{c.Name}, c.Others...) }
 
 // Symbol is a name of the tables as programs link it: MPI_Send, MPIX_Comm_agree.
 func Symbol(name string) string {
@@ -57,8 +80,13 @@ func Symbol(name string) string {
 	return "MPI_" + name
 }
 
+var declared = mustParse(text)
+
 // Table holds all calls, sorted by ID.
-var Table = mustParse(text)
+var Table = declared.Calls
+
+// Traits are all traits: the first is bit 0 of Call.Traits.
+var Traits = declared.Traits
 
 var byID = func() map[uint16]*Call {
 	m := make(map[uint16]*Call, len(Table))
@@ -71,81 +99,15 @@ var byID = func() map[uint16]*Call {
 // ByID finds a call, or nil for an id that this version does not know.
 func ByID(id uint16) *Call { return byID[id] }
 
-func mustParse(text string) []Call {
-	table, err := Parse(text)
+func mustParse(text string) *File {
+	f, err := Parse(text)
 	if err != nil {
 		panic(err) // the table is part of the program
 	}
-	return table
+	return f
 }
 
-// Parse reads the table; errors name the line.
-func Parse(text string) ([]Call, error) {
-	var table []Call
-	names := map[string]bool{}
-	for n, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		c, err := parseRow(line)
-		if err != nil {
-			return nil, fmt.Errorf("calls.txt:%d: %w", n+1, err)
-		}
-		if len(table) > 0 && c.ID <= table[len(table)-1].ID {
-			return nil, fmt.Errorf("calls.txt:%d: id %d is not above the one before", n+1, c.ID)
-		}
-		for _, name := range c.Names() {
-			if names[name] {
-				return nil, fmt.Errorf("calls.txt:%d: %s stands twice", n+1, name)
-			}
-			names[name] = true
-		}
-		table = append(table, c)
-	}
-	return table, nil
-}
-
-func parseRow(line string) (Call, error) {
-	f := strings.Split(line, "|")
-	if len(f) != 6 {
-		return Call{}, fmt.Errorf("%d fields, want 6", len(f))
-	}
-	for i := range f {
-		f[i] = strings.TrimSpace(f[i])
-	}
-	id, err := strconv.ParseUint(f[0], 10, 16)
-	if err != nil || id == 0 {
-		return Call{}, fmt.Errorf("id %q is not a number above 0", f[0])
-	}
-	names := strings.Fields(f[1])
-	if len(names) == 0 {
-		return Call{}, errors.New("no name")
-	}
-	c := Call{ID: uint16(id), Name: names[0], Others: names[1:], Class: f[2], Spread: f[3], Leave: f[4]}
-	c.Params, err = parseParams(f[5])
-	return c, err
-}
-
-func parseParams(text string) ([]Param, error) {
-	if text == "void" {
-		return nil, nil
-	}
-	var params []Param
-	for _, p := range strings.Split(text, ",") {
-		p = strings.TrimSpace(p)
-		if p == "..." {
-			params = append(params, Param{Type: "..."})
-			continue
-		}
-		cut := strings.LastIndexAny(p, " *")
-		if cut < 0 {
-			return nil, fmt.Errorf("parameter %q has no type", p)
-		}
-		name, suffix, array := strings.Cut(p[cut+1:], "[")
-		if array {
-			suffix = "[" + suffix
-		}
-		params = append(params, Param{Type: strings.TrimSpace(p[:cut+1]), Name: name, Suffix: suffix})
-	}
-	return params, nil
+func (f *File) bit(trait string) (uint64, bool) {
+	i := slices.IndexFunc(f.Traits, func(t Trait) bool { return t.Name == trait })
+	return 1 << max(i, 0), i >= 0
 }

@@ -12,13 +12,13 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join("..", "src", name))
+	for path, want := range files {
+		got, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(path)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("interpose/src/%s is not what `make generate` writes", name)
+			t.Errorf("%s is not what `make generate` writes", path)
 		}
 	}
 }

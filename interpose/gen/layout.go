@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
@@ -85,20 +84,54 @@ var constants = []struct {
 	{"LockShared", layout.LockShared}, {"LockExclusive", layout.LockExclusive},
 }
 
-func writeLayout(b *bytes.Buffer) error {
-	b.WriteString("// The layout of a recording: see interpose/layout, which is the definition.\n" +
-		"#ifndef MT_LAYOUT_GEN_H\n#define MT_LAYOUT_GEN_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n")
+// layoutData is what the template of layout_gen.h needs.
+type layoutData struct {
+	Constants []constantData
+	Structs   []structData
+}
+
+type constantData struct{ Name, Value string }
+
+type structData struct {
+	Name, GoName string
+	Size         uintptr
+	Fields       []fieldData
+}
+
+type fieldData struct {
+	Type, Name, Suffix, GoName string
+	Offset                     uintptr
+}
+
+func newLayoutData() (layoutData, error) {
+	var d layoutData
 	for _, c := range constants {
-		fmt.Fprintf(b, "#define MT_%s %s\n", shout(c.name), cValue(c.value))
+		d.Constants = append(d.Constants, constantData{shout(snake(c.name)), cValue(c.value)})
 	}
 	for _, s := range structs {
-		if err := writeStruct(b, reflect.TypeOf(s)); err != nil {
-			return err
+		out, err := newStructData(reflect.TypeOf(s))
+		if err != nil {
+			return d, err
 		}
+		d.Structs = append(d.Structs, out)
 	}
-	b.WriteString("\n#endif\n")
-	return nil
+	return d, nil
 }
+
+func newStructData(t reflect.Type) (structData, error) {
+	s := structData{Name: structName(t), GoName: t.Name(), Size: t.Size()}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		ctype, suffix, err := cType(f.Type)
+		if err != nil {
+			return s, fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
+		}
+		s.Fields = append(s.Fields, fieldData{ctype, snake(f.Name), suffix, f.Name, f.Offset})
+	}
+	return s, nil
+}
+
+func structName(t reflect.Type) string { return "mt_l_" + strings.ToLower(t.Name()) }
 
 func cValue(v any) string {
 	switch u := v.(type) {
@@ -113,26 +146,6 @@ func cValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-func writeStruct(b *bytes.Buffer, t reflect.Type) error {
-	name := "mt_l_" + strings.ToLower(t.Name())
-	fmt.Fprintf(b, "\ntypedef struct %s {\n", name)
-	for i := range t.NumField() {
-		f := t.Field(i)
-		ctype, suffix, err := cType(f.Type)
-		if err != nil {
-			return fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
-		}
-		fmt.Fprintf(b, "    %s %s%s;\n", ctype, snake(f.Name), suffix)
-	}
-	fmt.Fprintf(b, "} %s;\n", name)
-	fmt.Fprintf(b, "_Static_assert(sizeof(%s) == %d, \"size of %s\");\n", name, t.Size(), t.Name())
-	for i := range t.NumField() {
-		f := t.Field(i)
-		fmt.Fprintf(b, "_Static_assert(offsetof(%s, %s) == %d, \"%s.%s\");\n", name, snake(f.Name), f.Offset, t.Name(), f.Name)
-	}
-	return nil
-}
-
 func cType(t reflect.Type) (ctype, suffix string, err error) {
 	switch t.Kind() {
 	case reflect.Float64:
@@ -143,7 +156,7 @@ func cType(t reflect.Type) (ctype, suffix string, err error) {
 		ctype, suffix, err = cType(t.Elem())
 		return ctype, fmt.Sprintf("[%d]", t.Len()) + suffix, err
 	case reflect.Struct:
-		return "mt_l_" + strings.ToLower(t.Name()), "", nil
+		return structName(t), "", nil
 	}
 	return "", "", fmt.Errorf("type %s has no fixed width", t)
 }
@@ -161,5 +174,3 @@ func snake(name string) string {
 	}
 	return b.String()
 }
-
-func shout(name string) string { return strings.ToUpper(snake(name)) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +17,75 @@ var kinds = []string{"C", "C large", "", "_f08", "_f08ts", "_f08_large", "_f08ts
 // type(c_ptr) there, and an integer in the form without it.
 const cPointer = "_cptr"
 
-func hasCPointer(c calls.Call) bool {
+// numSpellings is how many spellings a name of Fortran has: see spellings.
+const numSpellings = 4
+
+// namesOfCall is how many names a call may have: MT_NAMES_OF_A_CALL of thunks.h.
+const namesOfCall = 2
+
+// thunkName is one name of a call, with the thunks that it has.
+type thunkName struct {
+	Name, Symbol string
+	ID           uint16
+	// Number is the place of the name in mt_next_names. It is made of the call's id:
+	// a call that is added changes no other's.
+	Number  int
+	Index   int // in mt_next, of the PMPI function
+	PMPI    string
+	Fortran []thunk
+	Large   *largeThunk
+}
+
+type thunk struct {
+	Symbol string
+	Index  int
+}
+
+// largeThunk is the PMPI function with large counts.
+type largeThunk struct {
+	Name, PMPI string
+	thunk
+}
+
+// newThunkData lists the names of the Fortran bindings, and PMPI's: see fortran.h.
+func newThunkData() (d struct{ Names []thunkName }, err error) {
+	for i := range calls.Table {
+		c := &calls.Table[i]
+		if len(c.Names()) > namesOfCall {
+			return d, fmt.Errorf("MPI_%s has %d names, and thunks number %d", c.Name, len(c.Names()), namesOfCall)
+		}
+		for k, name := range c.Names() {
+			n := newThunkName(c, name, int(c.ID)*namesOfCall+k)
+			if n.Index >= 1<<16 {
+				return d, fmt.Errorf("MPI_%s: id %d makes a thunk's number that is wider than 16 bits", c.Name, c.ID)
+			}
+			d.Names = append(d.Names, n)
+		}
+	}
+	return d, nil
+}
+
+func newThunkName(c *calls.Call, name string, number int) thunkName {
+	index := func(kind, spelling int) int { return (number*len(kinds)+kind)*numSpellings + spelling }
+	n := thunkName{Name: name, Symbol: calls.Symbol(name), ID: c.ID, Number: number, Index: index(0, 0), PMPI: "MT_THUNK_PMPI"}
+	if slices.ContainsFunc(c.Params, func(p calls.Param) bool { return p.Type == "..." }) {
+		n.PMPI = "MT_THUNK_PMPI_JUMPED" // without ierror, which a layer would have to set
+	}
+	for k := 2; k < len(kinds); k++ {
+		if kinds[k] == cPointer && !hasCPointer(c) {
+			continue
+		}
+		for s, symbol := range spellings(n.Symbol, kinds[k]) {
+			n.Fortran = append(n.Fortran, thunk{symbol, index(k, s)})
+		}
+	}
+	if c.Large() && name == c.Name {
+		n.Large = &largeThunk{name + "_c", n.PMPI, thunk{n.Symbol + "_c", index(1, 0)}}
+	}
+	return n
+}
+
+func hasCPointer(c *calls.Call) bool {
 	return slices.ContainsFunc(c.Params, func(p calls.Param) bool { return p.Name == "baseptr" })
 }
 
@@ -30,49 +97,4 @@ func spellings(name, kind string) []string {
 		return []string{lower + "_"}
 	}
 	return []string{lower + "_", lower + "__", lower, strings.ToUpper(lower)}
-}
-
-// writeThunks writes the names of the Fortran bindings, and PMPI's: see
-// fortran.h.
-func writeThunks(b *bytes.Buffer) error {
-	var names, thunks bytes.Buffer
-	n := 0
-	for _, c := range calls.Table {
-		if c.Leave == "none" {
-			continue
-		}
-		for _, name := range c.Names() {
-			fmt.Fprintf(&names, "    {\"%s\", \"%s\", \"%s\"},\n", calls.Symbol(name),
-				strings.ToLower(calls.Symbol(name)), strings.ToUpper(calls.Symbol(name)))
-			writeNameThunks(&thunks, c, name, n)
-			n++
-		}
-	}
-	fmt.Fprintf(b, "#include \"calls_gen.h\"\n#include \"fortran.h\"\n#include \"thunks.h\"\n\n"+
-		"#if MT_FORTRAN\nconst uint32_t mt_next_count = %d * MT_KINDS * MT_SPELLINGS;\n"+
-		"void *mt_next[%d * MT_KINDS * MT_SPELLINGS];\nbool mt_next_foreign[%d * MT_KINDS * MT_SPELLINGS];\n\n"+
-		"const mt_next_name mt_next_names[] = {\n%s};\n\nMT_THUNK_CODE;\n%s#endif\n", n, n, n, &names, &thunks)
-	return nil
-}
-
-// writeNameThunks writes those of the n-th name.
-func writeNameThunks(b *bytes.Buffer, c calls.Call, name string, n int) {
-	pmpi := "MT_THUNK_PMPI"
-	if name == "Pcontrol" {
-		pmpi = "MT_THUNK_PMPI_JUMPED" // it alone has no ierror that a layer would have to set
-	}
-	index := func(kind, spelling int) int { return (n*len(kinds)+kind)*4 + spelling }
-	fmt.Fprintf(b, "\n#if MT_HAVE_%s\n%s(%s, %d, %d);\n", name, pmpi, calls.Symbol(name), index(0, 0), c.ID)
-	for k := 2; k < len(kinds); k++ {
-		if kinds[k] == cPointer && !hasCPointer(c) {
-			continue
-		}
-		for s, symbol := range spellings(calls.Symbol(name), kinds[k]) {
-			fmt.Fprintf(b, "MT_THUNK_FORTRAN(\"%s\", %d, %d);\n", symbol, index(k, s), c.ID)
-		}
-	}
-	b.WriteString("#endif\n")
-	if c.Large() && name == c.Name {
-		fmt.Fprintf(b, "#if MT_HAVE_%s_c\n%s(MPI_%s_c, %d, %d);\n#endif\n", name, pmpi, name, index(1, 0), c.ID)
-	}
 }

@@ -2,6 +2,8 @@
 #ifndef MT_CALLS_GEN_H
 #define MT_CALLS_GEN_H
 
+#include <stdbool.h>
+
 enum {
     MT_CALL_INIT = 1,
     MT_CALL_INIT_THREAD = 2,
@@ -398,5 +400,794 @@ typedef struct mt_call_info {
     unsigned char class, spread;
 } mt_call_info;
 extern const mt_call_info mt_call_infos[MT_CALL_END];
+
+// The traits of calls: see interpose/calls/calls.txt.
+
+// The call sends a message, or sets up that it is sent.
+static inline bool mt_call_sends(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SEND:
+    case MT_CALL_BSEND:
+    case MT_CALL_SSEND:
+    case MT_CALL_RSEND:
+    case MT_CALL_SENDRECV:
+    case MT_CALL_SENDRECV_REPLACE:
+    case MT_CALL_ISEND:
+    case MT_CALL_IBSEND:
+    case MT_CALL_ISSEND:
+    case MT_CALL_IRSEND:
+    case MT_CALL_ISENDRECV:
+    case MT_CALL_ISENDRECV_REPLACE:
+    case MT_CALL_SEND_INIT:
+    case MT_CALL_BSEND_INIT:
+    case MT_CALL_SSEND_INIT:
+    case MT_CALL_RSEND_INIT:
+    case MT_CALL_PSEND_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call receives a message, or sets up that it is received.
+static inline bool mt_call_receives(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_RECV:
+    case MT_CALL_SENDRECV:
+    case MT_CALL_SENDRECV_REPLACE:
+    case MT_CALL_IRECV:
+    case MT_CALL_ISENDRECV:
+    case MT_CALL_ISENDRECV_REPLACE:
+    case MT_CALL_RECV_INIT:
+    case MT_CALL_MRECV:
+    case MT_CALL_IMRECV:
+    case MT_CALL_PRECV_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call sends in buffered mode: it waits for no receiver.
+static inline bool mt_call_buffered(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_BSEND:
+    case MT_CALL_IBSEND:
+    case MT_CALL_BSEND_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call sends in synchronous mode: it waits for its receive to start.
+static inline bool mt_call_synchronous(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SSEND:
+    case MT_CALL_ISSEND:
+    case MT_CALL_SSEND_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call sends in ready mode: its receive must have been posted.
+static inline bool mt_call_ready(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_RSEND:
+    case MT_CALL_IRSEND:
+    case MT_CALL_RSEND_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call looks for a message and receives nothing.
+static inline bool mt_call_probes(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_PROBE:
+    case MT_CALL_IPROBE:
+    case MT_CALL_MPROBE:
+    case MT_CALL_IMPROBE:
+        return true;
+    }
+    return false;
+}
+
+// The call is a probe that takes the message out, for a matched receive.
+static inline bool mt_call_matches(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_MPROBE:
+    case MT_CALL_IMPROBE:
+        return true;
+    }
+    return false;
+}
+
+// The call receives a message that such a probe has found.
+static inline bool mt_call_matched(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_MRECV:
+    case MT_CALL_IMRECV:
+        return true;
+    }
+    return false;
+}
+
+// The call starts an operation and gives the program a request for it.
+static inline bool mt_call_nonblocking(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_ISEND:
+    case MT_CALL_IBSEND:
+    case MT_CALL_ISSEND:
+    case MT_CALL_IRSEND:
+    case MT_CALL_IRECV:
+    case MT_CALL_ISENDRECV:
+    case MT_CALL_ISENDRECV_REPLACE:
+    case MT_CALL_IMRECV:
+    case MT_CALL_IBARRIER:
+    case MT_CALL_IBCAST:
+    case MT_CALL_IGATHER:
+    case MT_CALL_IGATHERV:
+    case MT_CALL_ISCATTER:
+    case MT_CALL_ISCATTERV:
+    case MT_CALL_IALLGATHER:
+    case MT_CALL_IALLGATHERV:
+    case MT_CALL_IALLTOALL:
+    case MT_CALL_IALLTOALLV:
+    case MT_CALL_IALLTOALLW:
+    case MT_CALL_IREDUCE:
+    case MT_CALL_IALLREDUCE:
+    case MT_CALL_IREDUCE_SCATTER:
+    case MT_CALL_IREDUCE_SCATTER_BLOCK:
+    case MT_CALL_ISCAN:
+    case MT_CALL_IEXSCAN:
+    case MT_CALL_INEIGHBOR_ALLGATHER:
+    case MT_CALL_INEIGHBOR_ALLGATHERV:
+    case MT_CALL_INEIGHBOR_ALLTOALL:
+    case MT_CALL_INEIGHBOR_ALLTOALLV:
+    case MT_CALL_INEIGHBOR_ALLTOALLW:
+    case MT_CALL_COMM_IDUP:
+    case MT_CALL_COMM_IDUP_WITH_INFO:
+    case MT_CALL_RPUT:
+    case MT_CALL_RACCUMULATE:
+    case MT_CALL_RGET:
+    case MT_CALL_RGET_ACCUMULATE:
+    case MT_CALL_FILE_IREAD:
+    case MT_CALL_FILE_IREAD_ALL:
+    case MT_CALL_FILE_IREAD_AT:
+    case MT_CALL_FILE_IREAD_AT_ALL:
+    case MT_CALL_FILE_IREAD_SHARED:
+    case MT_CALL_FILE_IWRITE:
+    case MT_CALL_FILE_IWRITE_ALL:
+    case MT_CALL_FILE_IWRITE_AT:
+    case MT_CALL_FILE_IWRITE_AT_ALL:
+    case MT_CALL_FILE_IWRITE_SHARED:
+    case MT_CALL_BUFFER_IFLUSH:
+    case MT_CALL_COMM_IFLUSH_BUFFER:
+    case MT_CALL_SESSION_IFLUSH_BUFFER:
+    case MT_CALL_GREQUEST_START:
+    case MT_CALL_MPIX_COMM_IAGREE:
+        return true;
+    }
+    return false;
+}
+
+// The call gives the program an inactive request, to be started later.
+static inline bool mt_call_persistent(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SEND_INIT:
+    case MT_CALL_BSEND_INIT:
+    case MT_CALL_SSEND_INIT:
+    case MT_CALL_RSEND_INIT:
+    case MT_CALL_RECV_INIT:
+    case MT_CALL_BARRIER_INIT:
+    case MT_CALL_BCAST_INIT:
+    case MT_CALL_GATHER_INIT:
+    case MT_CALL_GATHERV_INIT:
+    case MT_CALL_SCATTER_INIT:
+    case MT_CALL_SCATTERV_INIT:
+    case MT_CALL_ALLGATHER_INIT:
+    case MT_CALL_ALLGATHERV_INIT:
+    case MT_CALL_ALLTOALL_INIT:
+    case MT_CALL_ALLTOALLV_INIT:
+    case MT_CALL_ALLTOALLW_INIT:
+    case MT_CALL_REDUCE_INIT:
+    case MT_CALL_ALLREDUCE_INIT:
+    case MT_CALL_REDUCE_SCATTER_INIT:
+    case MT_CALL_REDUCE_SCATTER_BLOCK_INIT:
+    case MT_CALL_SCAN_INIT:
+    case MT_CALL_EXSCAN_INIT:
+    case MT_CALL_NEIGHBOR_ALLGATHER_INIT:
+    case MT_CALL_NEIGHBOR_ALLGATHERV_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALL_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALLV_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALLW_INIT:
+    case MT_CALL_PSEND_INIT:
+    case MT_CALL_PRECV_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call starts persistent requests.
+static inline bool mt_call_starts(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_START:
+    case MT_CALL_STARTALL:
+        return true;
+    }
+    return false;
+}
+
+// The call waits for requests, or tests them and completes those that are done.
+static inline bool mt_call_completes(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WAIT:
+    case MT_CALL_WAITALL:
+    case MT_CALL_WAITANY:
+    case MT_CALL_WAITSOME:
+    case MT_CALL_TEST:
+    case MT_CALL_TESTALL:
+    case MT_CALL_TESTANY:
+    case MT_CALL_TESTSOME:
+        return true;
+    }
+    return false;
+}
+
+// The call tells whether an operation is complete and completes nothing.
+static inline bool mt_call_tests(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_REQUEST_GET_STATUS:
+    case MT_CALL_PARRIVED:
+    case MT_CALL_REQUEST_GET_STATUS_ALL:
+    case MT_CALL_REQUEST_GET_STATUS_ANY:
+    case MT_CALL_REQUEST_GET_STATUS_SOME:
+        return true;
+    }
+    return false;
+}
+
+// The call frees a request.
+static inline bool mt_call_frees(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_REQUEST_FREE:
+        return true;
+    }
+    return false;
+}
+
+// The call cancels the operation of a request.
+static inline bool mt_call_cancels(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_CANCEL:
+        return true;
+    }
+    return false;
+}
+
+// The call tells MPI how far the program's part of an operation is.
+static inline bool mt_call_informs(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_PREADY:
+    case MT_CALL_PREADY_RANGE:
+    case MT_CALL_PREADY_LIST:
+    case MT_CALL_GREQUEST_COMPLETE:
+        return true;
+    }
+    return false;
+}
+
+// The call takes an array of requests.
+static inline bool mt_call_array(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_STARTALL:
+    case MT_CALL_WAITALL:
+    case MT_CALL_WAITANY:
+    case MT_CALL_WAITSOME:
+    case MT_CALL_TESTALL:
+    case MT_CALL_TESTANY:
+    case MT_CALL_TESTSOME:
+    case MT_CALL_REQUEST_GET_STATUS_ALL:
+    case MT_CALL_REQUEST_GET_STATUS_ANY:
+    case MT_CALL_REQUEST_GET_STATUS_SOME:
+        return true;
+    }
+    return false;
+}
+
+// The call may wait for other processes (non-local, in the Standard's words); known of messages, completions, collectives, windows and makes-comm.
+static inline bool mt_call_blocks(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SEND:
+    case MT_CALL_SSEND:
+    case MT_CALL_RSEND:
+    case MT_CALL_RECV:
+    case MT_CALL_SENDRECV:
+    case MT_CALL_SENDRECV_REPLACE:
+    case MT_CALL_PROBE:
+    case MT_CALL_MPROBE:
+    case MT_CALL_MRECV:
+    case MT_CALL_WAIT:
+    case MT_CALL_WAITALL:
+    case MT_CALL_WAITANY:
+    case MT_CALL_WAITSOME:
+    case MT_CALL_BARRIER:
+    case MT_CALL_BCAST:
+    case MT_CALL_GATHER:
+    case MT_CALL_GATHERV:
+    case MT_CALL_SCATTER:
+    case MT_CALL_SCATTERV:
+    case MT_CALL_ALLGATHER:
+    case MT_CALL_ALLGATHERV:
+    case MT_CALL_ALLTOALL:
+    case MT_CALL_ALLTOALLV:
+    case MT_CALL_ALLTOALLW:
+    case MT_CALL_REDUCE:
+    case MT_CALL_ALLREDUCE:
+    case MT_CALL_REDUCE_SCATTER:
+    case MT_CALL_REDUCE_SCATTER_BLOCK:
+    case MT_CALL_SCAN:
+    case MT_CALL_EXSCAN:
+    case MT_CALL_NEIGHBOR_ALLGATHER:
+    case MT_CALL_NEIGHBOR_ALLGATHERV:
+    case MT_CALL_NEIGHBOR_ALLTOALL:
+    case MT_CALL_NEIGHBOR_ALLTOALLV:
+    case MT_CALL_NEIGHBOR_ALLTOALLW:
+    case MT_CALL_COMM_DUP:
+    case MT_CALL_COMM_DUP_WITH_INFO:
+    case MT_CALL_COMM_CREATE:
+    case MT_CALL_COMM_CREATE_GROUP:
+    case MT_CALL_COMM_SPLIT:
+    case MT_CALL_COMM_SPLIT_TYPE:
+    case MT_CALL_INTERCOMM_CREATE:
+    case MT_CALL_INTERCOMM_MERGE:
+    case MT_CALL_CART_CREATE:
+    case MT_CALL_CART_SUB:
+    case MT_CALL_GRAPH_CREATE:
+    case MT_CALL_DIST_GRAPH_CREATE:
+    case MT_CALL_DIST_GRAPH_CREATE_ADJACENT:
+    case MT_CALL_WIN_FENCE:
+    case MT_CALL_WIN_START:
+    case MT_CALL_WIN_COMPLETE:
+    case MT_CALL_WIN_WAIT:
+    case MT_CALL_WIN_LOCK_ALL:
+    case MT_CALL_WIN_UNLOCK_ALL:
+    case MT_CALL_WIN_FLUSH_ALL:
+    case MT_CALL_WIN_FLUSH_LOCAL_ALL:
+    case MT_CALL_WIN_LOCK:
+    case MT_CALL_WIN_UNLOCK:
+    case MT_CALL_WIN_FLUSH:
+    case MT_CALL_WIN_FLUSH_LOCAL:
+    case MT_CALL_WIN_CREATE:
+    case MT_CALL_WIN_ALLOCATE:
+    case MT_CALL_WIN_ALLOCATE_SHARED:
+    case MT_CALL_WIN_CREATE_DYNAMIC:
+    case MT_CALL_WIN_FREE:
+    case MT_CALL_COMM_CREATE_FROM_GROUP:
+    case MT_CALL_INTERCOMM_CREATE_FROM_GROUPS:
+        return true;
+    }
+    return false;
+}
+
+// The call is a collective that moves no data.
+static inline bool mt_call_barrier(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_BARRIER:
+    case MT_CALL_IBARRIER:
+    case MT_CALL_BARRIER_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call is a collective that depends on the ranks below only.
+static inline bool mt_call_scan(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SCAN:
+    case MT_CALL_EXSCAN:
+    case MT_CALL_ISCAN:
+    case MT_CALL_IEXSCAN:
+    case MT_CALL_SCAN_INIT:
+    case MT_CALL_EXSCAN_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call is a collective over the neighbors of a topology.
+static inline bool mt_call_neighbor(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_NEIGHBOR_ALLGATHER:
+    case MT_CALL_NEIGHBOR_ALLGATHERV:
+    case MT_CALL_NEIGHBOR_ALLTOALL:
+    case MT_CALL_NEIGHBOR_ALLTOALLV:
+    case MT_CALL_NEIGHBOR_ALLTOALLW:
+    case MT_CALL_INEIGHBOR_ALLGATHER:
+    case MT_CALL_INEIGHBOR_ALLGATHERV:
+    case MT_CALL_INEIGHBOR_ALLTOALL:
+    case MT_CALL_INEIGHBOR_ALLTOALLV:
+    case MT_CALL_INEIGHBOR_ALLTOALLW:
+    case MT_CALL_NEIGHBOR_ALLGATHER_INIT:
+    case MT_CALL_NEIGHBOR_ALLGATHERV_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALL_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALLV_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALLW_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call is a Reduce_scatter: over an intercommunicator its counts are of the own group.
+static inline bool mt_call_reduce_scatter(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_REDUCE_SCATTER:
+    case MT_CALL_REDUCE_SCATTER_BLOCK:
+    case MT_CALL_IREDUCE_SCATTER:
+    case MT_CALL_IREDUCE_SCATTER_BLOCK:
+    case MT_CALL_REDUCE_SCATTER_INIT:
+    case MT_CALL_REDUCE_SCATTER_BLOCK_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call is a collective with another amount for each rank.
+static inline bool mt_call_irregular(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_GATHERV:
+    case MT_CALL_SCATTERV:
+    case MT_CALL_ALLGATHERV:
+    case MT_CALL_ALLTOALLV:
+    case MT_CALL_ALLTOALLW:
+    case MT_CALL_REDUCE_SCATTER:
+    case MT_CALL_NEIGHBOR_ALLGATHERV:
+    case MT_CALL_NEIGHBOR_ALLTOALLV:
+    case MT_CALL_NEIGHBOR_ALLTOALLW:
+    case MT_CALL_IGATHERV:
+    case MT_CALL_ISCATTERV:
+    case MT_CALL_IALLGATHERV:
+    case MT_CALL_IALLTOALLV:
+    case MT_CALL_IALLTOALLW:
+    case MT_CALL_IREDUCE_SCATTER:
+    case MT_CALL_INEIGHBOR_ALLGATHERV:
+    case MT_CALL_INEIGHBOR_ALLTOALLV:
+    case MT_CALL_INEIGHBOR_ALLTOALLW:
+    case MT_CALL_GATHERV_INIT:
+    case MT_CALL_SCATTERV_INIT:
+    case MT_CALL_ALLGATHERV_INIT:
+    case MT_CALL_ALLTOALLV_INIT:
+    case MT_CALL_ALLTOALLW_INIT:
+    case MT_CALL_REDUCE_SCATTER_INIT:
+    case MT_CALL_NEIGHBOR_ALLGATHERV_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALLV_INIT:
+    case MT_CALL_NEIGHBOR_ALLTOALLW_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call makes a communicator of the members of the caller's world, which all call it. (Comm_spawn and the like wait for other worlds; Comm_shrink does not wait for all.).
+static inline bool mt_call_makes_comm(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_COMM_DUP:
+    case MT_CALL_COMM_DUP_WITH_INFO:
+    case MT_CALL_COMM_IDUP:
+    case MT_CALL_COMM_IDUP_WITH_INFO:
+    case MT_CALL_COMM_CREATE:
+    case MT_CALL_COMM_CREATE_GROUP:
+    case MT_CALL_COMM_SPLIT:
+    case MT_CALL_COMM_SPLIT_TYPE:
+    case MT_CALL_INTERCOMM_CREATE:
+    case MT_CALL_INTERCOMM_MERGE:
+    case MT_CALL_CART_CREATE:
+    case MT_CALL_CART_SUB:
+    case MT_CALL_GRAPH_CREATE:
+    case MT_CALL_DIST_GRAPH_CREATE:
+    case MT_CALL_DIST_GRAPH_CREATE_ADJACENT:
+    case MT_CALL_COMM_CREATE_FROM_GROUP:
+    case MT_CALL_INTERCOMM_CREATE_FROM_GROUPS:
+        return true;
+    }
+    return false;
+}
+
+// The call makes an intercommunicator.
+static inline bool mt_call_two_groups(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_INTERCOMM_CREATE:
+    case MT_CALL_INTERCOMM_CREATE_FROM_GROUPS:
+        return true;
+    }
+    return false;
+}
+
+// The call is called by the new communicator's members, not by all of an old one's.
+static inline bool mt_call_by_members(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_COMM_CREATE_GROUP:
+    case MT_CALL_INTERCOMM_CREATE:
+    case MT_CALL_COMM_CREATE_FROM_GROUP:
+    case MT_CALL_INTERCOMM_CREATE_FROM_GROUPS:
+        return true;
+    }
+    return false;
+}
+
+// The call makes a communicator with the group and topology of another.
+static inline bool mt_call_duplicates(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_COMM_DUP:
+    case MT_CALL_COMM_DUP_WITH_INFO:
+    case MT_CALL_COMM_IDUP:
+    case MT_CALL_COMM_IDUP_WITH_INFO:
+        return true;
+    }
+    return false;
+}
+
+// The call makes a window; all members of the communicator call it.
+static inline bool mt_call_makes_window(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_CREATE:
+    case MT_CALL_WIN_ALLOCATE:
+    case MT_CALL_WIN_ALLOCATE_SHARED:
+    case MT_CALL_WIN_CREATE_DYNAMIC:
+        return true;
+    }
+    return false;
+}
+
+// The call frees a window; all members call it.
+static inline bool mt_call_frees_window(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_FREE:
+        return true;
+    }
+    return false;
+}
+
+// The call ends and begins epochs on a window at all members.
+static inline bool mt_call_fence(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_FENCE:
+        return true;
+    }
+    return false;
+}
+
+// The call opens an access epoch for a group of targets.
+static inline bool mt_call_opens_access(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_START:
+        return true;
+    }
+    return false;
+}
+
+// The call closes it.
+static inline bool mt_call_closes_access(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_COMPLETE:
+        return true;
+    }
+    return false;
+}
+
+// The call opens an exposure epoch for a group of origins.
+static inline bool mt_call_opens_exposure(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_POST:
+        return true;
+    }
+    return false;
+}
+
+// The call waits until it is closed.
+static inline bool mt_call_closes_exposure(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_WAIT:
+        return true;
+    }
+    return false;
+}
+
+// The call begins a passive-target epoch.
+static inline bool mt_call_locks(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_LOCK_ALL:
+    case MT_CALL_WIN_LOCK:
+        return true;
+    }
+    return false;
+}
+
+// The call ends it.
+static inline bool mt_call_unlocks(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_UNLOCK_ALL:
+    case MT_CALL_WIN_UNLOCK:
+        return true;
+    }
+    return false;
+}
+
+// The call completes operations within it.
+static inline bool mt_call_flushes(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_FLUSH_ALL:
+    case MT_CALL_WIN_FLUSH_LOCAL_ALL:
+    case MT_CALL_WIN_FLUSH:
+    case MT_CALL_WIN_FLUSH_LOCAL:
+        return true;
+    }
+    return false;
+}
+
+// The call completes them at the origin only.
+static inline bool mt_call_local(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_FLUSH_LOCAL_ALL:
+    case MT_CALL_WIN_FLUSH_LOCAL:
+        return true;
+    }
+    return false;
+}
+
+// The call is for all targets of the window at once.
+static inline bool mt_call_all_targets(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_WIN_LOCK_ALL:
+    case MT_CALL_WIN_UNLOCK_ALL:
+    case MT_CALL_WIN_FLUSH_ALL:
+    case MT_CALL_WIN_FLUSH_LOCAL_ALL:
+        return true;
+    }
+    return false;
+}
+
+// The call writes to a window.
+static inline bool mt_call_puts(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_PUT:
+    case MT_CALL_RPUT:
+        return true;
+    }
+    return false;
+}
+
+// The call reads from a window.
+static inline bool mt_call_gets(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_GET:
+    case MT_CALL_RGET:
+        return true;
+    }
+    return false;
+}
+
+// The call updates a window with an operation.
+static inline bool mt_call_accumulates(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_ACCUMULATE:
+    case MT_CALL_RACCUMULATE:
+    case MT_CALL_GET_ACCUMULATE:
+    case MT_CALL_RGET_ACCUMULATE:
+    case MT_CALL_FETCH_AND_OP:
+    case MT_CALL_COMPARE_AND_SWAP:
+        return true;
+    }
+    return false;
+}
+
+// The call begins the use of MPI.
+static inline bool mt_call_initializes(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_INIT:
+    case MT_CALL_INIT_THREAD:
+    case MT_CALL_SESSION_INIT:
+        return true;
+    }
+    return false;
+}
+
+// The call ends the use of MPI.
+static inline bool mt_call_finalizes(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_FINALIZE:
+    case MT_CALL_SESSION_FINALIZE:
+        return true;
+    }
+    return false;
+}
+
+// The call ends the job.
+static inline bool mt_call_aborts(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_ABORT:
+        return true;
+    }
+    return false;
+}
+
+// The call is given a function of the program's that MPI calls.
+static inline bool mt_call_callback(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SESSION_CREATE_ERRHANDLER:
+    case MT_CALL_COMM_CREATE_ERRHANDLER:
+    case MT_CALL_WIN_CREATE_ERRHANDLER:
+    case MT_CALL_FILE_CREATE_ERRHANDLER:
+    case MT_CALL_ERRHANDLER_CREATE:
+    case MT_CALL_GREQUEST_START:
+        return true;
+    }
+    return false;
+}
+
+// The call is called in tight loops: its wrapper is inlined (src/quick.h), which makes it three times as long to compile as all the others together.
+static inline bool mt_call_quick(unsigned call)
+{
+    switch (call) {
+    case MT_CALL_SEND:
+    case MT_CALL_RECV:
+    case MT_CALL_SENDRECV:
+    case MT_CALL_ISEND:
+    case MT_CALL_IRECV:
+    case MT_CALL_PROBE:
+    case MT_CALL_IPROBE:
+    case MT_CALL_BARRIER:
+    case MT_CALL_BCAST:
+    case MT_CALL_ALLGATHER:
+    case MT_CALL_ALLTOALL:
+    case MT_CALL_ALLREDUCE:
+        return true;
+    }
+    return false;
+}
 
 #endif

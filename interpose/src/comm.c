@@ -353,9 +353,7 @@ void mt_comm_open(void)
 static void born(const mt_comm_origin *o, MPI_Comm made)
 {
     mt_comm child;
-    bool copy = o->call == MT_CALL_COMM_DUP || o->call == MT_CALL_COMM_DUP_WITH_INFO || o->call == MT_CALL_COMM_IDUP ||
-                o->call == MT_CALL_COMM_IDUP_WITH_INFO;
-    if (!describe_into(&child, made, copy ? o->parent : NULL)) {
+    if (!describe_into(&child, made, mt_call_duplicates(o->call) ? o->parent : NULL)) {
         mt_lost(&mt_header->lost_comms, 1);
         return;
     }
@@ -446,7 +444,7 @@ mt_comm *mt_comm_made_by_members(MPI_Comm parent, int tag, MPI_Comm made, unsign
         return NULL;
     mt_lock(&lock);
     mt_comm p = *find_locked(parent);
-    if (call == MT_CALL_INTERCOMM_CREATE) // two groups have two local communicators: neither names the child
+    if (mt_call_two_groups(call)) // two groups have two local communicators: neither names the child
         p.id[0] = p.id[1] = p.fold[0] = p.fold[1] = 3;
     mt_comm *c = born_of_members(&p, ((uint64_t)(uint32_t)tag << 1) | 1, made, call, site);
     mt_unlock(&lock);

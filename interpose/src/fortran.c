@@ -147,23 +147,17 @@ static int nothing(void)
     return 0;
 }
 
-// Whether a function gives MPI one of the program's to call: see mt_callbacks.
-// Open MPI's Fortran layer does what these do without MPI's functions in C, and a
-// tool may call them by their other names: their wrappers see neither.
-static bool gives_callback(const char *name)
-{
-    return strstr(name, "_create_errhandler") || strcmp(name, "MPI_Errhandler_create") == 0 ||
-           strcmp(name, "MPI_Grequest_start") == 0;
-}
-
 void *mt_next_find(uint32_t index, uint64_t caller)
 {
     int saved = errno;
     char symbol[128], profiling[128];
     unsigned kind = index / MT_SPELLINGS % MT_KINDS;
+    unsigned call = index / (MT_SPELLINGS * MT_KINDS * MT_NAMES_OF_A_CALL);
     spell(symbol, index, false);
     spell(profiling, index, true);
-    if (gives_callback(mt_next_names[index / (MT_SPELLINGS * MT_KINDS)].c))
+    // Open MPI's Fortran layer does what these do without MPI's functions in C, and a
+    // tool may call them by their other names: their wrappers see neither.
+    if (mt_call_callback(call))
         atomic_store_explicit(&mt_callbacks, true, memory_order_relaxed);
     void *p = look_up(symbol, caller);
     // An MPI has each of these names in a form for tools too.
@@ -174,7 +168,7 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     } else if (mt_resolve(caller) && kind > MT_PMPI_C_LARGE) {
         open_bindings(p, caller);
     }
-    if (p && kind == MT_PMPI_C && strcmp(mt_next_names[index / (MT_SPELLINGS * MT_KINDS)].c, "MPI_Finalize") == 0)
+    if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
         p = (void *)(uintptr_t)mt_finalize_passed_on;
     if (!p) {
         mt_say("%s is called, and no library has it: nothing is done instead", symbol);

@@ -103,8 +103,7 @@ static void add_collective(adding *a, const mt_comm *c, const mt_l_row *r, mt_ca
         if (info.class != MT_CLASS_A2O)
             add(info.class == MT_CLASS_O2A ? &block->o2a : &block->a2a, bytes, r->count);
     } else if (info.class == MT_CLASS_A2O && r->direction != MT_DIR_NONE) {
-        bool total = r->call == MT_CALL_GATHERV || r->call == MT_CALL_IGATHERV || r->call == MT_CALL_GATHERV_INIT;
-        add(&block->a2o, r->bytes * (total ? 1 : others(c)), r->count);
+        add(&block->a2o, r->bytes * (mt_call_irregular(r->call) ? 1 : others(c)), r->count);
     }
 }
 
@@ -118,8 +117,7 @@ static bool is_call(unsigned direction)
 // The time of these is told apart from that in MPI.
 static bool opens_or_closes(unsigned call)
 {
-    return call == MT_CALL_INIT || call == MT_CALL_INIT_THREAD || call == MT_CALL_FINALIZE ||
-           call == MT_CALL_SESSION_INIT || call == MT_CALL_SESSION_FINALIZE;
+    return mt_call_initializes(call) || mt_call_finalizes(call);
 }
 
 static void add_row(adding *a, const mt_l_row *r)

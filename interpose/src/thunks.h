@@ -10,6 +10,10 @@
 enum { MT_PMPI_C, MT_PMPI_C_LARGE, MT_MPIF, MT_F08, MT_F08TS, MT_F08_LARGE, MT_F08TS_LARGE, MT_CPTR, MT_KINDS };
 enum { MT_ONE_UNDERSCORE, MT_TWO_UNDERSCORES, MT_LOWER, MT_UPPER, MT_SPELLINGS };
 
+// Names are numbered by their calls' ids, so that a new call changes no other's: the
+// second name of a call is one that some MPI has for it.
+enum { MT_NAMES_OF_A_CALL = 2 };
+
 #define MT_TEXT(x) #x
 #define MT_STRING(x) MT_TEXT(x)
 

@@ -4,5795 +4,5795 @@
 #include "thunks.h"
 
 #if MT_FORTRAN
-const uint32_t mt_next_count = 409 * MT_KINDS * MT_SPELLINGS;
-void *mt_next[409 * MT_KINDS * MT_SPELLINGS];
-bool mt_next_foreign[409 * MT_KINDS * MT_SPELLINGS];
+const uint32_t mt_next_count = MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS;
+void *mt_next[MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS];
+bool mt_next_foreign[MT_NAMES_OF_A_CALL * MT_CALL_END * MT_KINDS * MT_SPELLINGS];
 
 const mt_next_name mt_next_names[] = {
-    {"MPI_Init", "mpi_init", "MPI_INIT"},
-    {"MPI_Init_thread", "mpi_init_thread", "MPI_INIT_THREAD"},
-    {"MPI_Finalize", "mpi_finalize", "MPI_FINALIZE"},
-    {"MPI_Pcontrol", "mpi_pcontrol", "MPI_PCONTROL"},
-    {"MPI_Abort", "mpi_abort", "MPI_ABORT"},
-    {"MPI_Send", "mpi_send", "MPI_SEND"},
-    {"MPI_Bsend", "mpi_bsend", "MPI_BSEND"},
-    {"MPI_Ssend", "mpi_ssend", "MPI_SSEND"},
-    {"MPI_Rsend", "mpi_rsend", "MPI_RSEND"},
-    {"MPI_Recv", "mpi_recv", "MPI_RECV"},
-    {"MPI_Sendrecv", "mpi_sendrecv", "MPI_SENDRECV"},
-    {"MPI_Sendrecv_replace", "mpi_sendrecv_replace", "MPI_SENDRECV_REPLACE"},
-    {"MPI_Isend", "mpi_isend", "MPI_ISEND"},
-    {"MPI_Ibsend", "mpi_ibsend", "MPI_IBSEND"},
-    {"MPI_Issend", "mpi_issend", "MPI_ISSEND"},
-    {"MPI_Irsend", "mpi_irsend", "MPI_IRSEND"},
-    {"MPI_Irecv", "mpi_irecv", "MPI_IRECV"},
-    {"MPI_Isendrecv", "mpi_isendrecv", "MPI_ISENDRECV"},
-    {"MPI_Isendrecv_replace", "mpi_isendrecv_replace", "MPI_ISENDRECV_REPLACE"},
-    {"MPI_Send_init", "mpi_send_init", "MPI_SEND_INIT"},
-    {"MPI_Bsend_init", "mpi_bsend_init", "MPI_BSEND_INIT"},
-    {"MPI_Ssend_init", "mpi_ssend_init", "MPI_SSEND_INIT"},
-    {"MPI_Rsend_init", "mpi_rsend_init", "MPI_RSEND_INIT"},
-    {"MPI_Recv_init", "mpi_recv_init", "MPI_RECV_INIT"},
-    {"MPI_Start", "mpi_start", "MPI_START"},
-    {"MPI_Startall", "mpi_startall", "MPI_STARTALL"},
-    {"MPI_Probe", "mpi_probe", "MPI_PROBE"},
-    {"MPI_Iprobe", "mpi_iprobe", "MPI_IPROBE"},
-    {"MPI_Mprobe", "mpi_mprobe", "MPI_MPROBE"},
-    {"MPI_Improbe", "mpi_improbe", "MPI_IMPROBE"},
-    {"MPI_Mrecv", "mpi_mrecv", "MPI_MRECV"},
-    {"MPI_Imrecv", "mpi_imrecv", "MPI_IMRECV"},
-    {"MPI_Wait", "mpi_wait", "MPI_WAIT"},
-    {"MPI_Waitall", "mpi_waitall", "MPI_WAITALL"},
-    {"MPI_Waitany", "mpi_waitany", "MPI_WAITANY"},
-    {"MPI_Waitsome", "mpi_waitsome", "MPI_WAITSOME"},
-    {"MPI_Test", "mpi_test", "MPI_TEST"},
-    {"MPI_Testall", "mpi_testall", "MPI_TESTALL"},
-    {"MPI_Testany", "mpi_testany", "MPI_TESTANY"},
-    {"MPI_Testsome", "mpi_testsome", "MPI_TESTSOME"},
-    {"MPI_Request_free", "mpi_request_free", "MPI_REQUEST_FREE"},
-    {"MPI_Request_get_status", "mpi_request_get_status", "MPI_REQUEST_GET_STATUS"},
-    {"MPI_Cancel", "mpi_cancel", "MPI_CANCEL"},
-    {"MPI_Barrier", "mpi_barrier", "MPI_BARRIER"},
-    {"MPI_Bcast", "mpi_bcast", "MPI_BCAST"},
-    {"MPI_Gather", "mpi_gather", "MPI_GATHER"},
-    {"MPI_Gatherv", "mpi_gatherv", "MPI_GATHERV"},
-    {"MPI_Scatter", "mpi_scatter", "MPI_SCATTER"},
-    {"MPI_Scatterv", "mpi_scatterv", "MPI_SCATTERV"},
-    {"MPI_Allgather", "mpi_allgather", "MPI_ALLGATHER"},
-    {"MPI_Allgatherv", "mpi_allgatherv", "MPI_ALLGATHERV"},
-    {"MPI_Alltoall", "mpi_alltoall", "MPI_ALLTOALL"},
-    {"MPI_Alltoallv", "mpi_alltoallv", "MPI_ALLTOALLV"},
-    {"MPI_Alltoallw", "mpi_alltoallw", "MPI_ALLTOALLW"},
-    {"MPI_Reduce", "mpi_reduce", "MPI_REDUCE"},
-    {"MPI_Allreduce", "mpi_allreduce", "MPI_ALLREDUCE"},
-    {"MPI_Reduce_scatter", "mpi_reduce_scatter", "MPI_REDUCE_SCATTER"},
-    {"MPI_Reduce_scatter_block", "mpi_reduce_scatter_block", "MPI_REDUCE_SCATTER_BLOCK"},
-    {"MPI_Scan", "mpi_scan", "MPI_SCAN"},
-    {"MPI_Exscan", "mpi_exscan", "MPI_EXSCAN"},
-    {"MPI_Neighbor_allgather", "mpi_neighbor_allgather", "MPI_NEIGHBOR_ALLGATHER"},
-    {"MPI_Neighbor_allgatherv", "mpi_neighbor_allgatherv", "MPI_NEIGHBOR_ALLGATHERV"},
-    {"MPI_Neighbor_alltoall", "mpi_neighbor_alltoall", "MPI_NEIGHBOR_ALLTOALL"},
-    {"MPI_Neighbor_alltoallv", "mpi_neighbor_alltoallv", "MPI_NEIGHBOR_ALLTOALLV"},
-    {"MPI_Neighbor_alltoallw", "mpi_neighbor_alltoallw", "MPI_NEIGHBOR_ALLTOALLW"},
-    {"MPI_Ibarrier", "mpi_ibarrier", "MPI_IBARRIER"},
-    {"MPI_Ibcast", "mpi_ibcast", "MPI_IBCAST"},
-    {"MPI_Igather", "mpi_igather", "MPI_IGATHER"},
-    {"MPI_Igatherv", "mpi_igatherv", "MPI_IGATHERV"},
-    {"MPI_Iscatter", "mpi_iscatter", "MPI_ISCATTER"},
-    {"MPI_Iscatterv", "mpi_iscatterv", "MPI_ISCATTERV"},
-    {"MPI_Iallgather", "mpi_iallgather", "MPI_IALLGATHER"},
-    {"MPI_Iallgatherv", "mpi_iallgatherv", "MPI_IALLGATHERV"},
-    {"MPI_Ialltoall", "mpi_ialltoall", "MPI_IALLTOALL"},
-    {"MPI_Ialltoallv", "mpi_ialltoallv", "MPI_IALLTOALLV"},
-    {"MPI_Ialltoallw", "mpi_ialltoallw", "MPI_IALLTOALLW"},
-    {"MPI_Ireduce", "mpi_ireduce", "MPI_IREDUCE"},
-    {"MPI_Iallreduce", "mpi_iallreduce", "MPI_IALLREDUCE"},
-    {"MPI_Ireduce_scatter", "mpi_ireduce_scatter", "MPI_IREDUCE_SCATTER"},
-    {"MPI_Ireduce_scatter_block", "mpi_ireduce_scatter_block", "MPI_IREDUCE_SCATTER_BLOCK"},
-    {"MPI_Iscan", "mpi_iscan", "MPI_ISCAN"},
-    {"MPI_Iexscan", "mpi_iexscan", "MPI_IEXSCAN"},
-    {"MPI_Ineighbor_allgather", "mpi_ineighbor_allgather", "MPI_INEIGHBOR_ALLGATHER"},
-    {"MPI_Ineighbor_allgatherv", "mpi_ineighbor_allgatherv", "MPI_INEIGHBOR_ALLGATHERV"},
-    {"MPI_Ineighbor_alltoall", "mpi_ineighbor_alltoall", "MPI_INEIGHBOR_ALLTOALL"},
-    {"MPI_Ineighbor_alltoallv", "mpi_ineighbor_alltoallv", "MPI_INEIGHBOR_ALLTOALLV"},
-    {"MPI_Ineighbor_alltoallw", "mpi_ineighbor_alltoallw", "MPI_INEIGHBOR_ALLTOALLW"},
-    {"MPI_Barrier_init", "mpi_barrier_init", "MPI_BARRIER_INIT"},
-    {"MPIX_Barrier_init", "mpix_barrier_init", "MPIX_BARRIER_INIT"},
-    {"MPI_Bcast_init", "mpi_bcast_init", "MPI_BCAST_INIT"},
-    {"MPIX_Bcast_init", "mpix_bcast_init", "MPIX_BCAST_INIT"},
-    {"MPI_Gather_init", "mpi_gather_init", "MPI_GATHER_INIT"},
-    {"MPIX_Gather_init", "mpix_gather_init", "MPIX_GATHER_INIT"},
-    {"MPI_Gatherv_init", "mpi_gatherv_init", "MPI_GATHERV_INIT"},
-    {"MPIX_Gatherv_init", "mpix_gatherv_init", "MPIX_GATHERV_INIT"},
-    {"MPI_Scatter_init", "mpi_scatter_init", "MPI_SCATTER_INIT"},
-    {"MPIX_Scatter_init", "mpix_scatter_init", "MPIX_SCATTER_INIT"},
-    {"MPI_Scatterv_init", "mpi_scatterv_init", "MPI_SCATTERV_INIT"},
-    {"MPIX_Scatterv_init", "mpix_scatterv_init", "MPIX_SCATTERV_INIT"},
-    {"MPI_Allgather_init", "mpi_allgather_init", "MPI_ALLGATHER_INIT"},
-    {"MPIX_Allgather_init", "mpix_allgather_init", "MPIX_ALLGATHER_INIT"},
-    {"MPI_Allgatherv_init", "mpi_allgatherv_init", "MPI_ALLGATHERV_INIT"},
-    {"MPIX_Allgatherv_init", "mpix_allgatherv_init", "MPIX_ALLGATHERV_INIT"},
-    {"MPI_Alltoall_init", "mpi_alltoall_init", "MPI_ALLTOALL_INIT"},
-    {"MPIX_Alltoall_init", "mpix_alltoall_init", "MPIX_ALLTOALL_INIT"},
-    {"MPI_Alltoallv_init", "mpi_alltoallv_init", "MPI_ALLTOALLV_INIT"},
-    {"MPIX_Alltoallv_init", "mpix_alltoallv_init", "MPIX_ALLTOALLV_INIT"},
-    {"MPI_Alltoallw_init", "mpi_alltoallw_init", "MPI_ALLTOALLW_INIT"},
-    {"MPIX_Alltoallw_init", "mpix_alltoallw_init", "MPIX_ALLTOALLW_INIT"},
-    {"MPI_Reduce_init", "mpi_reduce_init", "MPI_REDUCE_INIT"},
-    {"MPIX_Reduce_init", "mpix_reduce_init", "MPIX_REDUCE_INIT"},
-    {"MPI_Allreduce_init", "mpi_allreduce_init", "MPI_ALLREDUCE_INIT"},
-    {"MPIX_Allreduce_init", "mpix_allreduce_init", "MPIX_ALLREDUCE_INIT"},
-    {"MPI_Reduce_scatter_init", "mpi_reduce_scatter_init", "MPI_REDUCE_SCATTER_INIT"},
-    {"MPIX_Reduce_scatter_init", "mpix_reduce_scatter_init", "MPIX_REDUCE_SCATTER_INIT"},
-    {"MPI_Reduce_scatter_block_init", "mpi_reduce_scatter_block_init", "MPI_REDUCE_SCATTER_BLOCK_INIT"},
-    {"MPIX_Reduce_scatter_block_init", "mpix_reduce_scatter_block_init", "MPIX_REDUCE_SCATTER_BLOCK_INIT"},
-    {"MPI_Scan_init", "mpi_scan_init", "MPI_SCAN_INIT"},
-    {"MPIX_Scan_init", "mpix_scan_init", "MPIX_SCAN_INIT"},
-    {"MPI_Exscan_init", "mpi_exscan_init", "MPI_EXSCAN_INIT"},
-    {"MPIX_Exscan_init", "mpix_exscan_init", "MPIX_EXSCAN_INIT"},
-    {"MPI_Neighbor_allgather_init", "mpi_neighbor_allgather_init", "MPI_NEIGHBOR_ALLGATHER_INIT"},
-    {"MPIX_Neighbor_allgather_init", "mpix_neighbor_allgather_init", "MPIX_NEIGHBOR_ALLGATHER_INIT"},
-    {"MPI_Neighbor_allgatherv_init", "mpi_neighbor_allgatherv_init", "MPI_NEIGHBOR_ALLGATHERV_INIT"},
-    {"MPIX_Neighbor_allgatherv_init", "mpix_neighbor_allgatherv_init", "MPIX_NEIGHBOR_ALLGATHERV_INIT"},
-    {"MPI_Neighbor_alltoall_init", "mpi_neighbor_alltoall_init", "MPI_NEIGHBOR_ALLTOALL_INIT"},
-    {"MPIX_Neighbor_alltoall_init", "mpix_neighbor_alltoall_init", "MPIX_NEIGHBOR_ALLTOALL_INIT"},
-    {"MPI_Neighbor_alltoallv_init", "mpi_neighbor_alltoallv_init", "MPI_NEIGHBOR_ALLTOALLV_INIT"},
-    {"MPIX_Neighbor_alltoallv_init", "mpix_neighbor_alltoallv_init", "MPIX_NEIGHBOR_ALLTOALLV_INIT"},
-    {"MPI_Neighbor_alltoallw_init", "mpi_neighbor_alltoallw_init", "MPI_NEIGHBOR_ALLTOALLW_INIT"},
-    {"MPIX_Neighbor_alltoallw_init", "mpix_neighbor_alltoallw_init", "MPIX_NEIGHBOR_ALLTOALLW_INIT"},
-    {"MPI_Comm_dup", "mpi_comm_dup", "MPI_COMM_DUP"},
-    {"MPI_Comm_dup_with_info", "mpi_comm_dup_with_info", "MPI_COMM_DUP_WITH_INFO"},
-    {"MPI_Comm_idup", "mpi_comm_idup", "MPI_COMM_IDUP"},
-    {"MPI_Comm_idup_with_info", "mpi_comm_idup_with_info", "MPI_COMM_IDUP_WITH_INFO"},
-    {"MPI_Comm_create", "mpi_comm_create", "MPI_COMM_CREATE"},
-    {"MPI_Comm_create_group", "mpi_comm_create_group", "MPI_COMM_CREATE_GROUP"},
-    {"MPI_Comm_split", "mpi_comm_split", "MPI_COMM_SPLIT"},
-    {"MPI_Comm_split_type", "mpi_comm_split_type", "MPI_COMM_SPLIT_TYPE"},
-    {"MPI_Intercomm_create", "mpi_intercomm_create", "MPI_INTERCOMM_CREATE"},
-    {"MPI_Intercomm_merge", "mpi_intercomm_merge", "MPI_INTERCOMM_MERGE"},
-    {"MPI_Cart_create", "mpi_cart_create", "MPI_CART_CREATE"},
-    {"MPI_Cart_sub", "mpi_cart_sub", "MPI_CART_SUB"},
-    {"MPI_Graph_create", "mpi_graph_create", "MPI_GRAPH_CREATE"},
-    {"MPI_Dist_graph_create", "mpi_dist_graph_create", "MPI_DIST_GRAPH_CREATE"},
-    {"MPI_Dist_graph_create_adjacent", "mpi_dist_graph_create_adjacent", "MPI_DIST_GRAPH_CREATE_ADJACENT"},
-    {"MPI_Comm_free", "mpi_comm_free", "MPI_COMM_FREE"},
-    {"MPI_Comm_disconnect", "mpi_comm_disconnect", "MPI_COMM_DISCONNECT"},
-    {"MPI_Comm_set_name", "mpi_comm_set_name", "MPI_COMM_SET_NAME"},
-    {"MPI_Type_free", "mpi_type_free", "MPI_TYPE_FREE"},
-    {"MPI_Put", "mpi_put", "MPI_PUT"},
-    {"MPI_Rput", "mpi_rput", "MPI_RPUT"},
-    {"MPI_Accumulate", "mpi_accumulate", "MPI_ACCUMULATE"},
-    {"MPI_Raccumulate", "mpi_raccumulate", "MPI_RACCUMULATE"},
-    {"MPI_Get", "mpi_get", "MPI_GET"},
-    {"MPI_Rget", "mpi_rget", "MPI_RGET"},
-    {"MPI_Get_accumulate", "mpi_get_accumulate", "MPI_GET_ACCUMULATE"},
-    {"MPI_Rget_accumulate", "mpi_rget_accumulate", "MPI_RGET_ACCUMULATE"},
-    {"MPI_Fetch_and_op", "mpi_fetch_and_op", "MPI_FETCH_AND_OP"},
-    {"MPI_Compare_and_swap", "mpi_compare_and_swap", "MPI_COMPARE_AND_SWAP"},
-    {"MPI_Win_fence", "mpi_win_fence", "MPI_WIN_FENCE"},
-    {"MPI_Win_start", "mpi_win_start", "MPI_WIN_START"},
-    {"MPI_Win_post", "mpi_win_post", "MPI_WIN_POST"},
-    {"MPI_Win_complete", "mpi_win_complete", "MPI_WIN_COMPLETE"},
-    {"MPI_Win_wait", "mpi_win_wait", "MPI_WIN_WAIT"},
-    {"MPI_Win_test", "mpi_win_test", "MPI_WIN_TEST"},
-    {"MPI_Win_lock_all", "mpi_win_lock_all", "MPI_WIN_LOCK_ALL"},
-    {"MPI_Win_unlock_all", "mpi_win_unlock_all", "MPI_WIN_UNLOCK_ALL"},
-    {"MPI_Win_flush_all", "mpi_win_flush_all", "MPI_WIN_FLUSH_ALL"},
-    {"MPI_Win_flush_local_all", "mpi_win_flush_local_all", "MPI_WIN_FLUSH_LOCAL_ALL"},
-    {"MPI_Win_sync", "mpi_win_sync", "MPI_WIN_SYNC"},
-    {"MPI_Win_lock", "mpi_win_lock", "MPI_WIN_LOCK"},
-    {"MPI_Win_unlock", "mpi_win_unlock", "MPI_WIN_UNLOCK"},
-    {"MPI_Win_flush", "mpi_win_flush", "MPI_WIN_FLUSH"},
-    {"MPI_Win_flush_local", "mpi_win_flush_local", "MPI_WIN_FLUSH_LOCAL"},
-    {"MPI_Win_create", "mpi_win_create", "MPI_WIN_CREATE"},
-    {"MPI_Win_allocate", "mpi_win_allocate", "MPI_WIN_ALLOCATE"},
-    {"MPI_Win_allocate_shared", "mpi_win_allocate_shared", "MPI_WIN_ALLOCATE_SHARED"},
-    {"MPI_Win_create_dynamic", "mpi_win_create_dynamic", "MPI_WIN_CREATE_DYNAMIC"},
-    {"MPI_Win_free", "mpi_win_free", "MPI_WIN_FREE"},
-    {"MPI_Win_attach", "mpi_win_attach", "MPI_WIN_ATTACH"},
-    {"MPI_Win_detach", "mpi_win_detach", "MPI_WIN_DETACH"},
-    {"MPI_Win_set_name", "mpi_win_set_name", "MPI_WIN_SET_NAME"},
-    {"MPI_Win_set_info", "mpi_win_set_info", "MPI_WIN_SET_INFO"},
-    {"MPI_File_close", "mpi_file_close", "MPI_FILE_CLOSE"},
-    {"MPI_File_delete", "mpi_file_delete", "MPI_FILE_DELETE"},
-    {"MPI_File_get_position_shared", "mpi_file_get_position_shared", "MPI_FILE_GET_POSITION_SHARED"},
-    {"MPI_File_iread", "mpi_file_iread", "MPI_FILE_IREAD"},
-    {"MPI_File_iread_all", "mpi_file_iread_all", "MPI_FILE_IREAD_ALL"},
-    {"MPI_File_iread_at", "mpi_file_iread_at", "MPI_FILE_IREAD_AT"},
-    {"MPI_File_iread_at_all", "mpi_file_iread_at_all", "MPI_FILE_IREAD_AT_ALL"},
-    {"MPI_File_iread_shared", "mpi_file_iread_shared", "MPI_FILE_IREAD_SHARED"},
-    {"MPI_File_iwrite", "mpi_file_iwrite", "MPI_FILE_IWRITE"},
-    {"MPI_File_iwrite_all", "mpi_file_iwrite_all", "MPI_FILE_IWRITE_ALL"},
-    {"MPI_File_iwrite_at", "mpi_file_iwrite_at", "MPI_FILE_IWRITE_AT"},
-    {"MPI_File_iwrite_at_all", "mpi_file_iwrite_at_all", "MPI_FILE_IWRITE_AT_ALL"},
-    {"MPI_File_iwrite_shared", "mpi_file_iwrite_shared", "MPI_FILE_IWRITE_SHARED"},
-    {"MPI_File_open", "mpi_file_open", "MPI_FILE_OPEN"},
-    {"MPI_File_preallocate", "mpi_file_preallocate", "MPI_FILE_PREALLOCATE"},
-    {"MPI_File_read", "mpi_file_read", "MPI_FILE_READ"},
-    {"MPI_File_read_all", "mpi_file_read_all", "MPI_FILE_READ_ALL"},
-    {"MPI_File_read_all_begin", "mpi_file_read_all_begin", "MPI_FILE_READ_ALL_BEGIN"},
-    {"MPI_File_read_all_end", "mpi_file_read_all_end", "MPI_FILE_READ_ALL_END"},
-    {"MPI_File_read_at", "mpi_file_read_at", "MPI_FILE_READ_AT"},
-    {"MPI_File_read_at_all", "mpi_file_read_at_all", "MPI_FILE_READ_AT_ALL"},
-    {"MPI_File_read_at_all_begin", "mpi_file_read_at_all_begin", "MPI_FILE_READ_AT_ALL_BEGIN"},
-    {"MPI_File_read_at_all_end", "mpi_file_read_at_all_end", "MPI_FILE_READ_AT_ALL_END"},
-    {"MPI_File_read_ordered", "mpi_file_read_ordered", "MPI_FILE_READ_ORDERED"},
-    {"MPI_File_read_ordered_begin", "mpi_file_read_ordered_begin", "MPI_FILE_READ_ORDERED_BEGIN"},
-    {"MPI_File_read_ordered_end", "mpi_file_read_ordered_end", "MPI_FILE_READ_ORDERED_END"},
-    {"MPI_File_read_shared", "mpi_file_read_shared", "MPI_FILE_READ_SHARED"},
-    {"MPI_File_seek", "mpi_file_seek", "MPI_FILE_SEEK"},
-    {"MPI_File_seek_shared", "mpi_file_seek_shared", "MPI_FILE_SEEK_SHARED"},
-    {"MPI_File_set_atomicity", "mpi_file_set_atomicity", "MPI_FILE_SET_ATOMICITY"},
-    {"MPI_File_set_info", "mpi_file_set_info", "MPI_FILE_SET_INFO"},
-    {"MPI_File_set_size", "mpi_file_set_size", "MPI_FILE_SET_SIZE"},
-    {"MPI_File_set_view", "mpi_file_set_view", "MPI_FILE_SET_VIEW"},
-    {"MPI_File_sync", "mpi_file_sync", "MPI_FILE_SYNC"},
-    {"MPI_File_write", "mpi_file_write", "MPI_FILE_WRITE"},
-    {"MPI_File_write_all", "mpi_file_write_all", "MPI_FILE_WRITE_ALL"},
-    {"MPI_File_write_all_begin", "mpi_file_write_all_begin", "MPI_FILE_WRITE_ALL_BEGIN"},
-    {"MPI_File_write_all_end", "mpi_file_write_all_end", "MPI_FILE_WRITE_ALL_END"},
-    {"MPI_File_write_at", "mpi_file_write_at", "MPI_FILE_WRITE_AT"},
-    {"MPI_File_write_at_all", "mpi_file_write_at_all", "MPI_FILE_WRITE_AT_ALL"},
-    {"MPI_File_write_at_all_begin", "mpi_file_write_at_all_begin", "MPI_FILE_WRITE_AT_ALL_BEGIN"},
-    {"MPI_File_write_at_all_end", "mpi_file_write_at_all_end", "MPI_FILE_WRITE_AT_ALL_END"},
-    {"MPI_File_write_ordered", "mpi_file_write_ordered", "MPI_FILE_WRITE_ORDERED"},
-    {"MPI_File_write_ordered_begin", "mpi_file_write_ordered_begin", "MPI_FILE_WRITE_ORDERED_BEGIN"},
-    {"MPI_File_write_ordered_end", "mpi_file_write_ordered_end", "MPI_FILE_WRITE_ORDERED_END"},
-    {"MPI_File_write_shared", "mpi_file_write_shared", "MPI_FILE_WRITE_SHARED"},
-    {"MPI_Alloc_mem", "mpi_alloc_mem", "MPI_ALLOC_MEM"},
-    {"MPI_Free_mem", "mpi_free_mem", "MPI_FREE_MEM"},
-    {"MPI_Buffer_attach", "mpi_buffer_attach", "MPI_BUFFER_ATTACH"},
-    {"MPI_Buffer_detach", "mpi_buffer_detach", "MPI_BUFFER_DETACH"},
-    {"MPI_Type_commit", "mpi_type_commit", "MPI_TYPE_COMMIT"},
-    {"MPI_Type_contiguous", "mpi_type_contiguous", "MPI_TYPE_CONTIGUOUS"},
-    {"MPI_Type_vector", "mpi_type_vector", "MPI_TYPE_VECTOR"},
-    {"MPI_Type_indexed", "mpi_type_indexed", "MPI_TYPE_INDEXED"},
-    {"MPI_Type_create_hvector", "mpi_type_create_hvector", "MPI_TYPE_CREATE_HVECTOR"},
-    {"MPI_Type_create_hindexed", "mpi_type_create_hindexed", "MPI_TYPE_CREATE_HINDEXED"},
-    {"MPI_Type_create_hindexed_block", "mpi_type_create_hindexed_block", "MPI_TYPE_CREATE_HINDEXED_BLOCK"},
-    {"MPI_Type_create_indexed_block", "mpi_type_create_indexed_block", "MPI_TYPE_CREATE_INDEXED_BLOCK"},
-    {"MPI_Type_create_struct", "mpi_type_create_struct", "MPI_TYPE_CREATE_STRUCT"},
-    {"MPI_Type_create_subarray", "mpi_type_create_subarray", "MPI_TYPE_CREATE_SUBARRAY"},
-    {"MPI_Type_create_darray", "mpi_type_create_darray", "MPI_TYPE_CREATE_DARRAY"},
-    {"MPI_Type_create_resized", "mpi_type_create_resized", "MPI_TYPE_CREATE_RESIZED"},
-    {"MPI_Type_dup", "mpi_type_dup", "MPI_TYPE_DUP"},
-    {"MPI_Pack", "mpi_pack", "MPI_PACK"},
-    {"MPI_Unpack", "mpi_unpack", "MPI_UNPACK"},
-    {"MPI_Pack_external", "mpi_pack_external", "MPI_PACK_EXTERNAL"},
-    {"MPI_Unpack_external", "mpi_unpack_external", "MPI_UNPACK_EXTERNAL"},
-    {"MPI_Info_create", "mpi_info_create", "MPI_INFO_CREATE"},
-    {"MPI_Info_dup", "mpi_info_dup", "MPI_INFO_DUP"},
-    {"MPI_Info_free", "mpi_info_free", "MPI_INFO_FREE"},
-    {"MPI_Info_set", "mpi_info_set", "MPI_INFO_SET"},
-    {"MPI_Info_delete", "mpi_info_delete", "MPI_INFO_DELETE"},
-    {"MPI_Open_port", "mpi_open_port", "MPI_OPEN_PORT"},
-    {"MPI_Close_port", "mpi_close_port", "MPI_CLOSE_PORT"},
-    {"MPI_Publish_name", "mpi_publish_name", "MPI_PUBLISH_NAME"},
-    {"MPI_Unpublish_name", "mpi_unpublish_name", "MPI_UNPUBLISH_NAME"},
-    {"MPI_Lookup_name", "mpi_lookup_name", "MPI_LOOKUP_NAME"},
-    {"MPI_Comm_set_info", "mpi_comm_set_info", "MPI_COMM_SET_INFO"},
-    {"MPI_Comm_set_attr", "mpi_comm_set_attr", "MPI_COMM_SET_ATTR"},
-    {"MPI_Comm_delete_attr", "mpi_comm_delete_attr", "MPI_COMM_DELETE_ATTR"},
-    {"MPI_Reduce_local", "mpi_reduce_local", "MPI_REDUCE_LOCAL"},
-    {"MPI_Psend_init", "mpi_psend_init", "MPI_PSEND_INIT"},
-    {"MPI_Precv_init", "mpi_precv_init", "MPI_PRECV_INIT"},
-    {"MPI_Pready", "mpi_pready", "MPI_PREADY"},
-    {"MPI_Pready_range", "mpi_pready_range", "MPI_PREADY_RANGE"},
-    {"MPI_Pready_list", "mpi_pready_list", "MPI_PREADY_LIST"},
-    {"MPI_Parrived", "mpi_parrived", "MPI_PARRIVED"},
-    {"MPI_Comm_spawn", "mpi_comm_spawn", "MPI_COMM_SPAWN"},
-    {"MPI_Comm_spawn_multiple", "mpi_comm_spawn_multiple", "MPI_COMM_SPAWN_MULTIPLE"},
-    {"MPI_Comm_accept", "mpi_comm_accept", "MPI_COMM_ACCEPT"},
-    {"MPI_Comm_connect", "mpi_comm_connect", "MPI_COMM_CONNECT"},
-    {"MPI_Comm_join", "mpi_comm_join", "MPI_COMM_JOIN"},
-    {"MPI_Session_init", "mpi_session_init", "MPI_SESSION_INIT"},
-    {"MPI_Session_finalize", "mpi_session_finalize", "MPI_SESSION_FINALIZE"},
-    {"MPI_Session_get_info", "mpi_session_get_info", "MPI_SESSION_GET_INFO"},
-    {"MPI_Session_set_info", "mpi_session_set_info", "MPI_SESSION_SET_INFO"},
-    {"MPI_Session_get_num_psets", "mpi_session_get_num_psets", "MPI_SESSION_GET_NUM_PSETS"},
-    {"MPI_Session_get_nth_pset", "mpi_session_get_nth_pset", "MPI_SESSION_GET_NTH_PSET"},
-    {"MPI_Session_get_pset_info", "mpi_session_get_pset_info", "MPI_SESSION_GET_PSET_INFO"},
-    {"MPI_Session_create_errhandler", "mpi_session_create_errhandler", "MPI_SESSION_CREATE_ERRHANDLER"},
-    {"MPI_Session_get_errhandler", "mpi_session_get_errhandler", "MPI_SESSION_GET_ERRHANDLER"},
-    {"MPI_Session_set_errhandler", "mpi_session_set_errhandler", "MPI_SESSION_SET_ERRHANDLER"},
-    {"MPI_Session_call_errhandler", "mpi_session_call_errhandler", "MPI_SESSION_CALL_ERRHANDLER"},
-    {"MPI_Group_from_session_pset", "mpi_group_from_session_pset", "MPI_GROUP_FROM_SESSION_PSET"},
-    {"MPI_Comm_create_from_group", "mpi_comm_create_from_group", "MPI_COMM_CREATE_FROM_GROUP"},
-    {"MPI_Intercomm_create_from_groups", "mpi_intercomm_create_from_groups", "MPI_INTERCOMM_CREATE_FROM_GROUPS"},
-    {"MPI_Buffer_flush", "mpi_buffer_flush", "MPI_BUFFER_FLUSH"},
-    {"MPI_Buffer_iflush", "mpi_buffer_iflush", "MPI_BUFFER_IFLUSH"},
-    {"MPI_Comm_attach_buffer", "mpi_comm_attach_buffer", "MPI_COMM_ATTACH_BUFFER"},
-    {"MPI_Comm_detach_buffer", "mpi_comm_detach_buffer", "MPI_COMM_DETACH_BUFFER"},
-    {"MPI_Comm_flush_buffer", "mpi_comm_flush_buffer", "MPI_COMM_FLUSH_BUFFER"},
-    {"MPI_Comm_iflush_buffer", "mpi_comm_iflush_buffer", "MPI_COMM_IFLUSH_BUFFER"},
-    {"MPI_Session_attach_buffer", "mpi_session_attach_buffer", "MPI_SESSION_ATTACH_BUFFER"},
-    {"MPI_Session_detach_buffer", "mpi_session_detach_buffer", "MPI_SESSION_DETACH_BUFFER"},
-    {"MPI_Session_flush_buffer", "mpi_session_flush_buffer", "MPI_SESSION_FLUSH_BUFFER"},
-    {"MPI_Session_iflush_buffer", "mpi_session_iflush_buffer", "MPI_SESSION_IFLUSH_BUFFER"},
-    {"MPI_Request_get_status_all", "mpi_request_get_status_all", "MPI_REQUEST_GET_STATUS_ALL"},
-    {"MPI_Request_get_status_any", "mpi_request_get_status_any", "MPI_REQUEST_GET_STATUS_ANY"},
-    {"MPI_Request_get_status_some", "mpi_request_get_status_some", "MPI_REQUEST_GET_STATUS_SOME"},
-    {"MPI_Comm_group", "mpi_comm_group", "MPI_COMM_GROUP"},
-    {"MPI_Comm_remote_group", "mpi_comm_remote_group", "MPI_COMM_REMOTE_GROUP"},
-    {"MPI_Win_get_group", "mpi_win_get_group", "MPI_WIN_GET_GROUP"},
-    {"MPI_File_get_group", "mpi_file_get_group", "MPI_FILE_GET_GROUP"},
-    {"MPI_Group_compare", "mpi_group_compare", "MPI_GROUP_COMPARE"},
-    {"MPI_Group_difference", "mpi_group_difference", "MPI_GROUP_DIFFERENCE"},
-    {"MPI_Group_excl", "mpi_group_excl", "MPI_GROUP_EXCL"},
-    {"MPI_Group_free", "mpi_group_free", "MPI_GROUP_FREE"},
-    {"MPI_Group_incl", "mpi_group_incl", "MPI_GROUP_INCL"},
-    {"MPI_Group_intersection", "mpi_group_intersection", "MPI_GROUP_INTERSECTION"},
-    {"MPI_Group_range_excl", "mpi_group_range_excl", "MPI_GROUP_RANGE_EXCL"},
-    {"MPI_Group_range_incl", "mpi_group_range_incl", "MPI_GROUP_RANGE_INCL"},
-    {"MPI_Group_union", "mpi_group_union", "MPI_GROUP_UNION"},
-    {"MPI_Comm_create_keyval", "mpi_comm_create_keyval", "MPI_COMM_CREATE_KEYVAL"},
-    {"MPI_Comm_free_keyval", "mpi_comm_free_keyval", "MPI_COMM_FREE_KEYVAL"},
-    {"MPI_Win_create_keyval", "mpi_win_create_keyval", "MPI_WIN_CREATE_KEYVAL"},
-    {"MPI_Win_free_keyval", "mpi_win_free_keyval", "MPI_WIN_FREE_KEYVAL"},
-    {"MPI_Win_set_attr", "mpi_win_set_attr", "MPI_WIN_SET_ATTR"},
-    {"MPI_Win_delete_attr", "mpi_win_delete_attr", "MPI_WIN_DELETE_ATTR"},
-    {"MPI_Type_create_keyval", "mpi_type_create_keyval", "MPI_TYPE_CREATE_KEYVAL"},
-    {"MPI_Type_free_keyval", "mpi_type_free_keyval", "MPI_TYPE_FREE_KEYVAL"},
-    {"MPI_Type_set_attr", "mpi_type_set_attr", "MPI_TYPE_SET_ATTR"},
-    {"MPI_Type_delete_attr", "mpi_type_delete_attr", "MPI_TYPE_DELETE_ATTR"},
-    {"MPI_Keyval_create", "mpi_keyval_create", "MPI_KEYVAL_CREATE"},
-    {"MPI_Keyval_free", "mpi_keyval_free", "MPI_KEYVAL_FREE"},
-    {"MPI_Attr_put", "mpi_attr_put", "MPI_ATTR_PUT"},
-    {"MPI_Attr_delete", "mpi_attr_delete", "MPI_ATTR_DELETE"},
-    {"MPI_Comm_create_errhandler", "mpi_comm_create_errhandler", "MPI_COMM_CREATE_ERRHANDLER"},
-    {"MPI_Comm_get_errhandler", "mpi_comm_get_errhandler", "MPI_COMM_GET_ERRHANDLER"},
-    {"MPI_Comm_set_errhandler", "mpi_comm_set_errhandler", "MPI_COMM_SET_ERRHANDLER"},
-    {"MPI_Comm_call_errhandler", "mpi_comm_call_errhandler", "MPI_COMM_CALL_ERRHANDLER"},
-    {"MPI_Win_create_errhandler", "mpi_win_create_errhandler", "MPI_WIN_CREATE_ERRHANDLER"},
-    {"MPI_Win_get_errhandler", "mpi_win_get_errhandler", "MPI_WIN_GET_ERRHANDLER"},
-    {"MPI_Win_set_errhandler", "mpi_win_set_errhandler", "MPI_WIN_SET_ERRHANDLER"},
-    {"MPI_Win_call_errhandler", "mpi_win_call_errhandler", "MPI_WIN_CALL_ERRHANDLER"},
-    {"MPI_File_create_errhandler", "mpi_file_create_errhandler", "MPI_FILE_CREATE_ERRHANDLER"},
-    {"MPI_File_get_errhandler", "mpi_file_get_errhandler", "MPI_FILE_GET_ERRHANDLER"},
-    {"MPI_File_set_errhandler", "mpi_file_set_errhandler", "MPI_FILE_SET_ERRHANDLER"},
-    {"MPI_File_call_errhandler", "mpi_file_call_errhandler", "MPI_FILE_CALL_ERRHANDLER"},
-    {"MPI_Errhandler_free", "mpi_errhandler_free", "MPI_ERRHANDLER_FREE"},
-    {"MPI_Errhandler_create", "mpi_errhandler_create", "MPI_ERRHANDLER_CREATE"},
-    {"MPI_Errhandler_get", "mpi_errhandler_get", "MPI_ERRHANDLER_GET"},
-    {"MPI_Errhandler_set", "mpi_errhandler_set", "MPI_ERRHANDLER_SET"},
-    {"MPI_Add_error_class", "mpi_add_error_class", "MPI_ADD_ERROR_CLASS"},
-    {"MPI_Add_error_code", "mpi_add_error_code", "MPI_ADD_ERROR_CODE"},
-    {"MPI_Add_error_string", "mpi_add_error_string", "MPI_ADD_ERROR_STRING"},
-    {"MPI_Remove_error_class", "mpi_remove_error_class", "MPI_REMOVE_ERROR_CLASS"},
-    {"MPIX_Delete_error_class", "mpix_delete_error_class", "MPIX_DELETE_ERROR_CLASS"},
-    {"MPI_Remove_error_code", "mpi_remove_error_code", "MPI_REMOVE_ERROR_CODE"},
-    {"MPIX_Delete_error_code", "mpix_delete_error_code", "MPIX_DELETE_ERROR_CODE"},
-    {"MPI_Remove_error_string", "mpi_remove_error_string", "MPI_REMOVE_ERROR_STRING"},
-    {"MPIX_Delete_error_string", "mpix_delete_error_string", "MPIX_DELETE_ERROR_STRING"},
-    {"MPI_Op_create", "mpi_op_create", "MPI_OP_CREATE"},
-    {"MPI_Op_free", "mpi_op_free", "MPI_OP_FREE"},
-    {"MPI_Op_commutative", "mpi_op_commutative", "MPI_OP_COMMUTATIVE"},
-    {"MPI_Register_datarep", "mpi_register_datarep", "MPI_REGISTER_DATAREP"},
-    {"MPI_Grequest_start", "mpi_grequest_start", "MPI_GREQUEST_START"},
-    {"MPI_Grequest_complete", "mpi_grequest_complete", "MPI_GREQUEST_COMPLETE"},
-    {"MPI_Comm_get_name", "mpi_comm_get_name", "MPI_COMM_GET_NAME"},
-    {"MPI_Comm_get_info", "mpi_comm_get_info", "MPI_COMM_GET_INFO"},
-    {"MPI_Comm_get_parent", "mpi_comm_get_parent", "MPI_COMM_GET_PARENT"},
-    {"MPI_Win_get_name", "mpi_win_get_name", "MPI_WIN_GET_NAME"},
-    {"MPI_Win_get_info", "mpi_win_get_info", "MPI_WIN_GET_INFO"},
-    {"MPI_Win_shared_query", "mpi_win_shared_query", "MPI_WIN_SHARED_QUERY"},
-    {"MPI_Type_get_name", "mpi_type_get_name", "MPI_TYPE_GET_NAME"},
-    {"MPI_Type_set_name", "mpi_type_set_name", "MPI_TYPE_SET_NAME"},
-    {"MPI_Get_processor_name", "mpi_get_processor_name", "MPI_GET_PROCESSOR_NAME"},
-    {"MPI_Get_hw_resource_info", "mpi_get_hw_resource_info", "MPI_GET_HW_RESOURCE_INFO"},
-    {"MPI_Info_get", "mpi_info_get", "MPI_INFO_GET"},
-    {"MPI_Info_get_nkeys", "mpi_info_get_nkeys", "MPI_INFO_GET_NKEYS"},
-    {"MPI_Info_get_nthkey", "mpi_info_get_nthkey", "MPI_INFO_GET_NTHKEY"},
-    {"MPI_Info_get_string", "mpi_info_get_string", "MPI_INFO_GET_STRING"},
-    {"MPI_Info_get_valuelen", "mpi_info_get_valuelen", "MPI_INFO_GET_VALUELEN"},
-    {"MPI_Info_create_env", "mpi_info_create_env", "MPI_INFO_CREATE_ENV"},
-    {"MPI_Cart_get", "mpi_cart_get", "MPI_CART_GET"},
-    {"MPI_Cart_map", "mpi_cart_map", "MPI_CART_MAP"},
-    {"MPI_Graph_get", "mpi_graph_get", "MPI_GRAPH_GET"},
-    {"MPI_Graph_map", "mpi_graph_map", "MPI_GRAPH_MAP"},
-    {"MPI_Graph_neighbors", "mpi_graph_neighbors", "MPI_GRAPH_NEIGHBORS"},
-    {"MPI_Dist_graph_neighbors", "mpi_dist_graph_neighbors", "MPI_DIST_GRAPH_NEIGHBORS"},
-    {"MPI_Type_get_contents", "mpi_type_get_contents", "MPI_TYPE_GET_CONTENTS"},
-    {"MPI_Type_match_size", "mpi_type_match_size", "MPI_TYPE_MATCH_SIZE"},
-    {"MPI_Type_create_f90_real", "mpi_type_create_f90_real", "MPI_TYPE_CREATE_F90_REAL"},
-    {"MPI_Type_create_f90_integer", "mpi_type_create_f90_integer", "MPI_TYPE_CREATE_F90_INTEGER"},
-    {"MPI_Type_create_f90_complex", "mpi_type_create_f90_complex", "MPI_TYPE_CREATE_F90_COMPLEX"},
-    {"MPI_Type_get_value_index", "mpi_type_get_value_index", "MPI_TYPE_GET_VALUE_INDEX"},
-    {"MPI_Type_hindexed", "mpi_type_hindexed", "MPI_TYPE_HINDEXED"},
-    {"MPI_Type_hvector", "mpi_type_hvector", "MPI_TYPE_HVECTOR"},
-    {"MPI_Type_struct", "mpi_type_struct", "MPI_TYPE_STRUCT"},
-    {"MPI_File_get_amode", "mpi_file_get_amode", "MPI_FILE_GET_AMODE"},
-    {"MPI_File_get_atomicity", "mpi_file_get_atomicity", "MPI_FILE_GET_ATOMICITY"},
-    {"MPI_File_get_byte_offset", "mpi_file_get_byte_offset", "MPI_FILE_GET_BYTE_OFFSET"},
-    {"MPI_File_get_info", "mpi_file_get_info", "MPI_FILE_GET_INFO"},
-    {"MPI_File_get_position", "mpi_file_get_position", "MPI_FILE_GET_POSITION"},
-    {"MPI_File_get_size", "mpi_file_get_size", "MPI_FILE_GET_SIZE"},
-    {"MPI_File_get_type_extent", "mpi_file_get_type_extent", "MPI_FILE_GET_TYPE_EXTENT"},
-    {"MPI_File_get_view", "mpi_file_get_view", "MPI_FILE_GET_VIEW"},
-    {"MPIX_Comm_revoke", "mpix_comm_revoke", "MPIX_COMM_REVOKE"},
-    {"MPIX_Comm_is_revoked", "mpix_comm_is_revoked", "MPIX_COMM_IS_REVOKED"},
-    {"MPIX_Comm_shrink", "mpix_comm_shrink", "MPIX_COMM_SHRINK"},
-    {"MPIX_Comm_agree", "mpix_comm_agree", "MPIX_COMM_AGREE"},
-    {"MPIX_Comm_iagree", "mpix_comm_iagree", "MPIX_COMM_IAGREE"},
-    {"MPIX_Comm_failure_ack", "mpix_comm_failure_ack", "MPIX_COMM_FAILURE_ACK"},
-    {"MPIX_Comm_failure_get_acked", "mpix_comm_failure_get_acked", "MPIX_COMM_FAILURE_GET_ACKED"},
-    {"MPIX_Comm_ack_failed", "mpix_comm_ack_failed", "MPIX_COMM_ACK_FAILED"},
-    {"MPIX_Comm_get_failed", "mpix_comm_get_failed", "MPIX_COMM_GET_FAILED"},
+    [2] = {"MPI_Init", "mpi_init", "MPI_INIT"},
+    [4] = {"MPI_Init_thread", "mpi_init_thread", "MPI_INIT_THREAD"},
+    [6] = {"MPI_Finalize", "mpi_finalize", "MPI_FINALIZE"},
+    [8] = {"MPI_Pcontrol", "mpi_pcontrol", "MPI_PCONTROL"},
+    [10] = {"MPI_Abort", "mpi_abort", "MPI_ABORT"},
+    [20] = {"MPI_Send", "mpi_send", "MPI_SEND"},
+    [22] = {"MPI_Bsend", "mpi_bsend", "MPI_BSEND"},
+    [24] = {"MPI_Ssend", "mpi_ssend", "MPI_SSEND"},
+    [26] = {"MPI_Rsend", "mpi_rsend", "MPI_RSEND"},
+    [28] = {"MPI_Recv", "mpi_recv", "MPI_RECV"},
+    [30] = {"MPI_Sendrecv", "mpi_sendrecv", "MPI_SENDRECV"},
+    [32] = {"MPI_Sendrecv_replace", "mpi_sendrecv_replace", "MPI_SENDRECV_REPLACE"},
+    [40] = {"MPI_Isend", "mpi_isend", "MPI_ISEND"},
+    [42] = {"MPI_Ibsend", "mpi_ibsend", "MPI_IBSEND"},
+    [44] = {"MPI_Issend", "mpi_issend", "MPI_ISSEND"},
+    [46] = {"MPI_Irsend", "mpi_irsend", "MPI_IRSEND"},
+    [48] = {"MPI_Irecv", "mpi_irecv", "MPI_IRECV"},
+    [50] = {"MPI_Isendrecv", "mpi_isendrecv", "MPI_ISENDRECV"},
+    [52] = {"MPI_Isendrecv_replace", "mpi_isendrecv_replace", "MPI_ISENDRECV_REPLACE"},
+    [60] = {"MPI_Send_init", "mpi_send_init", "MPI_SEND_INIT"},
+    [62] = {"MPI_Bsend_init", "mpi_bsend_init", "MPI_BSEND_INIT"},
+    [64] = {"MPI_Ssend_init", "mpi_ssend_init", "MPI_SSEND_INIT"},
+    [66] = {"MPI_Rsend_init", "mpi_rsend_init", "MPI_RSEND_INIT"},
+    [68] = {"MPI_Recv_init", "mpi_recv_init", "MPI_RECV_INIT"},
+    [70] = {"MPI_Start", "mpi_start", "MPI_START"},
+    [72] = {"MPI_Startall", "mpi_startall", "MPI_STARTALL"},
+    [80] = {"MPI_Probe", "mpi_probe", "MPI_PROBE"},
+    [82] = {"MPI_Iprobe", "mpi_iprobe", "MPI_IPROBE"},
+    [84] = {"MPI_Mprobe", "mpi_mprobe", "MPI_MPROBE"},
+    [86] = {"MPI_Improbe", "mpi_improbe", "MPI_IMPROBE"},
+    [88] = {"MPI_Mrecv", "mpi_mrecv", "MPI_MRECV"},
+    [90] = {"MPI_Imrecv", "mpi_imrecv", "MPI_IMRECV"},
+    [100] = {"MPI_Wait", "mpi_wait", "MPI_WAIT"},
+    [102] = {"MPI_Waitall", "mpi_waitall", "MPI_WAITALL"},
+    [104] = {"MPI_Waitany", "mpi_waitany", "MPI_WAITANY"},
+    [106] = {"MPI_Waitsome", "mpi_waitsome", "MPI_WAITSOME"},
+    [108] = {"MPI_Test", "mpi_test", "MPI_TEST"},
+    [110] = {"MPI_Testall", "mpi_testall", "MPI_TESTALL"},
+    [112] = {"MPI_Testany", "mpi_testany", "MPI_TESTANY"},
+    [114] = {"MPI_Testsome", "mpi_testsome", "MPI_TESTSOME"},
+    [116] = {"MPI_Request_free", "mpi_request_free", "MPI_REQUEST_FREE"},
+    [118] = {"MPI_Request_get_status", "mpi_request_get_status", "MPI_REQUEST_GET_STATUS"},
+    [120] = {"MPI_Cancel", "mpi_cancel", "MPI_CANCEL"},
+    [140] = {"MPI_Barrier", "mpi_barrier", "MPI_BARRIER"},
+    [142] = {"MPI_Bcast", "mpi_bcast", "MPI_BCAST"},
+    [144] = {"MPI_Gather", "mpi_gather", "MPI_GATHER"},
+    [146] = {"MPI_Gatherv", "mpi_gatherv", "MPI_GATHERV"},
+    [148] = {"MPI_Scatter", "mpi_scatter", "MPI_SCATTER"},
+    [150] = {"MPI_Scatterv", "mpi_scatterv", "MPI_SCATTERV"},
+    [152] = {"MPI_Allgather", "mpi_allgather", "MPI_ALLGATHER"},
+    [154] = {"MPI_Allgatherv", "mpi_allgatherv", "MPI_ALLGATHERV"},
+    [156] = {"MPI_Alltoall", "mpi_alltoall", "MPI_ALLTOALL"},
+    [158] = {"MPI_Alltoallv", "mpi_alltoallv", "MPI_ALLTOALLV"},
+    [160] = {"MPI_Alltoallw", "mpi_alltoallw", "MPI_ALLTOALLW"},
+    [162] = {"MPI_Reduce", "mpi_reduce", "MPI_REDUCE"},
+    [164] = {"MPI_Allreduce", "mpi_allreduce", "MPI_ALLREDUCE"},
+    [166] = {"MPI_Reduce_scatter", "mpi_reduce_scatter", "MPI_REDUCE_SCATTER"},
+    [168] = {"MPI_Reduce_scatter_block", "mpi_reduce_scatter_block", "MPI_REDUCE_SCATTER_BLOCK"},
+    [170] = {"MPI_Scan", "mpi_scan", "MPI_SCAN"},
+    [172] = {"MPI_Exscan", "mpi_exscan", "MPI_EXSCAN"},
+    [174] = {"MPI_Neighbor_allgather", "mpi_neighbor_allgather", "MPI_NEIGHBOR_ALLGATHER"},
+    [176] = {"MPI_Neighbor_allgatherv", "mpi_neighbor_allgatherv", "MPI_NEIGHBOR_ALLGATHERV"},
+    [178] = {"MPI_Neighbor_alltoall", "mpi_neighbor_alltoall", "MPI_NEIGHBOR_ALLTOALL"},
+    [180] = {"MPI_Neighbor_alltoallv", "mpi_neighbor_alltoallv", "MPI_NEIGHBOR_ALLTOALLV"},
+    [182] = {"MPI_Neighbor_alltoallw", "mpi_neighbor_alltoallw", "MPI_NEIGHBOR_ALLTOALLW"},
+    [200] = {"MPI_Ibarrier", "mpi_ibarrier", "MPI_IBARRIER"},
+    [202] = {"MPI_Ibcast", "mpi_ibcast", "MPI_IBCAST"},
+    [204] = {"MPI_Igather", "mpi_igather", "MPI_IGATHER"},
+    [206] = {"MPI_Igatherv", "mpi_igatherv", "MPI_IGATHERV"},
+    [208] = {"MPI_Iscatter", "mpi_iscatter", "MPI_ISCATTER"},
+    [210] = {"MPI_Iscatterv", "mpi_iscatterv", "MPI_ISCATTERV"},
+    [212] = {"MPI_Iallgather", "mpi_iallgather", "MPI_IALLGATHER"},
+    [214] = {"MPI_Iallgatherv", "mpi_iallgatherv", "MPI_IALLGATHERV"},
+    [216] = {"MPI_Ialltoall", "mpi_ialltoall", "MPI_IALLTOALL"},
+    [218] = {"MPI_Ialltoallv", "mpi_ialltoallv", "MPI_IALLTOALLV"},
+    [220] = {"MPI_Ialltoallw", "mpi_ialltoallw", "MPI_IALLTOALLW"},
+    [222] = {"MPI_Ireduce", "mpi_ireduce", "MPI_IREDUCE"},
+    [224] = {"MPI_Iallreduce", "mpi_iallreduce", "MPI_IALLREDUCE"},
+    [226] = {"MPI_Ireduce_scatter", "mpi_ireduce_scatter", "MPI_IREDUCE_SCATTER"},
+    [228] = {"MPI_Ireduce_scatter_block", "mpi_ireduce_scatter_block", "MPI_IREDUCE_SCATTER_BLOCK"},
+    [230] = {"MPI_Iscan", "mpi_iscan", "MPI_ISCAN"},
+    [232] = {"MPI_Iexscan", "mpi_iexscan", "MPI_IEXSCAN"},
+    [234] = {"MPI_Ineighbor_allgather", "mpi_ineighbor_allgather", "MPI_INEIGHBOR_ALLGATHER"},
+    [236] = {"MPI_Ineighbor_allgatherv", "mpi_ineighbor_allgatherv", "MPI_INEIGHBOR_ALLGATHERV"},
+    [238] = {"MPI_Ineighbor_alltoall", "mpi_ineighbor_alltoall", "MPI_INEIGHBOR_ALLTOALL"},
+    [240] = {"MPI_Ineighbor_alltoallv", "mpi_ineighbor_alltoallv", "MPI_INEIGHBOR_ALLTOALLV"},
+    [242] = {"MPI_Ineighbor_alltoallw", "mpi_ineighbor_alltoallw", "MPI_INEIGHBOR_ALLTOALLW"},
+    [260] = {"MPI_Barrier_init", "mpi_barrier_init", "MPI_BARRIER_INIT"},
+    [261] = {"MPIX_Barrier_init", "mpix_barrier_init", "MPIX_BARRIER_INIT"},
+    [262] = {"MPI_Bcast_init", "mpi_bcast_init", "MPI_BCAST_INIT"},
+    [263] = {"MPIX_Bcast_init", "mpix_bcast_init", "MPIX_BCAST_INIT"},
+    [264] = {"MPI_Gather_init", "mpi_gather_init", "MPI_GATHER_INIT"},
+    [265] = {"MPIX_Gather_init", "mpix_gather_init", "MPIX_GATHER_INIT"},
+    [266] = {"MPI_Gatherv_init", "mpi_gatherv_init", "MPI_GATHERV_INIT"},
+    [267] = {"MPIX_Gatherv_init", "mpix_gatherv_init", "MPIX_GATHERV_INIT"},
+    [268] = {"MPI_Scatter_init", "mpi_scatter_init", "MPI_SCATTER_INIT"},
+    [269] = {"MPIX_Scatter_init", "mpix_scatter_init", "MPIX_SCATTER_INIT"},
+    [270] = {"MPI_Scatterv_init", "mpi_scatterv_init", "MPI_SCATTERV_INIT"},
+    [271] = {"MPIX_Scatterv_init", "mpix_scatterv_init", "MPIX_SCATTERV_INIT"},
+    [272] = {"MPI_Allgather_init", "mpi_allgather_init", "MPI_ALLGATHER_INIT"},
+    [273] = {"MPIX_Allgather_init", "mpix_allgather_init", "MPIX_ALLGATHER_INIT"},
+    [274] = {"MPI_Allgatherv_init", "mpi_allgatherv_init", "MPI_ALLGATHERV_INIT"},
+    [275] = {"MPIX_Allgatherv_init", "mpix_allgatherv_init", "MPIX_ALLGATHERV_INIT"},
+    [276] = {"MPI_Alltoall_init", "mpi_alltoall_init", "MPI_ALLTOALL_INIT"},
+    [277] = {"MPIX_Alltoall_init", "mpix_alltoall_init", "MPIX_ALLTOALL_INIT"},
+    [278] = {"MPI_Alltoallv_init", "mpi_alltoallv_init", "MPI_ALLTOALLV_INIT"},
+    [279] = {"MPIX_Alltoallv_init", "mpix_alltoallv_init", "MPIX_ALLTOALLV_INIT"},
+    [280] = {"MPI_Alltoallw_init", "mpi_alltoallw_init", "MPI_ALLTOALLW_INIT"},
+    [281] = {"MPIX_Alltoallw_init", "mpix_alltoallw_init", "MPIX_ALLTOALLW_INIT"},
+    [282] = {"MPI_Reduce_init", "mpi_reduce_init", "MPI_REDUCE_INIT"},
+    [283] = {"MPIX_Reduce_init", "mpix_reduce_init", "MPIX_REDUCE_INIT"},
+    [284] = {"MPI_Allreduce_init", "mpi_allreduce_init", "MPI_ALLREDUCE_INIT"},
+    [285] = {"MPIX_Allreduce_init", "mpix_allreduce_init", "MPIX_ALLREDUCE_INIT"},
+    [286] = {"MPI_Reduce_scatter_init", "mpi_reduce_scatter_init", "MPI_REDUCE_SCATTER_INIT"},
+    [287] = {"MPIX_Reduce_scatter_init", "mpix_reduce_scatter_init", "MPIX_REDUCE_SCATTER_INIT"},
+    [288] = {"MPI_Reduce_scatter_block_init", "mpi_reduce_scatter_block_init", "MPI_REDUCE_SCATTER_BLOCK_INIT"},
+    [289] = {"MPIX_Reduce_scatter_block_init", "mpix_reduce_scatter_block_init", "MPIX_REDUCE_SCATTER_BLOCK_INIT"},
+    [290] = {"MPI_Scan_init", "mpi_scan_init", "MPI_SCAN_INIT"},
+    [291] = {"MPIX_Scan_init", "mpix_scan_init", "MPIX_SCAN_INIT"},
+    [292] = {"MPI_Exscan_init", "mpi_exscan_init", "MPI_EXSCAN_INIT"},
+    [293] = {"MPIX_Exscan_init", "mpix_exscan_init", "MPIX_EXSCAN_INIT"},
+    [294] = {"MPI_Neighbor_allgather_init", "mpi_neighbor_allgather_init", "MPI_NEIGHBOR_ALLGATHER_INIT"},
+    [295] = {"MPIX_Neighbor_allgather_init", "mpix_neighbor_allgather_init", "MPIX_NEIGHBOR_ALLGATHER_INIT"},
+    [296] = {"MPI_Neighbor_allgatherv_init", "mpi_neighbor_allgatherv_init", "MPI_NEIGHBOR_ALLGATHERV_INIT"},
+    [297] = {"MPIX_Neighbor_allgatherv_init", "mpix_neighbor_allgatherv_init", "MPIX_NEIGHBOR_ALLGATHERV_INIT"},
+    [298] = {"MPI_Neighbor_alltoall_init", "mpi_neighbor_alltoall_init", "MPI_NEIGHBOR_ALLTOALL_INIT"},
+    [299] = {"MPIX_Neighbor_alltoall_init", "mpix_neighbor_alltoall_init", "MPIX_NEIGHBOR_ALLTOALL_INIT"},
+    [300] = {"MPI_Neighbor_alltoallv_init", "mpi_neighbor_alltoallv_init", "MPI_NEIGHBOR_ALLTOALLV_INIT"},
+    [301] = {"MPIX_Neighbor_alltoallv_init", "mpix_neighbor_alltoallv_init", "MPIX_NEIGHBOR_ALLTOALLV_INIT"},
+    [302] = {"MPI_Neighbor_alltoallw_init", "mpi_neighbor_alltoallw_init", "MPI_NEIGHBOR_ALLTOALLW_INIT"},
+    [303] = {"MPIX_Neighbor_alltoallw_init", "mpix_neighbor_alltoallw_init", "MPIX_NEIGHBOR_ALLTOALLW_INIT"},
+    [320] = {"MPI_Comm_dup", "mpi_comm_dup", "MPI_COMM_DUP"},
+    [322] = {"MPI_Comm_dup_with_info", "mpi_comm_dup_with_info", "MPI_COMM_DUP_WITH_INFO"},
+    [324] = {"MPI_Comm_idup", "mpi_comm_idup", "MPI_COMM_IDUP"},
+    [326] = {"MPI_Comm_idup_with_info", "mpi_comm_idup_with_info", "MPI_COMM_IDUP_WITH_INFO"},
+    [328] = {"MPI_Comm_create", "mpi_comm_create", "MPI_COMM_CREATE"},
+    [330] = {"MPI_Comm_create_group", "mpi_comm_create_group", "MPI_COMM_CREATE_GROUP"},
+    [332] = {"MPI_Comm_split", "mpi_comm_split", "MPI_COMM_SPLIT"},
+    [334] = {"MPI_Comm_split_type", "mpi_comm_split_type", "MPI_COMM_SPLIT_TYPE"},
+    [336] = {"MPI_Intercomm_create", "mpi_intercomm_create", "MPI_INTERCOMM_CREATE"},
+    [338] = {"MPI_Intercomm_merge", "mpi_intercomm_merge", "MPI_INTERCOMM_MERGE"},
+    [340] = {"MPI_Cart_create", "mpi_cart_create", "MPI_CART_CREATE"},
+    [342] = {"MPI_Cart_sub", "mpi_cart_sub", "MPI_CART_SUB"},
+    [344] = {"MPI_Graph_create", "mpi_graph_create", "MPI_GRAPH_CREATE"},
+    [346] = {"MPI_Dist_graph_create", "mpi_dist_graph_create", "MPI_DIST_GRAPH_CREATE"},
+    [348] = {"MPI_Dist_graph_create_adjacent", "mpi_dist_graph_create_adjacent", "MPI_DIST_GRAPH_CREATE_ADJACENT"},
+    [350] = {"MPI_Comm_free", "mpi_comm_free", "MPI_COMM_FREE"},
+    [352] = {"MPI_Comm_disconnect", "mpi_comm_disconnect", "MPI_COMM_DISCONNECT"},
+    [354] = {"MPI_Comm_set_name", "mpi_comm_set_name", "MPI_COMM_SET_NAME"},
+    [360] = {"MPI_Type_free", "mpi_type_free", "MPI_TYPE_FREE"},
+    [400] = {"MPI_Put", "mpi_put", "MPI_PUT"},
+    [402] = {"MPI_Rput", "mpi_rput", "MPI_RPUT"},
+    [404] = {"MPI_Accumulate", "mpi_accumulate", "MPI_ACCUMULATE"},
+    [406] = {"MPI_Raccumulate", "mpi_raccumulate", "MPI_RACCUMULATE"},
+    [408] = {"MPI_Get", "mpi_get", "MPI_GET"},
+    [410] = {"MPI_Rget", "mpi_rget", "MPI_RGET"},
+    [412] = {"MPI_Get_accumulate", "mpi_get_accumulate", "MPI_GET_ACCUMULATE"},
+    [414] = {"MPI_Rget_accumulate", "mpi_rget_accumulate", "MPI_RGET_ACCUMULATE"},
+    [416] = {"MPI_Fetch_and_op", "mpi_fetch_and_op", "MPI_FETCH_AND_OP"},
+    [418] = {"MPI_Compare_and_swap", "mpi_compare_and_swap", "MPI_COMPARE_AND_SWAP"},
+    [430] = {"MPI_Win_fence", "mpi_win_fence", "MPI_WIN_FENCE"},
+    [432] = {"MPI_Win_start", "mpi_win_start", "MPI_WIN_START"},
+    [434] = {"MPI_Win_post", "mpi_win_post", "MPI_WIN_POST"},
+    [436] = {"MPI_Win_complete", "mpi_win_complete", "MPI_WIN_COMPLETE"},
+    [438] = {"MPI_Win_wait", "mpi_win_wait", "MPI_WIN_WAIT"},
+    [440] = {"MPI_Win_test", "mpi_win_test", "MPI_WIN_TEST"},
+    [442] = {"MPI_Win_lock_all", "mpi_win_lock_all", "MPI_WIN_LOCK_ALL"},
+    [444] = {"MPI_Win_unlock_all", "mpi_win_unlock_all", "MPI_WIN_UNLOCK_ALL"},
+    [446] = {"MPI_Win_flush_all", "mpi_win_flush_all", "MPI_WIN_FLUSH_ALL"},
+    [448] = {"MPI_Win_flush_local_all", "mpi_win_flush_local_all", "MPI_WIN_FLUSH_LOCAL_ALL"},
+    [450] = {"MPI_Win_sync", "mpi_win_sync", "MPI_WIN_SYNC"},
+    [452] = {"MPI_Win_lock", "mpi_win_lock", "MPI_WIN_LOCK"},
+    [454] = {"MPI_Win_unlock", "mpi_win_unlock", "MPI_WIN_UNLOCK"},
+    [456] = {"MPI_Win_flush", "mpi_win_flush", "MPI_WIN_FLUSH"},
+    [458] = {"MPI_Win_flush_local", "mpi_win_flush_local", "MPI_WIN_FLUSH_LOCAL"},
+    [470] = {"MPI_Win_create", "mpi_win_create", "MPI_WIN_CREATE"},
+    [472] = {"MPI_Win_allocate", "mpi_win_allocate", "MPI_WIN_ALLOCATE"},
+    [474] = {"MPI_Win_allocate_shared", "mpi_win_allocate_shared", "MPI_WIN_ALLOCATE_SHARED"},
+    [476] = {"MPI_Win_create_dynamic", "mpi_win_create_dynamic", "MPI_WIN_CREATE_DYNAMIC"},
+    [478] = {"MPI_Win_free", "mpi_win_free", "MPI_WIN_FREE"},
+    [480] = {"MPI_Win_attach", "mpi_win_attach", "MPI_WIN_ATTACH"},
+    [482] = {"MPI_Win_detach", "mpi_win_detach", "MPI_WIN_DETACH"},
+    [484] = {"MPI_Win_set_name", "mpi_win_set_name", "MPI_WIN_SET_NAME"},
+    [486] = {"MPI_Win_set_info", "mpi_win_set_info", "MPI_WIN_SET_INFO"},
+    [500] = {"MPI_File_close", "mpi_file_close", "MPI_FILE_CLOSE"},
+    [502] = {"MPI_File_delete", "mpi_file_delete", "MPI_FILE_DELETE"},
+    [504] = {"MPI_File_get_position_shared", "mpi_file_get_position_shared", "MPI_FILE_GET_POSITION_SHARED"},
+    [506] = {"MPI_File_iread", "mpi_file_iread", "MPI_FILE_IREAD"},
+    [508] = {"MPI_File_iread_all", "mpi_file_iread_all", "MPI_FILE_IREAD_ALL"},
+    [510] = {"MPI_File_iread_at", "mpi_file_iread_at", "MPI_FILE_IREAD_AT"},
+    [512] = {"MPI_File_iread_at_all", "mpi_file_iread_at_all", "MPI_FILE_IREAD_AT_ALL"},
+    [514] = {"MPI_File_iread_shared", "mpi_file_iread_shared", "MPI_FILE_IREAD_SHARED"},
+    [516] = {"MPI_File_iwrite", "mpi_file_iwrite", "MPI_FILE_IWRITE"},
+    [518] = {"MPI_File_iwrite_all", "mpi_file_iwrite_all", "MPI_FILE_IWRITE_ALL"},
+    [520] = {"MPI_File_iwrite_at", "mpi_file_iwrite_at", "MPI_FILE_IWRITE_AT"},
+    [522] = {"MPI_File_iwrite_at_all", "mpi_file_iwrite_at_all", "MPI_FILE_IWRITE_AT_ALL"},
+    [524] = {"MPI_File_iwrite_shared", "mpi_file_iwrite_shared", "MPI_FILE_IWRITE_SHARED"},
+    [526] = {"MPI_File_open", "mpi_file_open", "MPI_FILE_OPEN"},
+    [528] = {"MPI_File_preallocate", "mpi_file_preallocate", "MPI_FILE_PREALLOCATE"},
+    [530] = {"MPI_File_read", "mpi_file_read", "MPI_FILE_READ"},
+    [532] = {"MPI_File_read_all", "mpi_file_read_all", "MPI_FILE_READ_ALL"},
+    [534] = {"MPI_File_read_all_begin", "mpi_file_read_all_begin", "MPI_FILE_READ_ALL_BEGIN"},
+    [536] = {"MPI_File_read_all_end", "mpi_file_read_all_end", "MPI_FILE_READ_ALL_END"},
+    [538] = {"MPI_File_read_at", "mpi_file_read_at", "MPI_FILE_READ_AT"},
+    [540] = {"MPI_File_read_at_all", "mpi_file_read_at_all", "MPI_FILE_READ_AT_ALL"},
+    [542] = {"MPI_File_read_at_all_begin", "mpi_file_read_at_all_begin", "MPI_FILE_READ_AT_ALL_BEGIN"},
+    [544] = {"MPI_File_read_at_all_end", "mpi_file_read_at_all_end", "MPI_FILE_READ_AT_ALL_END"},
+    [546] = {"MPI_File_read_ordered", "mpi_file_read_ordered", "MPI_FILE_READ_ORDERED"},
+    [548] = {"MPI_File_read_ordered_begin", "mpi_file_read_ordered_begin", "MPI_FILE_READ_ORDERED_BEGIN"},
+    [550] = {"MPI_File_read_ordered_end", "mpi_file_read_ordered_end", "MPI_FILE_READ_ORDERED_END"},
+    [552] = {"MPI_File_read_shared", "mpi_file_read_shared", "MPI_FILE_READ_SHARED"},
+    [554] = {"MPI_File_seek", "mpi_file_seek", "MPI_FILE_SEEK"},
+    [556] = {"MPI_File_seek_shared", "mpi_file_seek_shared", "MPI_FILE_SEEK_SHARED"},
+    [558] = {"MPI_File_set_atomicity", "mpi_file_set_atomicity", "MPI_FILE_SET_ATOMICITY"},
+    [560] = {"MPI_File_set_info", "mpi_file_set_info", "MPI_FILE_SET_INFO"},
+    [562] = {"MPI_File_set_size", "mpi_file_set_size", "MPI_FILE_SET_SIZE"},
+    [564] = {"MPI_File_set_view", "mpi_file_set_view", "MPI_FILE_SET_VIEW"},
+    [566] = {"MPI_File_sync", "mpi_file_sync", "MPI_FILE_SYNC"},
+    [568] = {"MPI_File_write", "mpi_file_write", "MPI_FILE_WRITE"},
+    [570] = {"MPI_File_write_all", "mpi_file_write_all", "MPI_FILE_WRITE_ALL"},
+    [572] = {"MPI_File_write_all_begin", "mpi_file_write_all_begin", "MPI_FILE_WRITE_ALL_BEGIN"},
+    [574] = {"MPI_File_write_all_end", "mpi_file_write_all_end", "MPI_FILE_WRITE_ALL_END"},
+    [576] = {"MPI_File_write_at", "mpi_file_write_at", "MPI_FILE_WRITE_AT"},
+    [578] = {"MPI_File_write_at_all", "mpi_file_write_at_all", "MPI_FILE_WRITE_AT_ALL"},
+    [580] = {"MPI_File_write_at_all_begin", "mpi_file_write_at_all_begin", "MPI_FILE_WRITE_AT_ALL_BEGIN"},
+    [582] = {"MPI_File_write_at_all_end", "mpi_file_write_at_all_end", "MPI_FILE_WRITE_AT_ALL_END"},
+    [584] = {"MPI_File_write_ordered", "mpi_file_write_ordered", "MPI_FILE_WRITE_ORDERED"},
+    [586] = {"MPI_File_write_ordered_begin", "mpi_file_write_ordered_begin", "MPI_FILE_WRITE_ORDERED_BEGIN"},
+    [588] = {"MPI_File_write_ordered_end", "mpi_file_write_ordered_end", "MPI_FILE_WRITE_ORDERED_END"},
+    [590] = {"MPI_File_write_shared", "mpi_file_write_shared", "MPI_FILE_WRITE_SHARED"},
+    [640] = {"MPI_Alloc_mem", "mpi_alloc_mem", "MPI_ALLOC_MEM"},
+    [642] = {"MPI_Free_mem", "mpi_free_mem", "MPI_FREE_MEM"},
+    [644] = {"MPI_Buffer_attach", "mpi_buffer_attach", "MPI_BUFFER_ATTACH"},
+    [646] = {"MPI_Buffer_detach", "mpi_buffer_detach", "MPI_BUFFER_DETACH"},
+    [648] = {"MPI_Type_commit", "mpi_type_commit", "MPI_TYPE_COMMIT"},
+    [650] = {"MPI_Type_contiguous", "mpi_type_contiguous", "MPI_TYPE_CONTIGUOUS"},
+    [652] = {"MPI_Type_vector", "mpi_type_vector", "MPI_TYPE_VECTOR"},
+    [654] = {"MPI_Type_indexed", "mpi_type_indexed", "MPI_TYPE_INDEXED"},
+    [656] = {"MPI_Type_create_hvector", "mpi_type_create_hvector", "MPI_TYPE_CREATE_HVECTOR"},
+    [658] = {"MPI_Type_create_hindexed", "mpi_type_create_hindexed", "MPI_TYPE_CREATE_HINDEXED"},
+    [660] = {"MPI_Type_create_hindexed_block", "mpi_type_create_hindexed_block", "MPI_TYPE_CREATE_HINDEXED_BLOCK"},
+    [662] = {"MPI_Type_create_indexed_block", "mpi_type_create_indexed_block", "MPI_TYPE_CREATE_INDEXED_BLOCK"},
+    [664] = {"MPI_Type_create_struct", "mpi_type_create_struct", "MPI_TYPE_CREATE_STRUCT"},
+    [666] = {"MPI_Type_create_subarray", "mpi_type_create_subarray", "MPI_TYPE_CREATE_SUBARRAY"},
+    [668] = {"MPI_Type_create_darray", "mpi_type_create_darray", "MPI_TYPE_CREATE_DARRAY"},
+    [670] = {"MPI_Type_create_resized", "mpi_type_create_resized", "MPI_TYPE_CREATE_RESIZED"},
+    [672] = {"MPI_Type_dup", "mpi_type_dup", "MPI_TYPE_DUP"},
+    [674] = {"MPI_Pack", "mpi_pack", "MPI_PACK"},
+    [676] = {"MPI_Unpack", "mpi_unpack", "MPI_UNPACK"},
+    [678] = {"MPI_Pack_external", "mpi_pack_external", "MPI_PACK_EXTERNAL"},
+    [680] = {"MPI_Unpack_external", "mpi_unpack_external", "MPI_UNPACK_EXTERNAL"},
+    [682] = {"MPI_Info_create", "mpi_info_create", "MPI_INFO_CREATE"},
+    [684] = {"MPI_Info_dup", "mpi_info_dup", "MPI_INFO_DUP"},
+    [686] = {"MPI_Info_free", "mpi_info_free", "MPI_INFO_FREE"},
+    [688] = {"MPI_Info_set", "mpi_info_set", "MPI_INFO_SET"},
+    [690] = {"MPI_Info_delete", "mpi_info_delete", "MPI_INFO_DELETE"},
+    [692] = {"MPI_Open_port", "mpi_open_port", "MPI_OPEN_PORT"},
+    [694] = {"MPI_Close_port", "mpi_close_port", "MPI_CLOSE_PORT"},
+    [696] = {"MPI_Publish_name", "mpi_publish_name", "MPI_PUBLISH_NAME"},
+    [698] = {"MPI_Unpublish_name", "mpi_unpublish_name", "MPI_UNPUBLISH_NAME"},
+    [700] = {"MPI_Lookup_name", "mpi_lookup_name", "MPI_LOOKUP_NAME"},
+    [702] = {"MPI_Comm_set_info", "mpi_comm_set_info", "MPI_COMM_SET_INFO"},
+    [704] = {"MPI_Comm_set_attr", "mpi_comm_set_attr", "MPI_COMM_SET_ATTR"},
+    [706] = {"MPI_Comm_delete_attr", "mpi_comm_delete_attr", "MPI_COMM_DELETE_ATTR"},
+    [708] = {"MPI_Reduce_local", "mpi_reduce_local", "MPI_REDUCE_LOCAL"},
+    [800] = {"MPI_Psend_init", "mpi_psend_init", "MPI_PSEND_INIT"},
+    [802] = {"MPI_Precv_init", "mpi_precv_init", "MPI_PRECV_INIT"},
+    [804] = {"MPI_Pready", "mpi_pready", "MPI_PREADY"},
+    [806] = {"MPI_Pready_range", "mpi_pready_range", "MPI_PREADY_RANGE"},
+    [808] = {"MPI_Pready_list", "mpi_pready_list", "MPI_PREADY_LIST"},
+    [810] = {"MPI_Parrived", "mpi_parrived", "MPI_PARRIVED"},
+    [820] = {"MPI_Comm_spawn", "mpi_comm_spawn", "MPI_COMM_SPAWN"},
+    [822] = {"MPI_Comm_spawn_multiple", "mpi_comm_spawn_multiple", "MPI_COMM_SPAWN_MULTIPLE"},
+    [824] = {"MPI_Comm_accept", "mpi_comm_accept", "MPI_COMM_ACCEPT"},
+    [826] = {"MPI_Comm_connect", "mpi_comm_connect", "MPI_COMM_CONNECT"},
+    [828] = {"MPI_Comm_join", "mpi_comm_join", "MPI_COMM_JOIN"},
+    [840] = {"MPI_Session_init", "mpi_session_init", "MPI_SESSION_INIT"},
+    [842] = {"MPI_Session_finalize", "mpi_session_finalize", "MPI_SESSION_FINALIZE"},
+    [844] = {"MPI_Session_get_info", "mpi_session_get_info", "MPI_SESSION_GET_INFO"},
+    [846] = {"MPI_Session_set_info", "mpi_session_set_info", "MPI_SESSION_SET_INFO"},
+    [848] = {"MPI_Session_get_num_psets", "mpi_session_get_num_psets", "MPI_SESSION_GET_NUM_PSETS"},
+    [850] = {"MPI_Session_get_nth_pset", "mpi_session_get_nth_pset", "MPI_SESSION_GET_NTH_PSET"},
+    [852] = {"MPI_Session_get_pset_info", "mpi_session_get_pset_info", "MPI_SESSION_GET_PSET_INFO"},
+    [854] = {"MPI_Session_create_errhandler", "mpi_session_create_errhandler", "MPI_SESSION_CREATE_ERRHANDLER"},
+    [856] = {"MPI_Session_get_errhandler", "mpi_session_get_errhandler", "MPI_SESSION_GET_ERRHANDLER"},
+    [858] = {"MPI_Session_set_errhandler", "mpi_session_set_errhandler", "MPI_SESSION_SET_ERRHANDLER"},
+    [860] = {"MPI_Session_call_errhandler", "mpi_session_call_errhandler", "MPI_SESSION_CALL_ERRHANDLER"},
+    [862] = {"MPI_Group_from_session_pset", "mpi_group_from_session_pset", "MPI_GROUP_FROM_SESSION_PSET"},
+    [864] = {"MPI_Comm_create_from_group", "mpi_comm_create_from_group", "MPI_COMM_CREATE_FROM_GROUP"},
+    [866] = {"MPI_Intercomm_create_from_groups", "mpi_intercomm_create_from_groups", "MPI_INTERCOMM_CREATE_FROM_GROUPS"},
+    [880] = {"MPI_Buffer_flush", "mpi_buffer_flush", "MPI_BUFFER_FLUSH"},
+    [882] = {"MPI_Buffer_iflush", "mpi_buffer_iflush", "MPI_BUFFER_IFLUSH"},
+    [884] = {"MPI_Comm_attach_buffer", "mpi_comm_attach_buffer", "MPI_COMM_ATTACH_BUFFER"},
+    [886] = {"MPI_Comm_detach_buffer", "mpi_comm_detach_buffer", "MPI_COMM_DETACH_BUFFER"},
+    [888] = {"MPI_Comm_flush_buffer", "mpi_comm_flush_buffer", "MPI_COMM_FLUSH_BUFFER"},
+    [890] = {"MPI_Comm_iflush_buffer", "mpi_comm_iflush_buffer", "MPI_COMM_IFLUSH_BUFFER"},
+    [892] = {"MPI_Session_attach_buffer", "mpi_session_attach_buffer", "MPI_SESSION_ATTACH_BUFFER"},
+    [894] = {"MPI_Session_detach_buffer", "mpi_session_detach_buffer", "MPI_SESSION_DETACH_BUFFER"},
+    [896] = {"MPI_Session_flush_buffer", "mpi_session_flush_buffer", "MPI_SESSION_FLUSH_BUFFER"},
+    [898] = {"MPI_Session_iflush_buffer", "mpi_session_iflush_buffer", "MPI_SESSION_IFLUSH_BUFFER"},
+    [900] = {"MPI_Request_get_status_all", "mpi_request_get_status_all", "MPI_REQUEST_GET_STATUS_ALL"},
+    [902] = {"MPI_Request_get_status_any", "mpi_request_get_status_any", "MPI_REQUEST_GET_STATUS_ANY"},
+    [904] = {"MPI_Request_get_status_some", "mpi_request_get_status_some", "MPI_REQUEST_GET_STATUS_SOME"},
+    [920] = {"MPI_Comm_group", "mpi_comm_group", "MPI_COMM_GROUP"},
+    [922] = {"MPI_Comm_remote_group", "mpi_comm_remote_group", "MPI_COMM_REMOTE_GROUP"},
+    [924] = {"MPI_Win_get_group", "mpi_win_get_group", "MPI_WIN_GET_GROUP"},
+    [926] = {"MPI_File_get_group", "mpi_file_get_group", "MPI_FILE_GET_GROUP"},
+    [928] = {"MPI_Group_compare", "mpi_group_compare", "MPI_GROUP_COMPARE"},
+    [930] = {"MPI_Group_difference", "mpi_group_difference", "MPI_GROUP_DIFFERENCE"},
+    [932] = {"MPI_Group_excl", "mpi_group_excl", "MPI_GROUP_EXCL"},
+    [934] = {"MPI_Group_free", "mpi_group_free", "MPI_GROUP_FREE"},
+    [936] = {"MPI_Group_incl", "mpi_group_incl", "MPI_GROUP_INCL"},
+    [938] = {"MPI_Group_intersection", "mpi_group_intersection", "MPI_GROUP_INTERSECTION"},
+    [940] = {"MPI_Group_range_excl", "mpi_group_range_excl", "MPI_GROUP_RANGE_EXCL"},
+    [942] = {"MPI_Group_range_incl", "mpi_group_range_incl", "MPI_GROUP_RANGE_INCL"},
+    [944] = {"MPI_Group_union", "mpi_group_union", "MPI_GROUP_UNION"},
+    [960] = {"MPI_Comm_create_keyval", "mpi_comm_create_keyval", "MPI_COMM_CREATE_KEYVAL"},
+    [962] = {"MPI_Comm_free_keyval", "mpi_comm_free_keyval", "MPI_COMM_FREE_KEYVAL"},
+    [964] = {"MPI_Win_create_keyval", "mpi_win_create_keyval", "MPI_WIN_CREATE_KEYVAL"},
+    [966] = {"MPI_Win_free_keyval", "mpi_win_free_keyval", "MPI_WIN_FREE_KEYVAL"},
+    [968] = {"MPI_Win_set_attr", "mpi_win_set_attr", "MPI_WIN_SET_ATTR"},
+    [970] = {"MPI_Win_delete_attr", "mpi_win_delete_attr", "MPI_WIN_DELETE_ATTR"},
+    [972] = {"MPI_Type_create_keyval", "mpi_type_create_keyval", "MPI_TYPE_CREATE_KEYVAL"},
+    [974] = {"MPI_Type_free_keyval", "mpi_type_free_keyval", "MPI_TYPE_FREE_KEYVAL"},
+    [976] = {"MPI_Type_set_attr", "mpi_type_set_attr", "MPI_TYPE_SET_ATTR"},
+    [978] = {"MPI_Type_delete_attr", "mpi_type_delete_attr", "MPI_TYPE_DELETE_ATTR"},
+    [980] = {"MPI_Keyval_create", "mpi_keyval_create", "MPI_KEYVAL_CREATE"},
+    [982] = {"MPI_Keyval_free", "mpi_keyval_free", "MPI_KEYVAL_FREE"},
+    [984] = {"MPI_Attr_put", "mpi_attr_put", "MPI_ATTR_PUT"},
+    [986] = {"MPI_Attr_delete", "mpi_attr_delete", "MPI_ATTR_DELETE"},
+    [1000] = {"MPI_Comm_create_errhandler", "mpi_comm_create_errhandler", "MPI_COMM_CREATE_ERRHANDLER"},
+    [1002] = {"MPI_Comm_get_errhandler", "mpi_comm_get_errhandler", "MPI_COMM_GET_ERRHANDLER"},
+    [1004] = {"MPI_Comm_set_errhandler", "mpi_comm_set_errhandler", "MPI_COMM_SET_ERRHANDLER"},
+    [1006] = {"MPI_Comm_call_errhandler", "mpi_comm_call_errhandler", "MPI_COMM_CALL_ERRHANDLER"},
+    [1008] = {"MPI_Win_create_errhandler", "mpi_win_create_errhandler", "MPI_WIN_CREATE_ERRHANDLER"},
+    [1010] = {"MPI_Win_get_errhandler", "mpi_win_get_errhandler", "MPI_WIN_GET_ERRHANDLER"},
+    [1012] = {"MPI_Win_set_errhandler", "mpi_win_set_errhandler", "MPI_WIN_SET_ERRHANDLER"},
+    [1014] = {"MPI_Win_call_errhandler", "mpi_win_call_errhandler", "MPI_WIN_CALL_ERRHANDLER"},
+    [1016] = {"MPI_File_create_errhandler", "mpi_file_create_errhandler", "MPI_FILE_CREATE_ERRHANDLER"},
+    [1018] = {"MPI_File_get_errhandler", "mpi_file_get_errhandler", "MPI_FILE_GET_ERRHANDLER"},
+    [1020] = {"MPI_File_set_errhandler", "mpi_file_set_errhandler", "MPI_FILE_SET_ERRHANDLER"},
+    [1022] = {"MPI_File_call_errhandler", "mpi_file_call_errhandler", "MPI_FILE_CALL_ERRHANDLER"},
+    [1024] = {"MPI_Errhandler_free", "mpi_errhandler_free", "MPI_ERRHANDLER_FREE"},
+    [1026] = {"MPI_Errhandler_create", "mpi_errhandler_create", "MPI_ERRHANDLER_CREATE"},
+    [1028] = {"MPI_Errhandler_get", "mpi_errhandler_get", "MPI_ERRHANDLER_GET"},
+    [1030] = {"MPI_Errhandler_set", "mpi_errhandler_set", "MPI_ERRHANDLER_SET"},
+    [1032] = {"MPI_Add_error_class", "mpi_add_error_class", "MPI_ADD_ERROR_CLASS"},
+    [1034] = {"MPI_Add_error_code", "mpi_add_error_code", "MPI_ADD_ERROR_CODE"},
+    [1036] = {"MPI_Add_error_string", "mpi_add_error_string", "MPI_ADD_ERROR_STRING"},
+    [1038] = {"MPI_Remove_error_class", "mpi_remove_error_class", "MPI_REMOVE_ERROR_CLASS"},
+    [1039] = {"MPIX_Delete_error_class", "mpix_delete_error_class", "MPIX_DELETE_ERROR_CLASS"},
+    [1040] = {"MPI_Remove_error_code", "mpi_remove_error_code", "MPI_REMOVE_ERROR_CODE"},
+    [1041] = {"MPIX_Delete_error_code", "mpix_delete_error_code", "MPIX_DELETE_ERROR_CODE"},
+    [1042] = {"MPI_Remove_error_string", "mpi_remove_error_string", "MPI_REMOVE_ERROR_STRING"},
+    [1043] = {"MPIX_Delete_error_string", "mpix_delete_error_string", "MPIX_DELETE_ERROR_STRING"},
+    [1044] = {"MPI_Op_create", "mpi_op_create", "MPI_OP_CREATE"},
+    [1046] = {"MPI_Op_free", "mpi_op_free", "MPI_OP_FREE"},
+    [1048] = {"MPI_Op_commutative", "mpi_op_commutative", "MPI_OP_COMMUTATIVE"},
+    [1050] = {"MPI_Register_datarep", "mpi_register_datarep", "MPI_REGISTER_DATAREP"},
+    [1052] = {"MPI_Grequest_start", "mpi_grequest_start", "MPI_GREQUEST_START"},
+    [1054] = {"MPI_Grequest_complete", "mpi_grequest_complete", "MPI_GREQUEST_COMPLETE"},
+    [1060] = {"MPI_Comm_get_name", "mpi_comm_get_name", "MPI_COMM_GET_NAME"},
+    [1062] = {"MPI_Comm_get_info", "mpi_comm_get_info", "MPI_COMM_GET_INFO"},
+    [1064] = {"MPI_Comm_get_parent", "mpi_comm_get_parent", "MPI_COMM_GET_PARENT"},
+    [1066] = {"MPI_Win_get_name", "mpi_win_get_name", "MPI_WIN_GET_NAME"},
+    [1068] = {"MPI_Win_get_info", "mpi_win_get_info", "MPI_WIN_GET_INFO"},
+    [1070] = {"MPI_Win_shared_query", "mpi_win_shared_query", "MPI_WIN_SHARED_QUERY"},
+    [1072] = {"MPI_Type_get_name", "mpi_type_get_name", "MPI_TYPE_GET_NAME"},
+    [1074] = {"MPI_Type_set_name", "mpi_type_set_name", "MPI_TYPE_SET_NAME"},
+    [1076] = {"MPI_Get_processor_name", "mpi_get_processor_name", "MPI_GET_PROCESSOR_NAME"},
+    [1078] = {"MPI_Get_hw_resource_info", "mpi_get_hw_resource_info", "MPI_GET_HW_RESOURCE_INFO"},
+    [1080] = {"MPI_Info_get", "mpi_info_get", "MPI_INFO_GET"},
+    [1082] = {"MPI_Info_get_nkeys", "mpi_info_get_nkeys", "MPI_INFO_GET_NKEYS"},
+    [1084] = {"MPI_Info_get_nthkey", "mpi_info_get_nthkey", "MPI_INFO_GET_NTHKEY"},
+    [1086] = {"MPI_Info_get_string", "mpi_info_get_string", "MPI_INFO_GET_STRING"},
+    [1088] = {"MPI_Info_get_valuelen", "mpi_info_get_valuelen", "MPI_INFO_GET_VALUELEN"},
+    [1090] = {"MPI_Info_create_env", "mpi_info_create_env", "MPI_INFO_CREATE_ENV"},
+    [1092] = {"MPI_Cart_get", "mpi_cart_get", "MPI_CART_GET"},
+    [1094] = {"MPI_Cart_map", "mpi_cart_map", "MPI_CART_MAP"},
+    [1096] = {"MPI_Graph_get", "mpi_graph_get", "MPI_GRAPH_GET"},
+    [1098] = {"MPI_Graph_map", "mpi_graph_map", "MPI_GRAPH_MAP"},
+    [1100] = {"MPI_Graph_neighbors", "mpi_graph_neighbors", "MPI_GRAPH_NEIGHBORS"},
+    [1102] = {"MPI_Dist_graph_neighbors", "mpi_dist_graph_neighbors", "MPI_DIST_GRAPH_NEIGHBORS"},
+    [1104] = {"MPI_Type_get_contents", "mpi_type_get_contents", "MPI_TYPE_GET_CONTENTS"},
+    [1106] = {"MPI_Type_match_size", "mpi_type_match_size", "MPI_TYPE_MATCH_SIZE"},
+    [1108] = {"MPI_Type_create_f90_real", "mpi_type_create_f90_real", "MPI_TYPE_CREATE_F90_REAL"},
+    [1110] = {"MPI_Type_create_f90_integer", "mpi_type_create_f90_integer", "MPI_TYPE_CREATE_F90_INTEGER"},
+    [1112] = {"MPI_Type_create_f90_complex", "mpi_type_create_f90_complex", "MPI_TYPE_CREATE_F90_COMPLEX"},
+    [1114] = {"MPI_Type_get_value_index", "mpi_type_get_value_index", "MPI_TYPE_GET_VALUE_INDEX"},
+    [1116] = {"MPI_Type_hindexed", "mpi_type_hindexed", "MPI_TYPE_HINDEXED"},
+    [1118] = {"MPI_Type_hvector", "mpi_type_hvector", "MPI_TYPE_HVECTOR"},
+    [1120] = {"MPI_Type_struct", "mpi_type_struct", "MPI_TYPE_STRUCT"},
+    [1140] = {"MPI_File_get_amode", "mpi_file_get_amode", "MPI_FILE_GET_AMODE"},
+    [1142] = {"MPI_File_get_atomicity", "mpi_file_get_atomicity", "MPI_FILE_GET_ATOMICITY"},
+    [1144] = {"MPI_File_get_byte_offset", "mpi_file_get_byte_offset", "MPI_FILE_GET_BYTE_OFFSET"},
+    [1146] = {"MPI_File_get_info", "mpi_file_get_info", "MPI_FILE_GET_INFO"},
+    [1148] = {"MPI_File_get_position", "mpi_file_get_position", "MPI_FILE_GET_POSITION"},
+    [1150] = {"MPI_File_get_size", "mpi_file_get_size", "MPI_FILE_GET_SIZE"},
+    [1152] = {"MPI_File_get_type_extent", "mpi_file_get_type_extent", "MPI_FILE_GET_TYPE_EXTENT"},
+    [1154] = {"MPI_File_get_view", "mpi_file_get_view", "MPI_FILE_GET_VIEW"},
+    [1160] = {"MPIX_Comm_revoke", "mpix_comm_revoke", "MPIX_COMM_REVOKE"},
+    [1162] = {"MPIX_Comm_is_revoked", "mpix_comm_is_revoked", "MPIX_COMM_IS_REVOKED"},
+    [1164] = {"MPIX_Comm_shrink", "mpix_comm_shrink", "MPIX_COMM_SHRINK"},
+    [1166] = {"MPIX_Comm_agree", "mpix_comm_agree", "MPIX_COMM_AGREE"},
+    [1168] = {"MPIX_Comm_iagree", "mpix_comm_iagree", "MPIX_COMM_IAGREE"},
+    [1170] = {"MPIX_Comm_failure_ack", "mpix_comm_failure_ack", "MPIX_COMM_FAILURE_ACK"},
+    [1172] = {"MPIX_Comm_failure_get_acked", "mpix_comm_failure_get_acked", "MPIX_COMM_FAILURE_GET_ACKED"},
+    [1174] = {"MPIX_Comm_ack_failed", "mpix_comm_ack_failed", "MPIX_COMM_ACK_FAILED"},
+    [1176] = {"MPIX_Comm_get_failed", "mpix_comm_get_failed", "MPIX_COMM_GET_FAILED"},
 };
 
 MT_THUNK_CODE;
 
 #if MT_HAVE_Init
-MT_THUNK_PMPI(MPI_Init, 0, 1);
-MT_THUNK_FORTRAN("mpi_init_", 8, 1);
-MT_THUNK_FORTRAN("mpi_init__", 9, 1);
-MT_THUNK_FORTRAN("mpi_init", 10, 1);
-MT_THUNK_FORTRAN("MPI_INIT", 11, 1);
-MT_THUNK_FORTRAN("mpi_init_f08_", 12, 1);
-MT_THUNK_FORTRAN("mpi_init_f08ts_", 16, 1);
-MT_THUNK_FORTRAN("mpi_init_f08_large_", 20, 1);
-MT_THUNK_FORTRAN("mpi_init_f08ts_large_", 24, 1);
+MT_THUNK_PMPI(MPI_Init, 64, 1);
+MT_THUNK_FORTRAN("mpi_init_", 72, 1);
+MT_THUNK_FORTRAN("mpi_init__", 73, 1);
+MT_THUNK_FORTRAN("mpi_init", 74, 1);
+MT_THUNK_FORTRAN("MPI_INIT", 75, 1);
+MT_THUNK_FORTRAN("mpi_init_f08_", 76, 1);
+MT_THUNK_FORTRAN("mpi_init_f08ts_", 80, 1);
+MT_THUNK_FORTRAN("mpi_init_f08_large_", 84, 1);
+MT_THUNK_FORTRAN("mpi_init_f08ts_large_", 88, 1);
 #endif
 
 #if MT_HAVE_Init_thread
-MT_THUNK_PMPI(MPI_Init_thread, 32, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_", 40, 2);
-MT_THUNK_FORTRAN("mpi_init_thread__", 41, 2);
-MT_THUNK_FORTRAN("mpi_init_thread", 42, 2);
-MT_THUNK_FORTRAN("MPI_INIT_THREAD", 43, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08_", 44, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08ts_", 48, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08_large_", 52, 2);
-MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large_", 56, 2);
+MT_THUNK_PMPI(MPI_Init_thread, 128, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_", 136, 2);
+MT_THUNK_FORTRAN("mpi_init_thread__", 137, 2);
+MT_THUNK_FORTRAN("mpi_init_thread", 138, 2);
+MT_THUNK_FORTRAN("MPI_INIT_THREAD", 139, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08_", 140, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08ts_", 144, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08_large_", 148, 2);
+MT_THUNK_FORTRAN("mpi_init_thread_f08ts_large_", 152, 2);
 #endif
 
 #if MT_HAVE_Finalize
-MT_THUNK_PMPI(MPI_Finalize, 64, 3);
-MT_THUNK_FORTRAN("mpi_finalize_", 72, 3);
-MT_THUNK_FORTRAN("mpi_finalize__", 73, 3);
-MT_THUNK_FORTRAN("mpi_finalize", 74, 3);
-MT_THUNK_FORTRAN("MPI_FINALIZE", 75, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08_", 76, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08ts_", 80, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08_large_", 84, 3);
-MT_THUNK_FORTRAN("mpi_finalize_f08ts_large_", 88, 3);
+MT_THUNK_PMPI(MPI_Finalize, 192, 3);
+MT_THUNK_FORTRAN("mpi_finalize_", 200, 3);
+MT_THUNK_FORTRAN("mpi_finalize__", 201, 3);
+MT_THUNK_FORTRAN("mpi_finalize", 202, 3);
+MT_THUNK_FORTRAN("MPI_FINALIZE", 203, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08_", 204, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08ts_", 208, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08_large_", 212, 3);
+MT_THUNK_FORTRAN("mpi_finalize_f08ts_large_", 216, 3);
 #endif
 
 #if MT_HAVE_Pcontrol
-MT_THUNK_PMPI_JUMPED(MPI_Pcontrol, 96, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_", 104, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol__", 105, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol", 106, 4);
-MT_THUNK_FORTRAN("MPI_PCONTROL", 107, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08_", 108, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_", 112, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08_large_", 116, 4);
-MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large_", 120, 4);
+MT_THUNK_PMPI_JUMPED(MPI_Pcontrol, 256, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_", 264, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol__", 265, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol", 266, 4);
+MT_THUNK_FORTRAN("MPI_PCONTROL", 267, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08_", 268, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_", 272, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08_large_", 276, 4);
+MT_THUNK_FORTRAN("mpi_pcontrol_f08ts_large_", 280, 4);
 #endif
 
 #if MT_HAVE_Abort
-MT_THUNK_PMPI(MPI_Abort, 128, 5);
-MT_THUNK_FORTRAN("mpi_abort_", 136, 5);
-MT_THUNK_FORTRAN("mpi_abort__", 137, 5);
-MT_THUNK_FORTRAN("mpi_abort", 138, 5);
-MT_THUNK_FORTRAN("MPI_ABORT", 139, 5);
-MT_THUNK_FORTRAN("mpi_abort_f08_", 140, 5);
-MT_THUNK_FORTRAN("mpi_abort_f08ts_", 144, 5);
-MT_THUNK_FORTRAN("mpi_abort_f08_large_", 148, 5);
-MT_THUNK_FORTRAN("mpi_abort_f08ts_large_", 152, 5);
+MT_THUNK_PMPI(MPI_Abort, 320, 5);
+MT_THUNK_FORTRAN("mpi_abort_", 328, 5);
+MT_THUNK_FORTRAN("mpi_abort__", 329, 5);
+MT_THUNK_FORTRAN("mpi_abort", 330, 5);
+MT_THUNK_FORTRAN("MPI_ABORT", 331, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08_", 332, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08ts_", 336, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08_large_", 340, 5);
+MT_THUNK_FORTRAN("mpi_abort_f08ts_large_", 344, 5);
 #endif
 
 #if MT_HAVE_Send
-MT_THUNK_PMPI(MPI_Send, 160, 10);
-MT_THUNK_FORTRAN("mpi_send_", 168, 10);
-MT_THUNK_FORTRAN("mpi_send__", 169, 10);
-MT_THUNK_FORTRAN("mpi_send", 170, 10);
-MT_THUNK_FORTRAN("MPI_SEND", 171, 10);
-MT_THUNK_FORTRAN("mpi_send_f08_", 172, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts_", 176, 10);
-MT_THUNK_FORTRAN("mpi_send_f08_large_", 180, 10);
-MT_THUNK_FORTRAN("mpi_send_f08ts_large_", 184, 10);
+MT_THUNK_PMPI(MPI_Send, 640, 10);
+MT_THUNK_FORTRAN("mpi_send_", 648, 10);
+MT_THUNK_FORTRAN("mpi_send__", 649, 10);
+MT_THUNK_FORTRAN("mpi_send", 650, 10);
+MT_THUNK_FORTRAN("MPI_SEND", 651, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_", 652, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_", 656, 10);
+MT_THUNK_FORTRAN("mpi_send_f08_large_", 660, 10);
+MT_THUNK_FORTRAN("mpi_send_f08ts_large_", 664, 10);
 #endif
 #if MT_HAVE_Send_c
-MT_THUNK_PMPI(MPI_Send_c, 164, 10);
+MT_THUNK_PMPI(MPI_Send_c, 644, 10);
 #endif
 
 #if MT_HAVE_Bsend
-MT_THUNK_PMPI(MPI_Bsend, 192, 11);
-MT_THUNK_FORTRAN("mpi_bsend_", 200, 11);
-MT_THUNK_FORTRAN("mpi_bsend__", 201, 11);
-MT_THUNK_FORTRAN("mpi_bsend", 202, 11);
-MT_THUNK_FORTRAN("MPI_BSEND", 203, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08_", 204, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts_", 208, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08_large_", 212, 11);
-MT_THUNK_FORTRAN("mpi_bsend_f08ts_large_", 216, 11);
+MT_THUNK_PMPI(MPI_Bsend, 704, 11);
+MT_THUNK_FORTRAN("mpi_bsend_", 712, 11);
+MT_THUNK_FORTRAN("mpi_bsend__", 713, 11);
+MT_THUNK_FORTRAN("mpi_bsend", 714, 11);
+MT_THUNK_FORTRAN("MPI_BSEND", 715, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_", 716, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_", 720, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08_large_", 724, 11);
+MT_THUNK_FORTRAN("mpi_bsend_f08ts_large_", 728, 11);
 #endif
 #if MT_HAVE_Bsend_c
-MT_THUNK_PMPI(MPI_Bsend_c, 196, 11);
+MT_THUNK_PMPI(MPI_Bsend_c, 708, 11);
 #endif
 
 #if MT_HAVE_Ssend
-MT_THUNK_PMPI(MPI_Ssend, 224, 12);
-MT_THUNK_FORTRAN("mpi_ssend_", 232, 12);
-MT_THUNK_FORTRAN("mpi_ssend__", 233, 12);
-MT_THUNK_FORTRAN("mpi_ssend", 234, 12);
-MT_THUNK_FORTRAN("MPI_SSEND", 235, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08_", 236, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts_", 240, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08_large_", 244, 12);
-MT_THUNK_FORTRAN("mpi_ssend_f08ts_large_", 248, 12);
+MT_THUNK_PMPI(MPI_Ssend, 768, 12);
+MT_THUNK_FORTRAN("mpi_ssend_", 776, 12);
+MT_THUNK_FORTRAN("mpi_ssend__", 777, 12);
+MT_THUNK_FORTRAN("mpi_ssend", 778, 12);
+MT_THUNK_FORTRAN("MPI_SSEND", 779, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_", 780, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_", 784, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08_large_", 788, 12);
+MT_THUNK_FORTRAN("mpi_ssend_f08ts_large_", 792, 12);
 #endif
 #if MT_HAVE_Ssend_c
-MT_THUNK_PMPI(MPI_Ssend_c, 228, 12);
+MT_THUNK_PMPI(MPI_Ssend_c, 772, 12);
 #endif
 
 #if MT_HAVE_Rsend
-MT_THUNK_PMPI(MPI_Rsend, 256, 13);
-MT_THUNK_FORTRAN("mpi_rsend_", 264, 13);
-MT_THUNK_FORTRAN("mpi_rsend__", 265, 13);
-MT_THUNK_FORTRAN("mpi_rsend", 266, 13);
-MT_THUNK_FORTRAN("MPI_RSEND", 267, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08_", 268, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts_", 272, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08_large_", 276, 13);
-MT_THUNK_FORTRAN("mpi_rsend_f08ts_large_", 280, 13);
+MT_THUNK_PMPI(MPI_Rsend, 832, 13);
+MT_THUNK_FORTRAN("mpi_rsend_", 840, 13);
+MT_THUNK_FORTRAN("mpi_rsend__", 841, 13);
+MT_THUNK_FORTRAN("mpi_rsend", 842, 13);
+MT_THUNK_FORTRAN("MPI_RSEND", 843, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_", 844, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_", 848, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08_large_", 852, 13);
+MT_THUNK_FORTRAN("mpi_rsend_f08ts_large_", 856, 13);
 #endif
 #if MT_HAVE_Rsend_c
-MT_THUNK_PMPI(MPI_Rsend_c, 260, 13);
+MT_THUNK_PMPI(MPI_Rsend_c, 836, 13);
 #endif
 
 #if MT_HAVE_Recv
-MT_THUNK_PMPI(MPI_Recv, 288, 14);
-MT_THUNK_FORTRAN("mpi_recv_", 296, 14);
-MT_THUNK_FORTRAN("mpi_recv__", 297, 14);
-MT_THUNK_FORTRAN("mpi_recv", 298, 14);
-MT_THUNK_FORTRAN("MPI_RECV", 299, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08_", 300, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts_", 304, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08_large_", 308, 14);
-MT_THUNK_FORTRAN("mpi_recv_f08ts_large_", 312, 14);
+MT_THUNK_PMPI(MPI_Recv, 896, 14);
+MT_THUNK_FORTRAN("mpi_recv_", 904, 14);
+MT_THUNK_FORTRAN("mpi_recv__", 905, 14);
+MT_THUNK_FORTRAN("mpi_recv", 906, 14);
+MT_THUNK_FORTRAN("MPI_RECV", 907, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_", 908, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_", 912, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08_large_", 916, 14);
+MT_THUNK_FORTRAN("mpi_recv_f08ts_large_", 920, 14);
 #endif
 #if MT_HAVE_Recv_c
-MT_THUNK_PMPI(MPI_Recv_c, 292, 14);
+MT_THUNK_PMPI(MPI_Recv_c, 900, 14);
 #endif
 
 #if MT_HAVE_Sendrecv
-MT_THUNK_PMPI(MPI_Sendrecv, 320, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_", 328, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv__", 329, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv", 330, 15);
-MT_THUNK_FORTRAN("MPI_SENDRECV", 331, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08_", 332, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_", 336, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08_large_", 340, 15);
-MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large_", 344, 15);
+MT_THUNK_PMPI(MPI_Sendrecv, 960, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_", 968, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv__", 969, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv", 970, 15);
+MT_THUNK_FORTRAN("MPI_SENDRECV", 971, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_", 972, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_", 976, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08_large_", 980, 15);
+MT_THUNK_FORTRAN("mpi_sendrecv_f08ts_large_", 984, 15);
 #endif
 #if MT_HAVE_Sendrecv_c
-MT_THUNK_PMPI(MPI_Sendrecv_c, 324, 15);
+MT_THUNK_PMPI(MPI_Sendrecv_c, 964, 15);
 #endif
 
 #if MT_HAVE_Sendrecv_replace
-MT_THUNK_PMPI(MPI_Sendrecv_replace, 352, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_", 360, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace__", 361, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace", 362, 16);
-MT_THUNK_FORTRAN("MPI_SENDRECV_REPLACE", 363, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_", 364, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_", 368, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large_", 372, 16);
-MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large_", 376, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace, 1024, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_", 1032, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace__", 1033, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace", 1034, 16);
+MT_THUNK_FORTRAN("MPI_SENDRECV_REPLACE", 1035, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_", 1036, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_", 1040, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08_large_", 1044, 16);
+MT_THUNK_FORTRAN("mpi_sendrecv_replace_f08ts_large_", 1048, 16);
 #endif
 #if MT_HAVE_Sendrecv_replace_c
-MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 356, 16);
+MT_THUNK_PMPI(MPI_Sendrecv_replace_c, 1028, 16);
 #endif
 
 #if MT_HAVE_Isend
-MT_THUNK_PMPI(MPI_Isend, 384, 20);
-MT_THUNK_FORTRAN("mpi_isend_", 392, 20);
-MT_THUNK_FORTRAN("mpi_isend__", 393, 20);
-MT_THUNK_FORTRAN("mpi_isend", 394, 20);
-MT_THUNK_FORTRAN("MPI_ISEND", 395, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08_", 396, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts_", 400, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08_large_", 404, 20);
-MT_THUNK_FORTRAN("mpi_isend_f08ts_large_", 408, 20);
+MT_THUNK_PMPI(MPI_Isend, 1280, 20);
+MT_THUNK_FORTRAN("mpi_isend_", 1288, 20);
+MT_THUNK_FORTRAN("mpi_isend__", 1289, 20);
+MT_THUNK_FORTRAN("mpi_isend", 1290, 20);
+MT_THUNK_FORTRAN("MPI_ISEND", 1291, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_", 1292, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_", 1296, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08_large_", 1300, 20);
+MT_THUNK_FORTRAN("mpi_isend_f08ts_large_", 1304, 20);
 #endif
 #if MT_HAVE_Isend_c
-MT_THUNK_PMPI(MPI_Isend_c, 388, 20);
+MT_THUNK_PMPI(MPI_Isend_c, 1284, 20);
 #endif
 
 #if MT_HAVE_Ibsend
-MT_THUNK_PMPI(MPI_Ibsend, 416, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_", 424, 21);
-MT_THUNK_FORTRAN("mpi_ibsend__", 425, 21);
-MT_THUNK_FORTRAN("mpi_ibsend", 426, 21);
-MT_THUNK_FORTRAN("MPI_IBSEND", 427, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08_", 428, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts_", 432, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08_large_", 436, 21);
-MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large_", 440, 21);
+MT_THUNK_PMPI(MPI_Ibsend, 1344, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_", 1352, 21);
+MT_THUNK_FORTRAN("mpi_ibsend__", 1353, 21);
+MT_THUNK_FORTRAN("mpi_ibsend", 1354, 21);
+MT_THUNK_FORTRAN("MPI_IBSEND", 1355, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_", 1356, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_", 1360, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08_large_", 1364, 21);
+MT_THUNK_FORTRAN("mpi_ibsend_f08ts_large_", 1368, 21);
 #endif
 #if MT_HAVE_Ibsend_c
-MT_THUNK_PMPI(MPI_Ibsend_c, 420, 21);
+MT_THUNK_PMPI(MPI_Ibsend_c, 1348, 21);
 #endif
 
 #if MT_HAVE_Issend
-MT_THUNK_PMPI(MPI_Issend, 448, 22);
-MT_THUNK_FORTRAN("mpi_issend_", 456, 22);
-MT_THUNK_FORTRAN("mpi_issend__", 457, 22);
-MT_THUNK_FORTRAN("mpi_issend", 458, 22);
-MT_THUNK_FORTRAN("MPI_ISSEND", 459, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08_", 460, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts_", 464, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08_large_", 468, 22);
-MT_THUNK_FORTRAN("mpi_issend_f08ts_large_", 472, 22);
+MT_THUNK_PMPI(MPI_Issend, 1408, 22);
+MT_THUNK_FORTRAN("mpi_issend_", 1416, 22);
+MT_THUNK_FORTRAN("mpi_issend__", 1417, 22);
+MT_THUNK_FORTRAN("mpi_issend", 1418, 22);
+MT_THUNK_FORTRAN("MPI_ISSEND", 1419, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_", 1420, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_", 1424, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08_large_", 1428, 22);
+MT_THUNK_FORTRAN("mpi_issend_f08ts_large_", 1432, 22);
 #endif
 #if MT_HAVE_Issend_c
-MT_THUNK_PMPI(MPI_Issend_c, 452, 22);
+MT_THUNK_PMPI(MPI_Issend_c, 1412, 22);
 #endif
 
 #if MT_HAVE_Irsend
-MT_THUNK_PMPI(MPI_Irsend, 480, 23);
-MT_THUNK_FORTRAN("mpi_irsend_", 488, 23);
-MT_THUNK_FORTRAN("mpi_irsend__", 489, 23);
-MT_THUNK_FORTRAN("mpi_irsend", 490, 23);
-MT_THUNK_FORTRAN("MPI_IRSEND", 491, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08_", 492, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts_", 496, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08_large_", 500, 23);
-MT_THUNK_FORTRAN("mpi_irsend_f08ts_large_", 504, 23);
+MT_THUNK_PMPI(MPI_Irsend, 1472, 23);
+MT_THUNK_FORTRAN("mpi_irsend_", 1480, 23);
+MT_THUNK_FORTRAN("mpi_irsend__", 1481, 23);
+MT_THUNK_FORTRAN("mpi_irsend", 1482, 23);
+MT_THUNK_FORTRAN("MPI_IRSEND", 1483, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_", 1484, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_", 1488, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08_large_", 1492, 23);
+MT_THUNK_FORTRAN("mpi_irsend_f08ts_large_", 1496, 23);
 #endif
 #if MT_HAVE_Irsend_c
-MT_THUNK_PMPI(MPI_Irsend_c, 484, 23);
+MT_THUNK_PMPI(MPI_Irsend_c, 1476, 23);
 #endif
 
 #if MT_HAVE_Irecv
-MT_THUNK_PMPI(MPI_Irecv, 512, 24);
-MT_THUNK_FORTRAN("mpi_irecv_", 520, 24);
-MT_THUNK_FORTRAN("mpi_irecv__", 521, 24);
-MT_THUNK_FORTRAN("mpi_irecv", 522, 24);
-MT_THUNK_FORTRAN("MPI_IRECV", 523, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08_", 524, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts_", 528, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08_large_", 532, 24);
-MT_THUNK_FORTRAN("mpi_irecv_f08ts_large_", 536, 24);
+MT_THUNK_PMPI(MPI_Irecv, 1536, 24);
+MT_THUNK_FORTRAN("mpi_irecv_", 1544, 24);
+MT_THUNK_FORTRAN("mpi_irecv__", 1545, 24);
+MT_THUNK_FORTRAN("mpi_irecv", 1546, 24);
+MT_THUNK_FORTRAN("MPI_IRECV", 1547, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_", 1548, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_", 1552, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08_large_", 1556, 24);
+MT_THUNK_FORTRAN("mpi_irecv_f08ts_large_", 1560, 24);
 #endif
 #if MT_HAVE_Irecv_c
-MT_THUNK_PMPI(MPI_Irecv_c, 516, 24);
+MT_THUNK_PMPI(MPI_Irecv_c, 1540, 24);
 #endif
 
 #if MT_HAVE_Isendrecv
-MT_THUNK_PMPI(MPI_Isendrecv, 544, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_", 552, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv__", 553, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv", 554, 25);
-MT_THUNK_FORTRAN("MPI_ISENDRECV", 555, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08_", 556, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_", 560, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08_large_", 564, 25);
-MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large_", 568, 25);
+MT_THUNK_PMPI(MPI_Isendrecv, 1600, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_", 1608, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv__", 1609, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv", 1610, 25);
+MT_THUNK_FORTRAN("MPI_ISENDRECV", 1611, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_", 1612, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_", 1616, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08_large_", 1620, 25);
+MT_THUNK_FORTRAN("mpi_isendrecv_f08ts_large_", 1624, 25);
 #endif
 #if MT_HAVE_Isendrecv_c
-MT_THUNK_PMPI(MPI_Isendrecv_c, 548, 25);
+MT_THUNK_PMPI(MPI_Isendrecv_c, 1604, 25);
 #endif
 
 #if MT_HAVE_Isendrecv_replace
-MT_THUNK_PMPI(MPI_Isendrecv_replace, 576, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_", 584, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace__", 585, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace", 586, 26);
-MT_THUNK_FORTRAN("MPI_ISENDRECV_REPLACE", 587, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_", 588, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_", 592, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large_", 596, 26);
-MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large_", 600, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace, 1664, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_", 1672, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace__", 1673, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace", 1674, 26);
+MT_THUNK_FORTRAN("MPI_ISENDRECV_REPLACE", 1675, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_", 1676, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_", 1680, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08_large_", 1684, 26);
+MT_THUNK_FORTRAN("mpi_isendrecv_replace_f08ts_large_", 1688, 26);
 #endif
 #if MT_HAVE_Isendrecv_replace_c
-MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 580, 26);
+MT_THUNK_PMPI(MPI_Isendrecv_replace_c, 1668, 26);
 #endif
 
 #if MT_HAVE_Send_init
-MT_THUNK_PMPI(MPI_Send_init, 608, 30);
-MT_THUNK_FORTRAN("mpi_send_init_", 616, 30);
-MT_THUNK_FORTRAN("mpi_send_init__", 617, 30);
-MT_THUNK_FORTRAN("mpi_send_init", 618, 30);
-MT_THUNK_FORTRAN("MPI_SEND_INIT", 619, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08_", 620, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts_", 624, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08_large_", 628, 30);
-MT_THUNK_FORTRAN("mpi_send_init_f08ts_large_", 632, 30);
+MT_THUNK_PMPI(MPI_Send_init, 1920, 30);
+MT_THUNK_FORTRAN("mpi_send_init_", 1928, 30);
+MT_THUNK_FORTRAN("mpi_send_init__", 1929, 30);
+MT_THUNK_FORTRAN("mpi_send_init", 1930, 30);
+MT_THUNK_FORTRAN("MPI_SEND_INIT", 1931, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_", 1932, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_", 1936, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08_large_", 1940, 30);
+MT_THUNK_FORTRAN("mpi_send_init_f08ts_large_", 1944, 30);
 #endif
 #if MT_HAVE_Send_init_c
-MT_THUNK_PMPI(MPI_Send_init_c, 612, 30);
+MT_THUNK_PMPI(MPI_Send_init_c, 1924, 30);
 #endif
 
 #if MT_HAVE_Bsend_init
-MT_THUNK_PMPI(MPI_Bsend_init, 640, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_", 648, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init__", 649, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init", 650, 31);
-MT_THUNK_FORTRAN("MPI_BSEND_INIT", 651, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08_", 652, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_", 656, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08_large_", 660, 31);
-MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large_", 664, 31);
+MT_THUNK_PMPI(MPI_Bsend_init, 1984, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_", 1992, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init__", 1993, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init", 1994, 31);
+MT_THUNK_FORTRAN("MPI_BSEND_INIT", 1995, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_", 1996, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_", 2000, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08_large_", 2004, 31);
+MT_THUNK_FORTRAN("mpi_bsend_init_f08ts_large_", 2008, 31);
 #endif
 #if MT_HAVE_Bsend_init_c
-MT_THUNK_PMPI(MPI_Bsend_init_c, 644, 31);
+MT_THUNK_PMPI(MPI_Bsend_init_c, 1988, 31);
 #endif
 
 #if MT_HAVE_Ssend_init
-MT_THUNK_PMPI(MPI_Ssend_init, 672, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_", 680, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init__", 681, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init", 682, 32);
-MT_THUNK_FORTRAN("MPI_SSEND_INIT", 683, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08_", 684, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_", 688, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08_large_", 692, 32);
-MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large_", 696, 32);
+MT_THUNK_PMPI(MPI_Ssend_init, 2048, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_", 2056, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init__", 2057, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init", 2058, 32);
+MT_THUNK_FORTRAN("MPI_SSEND_INIT", 2059, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_", 2060, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_", 2064, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08_large_", 2068, 32);
+MT_THUNK_FORTRAN("mpi_ssend_init_f08ts_large_", 2072, 32);
 #endif
 #if MT_HAVE_Ssend_init_c
-MT_THUNK_PMPI(MPI_Ssend_init_c, 676, 32);
+MT_THUNK_PMPI(MPI_Ssend_init_c, 2052, 32);
 #endif
 
 #if MT_HAVE_Rsend_init
-MT_THUNK_PMPI(MPI_Rsend_init, 704, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_", 712, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init__", 713, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init", 714, 33);
-MT_THUNK_FORTRAN("MPI_RSEND_INIT", 715, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08_", 716, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_", 720, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08_large_", 724, 33);
-MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large_", 728, 33);
+MT_THUNK_PMPI(MPI_Rsend_init, 2112, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_", 2120, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init__", 2121, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init", 2122, 33);
+MT_THUNK_FORTRAN("MPI_RSEND_INIT", 2123, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_", 2124, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_", 2128, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08_large_", 2132, 33);
+MT_THUNK_FORTRAN("mpi_rsend_init_f08ts_large_", 2136, 33);
 #endif
 #if MT_HAVE_Rsend_init_c
-MT_THUNK_PMPI(MPI_Rsend_init_c, 708, 33);
+MT_THUNK_PMPI(MPI_Rsend_init_c, 2116, 33);
 #endif
 
 #if MT_HAVE_Recv_init
-MT_THUNK_PMPI(MPI_Recv_init, 736, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_", 744, 34);
-MT_THUNK_FORTRAN("mpi_recv_init__", 745, 34);
-MT_THUNK_FORTRAN("mpi_recv_init", 746, 34);
-MT_THUNK_FORTRAN("MPI_RECV_INIT", 747, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08_", 748, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts_", 752, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08_large_", 756, 34);
-MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large_", 760, 34);
+MT_THUNK_PMPI(MPI_Recv_init, 2176, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_", 2184, 34);
+MT_THUNK_FORTRAN("mpi_recv_init__", 2185, 34);
+MT_THUNK_FORTRAN("mpi_recv_init", 2186, 34);
+MT_THUNK_FORTRAN("MPI_RECV_INIT", 2187, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_", 2188, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_", 2192, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08_large_", 2196, 34);
+MT_THUNK_FORTRAN("mpi_recv_init_f08ts_large_", 2200, 34);
 #endif
 #if MT_HAVE_Recv_init_c
-MT_THUNK_PMPI(MPI_Recv_init_c, 740, 34);
+MT_THUNK_PMPI(MPI_Recv_init_c, 2180, 34);
 #endif
 
 #if MT_HAVE_Start
-MT_THUNK_PMPI(MPI_Start, 768, 35);
-MT_THUNK_FORTRAN("mpi_start_", 776, 35);
-MT_THUNK_FORTRAN("mpi_start__", 777, 35);
-MT_THUNK_FORTRAN("mpi_start", 778, 35);
-MT_THUNK_FORTRAN("MPI_START", 779, 35);
-MT_THUNK_FORTRAN("mpi_start_f08_", 780, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts_", 784, 35);
-MT_THUNK_FORTRAN("mpi_start_f08_large_", 788, 35);
-MT_THUNK_FORTRAN("mpi_start_f08ts_large_", 792, 35);
+MT_THUNK_PMPI(MPI_Start, 2240, 35);
+MT_THUNK_FORTRAN("mpi_start_", 2248, 35);
+MT_THUNK_FORTRAN("mpi_start__", 2249, 35);
+MT_THUNK_FORTRAN("mpi_start", 2250, 35);
+MT_THUNK_FORTRAN("MPI_START", 2251, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_", 2252, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_", 2256, 35);
+MT_THUNK_FORTRAN("mpi_start_f08_large_", 2260, 35);
+MT_THUNK_FORTRAN("mpi_start_f08ts_large_", 2264, 35);
 #endif
 
 #if MT_HAVE_Startall
-MT_THUNK_PMPI(MPI_Startall, 800, 36);
-MT_THUNK_FORTRAN("mpi_startall_", 808, 36);
-MT_THUNK_FORTRAN("mpi_startall__", 809, 36);
-MT_THUNK_FORTRAN("mpi_startall", 810, 36);
-MT_THUNK_FORTRAN("MPI_STARTALL", 811, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08_", 812, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts_", 816, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08_large_", 820, 36);
-MT_THUNK_FORTRAN("mpi_startall_f08ts_large_", 824, 36);
+MT_THUNK_PMPI(MPI_Startall, 2304, 36);
+MT_THUNK_FORTRAN("mpi_startall_", 2312, 36);
+MT_THUNK_FORTRAN("mpi_startall__", 2313, 36);
+MT_THUNK_FORTRAN("mpi_startall", 2314, 36);
+MT_THUNK_FORTRAN("MPI_STARTALL", 2315, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_", 2316, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_", 2320, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08_large_", 2324, 36);
+MT_THUNK_FORTRAN("mpi_startall_f08ts_large_", 2328, 36);
 #endif
 
 #if MT_HAVE_Probe
-MT_THUNK_PMPI(MPI_Probe, 832, 40);
-MT_THUNK_FORTRAN("mpi_probe_", 840, 40);
-MT_THUNK_FORTRAN("mpi_probe__", 841, 40);
-MT_THUNK_FORTRAN("mpi_probe", 842, 40);
-MT_THUNK_FORTRAN("MPI_PROBE", 843, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08_", 844, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts_", 848, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08_large_", 852, 40);
-MT_THUNK_FORTRAN("mpi_probe_f08ts_large_", 856, 40);
+MT_THUNK_PMPI(MPI_Probe, 2560, 40);
+MT_THUNK_FORTRAN("mpi_probe_", 2568, 40);
+MT_THUNK_FORTRAN("mpi_probe__", 2569, 40);
+MT_THUNK_FORTRAN("mpi_probe", 2570, 40);
+MT_THUNK_FORTRAN("MPI_PROBE", 2571, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_", 2572, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_", 2576, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08_large_", 2580, 40);
+MT_THUNK_FORTRAN("mpi_probe_f08ts_large_", 2584, 40);
 #endif
 
 #if MT_HAVE_Iprobe
-MT_THUNK_PMPI(MPI_Iprobe, 864, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_", 872, 41);
-MT_THUNK_FORTRAN("mpi_iprobe__", 873, 41);
-MT_THUNK_FORTRAN("mpi_iprobe", 874, 41);
-MT_THUNK_FORTRAN("MPI_IPROBE", 875, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08_", 876, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts_", 880, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08_large_", 884, 41);
-MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large_", 888, 41);
+MT_THUNK_PMPI(MPI_Iprobe, 2624, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_", 2632, 41);
+MT_THUNK_FORTRAN("mpi_iprobe__", 2633, 41);
+MT_THUNK_FORTRAN("mpi_iprobe", 2634, 41);
+MT_THUNK_FORTRAN("MPI_IPROBE", 2635, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_", 2636, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_", 2640, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08_large_", 2644, 41);
+MT_THUNK_FORTRAN("mpi_iprobe_f08ts_large_", 2648, 41);
 #endif
 
 #if MT_HAVE_Mprobe
-MT_THUNK_PMPI(MPI_Mprobe, 896, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_", 904, 42);
-MT_THUNK_FORTRAN("mpi_mprobe__", 905, 42);
-MT_THUNK_FORTRAN("mpi_mprobe", 906, 42);
-MT_THUNK_FORTRAN("MPI_MPROBE", 907, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08_", 908, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts_", 912, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08_large_", 916, 42);
-MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large_", 920, 42);
+MT_THUNK_PMPI(MPI_Mprobe, 2688, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_", 2696, 42);
+MT_THUNK_FORTRAN("mpi_mprobe__", 2697, 42);
+MT_THUNK_FORTRAN("mpi_mprobe", 2698, 42);
+MT_THUNK_FORTRAN("MPI_MPROBE", 2699, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_", 2700, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_", 2704, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08_large_", 2708, 42);
+MT_THUNK_FORTRAN("mpi_mprobe_f08ts_large_", 2712, 42);
 #endif
 
 #if MT_HAVE_Improbe
-MT_THUNK_PMPI(MPI_Improbe, 928, 43);
-MT_THUNK_FORTRAN("mpi_improbe_", 936, 43);
-MT_THUNK_FORTRAN("mpi_improbe__", 937, 43);
-MT_THUNK_FORTRAN("mpi_improbe", 938, 43);
-MT_THUNK_FORTRAN("MPI_IMPROBE", 939, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08_", 940, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts_", 944, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08_large_", 948, 43);
-MT_THUNK_FORTRAN("mpi_improbe_f08ts_large_", 952, 43);
+MT_THUNK_PMPI(MPI_Improbe, 2752, 43);
+MT_THUNK_FORTRAN("mpi_improbe_", 2760, 43);
+MT_THUNK_FORTRAN("mpi_improbe__", 2761, 43);
+MT_THUNK_FORTRAN("mpi_improbe", 2762, 43);
+MT_THUNK_FORTRAN("MPI_IMPROBE", 2763, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_", 2764, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_", 2768, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08_large_", 2772, 43);
+MT_THUNK_FORTRAN("mpi_improbe_f08ts_large_", 2776, 43);
 #endif
 
 #if MT_HAVE_Mrecv
-MT_THUNK_PMPI(MPI_Mrecv, 960, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_", 968, 44);
-MT_THUNK_FORTRAN("mpi_mrecv__", 969, 44);
-MT_THUNK_FORTRAN("mpi_mrecv", 970, 44);
-MT_THUNK_FORTRAN("MPI_MRECV", 971, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08_", 972, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts_", 976, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08_large_", 980, 44);
-MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large_", 984, 44);
+MT_THUNK_PMPI(MPI_Mrecv, 2816, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_", 2824, 44);
+MT_THUNK_FORTRAN("mpi_mrecv__", 2825, 44);
+MT_THUNK_FORTRAN("mpi_mrecv", 2826, 44);
+MT_THUNK_FORTRAN("MPI_MRECV", 2827, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_", 2828, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_", 2832, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08_large_", 2836, 44);
+MT_THUNK_FORTRAN("mpi_mrecv_f08ts_large_", 2840, 44);
 #endif
 #if MT_HAVE_Mrecv_c
-MT_THUNK_PMPI(MPI_Mrecv_c, 964, 44);
+MT_THUNK_PMPI(MPI_Mrecv_c, 2820, 44);
 #endif
 
 #if MT_HAVE_Imrecv
-MT_THUNK_PMPI(MPI_Imrecv, 992, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_", 1000, 45);
-MT_THUNK_FORTRAN("mpi_imrecv__", 1001, 45);
-MT_THUNK_FORTRAN("mpi_imrecv", 1002, 45);
-MT_THUNK_FORTRAN("MPI_IMRECV", 1003, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08_", 1004, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts_", 1008, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08_large_", 1012, 45);
-MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large_", 1016, 45);
+MT_THUNK_PMPI(MPI_Imrecv, 2880, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_", 2888, 45);
+MT_THUNK_FORTRAN("mpi_imrecv__", 2889, 45);
+MT_THUNK_FORTRAN("mpi_imrecv", 2890, 45);
+MT_THUNK_FORTRAN("MPI_IMRECV", 2891, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_", 2892, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_", 2896, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08_large_", 2900, 45);
+MT_THUNK_FORTRAN("mpi_imrecv_f08ts_large_", 2904, 45);
 #endif
 #if MT_HAVE_Imrecv_c
-MT_THUNK_PMPI(MPI_Imrecv_c, 996, 45);
+MT_THUNK_PMPI(MPI_Imrecv_c, 2884, 45);
 #endif
 
 #if MT_HAVE_Wait
-MT_THUNK_PMPI(MPI_Wait, 1024, 50);
-MT_THUNK_FORTRAN("mpi_wait_", 1032, 50);
-MT_THUNK_FORTRAN("mpi_wait__", 1033, 50);
-MT_THUNK_FORTRAN("mpi_wait", 1034, 50);
-MT_THUNK_FORTRAN("MPI_WAIT", 1035, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08_", 1036, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts_", 1040, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08_large_", 1044, 50);
-MT_THUNK_FORTRAN("mpi_wait_f08ts_large_", 1048, 50);
+MT_THUNK_PMPI(MPI_Wait, 3200, 50);
+MT_THUNK_FORTRAN("mpi_wait_", 3208, 50);
+MT_THUNK_FORTRAN("mpi_wait__", 3209, 50);
+MT_THUNK_FORTRAN("mpi_wait", 3210, 50);
+MT_THUNK_FORTRAN("MPI_WAIT", 3211, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_", 3212, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_", 3216, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08_large_", 3220, 50);
+MT_THUNK_FORTRAN("mpi_wait_f08ts_large_", 3224, 50);
 #endif
 
 #if MT_HAVE_Waitall
-MT_THUNK_PMPI(MPI_Waitall, 1056, 51);
-MT_THUNK_FORTRAN("mpi_waitall_", 1064, 51);
-MT_THUNK_FORTRAN("mpi_waitall__", 1065, 51);
-MT_THUNK_FORTRAN("mpi_waitall", 1066, 51);
-MT_THUNK_FORTRAN("MPI_WAITALL", 1067, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08_", 1068, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts_", 1072, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08_large_", 1076, 51);
-MT_THUNK_FORTRAN("mpi_waitall_f08ts_large_", 1080, 51);
+MT_THUNK_PMPI(MPI_Waitall, 3264, 51);
+MT_THUNK_FORTRAN("mpi_waitall_", 3272, 51);
+MT_THUNK_FORTRAN("mpi_waitall__", 3273, 51);
+MT_THUNK_FORTRAN("mpi_waitall", 3274, 51);
+MT_THUNK_FORTRAN("MPI_WAITALL", 3275, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_", 3276, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_", 3280, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08_large_", 3284, 51);
+MT_THUNK_FORTRAN("mpi_waitall_f08ts_large_", 3288, 51);
 #endif
 
 #if MT_HAVE_Waitany
-MT_THUNK_PMPI(MPI_Waitany, 1088, 52);
-MT_THUNK_FORTRAN("mpi_waitany_", 1096, 52);
-MT_THUNK_FORTRAN("mpi_waitany__", 1097, 52);
-MT_THUNK_FORTRAN("mpi_waitany", 1098, 52);
-MT_THUNK_FORTRAN("MPI_WAITANY", 1099, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08_", 1100, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts_", 1104, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08_large_", 1108, 52);
-MT_THUNK_FORTRAN("mpi_waitany_f08ts_large_", 1112, 52);
+MT_THUNK_PMPI(MPI_Waitany, 3328, 52);
+MT_THUNK_FORTRAN("mpi_waitany_", 3336, 52);
+MT_THUNK_FORTRAN("mpi_waitany__", 3337, 52);
+MT_THUNK_FORTRAN("mpi_waitany", 3338, 52);
+MT_THUNK_FORTRAN("MPI_WAITANY", 3339, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_", 3340, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_", 3344, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08_large_", 3348, 52);
+MT_THUNK_FORTRAN("mpi_waitany_f08ts_large_", 3352, 52);
 #endif
 
 #if MT_HAVE_Waitsome
-MT_THUNK_PMPI(MPI_Waitsome, 1120, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_", 1128, 53);
-MT_THUNK_FORTRAN("mpi_waitsome__", 1129, 53);
-MT_THUNK_FORTRAN("mpi_waitsome", 1130, 53);
-MT_THUNK_FORTRAN("MPI_WAITSOME", 1131, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08_", 1132, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts_", 1136, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08_large_", 1140, 53);
-MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large_", 1144, 53);
+MT_THUNK_PMPI(MPI_Waitsome, 3392, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_", 3400, 53);
+MT_THUNK_FORTRAN("mpi_waitsome__", 3401, 53);
+MT_THUNK_FORTRAN("mpi_waitsome", 3402, 53);
+MT_THUNK_FORTRAN("MPI_WAITSOME", 3403, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_", 3404, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_", 3408, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08_large_", 3412, 53);
+MT_THUNK_FORTRAN("mpi_waitsome_f08ts_large_", 3416, 53);
 #endif
 
 #if MT_HAVE_Test
-MT_THUNK_PMPI(MPI_Test, 1152, 54);
-MT_THUNK_FORTRAN("mpi_test_", 1160, 54);
-MT_THUNK_FORTRAN("mpi_test__", 1161, 54);
-MT_THUNK_FORTRAN("mpi_test", 1162, 54);
-MT_THUNK_FORTRAN("MPI_TEST", 1163, 54);
-MT_THUNK_FORTRAN("mpi_test_f08_", 1164, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts_", 1168, 54);
-MT_THUNK_FORTRAN("mpi_test_f08_large_", 1172, 54);
-MT_THUNK_FORTRAN("mpi_test_f08ts_large_", 1176, 54);
+MT_THUNK_PMPI(MPI_Test, 3456, 54);
+MT_THUNK_FORTRAN("mpi_test_", 3464, 54);
+MT_THUNK_FORTRAN("mpi_test__", 3465, 54);
+MT_THUNK_FORTRAN("mpi_test", 3466, 54);
+MT_THUNK_FORTRAN("MPI_TEST", 3467, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_", 3468, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_", 3472, 54);
+MT_THUNK_FORTRAN("mpi_test_f08_large_", 3476, 54);
+MT_THUNK_FORTRAN("mpi_test_f08ts_large_", 3480, 54);
 #endif
 
 #if MT_HAVE_Testall
-MT_THUNK_PMPI(MPI_Testall, 1184, 55);
-MT_THUNK_FORTRAN("mpi_testall_", 1192, 55);
-MT_THUNK_FORTRAN("mpi_testall__", 1193, 55);
-MT_THUNK_FORTRAN("mpi_testall", 1194, 55);
-MT_THUNK_FORTRAN("MPI_TESTALL", 1195, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08_", 1196, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts_", 1200, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08_large_", 1204, 55);
-MT_THUNK_FORTRAN("mpi_testall_f08ts_large_", 1208, 55);
+MT_THUNK_PMPI(MPI_Testall, 3520, 55);
+MT_THUNK_FORTRAN("mpi_testall_", 3528, 55);
+MT_THUNK_FORTRAN("mpi_testall__", 3529, 55);
+MT_THUNK_FORTRAN("mpi_testall", 3530, 55);
+MT_THUNK_FORTRAN("MPI_TESTALL", 3531, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_", 3532, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_", 3536, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08_large_", 3540, 55);
+MT_THUNK_FORTRAN("mpi_testall_f08ts_large_", 3544, 55);
 #endif
 
 #if MT_HAVE_Testany
-MT_THUNK_PMPI(MPI_Testany, 1216, 56);
-MT_THUNK_FORTRAN("mpi_testany_", 1224, 56);
-MT_THUNK_FORTRAN("mpi_testany__", 1225, 56);
-MT_THUNK_FORTRAN("mpi_testany", 1226, 56);
-MT_THUNK_FORTRAN("MPI_TESTANY", 1227, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08_", 1228, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts_", 1232, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08_large_", 1236, 56);
-MT_THUNK_FORTRAN("mpi_testany_f08ts_large_", 1240, 56);
+MT_THUNK_PMPI(MPI_Testany, 3584, 56);
+MT_THUNK_FORTRAN("mpi_testany_", 3592, 56);
+MT_THUNK_FORTRAN("mpi_testany__", 3593, 56);
+MT_THUNK_FORTRAN("mpi_testany", 3594, 56);
+MT_THUNK_FORTRAN("MPI_TESTANY", 3595, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_", 3596, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_", 3600, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08_large_", 3604, 56);
+MT_THUNK_FORTRAN("mpi_testany_f08ts_large_", 3608, 56);
 #endif
 
 #if MT_HAVE_Testsome
-MT_THUNK_PMPI(MPI_Testsome, 1248, 57);
-MT_THUNK_FORTRAN("mpi_testsome_", 1256, 57);
-MT_THUNK_FORTRAN("mpi_testsome__", 1257, 57);
-MT_THUNK_FORTRAN("mpi_testsome", 1258, 57);
-MT_THUNK_FORTRAN("MPI_TESTSOME", 1259, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08_", 1260, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts_", 1264, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08_large_", 1268, 57);
-MT_THUNK_FORTRAN("mpi_testsome_f08ts_large_", 1272, 57);
+MT_THUNK_PMPI(MPI_Testsome, 3648, 57);
+MT_THUNK_FORTRAN("mpi_testsome_", 3656, 57);
+MT_THUNK_FORTRAN("mpi_testsome__", 3657, 57);
+MT_THUNK_FORTRAN("mpi_testsome", 3658, 57);
+MT_THUNK_FORTRAN("MPI_TESTSOME", 3659, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_", 3660, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_", 3664, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08_large_", 3668, 57);
+MT_THUNK_FORTRAN("mpi_testsome_f08ts_large_", 3672, 57);
 #endif
 
 #if MT_HAVE_Request_free
-MT_THUNK_PMPI(MPI_Request_free, 1280, 58);
-MT_THUNK_FORTRAN("mpi_request_free_", 1288, 58);
-MT_THUNK_FORTRAN("mpi_request_free__", 1289, 58);
-MT_THUNK_FORTRAN("mpi_request_free", 1290, 58);
-MT_THUNK_FORTRAN("MPI_REQUEST_FREE", 1291, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08_", 1292, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts_", 1296, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08_large_", 1300, 58);
-MT_THUNK_FORTRAN("mpi_request_free_f08ts_large_", 1304, 58);
+MT_THUNK_PMPI(MPI_Request_free, 3712, 58);
+MT_THUNK_FORTRAN("mpi_request_free_", 3720, 58);
+MT_THUNK_FORTRAN("mpi_request_free__", 3721, 58);
+MT_THUNK_FORTRAN("mpi_request_free", 3722, 58);
+MT_THUNK_FORTRAN("MPI_REQUEST_FREE", 3723, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_", 3724, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_", 3728, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08_large_", 3732, 58);
+MT_THUNK_FORTRAN("mpi_request_free_f08ts_large_", 3736, 58);
 #endif
 
 #if MT_HAVE_Request_get_status
-MT_THUNK_PMPI(MPI_Request_get_status, 1312, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_", 1320, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status__", 1321, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status", 1322, 59);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS", 1323, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08_", 1324, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_", 1328, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08_large_", 1332, 59);
-MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large_", 1336, 59);
+MT_THUNK_PMPI(MPI_Request_get_status, 3776, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_", 3784, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status__", 3785, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status", 3786, 59);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS", 3787, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_", 3788, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_", 3792, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08_large_", 3796, 59);
+MT_THUNK_FORTRAN("mpi_request_get_status_f08ts_large_", 3800, 59);
 #endif
 
 #if MT_HAVE_Cancel
-MT_THUNK_PMPI(MPI_Cancel, 1344, 60);
-MT_THUNK_FORTRAN("mpi_cancel_", 1352, 60);
-MT_THUNK_FORTRAN("mpi_cancel__", 1353, 60);
-MT_THUNK_FORTRAN("mpi_cancel", 1354, 60);
-MT_THUNK_FORTRAN("MPI_CANCEL", 1355, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08_", 1356, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts_", 1360, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08_large_", 1364, 60);
-MT_THUNK_FORTRAN("mpi_cancel_f08ts_large_", 1368, 60);
+MT_THUNK_PMPI(MPI_Cancel, 3840, 60);
+MT_THUNK_FORTRAN("mpi_cancel_", 3848, 60);
+MT_THUNK_FORTRAN("mpi_cancel__", 3849, 60);
+MT_THUNK_FORTRAN("mpi_cancel", 3850, 60);
+MT_THUNK_FORTRAN("MPI_CANCEL", 3851, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_", 3852, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_", 3856, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08_large_", 3860, 60);
+MT_THUNK_FORTRAN("mpi_cancel_f08ts_large_", 3864, 60);
 #endif
 
 #if MT_HAVE_Barrier
-MT_THUNK_PMPI(MPI_Barrier, 1376, 70);
-MT_THUNK_FORTRAN("mpi_barrier_", 1384, 70);
-MT_THUNK_FORTRAN("mpi_barrier__", 1385, 70);
-MT_THUNK_FORTRAN("mpi_barrier", 1386, 70);
-MT_THUNK_FORTRAN("MPI_BARRIER", 1387, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08_", 1388, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts_", 1392, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08_large_", 1396, 70);
-MT_THUNK_FORTRAN("mpi_barrier_f08ts_large_", 1400, 70);
+MT_THUNK_PMPI(MPI_Barrier, 4480, 70);
+MT_THUNK_FORTRAN("mpi_barrier_", 4488, 70);
+MT_THUNK_FORTRAN("mpi_barrier__", 4489, 70);
+MT_THUNK_FORTRAN("mpi_barrier", 4490, 70);
+MT_THUNK_FORTRAN("MPI_BARRIER", 4491, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_", 4492, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_", 4496, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08_large_", 4500, 70);
+MT_THUNK_FORTRAN("mpi_barrier_f08ts_large_", 4504, 70);
 #endif
 
 #if MT_HAVE_Bcast
-MT_THUNK_PMPI(MPI_Bcast, 1408, 71);
-MT_THUNK_FORTRAN("mpi_bcast_", 1416, 71);
-MT_THUNK_FORTRAN("mpi_bcast__", 1417, 71);
-MT_THUNK_FORTRAN("mpi_bcast", 1418, 71);
-MT_THUNK_FORTRAN("MPI_BCAST", 1419, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08_", 1420, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts_", 1424, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08_large_", 1428, 71);
-MT_THUNK_FORTRAN("mpi_bcast_f08ts_large_", 1432, 71);
+MT_THUNK_PMPI(MPI_Bcast, 4544, 71);
+MT_THUNK_FORTRAN("mpi_bcast_", 4552, 71);
+MT_THUNK_FORTRAN("mpi_bcast__", 4553, 71);
+MT_THUNK_FORTRAN("mpi_bcast", 4554, 71);
+MT_THUNK_FORTRAN("MPI_BCAST", 4555, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_", 4556, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_", 4560, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08_large_", 4564, 71);
+MT_THUNK_FORTRAN("mpi_bcast_f08ts_large_", 4568, 71);
 #endif
 #if MT_HAVE_Bcast_c
-MT_THUNK_PMPI(MPI_Bcast_c, 1412, 71);
+MT_THUNK_PMPI(MPI_Bcast_c, 4548, 71);
 #endif
 
 #if MT_HAVE_Gather
-MT_THUNK_PMPI(MPI_Gather, 1440, 72);
-MT_THUNK_FORTRAN("mpi_gather_", 1448, 72);
-MT_THUNK_FORTRAN("mpi_gather__", 1449, 72);
-MT_THUNK_FORTRAN("mpi_gather", 1450, 72);
-MT_THUNK_FORTRAN("MPI_GATHER", 1451, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08_", 1452, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts_", 1456, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08_large_", 1460, 72);
-MT_THUNK_FORTRAN("mpi_gather_f08ts_large_", 1464, 72);
+MT_THUNK_PMPI(MPI_Gather, 4608, 72);
+MT_THUNK_FORTRAN("mpi_gather_", 4616, 72);
+MT_THUNK_FORTRAN("mpi_gather__", 4617, 72);
+MT_THUNK_FORTRAN("mpi_gather", 4618, 72);
+MT_THUNK_FORTRAN("MPI_GATHER", 4619, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_", 4620, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_", 4624, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08_large_", 4628, 72);
+MT_THUNK_FORTRAN("mpi_gather_f08ts_large_", 4632, 72);
 #endif
 #if MT_HAVE_Gather_c
-MT_THUNK_PMPI(MPI_Gather_c, 1444, 72);
+MT_THUNK_PMPI(MPI_Gather_c, 4612, 72);
 #endif
 
 #if MT_HAVE_Gatherv
-MT_THUNK_PMPI(MPI_Gatherv, 1472, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_", 1480, 73);
-MT_THUNK_FORTRAN("mpi_gatherv__", 1481, 73);
-MT_THUNK_FORTRAN("mpi_gatherv", 1482, 73);
-MT_THUNK_FORTRAN("MPI_GATHERV", 1483, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08_", 1484, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts_", 1488, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08_large_", 1492, 73);
-MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large_", 1496, 73);
+MT_THUNK_PMPI(MPI_Gatherv, 4672, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_", 4680, 73);
+MT_THUNK_FORTRAN("mpi_gatherv__", 4681, 73);
+MT_THUNK_FORTRAN("mpi_gatherv", 4682, 73);
+MT_THUNK_FORTRAN("MPI_GATHERV", 4683, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_", 4684, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_", 4688, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08_large_", 4692, 73);
+MT_THUNK_FORTRAN("mpi_gatherv_f08ts_large_", 4696, 73);
 #endif
 #if MT_HAVE_Gatherv_c
-MT_THUNK_PMPI(MPI_Gatherv_c, 1476, 73);
+MT_THUNK_PMPI(MPI_Gatherv_c, 4676, 73);
 #endif
 
 #if MT_HAVE_Scatter
-MT_THUNK_PMPI(MPI_Scatter, 1504, 74);
-MT_THUNK_FORTRAN("mpi_scatter_", 1512, 74);
-MT_THUNK_FORTRAN("mpi_scatter__", 1513, 74);
-MT_THUNK_FORTRAN("mpi_scatter", 1514, 74);
-MT_THUNK_FORTRAN("MPI_SCATTER", 1515, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08_", 1516, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts_", 1520, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08_large_", 1524, 74);
-MT_THUNK_FORTRAN("mpi_scatter_f08ts_large_", 1528, 74);
+MT_THUNK_PMPI(MPI_Scatter, 4736, 74);
+MT_THUNK_FORTRAN("mpi_scatter_", 4744, 74);
+MT_THUNK_FORTRAN("mpi_scatter__", 4745, 74);
+MT_THUNK_FORTRAN("mpi_scatter", 4746, 74);
+MT_THUNK_FORTRAN("MPI_SCATTER", 4747, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_", 4748, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_", 4752, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08_large_", 4756, 74);
+MT_THUNK_FORTRAN("mpi_scatter_f08ts_large_", 4760, 74);
 #endif
 #if MT_HAVE_Scatter_c
-MT_THUNK_PMPI(MPI_Scatter_c, 1508, 74);
+MT_THUNK_PMPI(MPI_Scatter_c, 4740, 74);
 #endif
 
 #if MT_HAVE_Scatterv
-MT_THUNK_PMPI(MPI_Scatterv, 1536, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_", 1544, 75);
-MT_THUNK_FORTRAN("mpi_scatterv__", 1545, 75);
-MT_THUNK_FORTRAN("mpi_scatterv", 1546, 75);
-MT_THUNK_FORTRAN("MPI_SCATTERV", 1547, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08_", 1548, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts_", 1552, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08_large_", 1556, 75);
-MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large_", 1560, 75);
+MT_THUNK_PMPI(MPI_Scatterv, 4800, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_", 4808, 75);
+MT_THUNK_FORTRAN("mpi_scatterv__", 4809, 75);
+MT_THUNK_FORTRAN("mpi_scatterv", 4810, 75);
+MT_THUNK_FORTRAN("MPI_SCATTERV", 4811, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_", 4812, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_", 4816, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08_large_", 4820, 75);
+MT_THUNK_FORTRAN("mpi_scatterv_f08ts_large_", 4824, 75);
 #endif
 #if MT_HAVE_Scatterv_c
-MT_THUNK_PMPI(MPI_Scatterv_c, 1540, 75);
+MT_THUNK_PMPI(MPI_Scatterv_c, 4804, 75);
 #endif
 
 #if MT_HAVE_Allgather
-MT_THUNK_PMPI(MPI_Allgather, 1568, 76);
-MT_THUNK_FORTRAN("mpi_allgather_", 1576, 76);
-MT_THUNK_FORTRAN("mpi_allgather__", 1577, 76);
-MT_THUNK_FORTRAN("mpi_allgather", 1578, 76);
-MT_THUNK_FORTRAN("MPI_ALLGATHER", 1579, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08_", 1580, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts_", 1584, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08_large_", 1588, 76);
-MT_THUNK_FORTRAN("mpi_allgather_f08ts_large_", 1592, 76);
+MT_THUNK_PMPI(MPI_Allgather, 4864, 76);
+MT_THUNK_FORTRAN("mpi_allgather_", 4872, 76);
+MT_THUNK_FORTRAN("mpi_allgather__", 4873, 76);
+MT_THUNK_FORTRAN("mpi_allgather", 4874, 76);
+MT_THUNK_FORTRAN("MPI_ALLGATHER", 4875, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_", 4876, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_", 4880, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08_large_", 4884, 76);
+MT_THUNK_FORTRAN("mpi_allgather_f08ts_large_", 4888, 76);
 #endif
 #if MT_HAVE_Allgather_c
-MT_THUNK_PMPI(MPI_Allgather_c, 1572, 76);
+MT_THUNK_PMPI(MPI_Allgather_c, 4868, 76);
 #endif
 
 #if MT_HAVE_Allgatherv
-MT_THUNK_PMPI(MPI_Allgatherv, 1600, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_", 1608, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv__", 1609, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv", 1610, 77);
-MT_THUNK_FORTRAN("MPI_ALLGATHERV", 1611, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08_", 1612, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_", 1616, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08_large_", 1620, 77);
-MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large_", 1624, 77);
+MT_THUNK_PMPI(MPI_Allgatherv, 4928, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_", 4936, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv__", 4937, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv", 4938, 77);
+MT_THUNK_FORTRAN("MPI_ALLGATHERV", 4939, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_", 4940, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_", 4944, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08_large_", 4948, 77);
+MT_THUNK_FORTRAN("mpi_allgatherv_f08ts_large_", 4952, 77);
 #endif
 #if MT_HAVE_Allgatherv_c
-MT_THUNK_PMPI(MPI_Allgatherv_c, 1604, 77);
+MT_THUNK_PMPI(MPI_Allgatherv_c, 4932, 77);
 #endif
 
 #if MT_HAVE_Alltoall
-MT_THUNK_PMPI(MPI_Alltoall, 1632, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_", 1640, 78);
-MT_THUNK_FORTRAN("mpi_alltoall__", 1641, 78);
-MT_THUNK_FORTRAN("mpi_alltoall", 1642, 78);
-MT_THUNK_FORTRAN("MPI_ALLTOALL", 1643, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08_", 1644, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts_", 1648, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08_large_", 1652, 78);
-MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large_", 1656, 78);
+MT_THUNK_PMPI(MPI_Alltoall, 4992, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_", 5000, 78);
+MT_THUNK_FORTRAN("mpi_alltoall__", 5001, 78);
+MT_THUNK_FORTRAN("mpi_alltoall", 5002, 78);
+MT_THUNK_FORTRAN("MPI_ALLTOALL", 5003, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_", 5004, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_", 5008, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08_large_", 5012, 78);
+MT_THUNK_FORTRAN("mpi_alltoall_f08ts_large_", 5016, 78);
 #endif
 #if MT_HAVE_Alltoall_c
-MT_THUNK_PMPI(MPI_Alltoall_c, 1636, 78);
+MT_THUNK_PMPI(MPI_Alltoall_c, 4996, 78);
 #endif
 
 #if MT_HAVE_Alltoallv
-MT_THUNK_PMPI(MPI_Alltoallv, 1664, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_", 1672, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv__", 1673, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv", 1674, 79);
-MT_THUNK_FORTRAN("MPI_ALLTOALLV", 1675, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08_", 1676, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_", 1680, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08_large_", 1684, 79);
-MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large_", 1688, 79);
+MT_THUNK_PMPI(MPI_Alltoallv, 5056, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_", 5064, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv__", 5065, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv", 5066, 79);
+MT_THUNK_FORTRAN("MPI_ALLTOALLV", 5067, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_", 5068, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_", 5072, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08_large_", 5076, 79);
+MT_THUNK_FORTRAN("mpi_alltoallv_f08ts_large_", 5080, 79);
 #endif
 #if MT_HAVE_Alltoallv_c
-MT_THUNK_PMPI(MPI_Alltoallv_c, 1668, 79);
+MT_THUNK_PMPI(MPI_Alltoallv_c, 5060, 79);
 #endif
 
 #if MT_HAVE_Alltoallw
-MT_THUNK_PMPI(MPI_Alltoallw, 1696, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_", 1704, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw__", 1705, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw", 1706, 80);
-MT_THUNK_FORTRAN("MPI_ALLTOALLW", 1707, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08_", 1708, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_", 1712, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08_large_", 1716, 80);
-MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large_", 1720, 80);
+MT_THUNK_PMPI(MPI_Alltoallw, 5120, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_", 5128, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw__", 5129, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw", 5130, 80);
+MT_THUNK_FORTRAN("MPI_ALLTOALLW", 5131, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_", 5132, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_", 5136, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08_large_", 5140, 80);
+MT_THUNK_FORTRAN("mpi_alltoallw_f08ts_large_", 5144, 80);
 #endif
 #if MT_HAVE_Alltoallw_c
-MT_THUNK_PMPI(MPI_Alltoallw_c, 1700, 80);
+MT_THUNK_PMPI(MPI_Alltoallw_c, 5124, 80);
 #endif
 
 #if MT_HAVE_Reduce
-MT_THUNK_PMPI(MPI_Reduce, 1728, 81);
-MT_THUNK_FORTRAN("mpi_reduce_", 1736, 81);
-MT_THUNK_FORTRAN("mpi_reduce__", 1737, 81);
-MT_THUNK_FORTRAN("mpi_reduce", 1738, 81);
-MT_THUNK_FORTRAN("MPI_REDUCE", 1739, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08_", 1740, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts_", 1744, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08_large_", 1748, 81);
-MT_THUNK_FORTRAN("mpi_reduce_f08ts_large_", 1752, 81);
+MT_THUNK_PMPI(MPI_Reduce, 5184, 81);
+MT_THUNK_FORTRAN("mpi_reduce_", 5192, 81);
+MT_THUNK_FORTRAN("mpi_reduce__", 5193, 81);
+MT_THUNK_FORTRAN("mpi_reduce", 5194, 81);
+MT_THUNK_FORTRAN("MPI_REDUCE", 5195, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_", 5196, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_", 5200, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08_large_", 5204, 81);
+MT_THUNK_FORTRAN("mpi_reduce_f08ts_large_", 5208, 81);
 #endif
 #if MT_HAVE_Reduce_c
-MT_THUNK_PMPI(MPI_Reduce_c, 1732, 81);
+MT_THUNK_PMPI(MPI_Reduce_c, 5188, 81);
 #endif
 
 #if MT_HAVE_Allreduce
-MT_THUNK_PMPI(MPI_Allreduce, 1760, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_", 1768, 82);
-MT_THUNK_FORTRAN("mpi_allreduce__", 1769, 82);
-MT_THUNK_FORTRAN("mpi_allreduce", 1770, 82);
-MT_THUNK_FORTRAN("MPI_ALLREDUCE", 1771, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08_", 1772, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts_", 1776, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08_large_", 1780, 82);
-MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large_", 1784, 82);
+MT_THUNK_PMPI(MPI_Allreduce, 5248, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_", 5256, 82);
+MT_THUNK_FORTRAN("mpi_allreduce__", 5257, 82);
+MT_THUNK_FORTRAN("mpi_allreduce", 5258, 82);
+MT_THUNK_FORTRAN("MPI_ALLREDUCE", 5259, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_", 5260, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_", 5264, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08_large_", 5268, 82);
+MT_THUNK_FORTRAN("mpi_allreduce_f08ts_large_", 5272, 82);
 #endif
 #if MT_HAVE_Allreduce_c
-MT_THUNK_PMPI(MPI_Allreduce_c, 1764, 82);
+MT_THUNK_PMPI(MPI_Allreduce_c, 5252, 82);
 #endif
 
 #if MT_HAVE_Reduce_scatter
-MT_THUNK_PMPI(MPI_Reduce_scatter, 1792, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_", 1800, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter__", 1801, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter", 1802, 83);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER", 1803, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_", 1804, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_", 1808, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large_", 1812, 83);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large_", 1816, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter, 5312, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_", 5320, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter__", 5321, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter", 5322, 83);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER", 5323, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_", 5324, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_", 5328, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08_large_", 5332, 83);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_f08ts_large_", 5336, 83);
 #endif
 #if MT_HAVE_Reduce_scatter_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_c, 1796, 83);
+MT_THUNK_PMPI(MPI_Reduce_scatter_c, 5316, 83);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block
-MT_THUNK_PMPI(MPI_Reduce_scatter_block, 1824, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_", 1832, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block__", 1833, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block", 1834, 84);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK", 1835, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_", 1836, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_", 1840, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large_", 1844, 84);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large_", 1848, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block, 5376, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_", 5384, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block__", 5385, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block", 5386, 84);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK", 5387, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_", 5388, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_", 5392, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08_large_", 5396, 84);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_f08ts_large_", 5400, 84);
 #endif
 #if MT_HAVE_Reduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 1828, 84);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_c, 5380, 84);
 #endif
 
 #if MT_HAVE_Scan
-MT_THUNK_PMPI(MPI_Scan, 1856, 85);
-MT_THUNK_FORTRAN("mpi_scan_", 1864, 85);
-MT_THUNK_FORTRAN("mpi_scan__", 1865, 85);
-MT_THUNK_FORTRAN("mpi_scan", 1866, 85);
-MT_THUNK_FORTRAN("MPI_SCAN", 1867, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08_", 1868, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts_", 1872, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08_large_", 1876, 85);
-MT_THUNK_FORTRAN("mpi_scan_f08ts_large_", 1880, 85);
+MT_THUNK_PMPI(MPI_Scan, 5440, 85);
+MT_THUNK_FORTRAN("mpi_scan_", 5448, 85);
+MT_THUNK_FORTRAN("mpi_scan__", 5449, 85);
+MT_THUNK_FORTRAN("mpi_scan", 5450, 85);
+MT_THUNK_FORTRAN("MPI_SCAN", 5451, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_", 5452, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_", 5456, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08_large_", 5460, 85);
+MT_THUNK_FORTRAN("mpi_scan_f08ts_large_", 5464, 85);
 #endif
 #if MT_HAVE_Scan_c
-MT_THUNK_PMPI(MPI_Scan_c, 1860, 85);
+MT_THUNK_PMPI(MPI_Scan_c, 5444, 85);
 #endif
 
 #if MT_HAVE_Exscan
-MT_THUNK_PMPI(MPI_Exscan, 1888, 86);
-MT_THUNK_FORTRAN("mpi_exscan_", 1896, 86);
-MT_THUNK_FORTRAN("mpi_exscan__", 1897, 86);
-MT_THUNK_FORTRAN("mpi_exscan", 1898, 86);
-MT_THUNK_FORTRAN("MPI_EXSCAN", 1899, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08_", 1900, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts_", 1904, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08_large_", 1908, 86);
-MT_THUNK_FORTRAN("mpi_exscan_f08ts_large_", 1912, 86);
+MT_THUNK_PMPI(MPI_Exscan, 5504, 86);
+MT_THUNK_FORTRAN("mpi_exscan_", 5512, 86);
+MT_THUNK_FORTRAN("mpi_exscan__", 5513, 86);
+MT_THUNK_FORTRAN("mpi_exscan", 5514, 86);
+MT_THUNK_FORTRAN("MPI_EXSCAN", 5515, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_", 5516, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_", 5520, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08_large_", 5524, 86);
+MT_THUNK_FORTRAN("mpi_exscan_f08ts_large_", 5528, 86);
 #endif
 #if MT_HAVE_Exscan_c
-MT_THUNK_PMPI(MPI_Exscan_c, 1892, 86);
+MT_THUNK_PMPI(MPI_Exscan_c, 5508, 86);
 #endif
 
 #if MT_HAVE_Neighbor_allgather
-MT_THUNK_PMPI(MPI_Neighbor_allgather, 1920, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_", 1928, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather__", 1929, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather", 1930, 87);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER", 1931, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_", 1932, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_", 1936, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large_", 1940, 87);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large_", 1944, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather, 5568, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_", 5576, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather__", 5577, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather", 5578, 87);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER", 5579, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_", 5580, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_", 5584, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08_large_", 5588, 87);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_f08ts_large_", 5592, 87);
 #endif
 #if MT_HAVE_Neighbor_allgather_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 1924, 87);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_c, 5572, 87);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 1952, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_", 1960, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv__", 1961, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", 1962, 88);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV", 1963, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_", 1964, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_", 1968, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large_", 1972, 88);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large_", 1976, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv, 5632, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_", 5640, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv__", 5641, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv", 5642, 88);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV", 5643, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_", 5644, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_", 5648, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08_large_", 5652, 88);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_f08ts_large_", 5656, 88);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 1956, 88);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_c, 5636, 88);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall
-MT_THUNK_PMPI(MPI_Neighbor_alltoall, 1984, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_", 1992, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall__", 1993, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall", 1994, 89);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL", 1995, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_", 1996, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_", 2000, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large_", 2004, 89);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large_", 2008, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall, 5696, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_", 5704, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall__", 5705, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall", 5706, 89);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL", 5707, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_", 5708, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_", 5712, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08_large_", 5716, 89);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_f08ts_large_", 5720, 89);
 #endif
 #if MT_HAVE_Neighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 1988, 89);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_c, 5700, 89);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 2016, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_", 2024, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv__", 2025, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", 2026, 90);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV", 2027, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_", 2028, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_", 2032, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large_", 2036, 90);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large_", 2040, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv, 5760, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_", 5768, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv__", 5769, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv", 5770, 90);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV", 5771, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_", 5772, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_", 5776, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08_large_", 5780, 90);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_f08ts_large_", 5784, 90);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 2020, 90);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_c, 5764, 90);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 2048, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_", 2056, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw__", 2057, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", 2058, 91);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW", 2059, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_", 2060, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_", 2064, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large_", 2068, 91);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large_", 2072, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw, 5824, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_", 5832, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw__", 5833, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw", 5834, 91);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW", 5835, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_", 5836, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_", 5840, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08_large_", 5844, 91);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_f08ts_large_", 5848, 91);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 2052, 91);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_c, 5828, 91);
 #endif
 
 #if MT_HAVE_Ibarrier
-MT_THUNK_PMPI(MPI_Ibarrier, 2080, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_", 2088, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier__", 2089, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier", 2090, 100);
-MT_THUNK_FORTRAN("MPI_IBARRIER", 2091, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08_", 2092, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_", 2096, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08_large_", 2100, 100);
-MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large_", 2104, 100);
+MT_THUNK_PMPI(MPI_Ibarrier, 6400, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_", 6408, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier__", 6409, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier", 6410, 100);
+MT_THUNK_FORTRAN("MPI_IBARRIER", 6411, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_", 6412, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_", 6416, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08_large_", 6420, 100);
+MT_THUNK_FORTRAN("mpi_ibarrier_f08ts_large_", 6424, 100);
 #endif
 
 #if MT_HAVE_Ibcast
-MT_THUNK_PMPI(MPI_Ibcast, 2112, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_", 2120, 101);
-MT_THUNK_FORTRAN("mpi_ibcast__", 2121, 101);
-MT_THUNK_FORTRAN("mpi_ibcast", 2122, 101);
-MT_THUNK_FORTRAN("MPI_IBCAST", 2123, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08_", 2124, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts_", 2128, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08_large_", 2132, 101);
-MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large_", 2136, 101);
+MT_THUNK_PMPI(MPI_Ibcast, 6464, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_", 6472, 101);
+MT_THUNK_FORTRAN("mpi_ibcast__", 6473, 101);
+MT_THUNK_FORTRAN("mpi_ibcast", 6474, 101);
+MT_THUNK_FORTRAN("MPI_IBCAST", 6475, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_", 6476, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_", 6480, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08_large_", 6484, 101);
+MT_THUNK_FORTRAN("mpi_ibcast_f08ts_large_", 6488, 101);
 #endif
 #if MT_HAVE_Ibcast_c
-MT_THUNK_PMPI(MPI_Ibcast_c, 2116, 101);
+MT_THUNK_PMPI(MPI_Ibcast_c, 6468, 101);
 #endif
 
 #if MT_HAVE_Igather
-MT_THUNK_PMPI(MPI_Igather, 2144, 102);
-MT_THUNK_FORTRAN("mpi_igather_", 2152, 102);
-MT_THUNK_FORTRAN("mpi_igather__", 2153, 102);
-MT_THUNK_FORTRAN("mpi_igather", 2154, 102);
-MT_THUNK_FORTRAN("MPI_IGATHER", 2155, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08_", 2156, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts_", 2160, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08_large_", 2164, 102);
-MT_THUNK_FORTRAN("mpi_igather_f08ts_large_", 2168, 102);
+MT_THUNK_PMPI(MPI_Igather, 6528, 102);
+MT_THUNK_FORTRAN("mpi_igather_", 6536, 102);
+MT_THUNK_FORTRAN("mpi_igather__", 6537, 102);
+MT_THUNK_FORTRAN("mpi_igather", 6538, 102);
+MT_THUNK_FORTRAN("MPI_IGATHER", 6539, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_", 6540, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_", 6544, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08_large_", 6548, 102);
+MT_THUNK_FORTRAN("mpi_igather_f08ts_large_", 6552, 102);
 #endif
 #if MT_HAVE_Igather_c
-MT_THUNK_PMPI(MPI_Igather_c, 2148, 102);
+MT_THUNK_PMPI(MPI_Igather_c, 6532, 102);
 #endif
 
 #if MT_HAVE_Igatherv
-MT_THUNK_PMPI(MPI_Igatherv, 2176, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_", 2184, 103);
-MT_THUNK_FORTRAN("mpi_igatherv__", 2185, 103);
-MT_THUNK_FORTRAN("mpi_igatherv", 2186, 103);
-MT_THUNK_FORTRAN("MPI_IGATHERV", 2187, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08_", 2188, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts_", 2192, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08_large_", 2196, 103);
-MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large_", 2200, 103);
+MT_THUNK_PMPI(MPI_Igatherv, 6592, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_", 6600, 103);
+MT_THUNK_FORTRAN("mpi_igatherv__", 6601, 103);
+MT_THUNK_FORTRAN("mpi_igatherv", 6602, 103);
+MT_THUNK_FORTRAN("MPI_IGATHERV", 6603, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_", 6604, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_", 6608, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08_large_", 6612, 103);
+MT_THUNK_FORTRAN("mpi_igatherv_f08ts_large_", 6616, 103);
 #endif
 #if MT_HAVE_Igatherv_c
-MT_THUNK_PMPI(MPI_Igatherv_c, 2180, 103);
+MT_THUNK_PMPI(MPI_Igatherv_c, 6596, 103);
 #endif
 
 #if MT_HAVE_Iscatter
-MT_THUNK_PMPI(MPI_Iscatter, 2208, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_", 2216, 104);
-MT_THUNK_FORTRAN("mpi_iscatter__", 2217, 104);
-MT_THUNK_FORTRAN("mpi_iscatter", 2218, 104);
-MT_THUNK_FORTRAN("MPI_ISCATTER", 2219, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08_", 2220, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts_", 2224, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08_large_", 2228, 104);
-MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large_", 2232, 104);
+MT_THUNK_PMPI(MPI_Iscatter, 6656, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_", 6664, 104);
+MT_THUNK_FORTRAN("mpi_iscatter__", 6665, 104);
+MT_THUNK_FORTRAN("mpi_iscatter", 6666, 104);
+MT_THUNK_FORTRAN("MPI_ISCATTER", 6667, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_", 6668, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_", 6672, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08_large_", 6676, 104);
+MT_THUNK_FORTRAN("mpi_iscatter_f08ts_large_", 6680, 104);
 #endif
 #if MT_HAVE_Iscatter_c
-MT_THUNK_PMPI(MPI_Iscatter_c, 2212, 104);
+MT_THUNK_PMPI(MPI_Iscatter_c, 6660, 104);
 #endif
 
 #if MT_HAVE_Iscatterv
-MT_THUNK_PMPI(MPI_Iscatterv, 2240, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_", 2248, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv__", 2249, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv", 2250, 105);
-MT_THUNK_FORTRAN("MPI_ISCATTERV", 2251, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08_", 2252, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_", 2256, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08_large_", 2260, 105);
-MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large_", 2264, 105);
+MT_THUNK_PMPI(MPI_Iscatterv, 6720, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_", 6728, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv__", 6729, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv", 6730, 105);
+MT_THUNK_FORTRAN("MPI_ISCATTERV", 6731, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_", 6732, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_", 6736, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08_large_", 6740, 105);
+MT_THUNK_FORTRAN("mpi_iscatterv_f08ts_large_", 6744, 105);
 #endif
 #if MT_HAVE_Iscatterv_c
-MT_THUNK_PMPI(MPI_Iscatterv_c, 2244, 105);
+MT_THUNK_PMPI(MPI_Iscatterv_c, 6724, 105);
 #endif
 
 #if MT_HAVE_Iallgather
-MT_THUNK_PMPI(MPI_Iallgather, 2272, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_", 2280, 106);
-MT_THUNK_FORTRAN("mpi_iallgather__", 2281, 106);
-MT_THUNK_FORTRAN("mpi_iallgather", 2282, 106);
-MT_THUNK_FORTRAN("MPI_IALLGATHER", 2283, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08_", 2284, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts_", 2288, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08_large_", 2292, 106);
-MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large_", 2296, 106);
+MT_THUNK_PMPI(MPI_Iallgather, 6784, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_", 6792, 106);
+MT_THUNK_FORTRAN("mpi_iallgather__", 6793, 106);
+MT_THUNK_FORTRAN("mpi_iallgather", 6794, 106);
+MT_THUNK_FORTRAN("MPI_IALLGATHER", 6795, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_", 6796, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_", 6800, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08_large_", 6804, 106);
+MT_THUNK_FORTRAN("mpi_iallgather_f08ts_large_", 6808, 106);
 #endif
 #if MT_HAVE_Iallgather_c
-MT_THUNK_PMPI(MPI_Iallgather_c, 2276, 106);
+MT_THUNK_PMPI(MPI_Iallgather_c, 6788, 106);
 #endif
 
 #if MT_HAVE_Iallgatherv
-MT_THUNK_PMPI(MPI_Iallgatherv, 2304, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_", 2312, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv__", 2313, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv", 2314, 107);
-MT_THUNK_FORTRAN("MPI_IALLGATHERV", 2315, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08_", 2316, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_", 2320, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large_", 2324, 107);
-MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large_", 2328, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv, 6848, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_", 6856, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv__", 6857, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv", 6858, 107);
+MT_THUNK_FORTRAN("MPI_IALLGATHERV", 6859, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_", 6860, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_", 6864, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08_large_", 6868, 107);
+MT_THUNK_FORTRAN("mpi_iallgatherv_f08ts_large_", 6872, 107);
 #endif
 #if MT_HAVE_Iallgatherv_c
-MT_THUNK_PMPI(MPI_Iallgatherv_c, 2308, 107);
+MT_THUNK_PMPI(MPI_Iallgatherv_c, 6852, 107);
 #endif
 
 #if MT_HAVE_Ialltoall
-MT_THUNK_PMPI(MPI_Ialltoall, 2336, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_", 2344, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall__", 2345, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall", 2346, 108);
-MT_THUNK_FORTRAN("MPI_IALLTOALL", 2347, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08_", 2348, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_", 2352, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08_large_", 2356, 108);
-MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large_", 2360, 108);
+MT_THUNK_PMPI(MPI_Ialltoall, 6912, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_", 6920, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall__", 6921, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall", 6922, 108);
+MT_THUNK_FORTRAN("MPI_IALLTOALL", 6923, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_", 6924, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_", 6928, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08_large_", 6932, 108);
+MT_THUNK_FORTRAN("mpi_ialltoall_f08ts_large_", 6936, 108);
 #endif
 #if MT_HAVE_Ialltoall_c
-MT_THUNK_PMPI(MPI_Ialltoall_c, 2340, 108);
+MT_THUNK_PMPI(MPI_Ialltoall_c, 6916, 108);
 #endif
 
 #if MT_HAVE_Ialltoallv
-MT_THUNK_PMPI(MPI_Ialltoallv, 2368, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_", 2376, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv__", 2377, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv", 2378, 109);
-MT_THUNK_FORTRAN("MPI_IALLTOALLV", 2379, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08_", 2380, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_", 2384, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large_", 2388, 109);
-MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large_", 2392, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv, 6976, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_", 6984, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv__", 6985, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv", 6986, 109);
+MT_THUNK_FORTRAN("MPI_IALLTOALLV", 6987, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_", 6988, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_", 6992, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08_large_", 6996, 109);
+MT_THUNK_FORTRAN("mpi_ialltoallv_f08ts_large_", 7000, 109);
 #endif
 #if MT_HAVE_Ialltoallv_c
-MT_THUNK_PMPI(MPI_Ialltoallv_c, 2372, 109);
+MT_THUNK_PMPI(MPI_Ialltoallv_c, 6980, 109);
 #endif
 
 #if MT_HAVE_Ialltoallw
-MT_THUNK_PMPI(MPI_Ialltoallw, 2400, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_", 2408, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw__", 2409, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw", 2410, 110);
-MT_THUNK_FORTRAN("MPI_IALLTOALLW", 2411, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08_", 2412, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_", 2416, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large_", 2420, 110);
-MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large_", 2424, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw, 7040, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_", 7048, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw__", 7049, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw", 7050, 110);
+MT_THUNK_FORTRAN("MPI_IALLTOALLW", 7051, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_", 7052, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_", 7056, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08_large_", 7060, 110);
+MT_THUNK_FORTRAN("mpi_ialltoallw_f08ts_large_", 7064, 110);
 #endif
 #if MT_HAVE_Ialltoallw_c
-MT_THUNK_PMPI(MPI_Ialltoallw_c, 2404, 110);
+MT_THUNK_PMPI(MPI_Ialltoallw_c, 7044, 110);
 #endif
 
 #if MT_HAVE_Ireduce
-MT_THUNK_PMPI(MPI_Ireduce, 2432, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_", 2440, 111);
-MT_THUNK_FORTRAN("mpi_ireduce__", 2441, 111);
-MT_THUNK_FORTRAN("mpi_ireduce", 2442, 111);
-MT_THUNK_FORTRAN("MPI_IREDUCE", 2443, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08_", 2444, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts_", 2448, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08_large_", 2452, 111);
-MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large_", 2456, 111);
+MT_THUNK_PMPI(MPI_Ireduce, 7104, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_", 7112, 111);
+MT_THUNK_FORTRAN("mpi_ireduce__", 7113, 111);
+MT_THUNK_FORTRAN("mpi_ireduce", 7114, 111);
+MT_THUNK_FORTRAN("MPI_IREDUCE", 7115, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_", 7116, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_", 7120, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08_large_", 7124, 111);
+MT_THUNK_FORTRAN("mpi_ireduce_f08ts_large_", 7128, 111);
 #endif
 #if MT_HAVE_Ireduce_c
-MT_THUNK_PMPI(MPI_Ireduce_c, 2436, 111);
+MT_THUNK_PMPI(MPI_Ireduce_c, 7108, 111);
 #endif
 
 #if MT_HAVE_Iallreduce
-MT_THUNK_PMPI(MPI_Iallreduce, 2464, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_", 2472, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce__", 2473, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce", 2474, 112);
-MT_THUNK_FORTRAN("MPI_IALLREDUCE", 2475, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08_", 2476, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_", 2480, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08_large_", 2484, 112);
-MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large_", 2488, 112);
+MT_THUNK_PMPI(MPI_Iallreduce, 7168, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_", 7176, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce__", 7177, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce", 7178, 112);
+MT_THUNK_FORTRAN("MPI_IALLREDUCE", 7179, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_", 7180, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_", 7184, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08_large_", 7188, 112);
+MT_THUNK_FORTRAN("mpi_iallreduce_f08ts_large_", 7192, 112);
 #endif
 #if MT_HAVE_Iallreduce_c
-MT_THUNK_PMPI(MPI_Iallreduce_c, 2468, 112);
+MT_THUNK_PMPI(MPI_Iallreduce_c, 7172, 112);
 #endif
 
 #if MT_HAVE_Ireduce_scatter
-MT_THUNK_PMPI(MPI_Ireduce_scatter, 2496, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_", 2504, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter__", 2505, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter", 2506, 113);
-MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER", 2507, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_", 2508, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_", 2512, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large_", 2516, 113);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large_", 2520, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter, 7232, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_", 7240, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter__", 7241, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter", 7242, 113);
+MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER", 7243, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_", 7244, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_", 7248, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08_large_", 7252, 113);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_f08ts_large_", 7256, 113);
 #endif
 #if MT_HAVE_Ireduce_scatter_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 2500, 113);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_c, 7236, 113);
 #endif
 
 #if MT_HAVE_Ireduce_scatter_block
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 2528, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_", 2536, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block__", 2537, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", 2538, 114);
-MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER_BLOCK", 2539, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_", 2540, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_", 2544, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large_", 2548, 114);
-MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large_", 2552, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block, 7296, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_", 7304, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block__", 7305, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block", 7306, 114);
+MT_THUNK_FORTRAN("MPI_IREDUCE_SCATTER_BLOCK", 7307, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_", 7308, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_", 7312, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08_large_", 7316, 114);
+MT_THUNK_FORTRAN("mpi_ireduce_scatter_block_f08ts_large_", 7320, 114);
 #endif
 #if MT_HAVE_Ireduce_scatter_block_c
-MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 2532, 114);
+MT_THUNK_PMPI(MPI_Ireduce_scatter_block_c, 7300, 114);
 #endif
 
 #if MT_HAVE_Iscan
-MT_THUNK_PMPI(MPI_Iscan, 2560, 115);
-MT_THUNK_FORTRAN("mpi_iscan_", 2568, 115);
-MT_THUNK_FORTRAN("mpi_iscan__", 2569, 115);
-MT_THUNK_FORTRAN("mpi_iscan", 2570, 115);
-MT_THUNK_FORTRAN("MPI_ISCAN", 2571, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08_", 2572, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts_", 2576, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08_large_", 2580, 115);
-MT_THUNK_FORTRAN("mpi_iscan_f08ts_large_", 2584, 115);
+MT_THUNK_PMPI(MPI_Iscan, 7360, 115);
+MT_THUNK_FORTRAN("mpi_iscan_", 7368, 115);
+MT_THUNK_FORTRAN("mpi_iscan__", 7369, 115);
+MT_THUNK_FORTRAN("mpi_iscan", 7370, 115);
+MT_THUNK_FORTRAN("MPI_ISCAN", 7371, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_", 7372, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_", 7376, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08_large_", 7380, 115);
+MT_THUNK_FORTRAN("mpi_iscan_f08ts_large_", 7384, 115);
 #endif
 #if MT_HAVE_Iscan_c
-MT_THUNK_PMPI(MPI_Iscan_c, 2564, 115);
+MT_THUNK_PMPI(MPI_Iscan_c, 7364, 115);
 #endif
 
 #if MT_HAVE_Iexscan
-MT_THUNK_PMPI(MPI_Iexscan, 2592, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_", 2600, 116);
-MT_THUNK_FORTRAN("mpi_iexscan__", 2601, 116);
-MT_THUNK_FORTRAN("mpi_iexscan", 2602, 116);
-MT_THUNK_FORTRAN("MPI_IEXSCAN", 2603, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08_", 2604, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts_", 2608, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08_large_", 2612, 116);
-MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large_", 2616, 116);
+MT_THUNK_PMPI(MPI_Iexscan, 7424, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_", 7432, 116);
+MT_THUNK_FORTRAN("mpi_iexscan__", 7433, 116);
+MT_THUNK_FORTRAN("mpi_iexscan", 7434, 116);
+MT_THUNK_FORTRAN("MPI_IEXSCAN", 7435, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_", 7436, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_", 7440, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08_large_", 7444, 116);
+MT_THUNK_FORTRAN("mpi_iexscan_f08ts_large_", 7448, 116);
 #endif
 #if MT_HAVE_Iexscan_c
-MT_THUNK_PMPI(MPI_Iexscan_c, 2596, 116);
+MT_THUNK_PMPI(MPI_Iexscan_c, 7428, 116);
 #endif
 
 #if MT_HAVE_Ineighbor_allgather
-MT_THUNK_PMPI(MPI_Ineighbor_allgather, 2624, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_", 2632, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather__", 2633, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather", 2634, 117);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHER", 2635, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_", 2636, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_", 2640, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large_", 2644, 117);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large_", 2648, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather, 7488, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_", 7496, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather__", 7497, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather", 7498, 117);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHER", 7499, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_", 7500, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_", 7504, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08_large_", 7508, 117);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgather_f08ts_large_", 7512, 117);
 #endif
 #if MT_HAVE_Ineighbor_allgather_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 2628, 117);
+MT_THUNK_PMPI(MPI_Ineighbor_allgather_c, 7492, 117);
 #endif
 
 #if MT_HAVE_Ineighbor_allgatherv
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 2656, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_", 2664, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv__", 2665, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", 2666, 118);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHERV", 2667, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_", 2668, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_", 2672, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large_", 2676, 118);
-MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large_", 2680, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv, 7552, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_", 7560, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv__", 7561, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv", 7562, 118);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLGATHERV", 7563, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_", 7564, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_", 7568, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08_large_", 7572, 118);
+MT_THUNK_FORTRAN("mpi_ineighbor_allgatherv_f08ts_large_", 7576, 118);
 #endif
 #if MT_HAVE_Ineighbor_allgatherv_c
-MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 2660, 118);
+MT_THUNK_PMPI(MPI_Ineighbor_allgatherv_c, 7556, 118);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoall
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 2688, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_", 2696, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall__", 2697, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", 2698, 119);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALL", 2699, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_", 2700, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_", 2704, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large_", 2708, 119);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large_", 2712, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall, 7616, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_", 7624, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall__", 7625, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall", 7626, 119);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALL", 7627, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_", 7628, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_", 7632, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08_large_", 7636, 119);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoall_f08ts_large_", 7640, 119);
 #endif
 #if MT_HAVE_Ineighbor_alltoall_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 2692, 119);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoall_c, 7620, 119);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallv
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 2720, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_", 2728, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv__", 2729, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", 2730, 120);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLV", 2731, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_", 2732, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_", 2736, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large_", 2740, 120);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large_", 2744, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv, 7680, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_", 7688, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv__", 7689, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv", 7690, 120);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLV", 7691, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_", 7692, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_", 7696, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08_large_", 7700, 120);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallv_f08ts_large_", 7704, 120);
 #endif
 #if MT_HAVE_Ineighbor_alltoallv_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 2724, 120);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallv_c, 7684, 120);
 #endif
 
 #if MT_HAVE_Ineighbor_alltoallw
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 2752, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_", 2760, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw__", 2761, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", 2762, 121);
-MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLW", 2763, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_", 2764, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_", 2768, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large_", 2772, 121);
-MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large_", 2776, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw, 7744, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_", 7752, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw__", 7753, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw", 7754, 121);
+MT_THUNK_FORTRAN("MPI_INEIGHBOR_ALLTOALLW", 7755, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_", 7756, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_", 7760, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08_large_", 7764, 121);
+MT_THUNK_FORTRAN("mpi_ineighbor_alltoallw_f08ts_large_", 7768, 121);
 #endif
 #if MT_HAVE_Ineighbor_alltoallw_c
-MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 2756, 121);
+MT_THUNK_PMPI(MPI_Ineighbor_alltoallw_c, 7748, 121);
 #endif
 
 #if MT_HAVE_Barrier_init
-MT_THUNK_PMPI(MPI_Barrier_init, 2784, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_", 2792, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init__", 2793, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init", 2794, 130);
-MT_THUNK_FORTRAN("MPI_BARRIER_INIT", 2795, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08_", 2796, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_", 2800, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08_large_", 2804, 130);
-MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large_", 2808, 130);
+MT_THUNK_PMPI(MPI_Barrier_init, 8320, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_", 8328, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init__", 8329, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init", 8330, 130);
+MT_THUNK_FORTRAN("MPI_BARRIER_INIT", 8331, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_", 8332, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_", 8336, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08_large_", 8340, 130);
+MT_THUNK_FORTRAN("mpi_barrier_init_f08ts_large_", 8344, 130);
 #endif
 
 #if MT_HAVE_MPIX_Barrier_init
-MT_THUNK_PMPI(MPIX_Barrier_init, 2816, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_", 2824, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init__", 2825, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init", 2826, 130);
-MT_THUNK_FORTRAN("MPIX_BARRIER_INIT", 2827, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08_", 2828, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_", 2832, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08_large_", 2836, 130);
-MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large_", 2840, 130);
+MT_THUNK_PMPI(MPIX_Barrier_init, 8352, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_", 8360, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init__", 8361, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init", 8362, 130);
+MT_THUNK_FORTRAN("MPIX_BARRIER_INIT", 8363, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_", 8364, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_", 8368, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08_large_", 8372, 130);
+MT_THUNK_FORTRAN("mpix_barrier_init_f08ts_large_", 8376, 130);
 #endif
 
 #if MT_HAVE_Bcast_init
-MT_THUNK_PMPI(MPI_Bcast_init, 2848, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_", 2856, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init__", 2857, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init", 2858, 131);
-MT_THUNK_FORTRAN("MPI_BCAST_INIT", 2859, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08_", 2860, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_", 2864, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08_large_", 2868, 131);
-MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large_", 2872, 131);
+MT_THUNK_PMPI(MPI_Bcast_init, 8384, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_", 8392, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init__", 8393, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init", 8394, 131);
+MT_THUNK_FORTRAN("MPI_BCAST_INIT", 8395, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_", 8396, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_", 8400, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08_large_", 8404, 131);
+MT_THUNK_FORTRAN("mpi_bcast_init_f08ts_large_", 8408, 131);
 #endif
 #if MT_HAVE_Bcast_init_c
-MT_THUNK_PMPI(MPI_Bcast_init_c, 2852, 131);
+MT_THUNK_PMPI(MPI_Bcast_init_c, 8388, 131);
 #endif
 
 #if MT_HAVE_MPIX_Bcast_init
-MT_THUNK_PMPI(MPIX_Bcast_init, 2880, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_", 2888, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init__", 2889, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init", 2890, 131);
-MT_THUNK_FORTRAN("MPIX_BCAST_INIT", 2891, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08_", 2892, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_", 2896, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08_large_", 2900, 131);
-MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large_", 2904, 131);
+MT_THUNK_PMPI(MPIX_Bcast_init, 8416, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_", 8424, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init__", 8425, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init", 8426, 131);
+MT_THUNK_FORTRAN("MPIX_BCAST_INIT", 8427, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_", 8428, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_", 8432, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08_large_", 8436, 131);
+MT_THUNK_FORTRAN("mpix_bcast_init_f08ts_large_", 8440, 131);
 #endif
 
 #if MT_HAVE_Gather_init
-MT_THUNK_PMPI(MPI_Gather_init, 2912, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_", 2920, 132);
-MT_THUNK_FORTRAN("mpi_gather_init__", 2921, 132);
-MT_THUNK_FORTRAN("mpi_gather_init", 2922, 132);
-MT_THUNK_FORTRAN("MPI_GATHER_INIT", 2923, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08_", 2924, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts_", 2928, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08_large_", 2932, 132);
-MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large_", 2936, 132);
+MT_THUNK_PMPI(MPI_Gather_init, 8448, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_", 8456, 132);
+MT_THUNK_FORTRAN("mpi_gather_init__", 8457, 132);
+MT_THUNK_FORTRAN("mpi_gather_init", 8458, 132);
+MT_THUNK_FORTRAN("MPI_GATHER_INIT", 8459, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_", 8460, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_", 8464, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08_large_", 8468, 132);
+MT_THUNK_FORTRAN("mpi_gather_init_f08ts_large_", 8472, 132);
 #endif
 #if MT_HAVE_Gather_init_c
-MT_THUNK_PMPI(MPI_Gather_init_c, 2916, 132);
+MT_THUNK_PMPI(MPI_Gather_init_c, 8452, 132);
 #endif
 
 #if MT_HAVE_MPIX_Gather_init
-MT_THUNK_PMPI(MPIX_Gather_init, 2944, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_", 2952, 132);
-MT_THUNK_FORTRAN("mpix_gather_init__", 2953, 132);
-MT_THUNK_FORTRAN("mpix_gather_init", 2954, 132);
-MT_THUNK_FORTRAN("MPIX_GATHER_INIT", 2955, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08_", 2956, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts_", 2960, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08_large_", 2964, 132);
-MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large_", 2968, 132);
+MT_THUNK_PMPI(MPIX_Gather_init, 8480, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_", 8488, 132);
+MT_THUNK_FORTRAN("mpix_gather_init__", 8489, 132);
+MT_THUNK_FORTRAN("mpix_gather_init", 8490, 132);
+MT_THUNK_FORTRAN("MPIX_GATHER_INIT", 8491, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_", 8492, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_", 8496, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08_large_", 8500, 132);
+MT_THUNK_FORTRAN("mpix_gather_init_f08ts_large_", 8504, 132);
 #endif
 
 #if MT_HAVE_Gatherv_init
-MT_THUNK_PMPI(MPI_Gatherv_init, 2976, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_", 2984, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init__", 2985, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init", 2986, 133);
-MT_THUNK_FORTRAN("MPI_GATHERV_INIT", 2987, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08_", 2988, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_", 2992, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large_", 2996, 133);
-MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large_", 3000, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init, 8512, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_", 8520, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init__", 8521, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init", 8522, 133);
+MT_THUNK_FORTRAN("MPI_GATHERV_INIT", 8523, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_", 8524, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_", 8528, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08_large_", 8532, 133);
+MT_THUNK_FORTRAN("mpi_gatherv_init_f08ts_large_", 8536, 133);
 #endif
 #if MT_HAVE_Gatherv_init_c
-MT_THUNK_PMPI(MPI_Gatherv_init_c, 2980, 133);
+MT_THUNK_PMPI(MPI_Gatherv_init_c, 8516, 133);
 #endif
 
 #if MT_HAVE_MPIX_Gatherv_init
-MT_THUNK_PMPI(MPIX_Gatherv_init, 3008, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_", 3016, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init__", 3017, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init", 3018, 133);
-MT_THUNK_FORTRAN("MPIX_GATHERV_INIT", 3019, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08_", 3020, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_", 3024, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large_", 3028, 133);
-MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large_", 3032, 133);
+MT_THUNK_PMPI(MPIX_Gatherv_init, 8544, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_", 8552, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init__", 8553, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init", 8554, 133);
+MT_THUNK_FORTRAN("MPIX_GATHERV_INIT", 8555, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_", 8556, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_", 8560, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08_large_", 8564, 133);
+MT_THUNK_FORTRAN("mpix_gatherv_init_f08ts_large_", 8568, 133);
 #endif
 
 #if MT_HAVE_Scatter_init
-MT_THUNK_PMPI(MPI_Scatter_init, 3040, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_", 3048, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init__", 3049, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init", 3050, 134);
-MT_THUNK_FORTRAN("MPI_SCATTER_INIT", 3051, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08_", 3052, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_", 3056, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08_large_", 3060, 134);
-MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large_", 3064, 134);
+MT_THUNK_PMPI(MPI_Scatter_init, 8576, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_", 8584, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init__", 8585, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init", 8586, 134);
+MT_THUNK_FORTRAN("MPI_SCATTER_INIT", 8587, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_", 8588, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_", 8592, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08_large_", 8596, 134);
+MT_THUNK_FORTRAN("mpi_scatter_init_f08ts_large_", 8600, 134);
 #endif
 #if MT_HAVE_Scatter_init_c
-MT_THUNK_PMPI(MPI_Scatter_init_c, 3044, 134);
+MT_THUNK_PMPI(MPI_Scatter_init_c, 8580, 134);
 #endif
 
 #if MT_HAVE_MPIX_Scatter_init
-MT_THUNK_PMPI(MPIX_Scatter_init, 3072, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_", 3080, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init__", 3081, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init", 3082, 134);
-MT_THUNK_FORTRAN("MPIX_SCATTER_INIT", 3083, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08_", 3084, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_", 3088, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08_large_", 3092, 134);
-MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large_", 3096, 134);
+MT_THUNK_PMPI(MPIX_Scatter_init, 8608, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_", 8616, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init__", 8617, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init", 8618, 134);
+MT_THUNK_FORTRAN("MPIX_SCATTER_INIT", 8619, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_", 8620, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_", 8624, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08_large_", 8628, 134);
+MT_THUNK_FORTRAN("mpix_scatter_init_f08ts_large_", 8632, 134);
 #endif
 
 #if MT_HAVE_Scatterv_init
-MT_THUNK_PMPI(MPI_Scatterv_init, 3104, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_", 3112, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init__", 3113, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init", 3114, 135);
-MT_THUNK_FORTRAN("MPI_SCATTERV_INIT", 3115, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08_", 3116, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_", 3120, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large_", 3124, 135);
-MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large_", 3128, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init, 8640, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_", 8648, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init__", 8649, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init", 8650, 135);
+MT_THUNK_FORTRAN("MPI_SCATTERV_INIT", 8651, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_", 8652, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_", 8656, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08_large_", 8660, 135);
+MT_THUNK_FORTRAN("mpi_scatterv_init_f08ts_large_", 8664, 135);
 #endif
 #if MT_HAVE_Scatterv_init_c
-MT_THUNK_PMPI(MPI_Scatterv_init_c, 3108, 135);
+MT_THUNK_PMPI(MPI_Scatterv_init_c, 8644, 135);
 #endif
 
 #if MT_HAVE_MPIX_Scatterv_init
-MT_THUNK_PMPI(MPIX_Scatterv_init, 3136, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_", 3144, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init__", 3145, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init", 3146, 135);
-MT_THUNK_FORTRAN("MPIX_SCATTERV_INIT", 3147, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08_", 3148, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_", 3152, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large_", 3156, 135);
-MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large_", 3160, 135);
+MT_THUNK_PMPI(MPIX_Scatterv_init, 8672, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_", 8680, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init__", 8681, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init", 8682, 135);
+MT_THUNK_FORTRAN("MPIX_SCATTERV_INIT", 8683, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_", 8684, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_", 8688, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08_large_", 8692, 135);
+MT_THUNK_FORTRAN("mpix_scatterv_init_f08ts_large_", 8696, 135);
 #endif
 
 #if MT_HAVE_Allgather_init
-MT_THUNK_PMPI(MPI_Allgather_init, 3168, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_", 3176, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init__", 3177, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init", 3178, 136);
-MT_THUNK_FORTRAN("MPI_ALLGATHER_INIT", 3179, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08_", 3180, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_", 3184, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08_large_", 3188, 136);
-MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large_", 3192, 136);
+MT_THUNK_PMPI(MPI_Allgather_init, 8704, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_", 8712, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init__", 8713, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init", 8714, 136);
+MT_THUNK_FORTRAN("MPI_ALLGATHER_INIT", 8715, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_", 8716, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_", 8720, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08_large_", 8724, 136);
+MT_THUNK_FORTRAN("mpi_allgather_init_f08ts_large_", 8728, 136);
 #endif
 #if MT_HAVE_Allgather_init_c
-MT_THUNK_PMPI(MPI_Allgather_init_c, 3172, 136);
+MT_THUNK_PMPI(MPI_Allgather_init_c, 8708, 136);
 #endif
 
 #if MT_HAVE_MPIX_Allgather_init
-MT_THUNK_PMPI(MPIX_Allgather_init, 3200, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_", 3208, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init__", 3209, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init", 3210, 136);
-MT_THUNK_FORTRAN("MPIX_ALLGATHER_INIT", 3211, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08_", 3212, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_", 3216, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08_large_", 3220, 136);
-MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large_", 3224, 136);
+MT_THUNK_PMPI(MPIX_Allgather_init, 8736, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_", 8744, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init__", 8745, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init", 8746, 136);
+MT_THUNK_FORTRAN("MPIX_ALLGATHER_INIT", 8747, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_", 8748, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_", 8752, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08_large_", 8756, 136);
+MT_THUNK_FORTRAN("mpix_allgather_init_f08ts_large_", 8760, 136);
 #endif
 
 #if MT_HAVE_Allgatherv_init
-MT_THUNK_PMPI(MPI_Allgatherv_init, 3232, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_", 3240, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init__", 3241, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init", 3242, 137);
-MT_THUNK_FORTRAN("MPI_ALLGATHERV_INIT", 3243, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_", 3244, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_", 3248, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large_", 3252, 137);
-MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large_", 3256, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init, 8768, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_", 8776, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init__", 8777, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init", 8778, 137);
+MT_THUNK_FORTRAN("MPI_ALLGATHERV_INIT", 8779, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_", 8780, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_", 8784, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08_large_", 8788, 137);
+MT_THUNK_FORTRAN("mpi_allgatherv_init_f08ts_large_", 8792, 137);
 #endif
 #if MT_HAVE_Allgatherv_init_c
-MT_THUNK_PMPI(MPI_Allgatherv_init_c, 3236, 137);
+MT_THUNK_PMPI(MPI_Allgatherv_init_c, 8772, 137);
 #endif
 
 #if MT_HAVE_MPIX_Allgatherv_init
-MT_THUNK_PMPI(MPIX_Allgatherv_init, 3264, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_", 3272, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init__", 3273, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init", 3274, 137);
-MT_THUNK_FORTRAN("MPIX_ALLGATHERV_INIT", 3275, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_", 3276, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_", 3280, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large_", 3284, 137);
-MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large_", 3288, 137);
+MT_THUNK_PMPI(MPIX_Allgatherv_init, 8800, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_", 8808, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init__", 8809, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init", 8810, 137);
+MT_THUNK_FORTRAN("MPIX_ALLGATHERV_INIT", 8811, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_", 8812, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_", 8816, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08_large_", 8820, 137);
+MT_THUNK_FORTRAN("mpix_allgatherv_init_f08ts_large_", 8824, 137);
 #endif
 
 #if MT_HAVE_Alltoall_init
-MT_THUNK_PMPI(MPI_Alltoall_init, 3296, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_", 3304, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init__", 3305, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init", 3306, 138);
-MT_THUNK_FORTRAN("MPI_ALLTOALL_INIT", 3307, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08_", 3308, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_", 3312, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large_", 3316, 138);
-MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large_", 3320, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init, 8832, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_", 8840, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init__", 8841, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init", 8842, 138);
+MT_THUNK_FORTRAN("MPI_ALLTOALL_INIT", 8843, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_", 8844, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_", 8848, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08_large_", 8852, 138);
+MT_THUNK_FORTRAN("mpi_alltoall_init_f08ts_large_", 8856, 138);
 #endif
 #if MT_HAVE_Alltoall_init_c
-MT_THUNK_PMPI(MPI_Alltoall_init_c, 3300, 138);
+MT_THUNK_PMPI(MPI_Alltoall_init_c, 8836, 138);
 #endif
 
 #if MT_HAVE_MPIX_Alltoall_init
-MT_THUNK_PMPI(MPIX_Alltoall_init, 3328, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_", 3336, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init__", 3337, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init", 3338, 138);
-MT_THUNK_FORTRAN("MPIX_ALLTOALL_INIT", 3339, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08_", 3340, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_", 3344, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large_", 3348, 138);
-MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large_", 3352, 138);
+MT_THUNK_PMPI(MPIX_Alltoall_init, 8864, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_", 8872, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init__", 8873, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init", 8874, 138);
+MT_THUNK_FORTRAN("MPIX_ALLTOALL_INIT", 8875, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_", 8876, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_", 8880, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08_large_", 8884, 138);
+MT_THUNK_FORTRAN("mpix_alltoall_init_f08ts_large_", 8888, 138);
 #endif
 
 #if MT_HAVE_Alltoallv_init
-MT_THUNK_PMPI(MPI_Alltoallv_init, 3360, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_", 3368, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init__", 3369, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init", 3370, 139);
-MT_THUNK_FORTRAN("MPI_ALLTOALLV_INIT", 3371, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_", 3372, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_", 3376, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large_", 3380, 139);
-MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large_", 3384, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init, 8896, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_", 8904, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init__", 8905, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init", 8906, 139);
+MT_THUNK_FORTRAN("MPI_ALLTOALLV_INIT", 8907, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_", 8908, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_", 8912, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08_large_", 8916, 139);
+MT_THUNK_FORTRAN("mpi_alltoallv_init_f08ts_large_", 8920, 139);
 #endif
 #if MT_HAVE_Alltoallv_init_c
-MT_THUNK_PMPI(MPI_Alltoallv_init_c, 3364, 139);
+MT_THUNK_PMPI(MPI_Alltoallv_init_c, 8900, 139);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallv_init
-MT_THUNK_PMPI(MPIX_Alltoallv_init, 3392, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_", 3400, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init__", 3401, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init", 3402, 139);
-MT_THUNK_FORTRAN("MPIX_ALLTOALLV_INIT", 3403, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_", 3404, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_", 3408, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large_", 3412, 139);
-MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large_", 3416, 139);
+MT_THUNK_PMPI(MPIX_Alltoallv_init, 8928, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_", 8936, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init__", 8937, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init", 8938, 139);
+MT_THUNK_FORTRAN("MPIX_ALLTOALLV_INIT", 8939, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_", 8940, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_", 8944, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08_large_", 8948, 139);
+MT_THUNK_FORTRAN("mpix_alltoallv_init_f08ts_large_", 8952, 139);
 #endif
 
 #if MT_HAVE_Alltoallw_init
-MT_THUNK_PMPI(MPI_Alltoallw_init, 3424, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_", 3432, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init__", 3433, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init", 3434, 140);
-MT_THUNK_FORTRAN("MPI_ALLTOALLW_INIT", 3435, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_", 3436, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_", 3440, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large_", 3444, 140);
-MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large_", 3448, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init, 8960, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_", 8968, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init__", 8969, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init", 8970, 140);
+MT_THUNK_FORTRAN("MPI_ALLTOALLW_INIT", 8971, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_", 8972, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_", 8976, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08_large_", 8980, 140);
+MT_THUNK_FORTRAN("mpi_alltoallw_init_f08ts_large_", 8984, 140);
 #endif
 #if MT_HAVE_Alltoallw_init_c
-MT_THUNK_PMPI(MPI_Alltoallw_init_c, 3428, 140);
+MT_THUNK_PMPI(MPI_Alltoallw_init_c, 8964, 140);
 #endif
 
 #if MT_HAVE_MPIX_Alltoallw_init
-MT_THUNK_PMPI(MPIX_Alltoallw_init, 3456, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_", 3464, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init__", 3465, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init", 3466, 140);
-MT_THUNK_FORTRAN("MPIX_ALLTOALLW_INIT", 3467, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_", 3468, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_", 3472, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large_", 3476, 140);
-MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large_", 3480, 140);
+MT_THUNK_PMPI(MPIX_Alltoallw_init, 8992, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_", 9000, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init__", 9001, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init", 9002, 140);
+MT_THUNK_FORTRAN("MPIX_ALLTOALLW_INIT", 9003, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_", 9004, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_", 9008, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08_large_", 9012, 140);
+MT_THUNK_FORTRAN("mpix_alltoallw_init_f08ts_large_", 9016, 140);
 #endif
 
 #if MT_HAVE_Reduce_init
-MT_THUNK_PMPI(MPI_Reduce_init, 3488, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_", 3496, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init__", 3497, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init", 3498, 141);
-MT_THUNK_FORTRAN("MPI_REDUCE_INIT", 3499, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08_", 3500, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_", 3504, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08_large_", 3508, 141);
-MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large_", 3512, 141);
+MT_THUNK_PMPI(MPI_Reduce_init, 9024, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_", 9032, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init__", 9033, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init", 9034, 141);
+MT_THUNK_FORTRAN("MPI_REDUCE_INIT", 9035, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_", 9036, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_", 9040, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08_large_", 9044, 141);
+MT_THUNK_FORTRAN("mpi_reduce_init_f08ts_large_", 9048, 141);
 #endif
 #if MT_HAVE_Reduce_init_c
-MT_THUNK_PMPI(MPI_Reduce_init_c, 3492, 141);
+MT_THUNK_PMPI(MPI_Reduce_init_c, 9028, 141);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_init
-MT_THUNK_PMPI(MPIX_Reduce_init, 3520, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_", 3528, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init__", 3529, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init", 3530, 141);
-MT_THUNK_FORTRAN("MPIX_REDUCE_INIT", 3531, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08_", 3532, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_", 3536, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08_large_", 3540, 141);
-MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large_", 3544, 141);
+MT_THUNK_PMPI(MPIX_Reduce_init, 9056, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_", 9064, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init__", 9065, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init", 9066, 141);
+MT_THUNK_FORTRAN("MPIX_REDUCE_INIT", 9067, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_", 9068, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_", 9072, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08_large_", 9076, 141);
+MT_THUNK_FORTRAN("mpix_reduce_init_f08ts_large_", 9080, 141);
 #endif
 
 #if MT_HAVE_Allreduce_init
-MT_THUNK_PMPI(MPI_Allreduce_init, 3552, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_", 3560, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init__", 3561, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init", 3562, 142);
-MT_THUNK_FORTRAN("MPI_ALLREDUCE_INIT", 3563, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08_", 3564, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_", 3568, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large_", 3572, 142);
-MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large_", 3576, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init, 9088, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_", 9096, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init__", 9097, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init", 9098, 142);
+MT_THUNK_FORTRAN("MPI_ALLREDUCE_INIT", 9099, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_", 9100, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_", 9104, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08_large_", 9108, 142);
+MT_THUNK_FORTRAN("mpi_allreduce_init_f08ts_large_", 9112, 142);
 #endif
 #if MT_HAVE_Allreduce_init_c
-MT_THUNK_PMPI(MPI_Allreduce_init_c, 3556, 142);
+MT_THUNK_PMPI(MPI_Allreduce_init_c, 9092, 142);
 #endif
 
 #if MT_HAVE_MPIX_Allreduce_init
-MT_THUNK_PMPI(MPIX_Allreduce_init, 3584, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_", 3592, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init__", 3593, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init", 3594, 142);
-MT_THUNK_FORTRAN("MPIX_ALLREDUCE_INIT", 3595, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08_", 3596, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_", 3600, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large_", 3604, 142);
-MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large_", 3608, 142);
+MT_THUNK_PMPI(MPIX_Allreduce_init, 9120, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_", 9128, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init__", 9129, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init", 9130, 142);
+MT_THUNK_FORTRAN("MPIX_ALLREDUCE_INIT", 9131, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_", 9132, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_", 9136, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08_large_", 9140, 142);
+MT_THUNK_FORTRAN("mpix_allreduce_init_f08ts_large_", 9144, 142);
 #endif
 
 #if MT_HAVE_Reduce_scatter_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_init, 3616, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_", 3624, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init__", 3625, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init", 3626, 143);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_INIT", 3627, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_", 3628, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_", 3632, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large_", 3636, 143);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large_", 3640, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init, 9152, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_", 9160, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init__", 9161, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init", 9162, 143);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_INIT", 9163, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_", 9164, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_", 9168, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08_large_", 9172, 143);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_init_f08ts_large_", 9176, 143);
 #endif
 #if MT_HAVE_Reduce_scatter_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 3620, 143);
+MT_THUNK_PMPI(MPI_Reduce_scatter_init_c, 9156, 143);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 3648, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_", 3656, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init__", 3657, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init", 3658, 143);
-MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_INIT", 3659, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_", 3660, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_", 3664, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large_", 3668, 143);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large_", 3672, 143);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_init, 9184, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_", 9192, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init__", 9193, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init", 9194, 143);
+MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_INIT", 9195, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_", 9196, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_", 9200, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08_large_", 9204, 143);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_init_f08ts_large_", 9208, 143);
 #endif
 
 #if MT_HAVE_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 3680, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_", 3688, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init__", 3689, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", 3690, 144);
-MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK_INIT", 3691, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_", 3692, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_", 3696, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large_", 3700, 144);
-MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large_", 3704, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init, 9216, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_", 9224, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init__", 9225, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init", 9226, 144);
+MT_THUNK_FORTRAN("MPI_REDUCE_SCATTER_BLOCK_INIT", 9227, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_", 9228, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_", 9232, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08_large_", 9236, 144);
+MT_THUNK_FORTRAN("mpi_reduce_scatter_block_init_f08ts_large_", 9240, 144);
 #endif
 #if MT_HAVE_Reduce_scatter_block_init_c
-MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 3684, 144);
+MT_THUNK_PMPI(MPI_Reduce_scatter_block_init_c, 9220, 144);
 #endif
 
 #if MT_HAVE_MPIX_Reduce_scatter_block_init
-MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 3712, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_", 3720, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init__", 3721, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", 3722, 144);
-MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_BLOCK_INIT", 3723, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_", 3724, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_", 3728, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large_", 3732, 144);
-MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large_", 3736, 144);
+MT_THUNK_PMPI(MPIX_Reduce_scatter_block_init, 9248, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_", 9256, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init__", 9257, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init", 9258, 144);
+MT_THUNK_FORTRAN("MPIX_REDUCE_SCATTER_BLOCK_INIT", 9259, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_", 9260, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_", 9264, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08_large_", 9268, 144);
+MT_THUNK_FORTRAN("mpix_reduce_scatter_block_init_f08ts_large_", 9272, 144);
 #endif
 
 #if MT_HAVE_Scan_init
-MT_THUNK_PMPI(MPI_Scan_init, 3744, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_", 3752, 145);
-MT_THUNK_FORTRAN("mpi_scan_init__", 3753, 145);
-MT_THUNK_FORTRAN("mpi_scan_init", 3754, 145);
-MT_THUNK_FORTRAN("MPI_SCAN_INIT", 3755, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08_", 3756, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts_", 3760, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08_large_", 3764, 145);
-MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large_", 3768, 145);
+MT_THUNK_PMPI(MPI_Scan_init, 9280, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_", 9288, 145);
+MT_THUNK_FORTRAN("mpi_scan_init__", 9289, 145);
+MT_THUNK_FORTRAN("mpi_scan_init", 9290, 145);
+MT_THUNK_FORTRAN("MPI_SCAN_INIT", 9291, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_", 9292, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_", 9296, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08_large_", 9300, 145);
+MT_THUNK_FORTRAN("mpi_scan_init_f08ts_large_", 9304, 145);
 #endif
 #if MT_HAVE_Scan_init_c
-MT_THUNK_PMPI(MPI_Scan_init_c, 3748, 145);
+MT_THUNK_PMPI(MPI_Scan_init_c, 9284, 145);
 #endif
 
 #if MT_HAVE_MPIX_Scan_init
-MT_THUNK_PMPI(MPIX_Scan_init, 3776, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_", 3784, 145);
-MT_THUNK_FORTRAN("mpix_scan_init__", 3785, 145);
-MT_THUNK_FORTRAN("mpix_scan_init", 3786, 145);
-MT_THUNK_FORTRAN("MPIX_SCAN_INIT", 3787, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08_", 3788, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts_", 3792, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08_large_", 3796, 145);
-MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large_", 3800, 145);
+MT_THUNK_PMPI(MPIX_Scan_init, 9312, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_", 9320, 145);
+MT_THUNK_FORTRAN("mpix_scan_init__", 9321, 145);
+MT_THUNK_FORTRAN("mpix_scan_init", 9322, 145);
+MT_THUNK_FORTRAN("MPIX_SCAN_INIT", 9323, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_", 9324, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_", 9328, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08_large_", 9332, 145);
+MT_THUNK_FORTRAN("mpix_scan_init_f08ts_large_", 9336, 145);
 #endif
 
 #if MT_HAVE_Exscan_init
-MT_THUNK_PMPI(MPI_Exscan_init, 3808, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_", 3816, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init__", 3817, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init", 3818, 146);
-MT_THUNK_FORTRAN("MPI_EXSCAN_INIT", 3819, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08_", 3820, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_", 3824, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08_large_", 3828, 146);
-MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large_", 3832, 146);
+MT_THUNK_PMPI(MPI_Exscan_init, 9344, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_", 9352, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init__", 9353, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init", 9354, 146);
+MT_THUNK_FORTRAN("MPI_EXSCAN_INIT", 9355, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_", 9356, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_", 9360, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08_large_", 9364, 146);
+MT_THUNK_FORTRAN("mpi_exscan_init_f08ts_large_", 9368, 146);
 #endif
 #if MT_HAVE_Exscan_init_c
-MT_THUNK_PMPI(MPI_Exscan_init_c, 3812, 146);
+MT_THUNK_PMPI(MPI_Exscan_init_c, 9348, 146);
 #endif
 
 #if MT_HAVE_MPIX_Exscan_init
-MT_THUNK_PMPI(MPIX_Exscan_init, 3840, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_", 3848, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init__", 3849, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init", 3850, 146);
-MT_THUNK_FORTRAN("MPIX_EXSCAN_INIT", 3851, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08_", 3852, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_", 3856, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08_large_", 3860, 146);
-MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large_", 3864, 146);
+MT_THUNK_PMPI(MPIX_Exscan_init, 9376, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_", 9384, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init__", 9385, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init", 9386, 146);
+MT_THUNK_FORTRAN("MPIX_EXSCAN_INIT", 9387, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_", 9388, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_", 9392, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08_large_", 9396, 146);
+MT_THUNK_FORTRAN("mpix_exscan_init_f08ts_large_", 9400, 146);
 #endif
 
 #if MT_HAVE_Neighbor_allgather_init
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 3872, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_", 3880, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init__", 3881, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", 3882, 147);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER_INIT", 3883, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_", 3884, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_", 3888, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large_", 3892, 147);
-MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large_", 3896, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init, 9408, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_", 9416, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init__", 9417, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init", 9418, 147);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHER_INIT", 9419, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_", 9420, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_", 9424, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08_large_", 9428, 147);
+MT_THUNK_FORTRAN("mpi_neighbor_allgather_init_f08ts_large_", 9432, 147);
 #endif
 #if MT_HAVE_Neighbor_allgather_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 3876, 147);
+MT_THUNK_PMPI(MPI_Neighbor_allgather_init_c, 9412, 147);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgather_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 3904, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_", 3912, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init__", 3913, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", 3914, 147);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHER_INIT", 3915, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_", 3916, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_", 3920, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large_", 3924, 147);
-MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large_", 3928, 147);
+MT_THUNK_PMPI(MPIX_Neighbor_allgather_init, 9440, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_", 9448, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init__", 9449, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init", 9450, 147);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHER_INIT", 9451, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_", 9452, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_", 9456, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08_large_", 9460, 147);
+MT_THUNK_FORTRAN("mpix_neighbor_allgather_init_f08ts_large_", 9464, 147);
 #endif
 
 #if MT_HAVE_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 3936, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_", 3944, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init__", 3945, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", 3946, 148);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV_INIT", 3947, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_", 3948, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_", 3952, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large_", 3956, 148);
-MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large_", 3960, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init, 9472, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_", 9480, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init__", 9481, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init", 9482, 148);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLGATHERV_INIT", 9483, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_", 9484, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_", 9488, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08_large_", 9492, 148);
+MT_THUNK_FORTRAN("mpi_neighbor_allgatherv_init_f08ts_large_", 9496, 148);
 #endif
 #if MT_HAVE_Neighbor_allgatherv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 3940, 148);
+MT_THUNK_PMPI(MPI_Neighbor_allgatherv_init_c, 9476, 148);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_allgatherv_init
-MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 3968, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_", 3976, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init__", 3977, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", 3978, 148);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHERV_INIT", 3979, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_", 3980, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_", 3984, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large_", 3988, 148);
-MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large_", 3992, 148);
+MT_THUNK_PMPI(MPIX_Neighbor_allgatherv_init, 9504, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_", 9512, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init__", 9513, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init", 9514, 148);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLGATHERV_INIT", 9515, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_", 9516, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_", 9520, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08_large_", 9524, 148);
+MT_THUNK_FORTRAN("mpix_neighbor_allgatherv_init_f08ts_large_", 9528, 148);
 #endif
 
 #if MT_HAVE_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 4000, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_", 4008, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init__", 4009, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", 4010, 149);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL_INIT", 4011, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_", 4012, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_", 4016, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large_", 4020, 149);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large_", 4024, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init, 9536, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_", 9544, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init__", 9545, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init", 9546, 149);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALL_INIT", 9547, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_", 9548, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_", 9552, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08_large_", 9556, 149);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoall_init_f08ts_large_", 9560, 149);
 #endif
 #if MT_HAVE_Neighbor_alltoall_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 4004, 149);
+MT_THUNK_PMPI(MPI_Neighbor_alltoall_init_c, 9540, 149);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoall_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 4032, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_", 4040, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init__", 4041, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", 4042, 149);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALL_INIT", 4043, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_", 4044, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_", 4048, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large_", 4052, 149);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large_", 4056, 149);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoall_init, 9568, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_", 9576, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init__", 9577, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init", 9578, 149);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALL_INIT", 9579, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_", 9580, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_", 9584, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08_large_", 9588, 149);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoall_init_f08ts_large_", 9592, 149);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 4064, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_", 4072, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init__", 4073, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", 4074, 150);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV_INIT", 4075, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_", 4076, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_", 4080, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large_", 4084, 150);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large_", 4088, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init, 9600, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_", 9608, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init__", 9609, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init", 9610, 150);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLV_INIT", 9611, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_", 9612, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_", 9616, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08_large_", 9620, 150);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallv_init_f08ts_large_", 9624, 150);
 #endif
 #if MT_HAVE_Neighbor_alltoallv_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 4068, 150);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallv_init_c, 9604, 150);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallv_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 4096, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_", 4104, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init__", 4105, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", 4106, 150);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLV_INIT", 4107, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_", 4108, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_", 4112, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large_", 4116, 150);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large_", 4120, 150);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallv_init, 9632, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_", 9640, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init__", 9641, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init", 9642, 150);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLV_INIT", 9643, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_", 9644, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_", 9648, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08_large_", 9652, 150);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallv_init_f08ts_large_", 9656, 150);
 #endif
 
 #if MT_HAVE_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 4128, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_", 4136, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init__", 4137, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", 4138, 151);
-MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW_INIT", 4139, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_", 4140, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_", 4144, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large_", 4148, 151);
-MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large_", 4152, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init, 9664, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_", 9672, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init__", 9673, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init", 9674, 151);
+MT_THUNK_FORTRAN("MPI_NEIGHBOR_ALLTOALLW_INIT", 9675, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_", 9676, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_", 9680, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08_large_", 9684, 151);
+MT_THUNK_FORTRAN("mpi_neighbor_alltoallw_init_f08ts_large_", 9688, 151);
 #endif
 #if MT_HAVE_Neighbor_alltoallw_init_c
-MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 4132, 151);
+MT_THUNK_PMPI(MPI_Neighbor_alltoallw_init_c, 9668, 151);
 #endif
 
 #if MT_HAVE_MPIX_Neighbor_alltoallw_init
-MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 4160, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_", 4168, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init__", 4169, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", 4170, 151);
-MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLW_INIT", 4171, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_", 4172, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_", 4176, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large_", 4180, 151);
-MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large_", 4184, 151);
+MT_THUNK_PMPI(MPIX_Neighbor_alltoallw_init, 9696, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_", 9704, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init__", 9705, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init", 9706, 151);
+MT_THUNK_FORTRAN("MPIX_NEIGHBOR_ALLTOALLW_INIT", 9707, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_", 9708, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_", 9712, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08_large_", 9716, 151);
+MT_THUNK_FORTRAN("mpix_neighbor_alltoallw_init_f08ts_large_", 9720, 151);
 #endif
 
 #if MT_HAVE_Comm_dup
-MT_THUNK_PMPI(MPI_Comm_dup, 4192, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_", 4200, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup__", 4201, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup", 4202, 160);
-MT_THUNK_FORTRAN("MPI_COMM_DUP", 4203, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08_", 4204, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_", 4208, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08_large_", 4212, 160);
-MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large_", 4216, 160);
+MT_THUNK_PMPI(MPI_Comm_dup, 10240, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_", 10248, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup__", 10249, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup", 10250, 160);
+MT_THUNK_FORTRAN("MPI_COMM_DUP", 10251, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_", 10252, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_", 10256, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08_large_", 10260, 160);
+MT_THUNK_FORTRAN("mpi_comm_dup_f08ts_large_", 10264, 160);
 #endif
 
 #if MT_HAVE_Comm_dup_with_info
-MT_THUNK_PMPI(MPI_Comm_dup_with_info, 4224, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_", 4232, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info__", 4233, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info", 4234, 161);
-MT_THUNK_FORTRAN("MPI_COMM_DUP_WITH_INFO", 4235, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_", 4236, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_", 4240, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large_", 4244, 161);
-MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large_", 4248, 161);
+MT_THUNK_PMPI(MPI_Comm_dup_with_info, 10304, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_", 10312, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info__", 10313, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info", 10314, 161);
+MT_THUNK_FORTRAN("MPI_COMM_DUP_WITH_INFO", 10315, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_", 10316, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_", 10320, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08_large_", 10324, 161);
+MT_THUNK_FORTRAN("mpi_comm_dup_with_info_f08ts_large_", 10328, 161);
 #endif
 
 #if MT_HAVE_Comm_idup
-MT_THUNK_PMPI(MPI_Comm_idup, 4256, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_", 4264, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup__", 4265, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup", 4266, 162);
-MT_THUNK_FORTRAN("MPI_COMM_IDUP", 4267, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08_", 4268, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_", 4272, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08_large_", 4276, 162);
-MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large_", 4280, 162);
+MT_THUNK_PMPI(MPI_Comm_idup, 10368, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_", 10376, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup__", 10377, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup", 10378, 162);
+MT_THUNK_FORTRAN("MPI_COMM_IDUP", 10379, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_", 10380, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_", 10384, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08_large_", 10388, 162);
+MT_THUNK_FORTRAN("mpi_comm_idup_f08ts_large_", 10392, 162);
 #endif
 
 #if MT_HAVE_Comm_idup_with_info
-MT_THUNK_PMPI(MPI_Comm_idup_with_info, 4288, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_", 4296, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info__", 4297, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info", 4298, 163);
-MT_THUNK_FORTRAN("MPI_COMM_IDUP_WITH_INFO", 4299, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_", 4300, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_", 4304, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large_", 4308, 163);
-MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large_", 4312, 163);
+MT_THUNK_PMPI(MPI_Comm_idup_with_info, 10432, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_", 10440, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info__", 10441, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info", 10442, 163);
+MT_THUNK_FORTRAN("MPI_COMM_IDUP_WITH_INFO", 10443, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_", 10444, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_", 10448, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08_large_", 10452, 163);
+MT_THUNK_FORTRAN("mpi_comm_idup_with_info_f08ts_large_", 10456, 163);
 #endif
 
 #if MT_HAVE_Comm_create
-MT_THUNK_PMPI(MPI_Comm_create, 4320, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_", 4328, 164);
-MT_THUNK_FORTRAN("mpi_comm_create__", 4329, 164);
-MT_THUNK_FORTRAN("mpi_comm_create", 4330, 164);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE", 4331, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08_", 4332, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts_", 4336, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08_large_", 4340, 164);
-MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large_", 4344, 164);
+MT_THUNK_PMPI(MPI_Comm_create, 10496, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_", 10504, 164);
+MT_THUNK_FORTRAN("mpi_comm_create__", 10505, 164);
+MT_THUNK_FORTRAN("mpi_comm_create", 10506, 164);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE", 10507, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_", 10508, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_", 10512, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08_large_", 10516, 164);
+MT_THUNK_FORTRAN("mpi_comm_create_f08ts_large_", 10520, 164);
 #endif
 
 #if MT_HAVE_Comm_create_group
-MT_THUNK_PMPI(MPI_Comm_create_group, 4352, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_", 4360, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group__", 4361, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group", 4362, 165);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_GROUP", 4363, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08_", 4364, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_", 4368, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large_", 4372, 165);
-MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large_", 4376, 165);
+MT_THUNK_PMPI(MPI_Comm_create_group, 10560, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_", 10568, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group__", 10569, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group", 10570, 165);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_GROUP", 10571, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_", 10572, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_", 10576, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08_large_", 10580, 165);
+MT_THUNK_FORTRAN("mpi_comm_create_group_f08ts_large_", 10584, 165);
 #endif
 
 #if MT_HAVE_Comm_split
-MT_THUNK_PMPI(MPI_Comm_split, 4384, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_", 4392, 166);
-MT_THUNK_FORTRAN("mpi_comm_split__", 4393, 166);
-MT_THUNK_FORTRAN("mpi_comm_split", 4394, 166);
-MT_THUNK_FORTRAN("MPI_COMM_SPLIT", 4395, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08_", 4396, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts_", 4400, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08_large_", 4404, 166);
-MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large_", 4408, 166);
+MT_THUNK_PMPI(MPI_Comm_split, 10624, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_", 10632, 166);
+MT_THUNK_FORTRAN("mpi_comm_split__", 10633, 166);
+MT_THUNK_FORTRAN("mpi_comm_split", 10634, 166);
+MT_THUNK_FORTRAN("MPI_COMM_SPLIT", 10635, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_", 10636, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_", 10640, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08_large_", 10644, 166);
+MT_THUNK_FORTRAN("mpi_comm_split_f08ts_large_", 10648, 166);
 #endif
 
 #if MT_HAVE_Comm_split_type
-MT_THUNK_PMPI(MPI_Comm_split_type, 4416, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_", 4424, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type__", 4425, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type", 4426, 167);
-MT_THUNK_FORTRAN("MPI_COMM_SPLIT_TYPE", 4427, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08_", 4428, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_", 4432, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large_", 4436, 167);
-MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large_", 4440, 167);
+MT_THUNK_PMPI(MPI_Comm_split_type, 10688, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_", 10696, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type__", 10697, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type", 10698, 167);
+MT_THUNK_FORTRAN("MPI_COMM_SPLIT_TYPE", 10699, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_", 10700, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_", 10704, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08_large_", 10708, 167);
+MT_THUNK_FORTRAN("mpi_comm_split_type_f08ts_large_", 10712, 167);
 #endif
 
 #if MT_HAVE_Intercomm_create
-MT_THUNK_PMPI(MPI_Intercomm_create, 4448, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_", 4456, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create__", 4457, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create", 4458, 168);
-MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE", 4459, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08_", 4460, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_", 4464, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large_", 4468, 168);
-MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large_", 4472, 168);
+MT_THUNK_PMPI(MPI_Intercomm_create, 10752, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_", 10760, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create__", 10761, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create", 10762, 168);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE", 10763, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_", 10764, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_", 10768, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08_large_", 10772, 168);
+MT_THUNK_FORTRAN("mpi_intercomm_create_f08ts_large_", 10776, 168);
 #endif
 
 #if MT_HAVE_Intercomm_merge
-MT_THUNK_PMPI(MPI_Intercomm_merge, 4480, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_", 4488, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge__", 4489, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge", 4490, 169);
-MT_THUNK_FORTRAN("MPI_INTERCOMM_MERGE", 4491, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_", 4492, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_", 4496, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large_", 4500, 169);
-MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large_", 4504, 169);
+MT_THUNK_PMPI(MPI_Intercomm_merge, 10816, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_", 10824, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge__", 10825, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge", 10826, 169);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_MERGE", 10827, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_", 10828, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_", 10832, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08_large_", 10836, 169);
+MT_THUNK_FORTRAN("mpi_intercomm_merge_f08ts_large_", 10840, 169);
 #endif
 
 #if MT_HAVE_Cart_create
-MT_THUNK_PMPI(MPI_Cart_create, 4512, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_", 4520, 170);
-MT_THUNK_FORTRAN("mpi_cart_create__", 4521, 170);
-MT_THUNK_FORTRAN("mpi_cart_create", 4522, 170);
-MT_THUNK_FORTRAN("MPI_CART_CREATE", 4523, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08_", 4524, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts_", 4528, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08_large_", 4532, 170);
-MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large_", 4536, 170);
+MT_THUNK_PMPI(MPI_Cart_create, 10880, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_", 10888, 170);
+MT_THUNK_FORTRAN("mpi_cart_create__", 10889, 170);
+MT_THUNK_FORTRAN("mpi_cart_create", 10890, 170);
+MT_THUNK_FORTRAN("MPI_CART_CREATE", 10891, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_", 10892, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_", 10896, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08_large_", 10900, 170);
+MT_THUNK_FORTRAN("mpi_cart_create_f08ts_large_", 10904, 170);
 #endif
 
 #if MT_HAVE_Cart_sub
-MT_THUNK_PMPI(MPI_Cart_sub, 4544, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_", 4552, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub__", 4553, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub", 4554, 171);
-MT_THUNK_FORTRAN("MPI_CART_SUB", 4555, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08_", 4556, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_", 4560, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08_large_", 4564, 171);
-MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large_", 4568, 171);
+MT_THUNK_PMPI(MPI_Cart_sub, 10944, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_", 10952, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub__", 10953, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub", 10954, 171);
+MT_THUNK_FORTRAN("MPI_CART_SUB", 10955, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_", 10956, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_", 10960, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08_large_", 10964, 171);
+MT_THUNK_FORTRAN("mpi_cart_sub_f08ts_large_", 10968, 171);
 #endif
 
 #if MT_HAVE_Graph_create
-MT_THUNK_PMPI(MPI_Graph_create, 4576, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_", 4584, 172);
-MT_THUNK_FORTRAN("mpi_graph_create__", 4585, 172);
-MT_THUNK_FORTRAN("mpi_graph_create", 4586, 172);
-MT_THUNK_FORTRAN("MPI_GRAPH_CREATE", 4587, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08_", 4588, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts_", 4592, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08_large_", 4596, 172);
-MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large_", 4600, 172);
+MT_THUNK_PMPI(MPI_Graph_create, 11008, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_", 11016, 172);
+MT_THUNK_FORTRAN("mpi_graph_create__", 11017, 172);
+MT_THUNK_FORTRAN("mpi_graph_create", 11018, 172);
+MT_THUNK_FORTRAN("MPI_GRAPH_CREATE", 11019, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_", 11020, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_", 11024, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08_large_", 11028, 172);
+MT_THUNK_FORTRAN("mpi_graph_create_f08ts_large_", 11032, 172);
 #endif
 
 #if MT_HAVE_Dist_graph_create
-MT_THUNK_PMPI(MPI_Dist_graph_create, 4608, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_", 4616, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create__", 4617, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create", 4618, 173);
-MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE", 4619, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_", 4620, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_", 4624, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large_", 4628, 173);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large_", 4632, 173);
+MT_THUNK_PMPI(MPI_Dist_graph_create, 11072, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_", 11080, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create__", 11081, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create", 11082, 173);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE", 11083, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_", 11084, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_", 11088, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08_large_", 11092, 173);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_f08ts_large_", 11096, 173);
 #endif
 
 #if MT_HAVE_Dist_graph_create_adjacent
-MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 4640, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_", 4648, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent__", 4649, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", 4650, 174);
-MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE_ADJACENT", 4651, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_", 4652, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_", 4656, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large_", 4660, 174);
-MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large_", 4664, 174);
+MT_THUNK_PMPI(MPI_Dist_graph_create_adjacent, 11136, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_", 11144, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent__", 11145, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent", 11146, 174);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_CREATE_ADJACENT", 11147, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_", 11148, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_", 11152, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08_large_", 11156, 174);
+MT_THUNK_FORTRAN("mpi_dist_graph_create_adjacent_f08ts_large_", 11160, 174);
 #endif
 
 #if MT_HAVE_Comm_free
-MT_THUNK_PMPI(MPI_Comm_free, 4672, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_", 4680, 175);
-MT_THUNK_FORTRAN("mpi_comm_free__", 4681, 175);
-MT_THUNK_FORTRAN("mpi_comm_free", 4682, 175);
-MT_THUNK_FORTRAN("MPI_COMM_FREE", 4683, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08_", 4684, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts_", 4688, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08_large_", 4692, 175);
-MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large_", 4696, 175);
+MT_THUNK_PMPI(MPI_Comm_free, 11200, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_", 11208, 175);
+MT_THUNK_FORTRAN("mpi_comm_free__", 11209, 175);
+MT_THUNK_FORTRAN("mpi_comm_free", 11210, 175);
+MT_THUNK_FORTRAN("MPI_COMM_FREE", 11211, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_", 11212, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_", 11216, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08_large_", 11220, 175);
+MT_THUNK_FORTRAN("mpi_comm_free_f08ts_large_", 11224, 175);
 #endif
 
 #if MT_HAVE_Comm_disconnect
-MT_THUNK_PMPI(MPI_Comm_disconnect, 4704, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_", 4712, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect__", 4713, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect", 4714, 176);
-MT_THUNK_FORTRAN("MPI_COMM_DISCONNECT", 4715, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_", 4716, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_", 4720, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large_", 4724, 176);
-MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large_", 4728, 176);
+MT_THUNK_PMPI(MPI_Comm_disconnect, 11264, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_", 11272, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect__", 11273, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect", 11274, 176);
+MT_THUNK_FORTRAN("MPI_COMM_DISCONNECT", 11275, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_", 11276, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_", 11280, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08_large_", 11284, 176);
+MT_THUNK_FORTRAN("mpi_comm_disconnect_f08ts_large_", 11288, 176);
 #endif
 
 #if MT_HAVE_Comm_set_name
-MT_THUNK_PMPI(MPI_Comm_set_name, 4736, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_", 4744, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name__", 4745, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name", 4746, 177);
-MT_THUNK_FORTRAN("MPI_COMM_SET_NAME", 4747, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08_", 4748, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_", 4752, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large_", 4756, 177);
-MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large_", 4760, 177);
+MT_THUNK_PMPI(MPI_Comm_set_name, 11328, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_", 11336, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name__", 11337, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name", 11338, 177);
+MT_THUNK_FORTRAN("MPI_COMM_SET_NAME", 11339, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_", 11340, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_", 11344, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08_large_", 11348, 177);
+MT_THUNK_FORTRAN("mpi_comm_set_name_f08ts_large_", 11352, 177);
 #endif
 
 #if MT_HAVE_Type_free
-MT_THUNK_PMPI(MPI_Type_free, 4768, 180);
-MT_THUNK_FORTRAN("mpi_type_free_", 4776, 180);
-MT_THUNK_FORTRAN("mpi_type_free__", 4777, 180);
-MT_THUNK_FORTRAN("mpi_type_free", 4778, 180);
-MT_THUNK_FORTRAN("MPI_TYPE_FREE", 4779, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08_", 4780, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts_", 4784, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08_large_", 4788, 180);
-MT_THUNK_FORTRAN("mpi_type_free_f08ts_large_", 4792, 180);
+MT_THUNK_PMPI(MPI_Type_free, 11520, 180);
+MT_THUNK_FORTRAN("mpi_type_free_", 11528, 180);
+MT_THUNK_FORTRAN("mpi_type_free__", 11529, 180);
+MT_THUNK_FORTRAN("mpi_type_free", 11530, 180);
+MT_THUNK_FORTRAN("MPI_TYPE_FREE", 11531, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_", 11532, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_", 11536, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08_large_", 11540, 180);
+MT_THUNK_FORTRAN("mpi_type_free_f08ts_large_", 11544, 180);
 #endif
 
 #if MT_HAVE_Put
-MT_THUNK_PMPI(MPI_Put, 4800, 200);
-MT_THUNK_FORTRAN("mpi_put_", 4808, 200);
-MT_THUNK_FORTRAN("mpi_put__", 4809, 200);
-MT_THUNK_FORTRAN("mpi_put", 4810, 200);
-MT_THUNK_FORTRAN("MPI_PUT", 4811, 200);
-MT_THUNK_FORTRAN("mpi_put_f08_", 4812, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts_", 4816, 200);
-MT_THUNK_FORTRAN("mpi_put_f08_large_", 4820, 200);
-MT_THUNK_FORTRAN("mpi_put_f08ts_large_", 4824, 200);
+MT_THUNK_PMPI(MPI_Put, 12800, 200);
+MT_THUNK_FORTRAN("mpi_put_", 12808, 200);
+MT_THUNK_FORTRAN("mpi_put__", 12809, 200);
+MT_THUNK_FORTRAN("mpi_put", 12810, 200);
+MT_THUNK_FORTRAN("MPI_PUT", 12811, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_", 12812, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_", 12816, 200);
+MT_THUNK_FORTRAN("mpi_put_f08_large_", 12820, 200);
+MT_THUNK_FORTRAN("mpi_put_f08ts_large_", 12824, 200);
 #endif
 #if MT_HAVE_Put_c
-MT_THUNK_PMPI(MPI_Put_c, 4804, 200);
+MT_THUNK_PMPI(MPI_Put_c, 12804, 200);
 #endif
 
 #if MT_HAVE_Rput
-MT_THUNK_PMPI(MPI_Rput, 4832, 201);
-MT_THUNK_FORTRAN("mpi_rput_", 4840, 201);
-MT_THUNK_FORTRAN("mpi_rput__", 4841, 201);
-MT_THUNK_FORTRAN("mpi_rput", 4842, 201);
-MT_THUNK_FORTRAN("MPI_RPUT", 4843, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08_", 4844, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts_", 4848, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08_large_", 4852, 201);
-MT_THUNK_FORTRAN("mpi_rput_f08ts_large_", 4856, 201);
+MT_THUNK_PMPI(MPI_Rput, 12864, 201);
+MT_THUNK_FORTRAN("mpi_rput_", 12872, 201);
+MT_THUNK_FORTRAN("mpi_rput__", 12873, 201);
+MT_THUNK_FORTRAN("mpi_rput", 12874, 201);
+MT_THUNK_FORTRAN("MPI_RPUT", 12875, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_", 12876, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_", 12880, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08_large_", 12884, 201);
+MT_THUNK_FORTRAN("mpi_rput_f08ts_large_", 12888, 201);
 #endif
 #if MT_HAVE_Rput_c
-MT_THUNK_PMPI(MPI_Rput_c, 4836, 201);
+MT_THUNK_PMPI(MPI_Rput_c, 12868, 201);
 #endif
 
 #if MT_HAVE_Accumulate
-MT_THUNK_PMPI(MPI_Accumulate, 4864, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_", 4872, 202);
-MT_THUNK_FORTRAN("mpi_accumulate__", 4873, 202);
-MT_THUNK_FORTRAN("mpi_accumulate", 4874, 202);
-MT_THUNK_FORTRAN("MPI_ACCUMULATE", 4875, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08_", 4876, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts_", 4880, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08_large_", 4884, 202);
-MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large_", 4888, 202);
+MT_THUNK_PMPI(MPI_Accumulate, 12928, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_", 12936, 202);
+MT_THUNK_FORTRAN("mpi_accumulate__", 12937, 202);
+MT_THUNK_FORTRAN("mpi_accumulate", 12938, 202);
+MT_THUNK_FORTRAN("MPI_ACCUMULATE", 12939, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_", 12940, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_", 12944, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08_large_", 12948, 202);
+MT_THUNK_FORTRAN("mpi_accumulate_f08ts_large_", 12952, 202);
 #endif
 #if MT_HAVE_Accumulate_c
-MT_THUNK_PMPI(MPI_Accumulate_c, 4868, 202);
+MT_THUNK_PMPI(MPI_Accumulate_c, 12932, 202);
 #endif
 
 #if MT_HAVE_Raccumulate
-MT_THUNK_PMPI(MPI_Raccumulate, 4896, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_", 4904, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate__", 4905, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate", 4906, 203);
-MT_THUNK_FORTRAN("MPI_RACCUMULATE", 4907, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08_", 4908, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_", 4912, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08_large_", 4916, 203);
-MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large_", 4920, 203);
+MT_THUNK_PMPI(MPI_Raccumulate, 12992, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_", 13000, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate__", 13001, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate", 13002, 203);
+MT_THUNK_FORTRAN("MPI_RACCUMULATE", 13003, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_", 13004, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_", 13008, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08_large_", 13012, 203);
+MT_THUNK_FORTRAN("mpi_raccumulate_f08ts_large_", 13016, 203);
 #endif
 #if MT_HAVE_Raccumulate_c
-MT_THUNK_PMPI(MPI_Raccumulate_c, 4900, 203);
+MT_THUNK_PMPI(MPI_Raccumulate_c, 12996, 203);
 #endif
 
 #if MT_HAVE_Get
-MT_THUNK_PMPI(MPI_Get, 4928, 204);
-MT_THUNK_FORTRAN("mpi_get_", 4936, 204);
-MT_THUNK_FORTRAN("mpi_get__", 4937, 204);
-MT_THUNK_FORTRAN("mpi_get", 4938, 204);
-MT_THUNK_FORTRAN("MPI_GET", 4939, 204);
-MT_THUNK_FORTRAN("mpi_get_f08_", 4940, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts_", 4944, 204);
-MT_THUNK_FORTRAN("mpi_get_f08_large_", 4948, 204);
-MT_THUNK_FORTRAN("mpi_get_f08ts_large_", 4952, 204);
+MT_THUNK_PMPI(MPI_Get, 13056, 204);
+MT_THUNK_FORTRAN("mpi_get_", 13064, 204);
+MT_THUNK_FORTRAN("mpi_get__", 13065, 204);
+MT_THUNK_FORTRAN("mpi_get", 13066, 204);
+MT_THUNK_FORTRAN("MPI_GET", 13067, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_", 13068, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_", 13072, 204);
+MT_THUNK_FORTRAN("mpi_get_f08_large_", 13076, 204);
+MT_THUNK_FORTRAN("mpi_get_f08ts_large_", 13080, 204);
 #endif
 #if MT_HAVE_Get_c
-MT_THUNK_PMPI(MPI_Get_c, 4932, 204);
+MT_THUNK_PMPI(MPI_Get_c, 13060, 204);
 #endif
 
 #if MT_HAVE_Rget
-MT_THUNK_PMPI(MPI_Rget, 4960, 205);
-MT_THUNK_FORTRAN("mpi_rget_", 4968, 205);
-MT_THUNK_FORTRAN("mpi_rget__", 4969, 205);
-MT_THUNK_FORTRAN("mpi_rget", 4970, 205);
-MT_THUNK_FORTRAN("MPI_RGET", 4971, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08_", 4972, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts_", 4976, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08_large_", 4980, 205);
-MT_THUNK_FORTRAN("mpi_rget_f08ts_large_", 4984, 205);
+MT_THUNK_PMPI(MPI_Rget, 13120, 205);
+MT_THUNK_FORTRAN("mpi_rget_", 13128, 205);
+MT_THUNK_FORTRAN("mpi_rget__", 13129, 205);
+MT_THUNK_FORTRAN("mpi_rget", 13130, 205);
+MT_THUNK_FORTRAN("MPI_RGET", 13131, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_", 13132, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_", 13136, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08_large_", 13140, 205);
+MT_THUNK_FORTRAN("mpi_rget_f08ts_large_", 13144, 205);
 #endif
 #if MT_HAVE_Rget_c
-MT_THUNK_PMPI(MPI_Rget_c, 4964, 205);
+MT_THUNK_PMPI(MPI_Rget_c, 13124, 205);
 #endif
 
 #if MT_HAVE_Get_accumulate
-MT_THUNK_PMPI(MPI_Get_accumulate, 4992, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_", 5000, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate__", 5001, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate", 5002, 206);
-MT_THUNK_FORTRAN("MPI_GET_ACCUMULATE", 5003, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08_", 5004, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_", 5008, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large_", 5012, 206);
-MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large_", 5016, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate, 13184, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_", 13192, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate__", 13193, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate", 13194, 206);
+MT_THUNK_FORTRAN("MPI_GET_ACCUMULATE", 13195, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_", 13196, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_", 13200, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08_large_", 13204, 206);
+MT_THUNK_FORTRAN("mpi_get_accumulate_f08ts_large_", 13208, 206);
 #endif
 #if MT_HAVE_Get_accumulate_c
-MT_THUNK_PMPI(MPI_Get_accumulate_c, 4996, 206);
+MT_THUNK_PMPI(MPI_Get_accumulate_c, 13188, 206);
 #endif
 
 #if MT_HAVE_Rget_accumulate
-MT_THUNK_PMPI(MPI_Rget_accumulate, 5024, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_", 5032, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate__", 5033, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate", 5034, 207);
-MT_THUNK_FORTRAN("MPI_RGET_ACCUMULATE", 5035, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_", 5036, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_", 5040, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large_", 5044, 207);
-MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large_", 5048, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate, 13248, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_", 13256, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate__", 13257, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate", 13258, 207);
+MT_THUNK_FORTRAN("MPI_RGET_ACCUMULATE", 13259, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_", 13260, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_", 13264, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08_large_", 13268, 207);
+MT_THUNK_FORTRAN("mpi_rget_accumulate_f08ts_large_", 13272, 207);
 #endif
 #if MT_HAVE_Rget_accumulate_c
-MT_THUNK_PMPI(MPI_Rget_accumulate_c, 5028, 207);
+MT_THUNK_PMPI(MPI_Rget_accumulate_c, 13252, 207);
 #endif
 
 #if MT_HAVE_Fetch_and_op
-MT_THUNK_PMPI(MPI_Fetch_and_op, 5056, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_", 5064, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op__", 5065, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op", 5066, 208);
-MT_THUNK_FORTRAN("MPI_FETCH_AND_OP", 5067, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_", 5068, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_", 5072, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large_", 5076, 208);
-MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large_", 5080, 208);
+MT_THUNK_PMPI(MPI_Fetch_and_op, 13312, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_", 13320, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op__", 13321, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op", 13322, 208);
+MT_THUNK_FORTRAN("MPI_FETCH_AND_OP", 13323, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_", 13324, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_", 13328, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08_large_", 13332, 208);
+MT_THUNK_FORTRAN("mpi_fetch_and_op_f08ts_large_", 13336, 208);
 #endif
 
 #if MT_HAVE_Compare_and_swap
-MT_THUNK_PMPI(MPI_Compare_and_swap, 5088, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_", 5096, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap__", 5097, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap", 5098, 209);
-MT_THUNK_FORTRAN("MPI_COMPARE_AND_SWAP", 5099, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_", 5100, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_", 5104, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large_", 5108, 209);
-MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large_", 5112, 209);
+MT_THUNK_PMPI(MPI_Compare_and_swap, 13376, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_", 13384, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap__", 13385, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap", 13386, 209);
+MT_THUNK_FORTRAN("MPI_COMPARE_AND_SWAP", 13387, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_", 13388, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_", 13392, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08_large_", 13396, 209);
+MT_THUNK_FORTRAN("mpi_compare_and_swap_f08ts_large_", 13400, 209);
 #endif
 
 #if MT_HAVE_Win_fence
-MT_THUNK_PMPI(MPI_Win_fence, 5120, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_", 5128, 215);
-MT_THUNK_FORTRAN("mpi_win_fence__", 5129, 215);
-MT_THUNK_FORTRAN("mpi_win_fence", 5130, 215);
-MT_THUNK_FORTRAN("MPI_WIN_FENCE", 5131, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08_", 5132, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts_", 5136, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08_large_", 5140, 215);
-MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large_", 5144, 215);
+MT_THUNK_PMPI(MPI_Win_fence, 13760, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_", 13768, 215);
+MT_THUNK_FORTRAN("mpi_win_fence__", 13769, 215);
+MT_THUNK_FORTRAN("mpi_win_fence", 13770, 215);
+MT_THUNK_FORTRAN("MPI_WIN_FENCE", 13771, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_", 13772, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_", 13776, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08_large_", 13780, 215);
+MT_THUNK_FORTRAN("mpi_win_fence_f08ts_large_", 13784, 215);
 #endif
 
 #if MT_HAVE_Win_start
-MT_THUNK_PMPI(MPI_Win_start, 5152, 216);
-MT_THUNK_FORTRAN("mpi_win_start_", 5160, 216);
-MT_THUNK_FORTRAN("mpi_win_start__", 5161, 216);
-MT_THUNK_FORTRAN("mpi_win_start", 5162, 216);
-MT_THUNK_FORTRAN("MPI_WIN_START", 5163, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08_", 5164, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts_", 5168, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08_large_", 5172, 216);
-MT_THUNK_FORTRAN("mpi_win_start_f08ts_large_", 5176, 216);
+MT_THUNK_PMPI(MPI_Win_start, 13824, 216);
+MT_THUNK_FORTRAN("mpi_win_start_", 13832, 216);
+MT_THUNK_FORTRAN("mpi_win_start__", 13833, 216);
+MT_THUNK_FORTRAN("mpi_win_start", 13834, 216);
+MT_THUNK_FORTRAN("MPI_WIN_START", 13835, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_", 13836, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_", 13840, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08_large_", 13844, 216);
+MT_THUNK_FORTRAN("mpi_win_start_f08ts_large_", 13848, 216);
 #endif
 
 #if MT_HAVE_Win_post
-MT_THUNK_PMPI(MPI_Win_post, 5184, 217);
-MT_THUNK_FORTRAN("mpi_win_post_", 5192, 217);
-MT_THUNK_FORTRAN("mpi_win_post__", 5193, 217);
-MT_THUNK_FORTRAN("mpi_win_post", 5194, 217);
-MT_THUNK_FORTRAN("MPI_WIN_POST", 5195, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08_", 5196, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts_", 5200, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08_large_", 5204, 217);
-MT_THUNK_FORTRAN("mpi_win_post_f08ts_large_", 5208, 217);
+MT_THUNK_PMPI(MPI_Win_post, 13888, 217);
+MT_THUNK_FORTRAN("mpi_win_post_", 13896, 217);
+MT_THUNK_FORTRAN("mpi_win_post__", 13897, 217);
+MT_THUNK_FORTRAN("mpi_win_post", 13898, 217);
+MT_THUNK_FORTRAN("MPI_WIN_POST", 13899, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_", 13900, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_", 13904, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08_large_", 13908, 217);
+MT_THUNK_FORTRAN("mpi_win_post_f08ts_large_", 13912, 217);
 #endif
 
 #if MT_HAVE_Win_complete
-MT_THUNK_PMPI(MPI_Win_complete, 5216, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_", 5224, 218);
-MT_THUNK_FORTRAN("mpi_win_complete__", 5225, 218);
-MT_THUNK_FORTRAN("mpi_win_complete", 5226, 218);
-MT_THUNK_FORTRAN("MPI_WIN_COMPLETE", 5227, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08_", 5228, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts_", 5232, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08_large_", 5236, 218);
-MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large_", 5240, 218);
+MT_THUNK_PMPI(MPI_Win_complete, 13952, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_", 13960, 218);
+MT_THUNK_FORTRAN("mpi_win_complete__", 13961, 218);
+MT_THUNK_FORTRAN("mpi_win_complete", 13962, 218);
+MT_THUNK_FORTRAN("MPI_WIN_COMPLETE", 13963, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_", 13964, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_", 13968, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08_large_", 13972, 218);
+MT_THUNK_FORTRAN("mpi_win_complete_f08ts_large_", 13976, 218);
 #endif
 
 #if MT_HAVE_Win_wait
-MT_THUNK_PMPI(MPI_Win_wait, 5248, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_", 5256, 219);
-MT_THUNK_FORTRAN("mpi_win_wait__", 5257, 219);
-MT_THUNK_FORTRAN("mpi_win_wait", 5258, 219);
-MT_THUNK_FORTRAN("MPI_WIN_WAIT", 5259, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08_", 5260, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts_", 5264, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08_large_", 5268, 219);
-MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large_", 5272, 219);
+MT_THUNK_PMPI(MPI_Win_wait, 14016, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_", 14024, 219);
+MT_THUNK_FORTRAN("mpi_win_wait__", 14025, 219);
+MT_THUNK_FORTRAN("mpi_win_wait", 14026, 219);
+MT_THUNK_FORTRAN("MPI_WIN_WAIT", 14027, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_", 14028, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_", 14032, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08_large_", 14036, 219);
+MT_THUNK_FORTRAN("mpi_win_wait_f08ts_large_", 14040, 219);
 #endif
 
 #if MT_HAVE_Win_test
-MT_THUNK_PMPI(MPI_Win_test, 5280, 220);
-MT_THUNK_FORTRAN("mpi_win_test_", 5288, 220);
-MT_THUNK_FORTRAN("mpi_win_test__", 5289, 220);
-MT_THUNK_FORTRAN("mpi_win_test", 5290, 220);
-MT_THUNK_FORTRAN("MPI_WIN_TEST", 5291, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08_", 5292, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts_", 5296, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08_large_", 5300, 220);
-MT_THUNK_FORTRAN("mpi_win_test_f08ts_large_", 5304, 220);
+MT_THUNK_PMPI(MPI_Win_test, 14080, 220);
+MT_THUNK_FORTRAN("mpi_win_test_", 14088, 220);
+MT_THUNK_FORTRAN("mpi_win_test__", 14089, 220);
+MT_THUNK_FORTRAN("mpi_win_test", 14090, 220);
+MT_THUNK_FORTRAN("MPI_WIN_TEST", 14091, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_", 14092, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_", 14096, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08_large_", 14100, 220);
+MT_THUNK_FORTRAN("mpi_win_test_f08ts_large_", 14104, 220);
 #endif
 
 #if MT_HAVE_Win_lock_all
-MT_THUNK_PMPI(MPI_Win_lock_all, 5312, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_", 5320, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all__", 5321, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all", 5322, 221);
-MT_THUNK_FORTRAN("MPI_WIN_LOCK_ALL", 5323, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08_", 5324, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_", 5328, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large_", 5332, 221);
-MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large_", 5336, 221);
+MT_THUNK_PMPI(MPI_Win_lock_all, 14144, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_", 14152, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all__", 14153, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all", 14154, 221);
+MT_THUNK_FORTRAN("MPI_WIN_LOCK_ALL", 14155, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_", 14156, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_", 14160, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08_large_", 14164, 221);
+MT_THUNK_FORTRAN("mpi_win_lock_all_f08ts_large_", 14168, 221);
 #endif
 
 #if MT_HAVE_Win_unlock_all
-MT_THUNK_PMPI(MPI_Win_unlock_all, 5344, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_", 5352, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all__", 5353, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all", 5354, 222);
-MT_THUNK_FORTRAN("MPI_WIN_UNLOCK_ALL", 5355, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_", 5356, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_", 5360, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large_", 5364, 222);
-MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large_", 5368, 222);
+MT_THUNK_PMPI(MPI_Win_unlock_all, 14208, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_", 14216, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all__", 14217, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all", 14218, 222);
+MT_THUNK_FORTRAN("MPI_WIN_UNLOCK_ALL", 14219, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_", 14220, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_", 14224, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08_large_", 14228, 222);
+MT_THUNK_FORTRAN("mpi_win_unlock_all_f08ts_large_", 14232, 222);
 #endif
 
 #if MT_HAVE_Win_flush_all
-MT_THUNK_PMPI(MPI_Win_flush_all, 5376, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_", 5384, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all__", 5385, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all", 5386, 223);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH_ALL", 5387, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08_", 5388, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_", 5392, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large_", 5396, 223);
-MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large_", 5400, 223);
+MT_THUNK_PMPI(MPI_Win_flush_all, 14272, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_", 14280, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all__", 14281, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all", 14282, 223);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_ALL", 14283, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_", 14284, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_", 14288, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08_large_", 14292, 223);
+MT_THUNK_FORTRAN("mpi_win_flush_all_f08ts_large_", 14296, 223);
 #endif
 
 #if MT_HAVE_Win_flush_local_all
-MT_THUNK_PMPI(MPI_Win_flush_local_all, 5408, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_", 5416, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all__", 5417, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all", 5418, 224);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL_ALL", 5419, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_", 5420, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_", 5424, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large_", 5428, 224);
-MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large_", 5432, 224);
+MT_THUNK_PMPI(MPI_Win_flush_local_all, 14336, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_", 14344, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all__", 14345, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all", 14346, 224);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL_ALL", 14347, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_", 14348, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_", 14352, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08_large_", 14356, 224);
+MT_THUNK_FORTRAN("mpi_win_flush_local_all_f08ts_large_", 14360, 224);
 #endif
 
 #if MT_HAVE_Win_sync
-MT_THUNK_PMPI(MPI_Win_sync, 5440, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_", 5448, 225);
-MT_THUNK_FORTRAN("mpi_win_sync__", 5449, 225);
-MT_THUNK_FORTRAN("mpi_win_sync", 5450, 225);
-MT_THUNK_FORTRAN("MPI_WIN_SYNC", 5451, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08_", 5452, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts_", 5456, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08_large_", 5460, 225);
-MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large_", 5464, 225);
+MT_THUNK_PMPI(MPI_Win_sync, 14400, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_", 14408, 225);
+MT_THUNK_FORTRAN("mpi_win_sync__", 14409, 225);
+MT_THUNK_FORTRAN("mpi_win_sync", 14410, 225);
+MT_THUNK_FORTRAN("MPI_WIN_SYNC", 14411, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_", 14412, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_", 14416, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08_large_", 14420, 225);
+MT_THUNK_FORTRAN("mpi_win_sync_f08ts_large_", 14424, 225);
 #endif
 
 #if MT_HAVE_Win_lock
-MT_THUNK_PMPI(MPI_Win_lock, 5472, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_", 5480, 226);
-MT_THUNK_FORTRAN("mpi_win_lock__", 5481, 226);
-MT_THUNK_FORTRAN("mpi_win_lock", 5482, 226);
-MT_THUNK_FORTRAN("MPI_WIN_LOCK", 5483, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08_", 5484, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts_", 5488, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08_large_", 5492, 226);
-MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large_", 5496, 226);
+MT_THUNK_PMPI(MPI_Win_lock, 14464, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_", 14472, 226);
+MT_THUNK_FORTRAN("mpi_win_lock__", 14473, 226);
+MT_THUNK_FORTRAN("mpi_win_lock", 14474, 226);
+MT_THUNK_FORTRAN("MPI_WIN_LOCK", 14475, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_", 14476, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_", 14480, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08_large_", 14484, 226);
+MT_THUNK_FORTRAN("mpi_win_lock_f08ts_large_", 14488, 226);
 #endif
 
 #if MT_HAVE_Win_unlock
-MT_THUNK_PMPI(MPI_Win_unlock, 5504, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_", 5512, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock__", 5513, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock", 5514, 227);
-MT_THUNK_FORTRAN("MPI_WIN_UNLOCK", 5515, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08_", 5516, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_", 5520, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08_large_", 5524, 227);
-MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large_", 5528, 227);
+MT_THUNK_PMPI(MPI_Win_unlock, 14528, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_", 14536, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock__", 14537, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock", 14538, 227);
+MT_THUNK_FORTRAN("MPI_WIN_UNLOCK", 14539, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_", 14540, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_", 14544, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08_large_", 14548, 227);
+MT_THUNK_FORTRAN("mpi_win_unlock_f08ts_large_", 14552, 227);
 #endif
 
 #if MT_HAVE_Win_flush
-MT_THUNK_PMPI(MPI_Win_flush, 5536, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_", 5544, 228);
-MT_THUNK_FORTRAN("mpi_win_flush__", 5545, 228);
-MT_THUNK_FORTRAN("mpi_win_flush", 5546, 228);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH", 5547, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08_", 5548, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts_", 5552, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08_large_", 5556, 228);
-MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large_", 5560, 228);
+MT_THUNK_PMPI(MPI_Win_flush, 14592, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_", 14600, 228);
+MT_THUNK_FORTRAN("mpi_win_flush__", 14601, 228);
+MT_THUNK_FORTRAN("mpi_win_flush", 14602, 228);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH", 14603, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_", 14604, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_", 14608, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08_large_", 14612, 228);
+MT_THUNK_FORTRAN("mpi_win_flush_f08ts_large_", 14616, 228);
 #endif
 
 #if MT_HAVE_Win_flush_local
-MT_THUNK_PMPI(MPI_Win_flush_local, 5568, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_", 5576, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local__", 5577, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local", 5578, 229);
-MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL", 5579, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08_", 5580, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_", 5584, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large_", 5588, 229);
-MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large_", 5592, 229);
+MT_THUNK_PMPI(MPI_Win_flush_local, 14656, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_", 14664, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local__", 14665, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local", 14666, 229);
+MT_THUNK_FORTRAN("MPI_WIN_FLUSH_LOCAL", 14667, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_", 14668, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_", 14672, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08_large_", 14676, 229);
+MT_THUNK_FORTRAN("mpi_win_flush_local_f08ts_large_", 14680, 229);
 #endif
 
 #if MT_HAVE_Win_create
-MT_THUNK_PMPI(MPI_Win_create, 5600, 235);
-MT_THUNK_FORTRAN("mpi_win_create_", 5608, 235);
-MT_THUNK_FORTRAN("mpi_win_create__", 5609, 235);
-MT_THUNK_FORTRAN("mpi_win_create", 5610, 235);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE", 5611, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08_", 5612, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts_", 5616, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08_large_", 5620, 235);
-MT_THUNK_FORTRAN("mpi_win_create_f08ts_large_", 5624, 235);
+MT_THUNK_PMPI(MPI_Win_create, 15040, 235);
+MT_THUNK_FORTRAN("mpi_win_create_", 15048, 235);
+MT_THUNK_FORTRAN("mpi_win_create__", 15049, 235);
+MT_THUNK_FORTRAN("mpi_win_create", 15050, 235);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE", 15051, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_", 15052, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_", 15056, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08_large_", 15060, 235);
+MT_THUNK_FORTRAN("mpi_win_create_f08ts_large_", 15064, 235);
 #endif
 #if MT_HAVE_Win_create_c
-MT_THUNK_PMPI(MPI_Win_create_c, 5604, 235);
+MT_THUNK_PMPI(MPI_Win_create_c, 15044, 235);
 #endif
 
 #if MT_HAVE_Win_allocate
-MT_THUNK_PMPI(MPI_Win_allocate, 5632, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_", 5640, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate__", 5641, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate", 5642, 236);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE", 5643, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08_", 5644, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_", 5648, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08_large_", 5652, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large_", 5656, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr_", 5660, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr__", 5661, 236);
-MT_THUNK_FORTRAN("mpi_win_allocate_cptr", 5662, 236);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_CPTR", 5663, 236);
+MT_THUNK_PMPI(MPI_Win_allocate, 15104, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_", 15112, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate__", 15113, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate", 15114, 236);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE", 15115, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_", 15116, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_", 15120, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08_large_", 15124, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_f08ts_large_", 15128, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr_", 15132, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr__", 15133, 236);
+MT_THUNK_FORTRAN("mpi_win_allocate_cptr", 15134, 236);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_CPTR", 15135, 236);
 #endif
 #if MT_HAVE_Win_allocate_c
-MT_THUNK_PMPI(MPI_Win_allocate_c, 5636, 236);
+MT_THUNK_PMPI(MPI_Win_allocate_c, 15108, 236);
 #endif
 
 #if MT_HAVE_Win_allocate_shared
-MT_THUNK_PMPI(MPI_Win_allocate_shared, 5664, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_", 5672, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared__", 5673, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared", 5674, 237);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED", 5675, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_", 5676, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_", 5680, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large_", 5684, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large_", 5688, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr_", 5692, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr__", 5693, 237);
-MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", 5694, 237);
-MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED_CPTR", 5695, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared, 15168, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_", 15176, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared__", 15177, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared", 15178, 237);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED", 15179, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_", 15180, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_", 15184, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08_large_", 15188, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_f08ts_large_", 15192, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr_", 15196, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr__", 15197, 237);
+MT_THUNK_FORTRAN("mpi_win_allocate_shared_cptr", 15198, 237);
+MT_THUNK_FORTRAN("MPI_WIN_ALLOCATE_SHARED_CPTR", 15199, 237);
 #endif
 #if MT_HAVE_Win_allocate_shared_c
-MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 5668, 237);
+MT_THUNK_PMPI(MPI_Win_allocate_shared_c, 15172, 237);
 #endif
 
 #if MT_HAVE_Win_create_dynamic
-MT_THUNK_PMPI(MPI_Win_create_dynamic, 5696, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_", 5704, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic__", 5705, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic", 5706, 238);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE_DYNAMIC", 5707, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_", 5708, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_", 5712, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large_", 5716, 238);
-MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large_", 5720, 238);
+MT_THUNK_PMPI(MPI_Win_create_dynamic, 15232, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_", 15240, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic__", 15241, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic", 15242, 238);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_DYNAMIC", 15243, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_", 15244, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_", 15248, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08_large_", 15252, 238);
+MT_THUNK_FORTRAN("mpi_win_create_dynamic_f08ts_large_", 15256, 238);
 #endif
 
 #if MT_HAVE_Win_free
-MT_THUNK_PMPI(MPI_Win_free, 5728, 239);
-MT_THUNK_FORTRAN("mpi_win_free_", 5736, 239);
-MT_THUNK_FORTRAN("mpi_win_free__", 5737, 239);
-MT_THUNK_FORTRAN("mpi_win_free", 5738, 239);
-MT_THUNK_FORTRAN("MPI_WIN_FREE", 5739, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08_", 5740, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts_", 5744, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08_large_", 5748, 239);
-MT_THUNK_FORTRAN("mpi_win_free_f08ts_large_", 5752, 239);
+MT_THUNK_PMPI(MPI_Win_free, 15296, 239);
+MT_THUNK_FORTRAN("mpi_win_free_", 15304, 239);
+MT_THUNK_FORTRAN("mpi_win_free__", 15305, 239);
+MT_THUNK_FORTRAN("mpi_win_free", 15306, 239);
+MT_THUNK_FORTRAN("MPI_WIN_FREE", 15307, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_", 15308, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_", 15312, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08_large_", 15316, 239);
+MT_THUNK_FORTRAN("mpi_win_free_f08ts_large_", 15320, 239);
 #endif
 
 #if MT_HAVE_Win_attach
-MT_THUNK_PMPI(MPI_Win_attach, 5760, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_", 5768, 240);
-MT_THUNK_FORTRAN("mpi_win_attach__", 5769, 240);
-MT_THUNK_FORTRAN("mpi_win_attach", 5770, 240);
-MT_THUNK_FORTRAN("MPI_WIN_ATTACH", 5771, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08_", 5772, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts_", 5776, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08_large_", 5780, 240);
-MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large_", 5784, 240);
+MT_THUNK_PMPI(MPI_Win_attach, 15360, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_", 15368, 240);
+MT_THUNK_FORTRAN("mpi_win_attach__", 15369, 240);
+MT_THUNK_FORTRAN("mpi_win_attach", 15370, 240);
+MT_THUNK_FORTRAN("MPI_WIN_ATTACH", 15371, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_", 15372, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_", 15376, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08_large_", 15380, 240);
+MT_THUNK_FORTRAN("mpi_win_attach_f08ts_large_", 15384, 240);
 #endif
 
 #if MT_HAVE_Win_detach
-MT_THUNK_PMPI(MPI_Win_detach, 5792, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_", 5800, 241);
-MT_THUNK_FORTRAN("mpi_win_detach__", 5801, 241);
-MT_THUNK_FORTRAN("mpi_win_detach", 5802, 241);
-MT_THUNK_FORTRAN("MPI_WIN_DETACH", 5803, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08_", 5804, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts_", 5808, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08_large_", 5812, 241);
-MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large_", 5816, 241);
+MT_THUNK_PMPI(MPI_Win_detach, 15424, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_", 15432, 241);
+MT_THUNK_FORTRAN("mpi_win_detach__", 15433, 241);
+MT_THUNK_FORTRAN("mpi_win_detach", 15434, 241);
+MT_THUNK_FORTRAN("MPI_WIN_DETACH", 15435, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_", 15436, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_", 15440, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08_large_", 15444, 241);
+MT_THUNK_FORTRAN("mpi_win_detach_f08ts_large_", 15448, 241);
 #endif
 
 #if MT_HAVE_Win_set_name
-MT_THUNK_PMPI(MPI_Win_set_name, 5824, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_", 5832, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name__", 5833, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name", 5834, 242);
-MT_THUNK_FORTRAN("MPI_WIN_SET_NAME", 5835, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08_", 5836, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_", 5840, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08_large_", 5844, 242);
-MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large_", 5848, 242);
+MT_THUNK_PMPI(MPI_Win_set_name, 15488, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_", 15496, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name__", 15497, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name", 15498, 242);
+MT_THUNK_FORTRAN("MPI_WIN_SET_NAME", 15499, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_", 15500, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_", 15504, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08_large_", 15508, 242);
+MT_THUNK_FORTRAN("mpi_win_set_name_f08ts_large_", 15512, 242);
 #endif
 
 #if MT_HAVE_Win_set_info
-MT_THUNK_PMPI(MPI_Win_set_info, 5856, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_", 5864, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info__", 5865, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info", 5866, 243);
-MT_THUNK_FORTRAN("MPI_WIN_SET_INFO", 5867, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08_", 5868, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_", 5872, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08_large_", 5876, 243);
-MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large_", 5880, 243);
+MT_THUNK_PMPI(MPI_Win_set_info, 15552, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_", 15560, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info__", 15561, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info", 15562, 243);
+MT_THUNK_FORTRAN("MPI_WIN_SET_INFO", 15563, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_", 15564, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_", 15568, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08_large_", 15572, 243);
+MT_THUNK_FORTRAN("mpi_win_set_info_f08ts_large_", 15576, 243);
 #endif
 
 #if MT_HAVE_File_close
-MT_THUNK_PMPI(MPI_File_close, 5888, 250);
-MT_THUNK_FORTRAN("mpi_file_close_", 5896, 250);
-MT_THUNK_FORTRAN("mpi_file_close__", 5897, 250);
-MT_THUNK_FORTRAN("mpi_file_close", 5898, 250);
-MT_THUNK_FORTRAN("MPI_FILE_CLOSE", 5899, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08_", 5900, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts_", 5904, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08_large_", 5908, 250);
-MT_THUNK_FORTRAN("mpi_file_close_f08ts_large_", 5912, 250);
+MT_THUNK_PMPI(MPI_File_close, 16000, 250);
+MT_THUNK_FORTRAN("mpi_file_close_", 16008, 250);
+MT_THUNK_FORTRAN("mpi_file_close__", 16009, 250);
+MT_THUNK_FORTRAN("mpi_file_close", 16010, 250);
+MT_THUNK_FORTRAN("MPI_FILE_CLOSE", 16011, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_", 16012, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_", 16016, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08_large_", 16020, 250);
+MT_THUNK_FORTRAN("mpi_file_close_f08ts_large_", 16024, 250);
 #endif
 
 #if MT_HAVE_File_delete
-MT_THUNK_PMPI(MPI_File_delete, 5920, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_", 5928, 251);
-MT_THUNK_FORTRAN("mpi_file_delete__", 5929, 251);
-MT_THUNK_FORTRAN("mpi_file_delete", 5930, 251);
-MT_THUNK_FORTRAN("MPI_FILE_DELETE", 5931, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08_", 5932, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts_", 5936, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08_large_", 5940, 251);
-MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large_", 5944, 251);
+MT_THUNK_PMPI(MPI_File_delete, 16064, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_", 16072, 251);
+MT_THUNK_FORTRAN("mpi_file_delete__", 16073, 251);
+MT_THUNK_FORTRAN("mpi_file_delete", 16074, 251);
+MT_THUNK_FORTRAN("MPI_FILE_DELETE", 16075, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_", 16076, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_", 16080, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08_large_", 16084, 251);
+MT_THUNK_FORTRAN("mpi_file_delete_f08ts_large_", 16088, 251);
 #endif
 
 #if MT_HAVE_File_get_position_shared
-MT_THUNK_PMPI(MPI_File_get_position_shared, 5952, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_", 5960, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared__", 5961, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared", 5962, 252);
-MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION_SHARED", 5963, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_", 5964, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_", 5968, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large_", 5972, 252);
-MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large_", 5976, 252);
+MT_THUNK_PMPI(MPI_File_get_position_shared, 16128, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_", 16136, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared__", 16137, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared", 16138, 252);
+MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION_SHARED", 16139, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_", 16140, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_", 16144, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08_large_", 16148, 252);
+MT_THUNK_FORTRAN("mpi_file_get_position_shared_f08ts_large_", 16152, 252);
 #endif
 
 #if MT_HAVE_File_iread
-MT_THUNK_PMPI(MPI_File_iread, 5984, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_", 5992, 253);
-MT_THUNK_FORTRAN("mpi_file_iread__", 5993, 253);
-MT_THUNK_FORTRAN("mpi_file_iread", 5994, 253);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD", 5995, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08_", 5996, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts_", 6000, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08_large_", 6004, 253);
-MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large_", 6008, 253);
+MT_THUNK_PMPI(MPI_File_iread, 16192, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_", 16200, 253);
+MT_THUNK_FORTRAN("mpi_file_iread__", 16201, 253);
+MT_THUNK_FORTRAN("mpi_file_iread", 16202, 253);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD", 16203, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_", 16204, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_", 16208, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08_large_", 16212, 253);
+MT_THUNK_FORTRAN("mpi_file_iread_f08ts_large_", 16216, 253);
 #endif
 #if MT_HAVE_File_iread_c
-MT_THUNK_PMPI(MPI_File_iread_c, 5988, 253);
+MT_THUNK_PMPI(MPI_File_iread_c, 16196, 253);
 #endif
 
 #if MT_HAVE_File_iread_all
-MT_THUNK_PMPI(MPI_File_iread_all, 6016, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_", 6024, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all__", 6025, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all", 6026, 254);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_ALL", 6027, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08_", 6028, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_", 6032, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large_", 6036, 254);
-MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large_", 6040, 254);
+MT_THUNK_PMPI(MPI_File_iread_all, 16256, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_", 16264, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all__", 16265, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all", 16266, 254);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_ALL", 16267, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_", 16268, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_", 16272, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08_large_", 16276, 254);
+MT_THUNK_FORTRAN("mpi_file_iread_all_f08ts_large_", 16280, 254);
 #endif
 #if MT_HAVE_File_iread_all_c
-MT_THUNK_PMPI(MPI_File_iread_all_c, 6020, 254);
+MT_THUNK_PMPI(MPI_File_iread_all_c, 16260, 254);
 #endif
 
 #if MT_HAVE_File_iread_at
-MT_THUNK_PMPI(MPI_File_iread_at, 6048, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_", 6056, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at__", 6057, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at", 6058, 255);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT", 6059, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08_", 6060, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_", 6064, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large_", 6068, 255);
-MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large_", 6072, 255);
+MT_THUNK_PMPI(MPI_File_iread_at, 16320, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_", 16328, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at__", 16329, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at", 16330, 255);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT", 16331, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_", 16332, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_", 16336, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08_large_", 16340, 255);
+MT_THUNK_FORTRAN("mpi_file_iread_at_f08ts_large_", 16344, 255);
 #endif
 #if MT_HAVE_File_iread_at_c
-MT_THUNK_PMPI(MPI_File_iread_at_c, 6052, 255);
+MT_THUNK_PMPI(MPI_File_iread_at_c, 16324, 255);
 #endif
 
 #if MT_HAVE_File_iread_at_all
-MT_THUNK_PMPI(MPI_File_iread_at_all, 6080, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_", 6088, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all__", 6089, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all", 6090, 256);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT_ALL", 6091, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_", 6092, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_", 6096, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large_", 6100, 256);
-MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large_", 6104, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all, 16384, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_", 16392, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all__", 16393, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all", 16394, 256);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_AT_ALL", 16395, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_", 16396, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_", 16400, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08_large_", 16404, 256);
+MT_THUNK_FORTRAN("mpi_file_iread_at_all_f08ts_large_", 16408, 256);
 #endif
 #if MT_HAVE_File_iread_at_all_c
-MT_THUNK_PMPI(MPI_File_iread_at_all_c, 6084, 256);
+MT_THUNK_PMPI(MPI_File_iread_at_all_c, 16388, 256);
 #endif
 
 #if MT_HAVE_File_iread_shared
-MT_THUNK_PMPI(MPI_File_iread_shared, 6112, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_", 6120, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared__", 6121, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared", 6122, 257);
-MT_THUNK_FORTRAN("MPI_FILE_IREAD_SHARED", 6123, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_", 6124, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_", 6128, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large_", 6132, 257);
-MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large_", 6136, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared, 16448, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_", 16456, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared__", 16457, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared", 16458, 257);
+MT_THUNK_FORTRAN("MPI_FILE_IREAD_SHARED", 16459, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_", 16460, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_", 16464, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08_large_", 16468, 257);
+MT_THUNK_FORTRAN("mpi_file_iread_shared_f08ts_large_", 16472, 257);
 #endif
 #if MT_HAVE_File_iread_shared_c
-MT_THUNK_PMPI(MPI_File_iread_shared_c, 6116, 257);
+MT_THUNK_PMPI(MPI_File_iread_shared_c, 16452, 257);
 #endif
 
 #if MT_HAVE_File_iwrite
-MT_THUNK_PMPI(MPI_File_iwrite, 6144, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_", 6152, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite__", 6153, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite", 6154, 258);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE", 6155, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08_", 6156, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_", 6160, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large_", 6164, 258);
-MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large_", 6168, 258);
+MT_THUNK_PMPI(MPI_File_iwrite, 16512, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_", 16520, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite__", 16521, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite", 16522, 258);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE", 16523, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_", 16524, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_", 16528, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08_large_", 16532, 258);
+MT_THUNK_FORTRAN("mpi_file_iwrite_f08ts_large_", 16536, 258);
 #endif
 #if MT_HAVE_File_iwrite_c
-MT_THUNK_PMPI(MPI_File_iwrite_c, 6148, 258);
+MT_THUNK_PMPI(MPI_File_iwrite_c, 16516, 258);
 #endif
 
 #if MT_HAVE_File_iwrite_all
-MT_THUNK_PMPI(MPI_File_iwrite_all, 6176, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_", 6184, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all__", 6185, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all", 6186, 259);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_ALL", 6187, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_", 6188, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_", 6192, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large_", 6196, 259);
-MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large_", 6200, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all, 16576, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_", 16584, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all__", 16585, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all", 16586, 259);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_ALL", 16587, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_", 16588, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_", 16592, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08_large_", 16596, 259);
+MT_THUNK_FORTRAN("mpi_file_iwrite_all_f08ts_large_", 16600, 259);
 #endif
 #if MT_HAVE_File_iwrite_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_all_c, 6180, 259);
+MT_THUNK_PMPI(MPI_File_iwrite_all_c, 16580, 259);
 #endif
 
 #if MT_HAVE_File_iwrite_at
-MT_THUNK_PMPI(MPI_File_iwrite_at, 6208, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_", 6216, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at__", 6217, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at", 6218, 260);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT", 6219, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_", 6220, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_", 6224, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large_", 6228, 260);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large_", 6232, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at, 16640, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_", 16648, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at__", 16649, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at", 16650, 260);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT", 16651, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_", 16652, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_", 16656, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08_large_", 16660, 260);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_f08ts_large_", 16664, 260);
 #endif
 #if MT_HAVE_File_iwrite_at_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_c, 6212, 260);
+MT_THUNK_PMPI(MPI_File_iwrite_at_c, 16644, 260);
 #endif
 
 #if MT_HAVE_File_iwrite_at_all
-MT_THUNK_PMPI(MPI_File_iwrite_at_all, 6240, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_", 6248, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all__", 6249, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", 6250, 261);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT_ALL", 6251, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_", 6252, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_", 6256, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large_", 6260, 261);
-MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large_", 6264, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all, 16704, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_", 16712, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all__", 16713, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all", 16714, 261);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_AT_ALL", 16715, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_", 16716, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_", 16720, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08_large_", 16724, 261);
+MT_THUNK_FORTRAN("mpi_file_iwrite_at_all_f08ts_large_", 16728, 261);
 #endif
 #if MT_HAVE_File_iwrite_at_all_c
-MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 6244, 261);
+MT_THUNK_PMPI(MPI_File_iwrite_at_all_c, 16708, 261);
 #endif
 
 #if MT_HAVE_File_iwrite_shared
-MT_THUNK_PMPI(MPI_File_iwrite_shared, 6272, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_", 6280, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared__", 6281, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared", 6282, 262);
-MT_THUNK_FORTRAN("MPI_FILE_IWRITE_SHARED", 6283, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_", 6284, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_", 6288, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large_", 6292, 262);
-MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large_", 6296, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared, 16768, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_", 16776, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared__", 16777, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared", 16778, 262);
+MT_THUNK_FORTRAN("MPI_FILE_IWRITE_SHARED", 16779, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_", 16780, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_", 16784, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08_large_", 16788, 262);
+MT_THUNK_FORTRAN("mpi_file_iwrite_shared_f08ts_large_", 16792, 262);
 #endif
 #if MT_HAVE_File_iwrite_shared_c
-MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 6276, 262);
+MT_THUNK_PMPI(MPI_File_iwrite_shared_c, 16772, 262);
 #endif
 
 #if MT_HAVE_File_open
-MT_THUNK_PMPI(MPI_File_open, 6304, 263);
-MT_THUNK_FORTRAN("mpi_file_open_", 6312, 263);
-MT_THUNK_FORTRAN("mpi_file_open__", 6313, 263);
-MT_THUNK_FORTRAN("mpi_file_open", 6314, 263);
-MT_THUNK_FORTRAN("MPI_FILE_OPEN", 6315, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08_", 6316, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts_", 6320, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08_large_", 6324, 263);
-MT_THUNK_FORTRAN("mpi_file_open_f08ts_large_", 6328, 263);
+MT_THUNK_PMPI(MPI_File_open, 16832, 263);
+MT_THUNK_FORTRAN("mpi_file_open_", 16840, 263);
+MT_THUNK_FORTRAN("mpi_file_open__", 16841, 263);
+MT_THUNK_FORTRAN("mpi_file_open", 16842, 263);
+MT_THUNK_FORTRAN("MPI_FILE_OPEN", 16843, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_", 16844, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_", 16848, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08_large_", 16852, 263);
+MT_THUNK_FORTRAN("mpi_file_open_f08ts_large_", 16856, 263);
 #endif
 
 #if MT_HAVE_File_preallocate
-MT_THUNK_PMPI(MPI_File_preallocate, 6336, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_", 6344, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate__", 6345, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate", 6346, 264);
-MT_THUNK_FORTRAN("MPI_FILE_PREALLOCATE", 6347, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08_", 6348, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_", 6352, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large_", 6356, 264);
-MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large_", 6360, 264);
+MT_THUNK_PMPI(MPI_File_preallocate, 16896, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_", 16904, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate__", 16905, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate", 16906, 264);
+MT_THUNK_FORTRAN("MPI_FILE_PREALLOCATE", 16907, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_", 16908, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_", 16912, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08_large_", 16916, 264);
+MT_THUNK_FORTRAN("mpi_file_preallocate_f08ts_large_", 16920, 264);
 #endif
 
 #if MT_HAVE_File_read
-MT_THUNK_PMPI(MPI_File_read, 6368, 265);
-MT_THUNK_FORTRAN("mpi_file_read_", 6376, 265);
-MT_THUNK_FORTRAN("mpi_file_read__", 6377, 265);
-MT_THUNK_FORTRAN("mpi_file_read", 6378, 265);
-MT_THUNK_FORTRAN("MPI_FILE_READ", 6379, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08_", 6380, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts_", 6384, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08_large_", 6388, 265);
-MT_THUNK_FORTRAN("mpi_file_read_f08ts_large_", 6392, 265);
+MT_THUNK_PMPI(MPI_File_read, 16960, 265);
+MT_THUNK_FORTRAN("mpi_file_read_", 16968, 265);
+MT_THUNK_FORTRAN("mpi_file_read__", 16969, 265);
+MT_THUNK_FORTRAN("mpi_file_read", 16970, 265);
+MT_THUNK_FORTRAN("MPI_FILE_READ", 16971, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_", 16972, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_", 16976, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08_large_", 16980, 265);
+MT_THUNK_FORTRAN("mpi_file_read_f08ts_large_", 16984, 265);
 #endif
 #if MT_HAVE_File_read_c
-MT_THUNK_PMPI(MPI_File_read_c, 6372, 265);
+MT_THUNK_PMPI(MPI_File_read_c, 16964, 265);
 #endif
 
 #if MT_HAVE_File_read_all
-MT_THUNK_PMPI(MPI_File_read_all, 6400, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_", 6408, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all__", 6409, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all", 6410, 266);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ALL", 6411, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08_", 6412, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_", 6416, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08_large_", 6420, 266);
-MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large_", 6424, 266);
+MT_THUNK_PMPI(MPI_File_read_all, 17024, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_", 17032, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all__", 17033, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all", 17034, 266);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL", 17035, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_", 17036, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_", 17040, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08_large_", 17044, 266);
+MT_THUNK_FORTRAN("mpi_file_read_all_f08ts_large_", 17048, 266);
 #endif
 #if MT_HAVE_File_read_all_c
-MT_THUNK_PMPI(MPI_File_read_all_c, 6404, 266);
+MT_THUNK_PMPI(MPI_File_read_all_c, 17028, 266);
 #endif
 
 #if MT_HAVE_File_read_all_begin
-MT_THUNK_PMPI(MPI_File_read_all_begin, 6432, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_", 6440, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin__", 6441, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin", 6442, 267);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_BEGIN", 6443, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_", 6444, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_", 6448, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large_", 6452, 267);
-MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large_", 6456, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin, 17088, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_", 17096, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin__", 17097, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin", 17098, 267);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_BEGIN", 17099, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_", 17100, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_", 17104, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08_large_", 17108, 267);
+MT_THUNK_FORTRAN("mpi_file_read_all_begin_f08ts_large_", 17112, 267);
 #endif
 #if MT_HAVE_File_read_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_all_begin_c, 6436, 267);
+MT_THUNK_PMPI(MPI_File_read_all_begin_c, 17092, 267);
 #endif
 
 #if MT_HAVE_File_read_all_end
-MT_THUNK_PMPI(MPI_File_read_all_end, 6464, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_", 6472, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end__", 6473, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end", 6474, 268);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_END", 6475, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_", 6476, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_", 6480, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large_", 6484, 268);
-MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large_", 6488, 268);
+MT_THUNK_PMPI(MPI_File_read_all_end, 17152, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_", 17160, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end__", 17161, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end", 17162, 268);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ALL_END", 17163, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_", 17164, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_", 17168, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08_large_", 17172, 268);
+MT_THUNK_FORTRAN("mpi_file_read_all_end_f08ts_large_", 17176, 268);
 #endif
 
 #if MT_HAVE_File_read_at
-MT_THUNK_PMPI(MPI_File_read_at, 6496, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_", 6504, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at__", 6505, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at", 6506, 269);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT", 6507, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08_", 6508, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_", 6512, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08_large_", 6516, 269);
-MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large_", 6520, 269);
+MT_THUNK_PMPI(MPI_File_read_at, 17216, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_", 17224, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at__", 17225, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at", 17226, 269);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT", 17227, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_", 17228, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_", 17232, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08_large_", 17236, 269);
+MT_THUNK_FORTRAN("mpi_file_read_at_f08ts_large_", 17240, 269);
 #endif
 #if MT_HAVE_File_read_at_c
-MT_THUNK_PMPI(MPI_File_read_at_c, 6500, 269);
+MT_THUNK_PMPI(MPI_File_read_at_c, 17220, 269);
 #endif
 
 #if MT_HAVE_File_read_at_all
-MT_THUNK_PMPI(MPI_File_read_at_all, 6528, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_", 6536, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all__", 6537, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all", 6538, 270);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL", 6539, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_", 6540, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_", 6544, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large_", 6548, 270);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large_", 6552, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all, 17280, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_", 17288, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all__", 17289, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all", 17290, 270);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL", 17291, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_", 17292, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_", 17296, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08_large_", 17300, 270);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_f08ts_large_", 17304, 270);
 #endif
 #if MT_HAVE_File_read_at_all_c
-MT_THUNK_PMPI(MPI_File_read_at_all_c, 6532, 270);
+MT_THUNK_PMPI(MPI_File_read_at_all_c, 17284, 270);
 #endif
 
 #if MT_HAVE_File_read_at_all_begin
-MT_THUNK_PMPI(MPI_File_read_at_all_begin, 6560, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_", 6568, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin__", 6569, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", 6570, 271);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_BEGIN", 6571, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_", 6572, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_", 6576, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large_", 6580, 271);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large_", 6584, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin, 17344, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_", 17352, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin__", 17353, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin", 17354, 271);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_BEGIN", 17355, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_", 17356, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_", 17360, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08_large_", 17364, 271);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_begin_f08ts_large_", 17368, 271);
 #endif
 #if MT_HAVE_File_read_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 6564, 271);
+MT_THUNK_PMPI(MPI_File_read_at_all_begin_c, 17348, 271);
 #endif
 
 #if MT_HAVE_File_read_at_all_end
-MT_THUNK_PMPI(MPI_File_read_at_all_end, 6592, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_", 6600, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end__", 6601, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end", 6602, 272);
-MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_END", 6603, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_", 6604, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_", 6608, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large_", 6612, 272);
-MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large_", 6616, 272);
+MT_THUNK_PMPI(MPI_File_read_at_all_end, 17408, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_", 17416, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end__", 17417, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end", 17418, 272);
+MT_THUNK_FORTRAN("MPI_FILE_READ_AT_ALL_END", 17419, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_", 17420, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_", 17424, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08_large_", 17428, 272);
+MT_THUNK_FORTRAN("mpi_file_read_at_all_end_f08ts_large_", 17432, 272);
 #endif
 
 #if MT_HAVE_File_read_ordered
-MT_THUNK_PMPI(MPI_File_read_ordered, 6624, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_", 6632, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered__", 6633, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered", 6634, 273);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED", 6635, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_", 6636, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_", 6640, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large_", 6644, 273);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large_", 6648, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered, 17472, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_", 17480, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered__", 17481, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered", 17482, 273);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED", 17483, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_", 17484, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_", 17488, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08_large_", 17492, 273);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_f08ts_large_", 17496, 273);
 #endif
 #if MT_HAVE_File_read_ordered_c
-MT_THUNK_PMPI(MPI_File_read_ordered_c, 6628, 273);
+MT_THUNK_PMPI(MPI_File_read_ordered_c, 17476, 273);
 #endif
 
 #if MT_HAVE_File_read_ordered_begin
-MT_THUNK_PMPI(MPI_File_read_ordered_begin, 6656, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_", 6664, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin__", 6665, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", 6666, 274);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_BEGIN", 6667, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_", 6668, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_", 6672, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large_", 6676, 274);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large_", 6680, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin, 17536, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_", 17544, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin__", 17545, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin", 17546, 274);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_BEGIN", 17547, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_", 17548, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_", 17552, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08_large_", 17556, 274);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_begin_f08ts_large_", 17560, 274);
 #endif
 #if MT_HAVE_File_read_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 6660, 274);
+MT_THUNK_PMPI(MPI_File_read_ordered_begin_c, 17540, 274);
 #endif
 
 #if MT_HAVE_File_read_ordered_end
-MT_THUNK_PMPI(MPI_File_read_ordered_end, 6688, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_", 6696, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end__", 6697, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end", 6698, 275);
-MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_END", 6699, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_", 6700, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_", 6704, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large_", 6708, 275);
-MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large_", 6712, 275);
+MT_THUNK_PMPI(MPI_File_read_ordered_end, 17600, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_", 17608, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end__", 17609, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end", 17610, 275);
+MT_THUNK_FORTRAN("MPI_FILE_READ_ORDERED_END", 17611, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_", 17612, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_", 17616, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08_large_", 17620, 275);
+MT_THUNK_FORTRAN("mpi_file_read_ordered_end_f08ts_large_", 17624, 275);
 #endif
 
 #if MT_HAVE_File_read_shared
-MT_THUNK_PMPI(MPI_File_read_shared, 6720, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_", 6728, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared__", 6729, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared", 6730, 276);
-MT_THUNK_FORTRAN("MPI_FILE_READ_SHARED", 6731, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08_", 6732, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_", 6736, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large_", 6740, 276);
-MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large_", 6744, 276);
+MT_THUNK_PMPI(MPI_File_read_shared, 17664, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_", 17672, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared__", 17673, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared", 17674, 276);
+MT_THUNK_FORTRAN("MPI_FILE_READ_SHARED", 17675, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_", 17676, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_", 17680, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08_large_", 17684, 276);
+MT_THUNK_FORTRAN("mpi_file_read_shared_f08ts_large_", 17688, 276);
 #endif
 #if MT_HAVE_File_read_shared_c
-MT_THUNK_PMPI(MPI_File_read_shared_c, 6724, 276);
+MT_THUNK_PMPI(MPI_File_read_shared_c, 17668, 276);
 #endif
 
 #if MT_HAVE_File_seek
-MT_THUNK_PMPI(MPI_File_seek, 6752, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_", 6760, 277);
-MT_THUNK_FORTRAN("mpi_file_seek__", 6761, 277);
-MT_THUNK_FORTRAN("mpi_file_seek", 6762, 277);
-MT_THUNK_FORTRAN("MPI_FILE_SEEK", 6763, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08_", 6764, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts_", 6768, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08_large_", 6772, 277);
-MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large_", 6776, 277);
+MT_THUNK_PMPI(MPI_File_seek, 17728, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_", 17736, 277);
+MT_THUNK_FORTRAN("mpi_file_seek__", 17737, 277);
+MT_THUNK_FORTRAN("mpi_file_seek", 17738, 277);
+MT_THUNK_FORTRAN("MPI_FILE_SEEK", 17739, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_", 17740, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_", 17744, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08_large_", 17748, 277);
+MT_THUNK_FORTRAN("mpi_file_seek_f08ts_large_", 17752, 277);
 #endif
 
 #if MT_HAVE_File_seek_shared
-MT_THUNK_PMPI(MPI_File_seek_shared, 6784, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_", 6792, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared__", 6793, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared", 6794, 278);
-MT_THUNK_FORTRAN("MPI_FILE_SEEK_SHARED", 6795, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_", 6796, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_", 6800, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large_", 6804, 278);
-MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large_", 6808, 278);
+MT_THUNK_PMPI(MPI_File_seek_shared, 17792, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_", 17800, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared__", 17801, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared", 17802, 278);
+MT_THUNK_FORTRAN("MPI_FILE_SEEK_SHARED", 17803, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_", 17804, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_", 17808, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08_large_", 17812, 278);
+MT_THUNK_FORTRAN("mpi_file_seek_shared_f08ts_large_", 17816, 278);
 #endif
 
 #if MT_HAVE_File_set_atomicity
-MT_THUNK_PMPI(MPI_File_set_atomicity, 6816, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_", 6824, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity__", 6825, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity", 6826, 279);
-MT_THUNK_FORTRAN("MPI_FILE_SET_ATOMICITY", 6827, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_", 6828, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_", 6832, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large_", 6836, 279);
-MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large_", 6840, 279);
+MT_THUNK_PMPI(MPI_File_set_atomicity, 17856, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_", 17864, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity__", 17865, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity", 17866, 279);
+MT_THUNK_FORTRAN("MPI_FILE_SET_ATOMICITY", 17867, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_", 17868, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_", 17872, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08_large_", 17876, 279);
+MT_THUNK_FORTRAN("mpi_file_set_atomicity_f08ts_large_", 17880, 279);
 #endif
 
 #if MT_HAVE_File_set_info
-MT_THUNK_PMPI(MPI_File_set_info, 6848, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_", 6856, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info__", 6857, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info", 6858, 280);
-MT_THUNK_FORTRAN("MPI_FILE_SET_INFO", 6859, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08_", 6860, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_", 6864, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08_large_", 6868, 280);
-MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large_", 6872, 280);
+MT_THUNK_PMPI(MPI_File_set_info, 17920, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_", 17928, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info__", 17929, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info", 17930, 280);
+MT_THUNK_FORTRAN("MPI_FILE_SET_INFO", 17931, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_", 17932, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_", 17936, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08_large_", 17940, 280);
+MT_THUNK_FORTRAN("mpi_file_set_info_f08ts_large_", 17944, 280);
 #endif
 
 #if MT_HAVE_File_set_size
-MT_THUNK_PMPI(MPI_File_set_size, 6880, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_", 6888, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size__", 6889, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size", 6890, 281);
-MT_THUNK_FORTRAN("MPI_FILE_SET_SIZE", 6891, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08_", 6892, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_", 6896, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08_large_", 6900, 281);
-MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large_", 6904, 281);
+MT_THUNK_PMPI(MPI_File_set_size, 17984, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_", 17992, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size__", 17993, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size", 17994, 281);
+MT_THUNK_FORTRAN("MPI_FILE_SET_SIZE", 17995, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_", 17996, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_", 18000, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08_large_", 18004, 281);
+MT_THUNK_FORTRAN("mpi_file_set_size_f08ts_large_", 18008, 281);
 #endif
 
 #if MT_HAVE_File_set_view
-MT_THUNK_PMPI(MPI_File_set_view, 6912, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_", 6920, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view__", 6921, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view", 6922, 282);
-MT_THUNK_FORTRAN("MPI_FILE_SET_VIEW", 6923, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08_", 6924, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_", 6928, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08_large_", 6932, 282);
-MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large_", 6936, 282);
+MT_THUNK_PMPI(MPI_File_set_view, 18048, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_", 18056, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view__", 18057, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view", 18058, 282);
+MT_THUNK_FORTRAN("MPI_FILE_SET_VIEW", 18059, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_", 18060, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_", 18064, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08_large_", 18068, 282);
+MT_THUNK_FORTRAN("mpi_file_set_view_f08ts_large_", 18072, 282);
 #endif
 
 #if MT_HAVE_File_sync
-MT_THUNK_PMPI(MPI_File_sync, 6944, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_", 6952, 283);
-MT_THUNK_FORTRAN("mpi_file_sync__", 6953, 283);
-MT_THUNK_FORTRAN("mpi_file_sync", 6954, 283);
-MT_THUNK_FORTRAN("MPI_FILE_SYNC", 6955, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08_", 6956, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts_", 6960, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08_large_", 6964, 283);
-MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large_", 6968, 283);
+MT_THUNK_PMPI(MPI_File_sync, 18112, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_", 18120, 283);
+MT_THUNK_FORTRAN("mpi_file_sync__", 18121, 283);
+MT_THUNK_FORTRAN("mpi_file_sync", 18122, 283);
+MT_THUNK_FORTRAN("MPI_FILE_SYNC", 18123, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_", 18124, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_", 18128, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08_large_", 18132, 283);
+MT_THUNK_FORTRAN("mpi_file_sync_f08ts_large_", 18136, 283);
 #endif
 
 #if MT_HAVE_File_write
-MT_THUNK_PMPI(MPI_File_write, 6976, 284);
-MT_THUNK_FORTRAN("mpi_file_write_", 6984, 284);
-MT_THUNK_FORTRAN("mpi_file_write__", 6985, 284);
-MT_THUNK_FORTRAN("mpi_file_write", 6986, 284);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE", 6987, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08_", 6988, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts_", 6992, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08_large_", 6996, 284);
-MT_THUNK_FORTRAN("mpi_file_write_f08ts_large_", 7000, 284);
+MT_THUNK_PMPI(MPI_File_write, 18176, 284);
+MT_THUNK_FORTRAN("mpi_file_write_", 18184, 284);
+MT_THUNK_FORTRAN("mpi_file_write__", 18185, 284);
+MT_THUNK_FORTRAN("mpi_file_write", 18186, 284);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE", 18187, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_", 18188, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_", 18192, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08_large_", 18196, 284);
+MT_THUNK_FORTRAN("mpi_file_write_f08ts_large_", 18200, 284);
 #endif
 #if MT_HAVE_File_write_c
-MT_THUNK_PMPI(MPI_File_write_c, 6980, 284);
+MT_THUNK_PMPI(MPI_File_write_c, 18180, 284);
 #endif
 
 #if MT_HAVE_File_write_all
-MT_THUNK_PMPI(MPI_File_write_all, 7008, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_", 7016, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all__", 7017, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all", 7018, 285);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL", 7019, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08_", 7020, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_", 7024, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08_large_", 7028, 285);
-MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large_", 7032, 285);
+MT_THUNK_PMPI(MPI_File_write_all, 18240, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_", 18248, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all__", 18249, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all", 18250, 285);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL", 18251, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_", 18252, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_", 18256, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08_large_", 18260, 285);
+MT_THUNK_FORTRAN("mpi_file_write_all_f08ts_large_", 18264, 285);
 #endif
 #if MT_HAVE_File_write_all_c
-MT_THUNK_PMPI(MPI_File_write_all_c, 7012, 285);
+MT_THUNK_PMPI(MPI_File_write_all_c, 18244, 285);
 #endif
 
 #if MT_HAVE_File_write_all_begin
-MT_THUNK_PMPI(MPI_File_write_all_begin, 7040, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_", 7048, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin__", 7049, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin", 7050, 286);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_BEGIN", 7051, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_", 7052, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_", 7056, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large_", 7060, 286);
-MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large_", 7064, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin, 18304, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_", 18312, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin__", 18313, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin", 18314, 286);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_BEGIN", 18315, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_", 18316, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_", 18320, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08_large_", 18324, 286);
+MT_THUNK_FORTRAN("mpi_file_write_all_begin_f08ts_large_", 18328, 286);
 #endif
 #if MT_HAVE_File_write_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_all_begin_c, 7044, 286);
+MT_THUNK_PMPI(MPI_File_write_all_begin_c, 18308, 286);
 #endif
 
 #if MT_HAVE_File_write_all_end
-MT_THUNK_PMPI(MPI_File_write_all_end, 7072, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_", 7080, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end__", 7081, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end", 7082, 287);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_END", 7083, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_", 7084, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_", 7088, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large_", 7092, 287);
-MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large_", 7096, 287);
+MT_THUNK_PMPI(MPI_File_write_all_end, 18368, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_", 18376, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end__", 18377, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end", 18378, 287);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ALL_END", 18379, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_", 18380, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_", 18384, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08_large_", 18388, 287);
+MT_THUNK_FORTRAN("mpi_file_write_all_end_f08ts_large_", 18392, 287);
 #endif
 
 #if MT_HAVE_File_write_at
-MT_THUNK_PMPI(MPI_File_write_at, 7104, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_", 7112, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at__", 7113, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at", 7114, 288);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT", 7115, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08_", 7116, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_", 7120, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08_large_", 7124, 288);
-MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large_", 7128, 288);
+MT_THUNK_PMPI(MPI_File_write_at, 18432, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_", 18440, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at__", 18441, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at", 18442, 288);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT", 18443, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_", 18444, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_", 18448, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08_large_", 18452, 288);
+MT_THUNK_FORTRAN("mpi_file_write_at_f08ts_large_", 18456, 288);
 #endif
 #if MT_HAVE_File_write_at_c
-MT_THUNK_PMPI(MPI_File_write_at_c, 7108, 288);
+MT_THUNK_PMPI(MPI_File_write_at_c, 18436, 288);
 #endif
 
 #if MT_HAVE_File_write_at_all
-MT_THUNK_PMPI(MPI_File_write_at_all, 7136, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_", 7144, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all__", 7145, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all", 7146, 289);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL", 7147, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_", 7148, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_", 7152, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large_", 7156, 289);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large_", 7160, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all, 18496, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_", 18504, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all__", 18505, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all", 18506, 289);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL", 18507, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_", 18508, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_", 18512, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08_large_", 18516, 289);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_f08ts_large_", 18520, 289);
 #endif
 #if MT_HAVE_File_write_at_all_c
-MT_THUNK_PMPI(MPI_File_write_at_all_c, 7140, 289);
+MT_THUNK_PMPI(MPI_File_write_at_all_c, 18500, 289);
 #endif
 
 #if MT_HAVE_File_write_at_all_begin
-MT_THUNK_PMPI(MPI_File_write_at_all_begin, 7168, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_", 7176, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin__", 7177, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", 7178, 290);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_BEGIN", 7179, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_", 7180, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_", 7184, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large_", 7188, 290);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large_", 7192, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin, 18560, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_", 18568, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin__", 18569, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin", 18570, 290);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_BEGIN", 18571, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_", 18572, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_", 18576, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08_large_", 18580, 290);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_begin_f08ts_large_", 18584, 290);
 #endif
 #if MT_HAVE_File_write_at_all_begin_c
-MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 7172, 290);
+MT_THUNK_PMPI(MPI_File_write_at_all_begin_c, 18564, 290);
 #endif
 
 #if MT_HAVE_File_write_at_all_end
-MT_THUNK_PMPI(MPI_File_write_at_all_end, 7200, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_", 7208, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end__", 7209, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end", 7210, 291);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_END", 7211, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_", 7212, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_", 7216, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large_", 7220, 291);
-MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large_", 7224, 291);
+MT_THUNK_PMPI(MPI_File_write_at_all_end, 18624, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_", 18632, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end__", 18633, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end", 18634, 291);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_AT_ALL_END", 18635, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_", 18636, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_", 18640, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08_large_", 18644, 291);
+MT_THUNK_FORTRAN("mpi_file_write_at_all_end_f08ts_large_", 18648, 291);
 #endif
 
 #if MT_HAVE_File_write_ordered
-MT_THUNK_PMPI(MPI_File_write_ordered, 7232, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_", 7240, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered__", 7241, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered", 7242, 292);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED", 7243, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_", 7244, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_", 7248, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large_", 7252, 292);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large_", 7256, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered, 18688, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_", 18696, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered__", 18697, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered", 18698, 292);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED", 18699, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_", 18700, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_", 18704, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08_large_", 18708, 292);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_f08ts_large_", 18712, 292);
 #endif
 #if MT_HAVE_File_write_ordered_c
-MT_THUNK_PMPI(MPI_File_write_ordered_c, 7236, 292);
+MT_THUNK_PMPI(MPI_File_write_ordered_c, 18692, 292);
 #endif
 
 #if MT_HAVE_File_write_ordered_begin
-MT_THUNK_PMPI(MPI_File_write_ordered_begin, 7264, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_", 7272, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin__", 7273, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", 7274, 293);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_BEGIN", 7275, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_", 7276, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_", 7280, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large_", 7284, 293);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large_", 7288, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin, 18752, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_", 18760, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin__", 18761, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin", 18762, 293);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_BEGIN", 18763, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_", 18764, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_", 18768, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08_large_", 18772, 293);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_begin_f08ts_large_", 18776, 293);
 #endif
 #if MT_HAVE_File_write_ordered_begin_c
-MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 7268, 293);
+MT_THUNK_PMPI(MPI_File_write_ordered_begin_c, 18756, 293);
 #endif
 
 #if MT_HAVE_File_write_ordered_end
-MT_THUNK_PMPI(MPI_File_write_ordered_end, 7296, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_", 7304, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end__", 7305, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end", 7306, 294);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_END", 7307, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_", 7308, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_", 7312, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large_", 7316, 294);
-MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large_", 7320, 294);
+MT_THUNK_PMPI(MPI_File_write_ordered_end, 18816, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_", 18824, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end__", 18825, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end", 18826, 294);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_ORDERED_END", 18827, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_", 18828, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_", 18832, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08_large_", 18836, 294);
+MT_THUNK_FORTRAN("mpi_file_write_ordered_end_f08ts_large_", 18840, 294);
 #endif
 
 #if MT_HAVE_File_write_shared
-MT_THUNK_PMPI(MPI_File_write_shared, 7328, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_", 7336, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared__", 7337, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared", 7338, 295);
-MT_THUNK_FORTRAN("MPI_FILE_WRITE_SHARED", 7339, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08_", 7340, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_", 7344, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large_", 7348, 295);
-MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large_", 7352, 295);
+MT_THUNK_PMPI(MPI_File_write_shared, 18880, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_", 18888, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared__", 18889, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared", 18890, 295);
+MT_THUNK_FORTRAN("MPI_FILE_WRITE_SHARED", 18891, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_", 18892, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_", 18896, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08_large_", 18900, 295);
+MT_THUNK_FORTRAN("mpi_file_write_shared_f08ts_large_", 18904, 295);
 #endif
 #if MT_HAVE_File_write_shared_c
-MT_THUNK_PMPI(MPI_File_write_shared_c, 7332, 295);
+MT_THUNK_PMPI(MPI_File_write_shared_c, 18884, 295);
 #endif
 
 #if MT_HAVE_Alloc_mem
-MT_THUNK_PMPI(MPI_Alloc_mem, 7360, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_", 7368, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem__", 7369, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem", 7370, 320);
-MT_THUNK_FORTRAN("MPI_ALLOC_MEM", 7371, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08_", 7372, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_", 7376, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large_", 7380, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large_", 7384, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr_", 7388, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr__", 7389, 320);
-MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", 7390, 320);
-MT_THUNK_FORTRAN("MPI_ALLOC_MEM_CPTR", 7391, 320);
+MT_THUNK_PMPI(MPI_Alloc_mem, 20480, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_", 20488, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem__", 20489, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem", 20490, 320);
+MT_THUNK_FORTRAN("MPI_ALLOC_MEM", 20491, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_", 20492, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_", 20496, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08_large_", 20500, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_f08ts_large_", 20504, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr_", 20508, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr__", 20509, 320);
+MT_THUNK_FORTRAN("mpi_alloc_mem_cptr", 20510, 320);
+MT_THUNK_FORTRAN("MPI_ALLOC_MEM_CPTR", 20511, 320);
 #endif
 
 #if MT_HAVE_Free_mem
-MT_THUNK_PMPI(MPI_Free_mem, 7392, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_", 7400, 321);
-MT_THUNK_FORTRAN("mpi_free_mem__", 7401, 321);
-MT_THUNK_FORTRAN("mpi_free_mem", 7402, 321);
-MT_THUNK_FORTRAN("MPI_FREE_MEM", 7403, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08_", 7404, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts_", 7408, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08_large_", 7412, 321);
-MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large_", 7416, 321);
+MT_THUNK_PMPI(MPI_Free_mem, 20544, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_", 20552, 321);
+MT_THUNK_FORTRAN("mpi_free_mem__", 20553, 321);
+MT_THUNK_FORTRAN("mpi_free_mem", 20554, 321);
+MT_THUNK_FORTRAN("MPI_FREE_MEM", 20555, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_", 20556, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_", 20560, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08_large_", 20564, 321);
+MT_THUNK_FORTRAN("mpi_free_mem_f08ts_large_", 20568, 321);
 #endif
 
 #if MT_HAVE_Buffer_attach
-MT_THUNK_PMPI(MPI_Buffer_attach, 7424, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_", 7432, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach__", 7433, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach", 7434, 322);
-MT_THUNK_FORTRAN("MPI_BUFFER_ATTACH", 7435, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08_", 7436, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_", 7440, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large_", 7444, 322);
-MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large_", 7448, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach, 20608, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_", 20616, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach__", 20617, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach", 20618, 322);
+MT_THUNK_FORTRAN("MPI_BUFFER_ATTACH", 20619, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_", 20620, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_", 20624, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08_large_", 20628, 322);
+MT_THUNK_FORTRAN("mpi_buffer_attach_f08ts_large_", 20632, 322);
 #endif
 #if MT_HAVE_Buffer_attach_c
-MT_THUNK_PMPI(MPI_Buffer_attach_c, 7428, 322);
+MT_THUNK_PMPI(MPI_Buffer_attach_c, 20612, 322);
 #endif
 
 #if MT_HAVE_Buffer_detach
-MT_THUNK_PMPI(MPI_Buffer_detach, 7456, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_", 7464, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach__", 7465, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach", 7466, 323);
-MT_THUNK_FORTRAN("MPI_BUFFER_DETACH", 7467, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08_", 7468, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_", 7472, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large_", 7476, 323);
-MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large_", 7480, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach, 20672, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_", 20680, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach__", 20681, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach", 20682, 323);
+MT_THUNK_FORTRAN("MPI_BUFFER_DETACH", 20683, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_", 20684, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_", 20688, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08_large_", 20692, 323);
+MT_THUNK_FORTRAN("mpi_buffer_detach_f08ts_large_", 20696, 323);
 #endif
 #if MT_HAVE_Buffer_detach_c
-MT_THUNK_PMPI(MPI_Buffer_detach_c, 7460, 323);
+MT_THUNK_PMPI(MPI_Buffer_detach_c, 20676, 323);
 #endif
 
 #if MT_HAVE_Type_commit
-MT_THUNK_PMPI(MPI_Type_commit, 7488, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_", 7496, 324);
-MT_THUNK_FORTRAN("mpi_type_commit__", 7497, 324);
-MT_THUNK_FORTRAN("mpi_type_commit", 7498, 324);
-MT_THUNK_FORTRAN("MPI_TYPE_COMMIT", 7499, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08_", 7500, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts_", 7504, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08_large_", 7508, 324);
-MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large_", 7512, 324);
+MT_THUNK_PMPI(MPI_Type_commit, 20736, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_", 20744, 324);
+MT_THUNK_FORTRAN("mpi_type_commit__", 20745, 324);
+MT_THUNK_FORTRAN("mpi_type_commit", 20746, 324);
+MT_THUNK_FORTRAN("MPI_TYPE_COMMIT", 20747, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_", 20748, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_", 20752, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08_large_", 20756, 324);
+MT_THUNK_FORTRAN("mpi_type_commit_f08ts_large_", 20760, 324);
 #endif
 
 #if MT_HAVE_Type_contiguous
-MT_THUNK_PMPI(MPI_Type_contiguous, 7520, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_", 7528, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous__", 7529, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous", 7530, 325);
-MT_THUNK_FORTRAN("MPI_TYPE_CONTIGUOUS", 7531, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08_", 7532, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_", 7536, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large_", 7540, 325);
-MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large_", 7544, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous, 20800, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_", 20808, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous__", 20809, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous", 20810, 325);
+MT_THUNK_FORTRAN("MPI_TYPE_CONTIGUOUS", 20811, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_", 20812, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_", 20816, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08_large_", 20820, 325);
+MT_THUNK_FORTRAN("mpi_type_contiguous_f08ts_large_", 20824, 325);
 #endif
 #if MT_HAVE_Type_contiguous_c
-MT_THUNK_PMPI(MPI_Type_contiguous_c, 7524, 325);
+MT_THUNK_PMPI(MPI_Type_contiguous_c, 20804, 325);
 #endif
 
 #if MT_HAVE_Type_vector
-MT_THUNK_PMPI(MPI_Type_vector, 7552, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_", 7560, 326);
-MT_THUNK_FORTRAN("mpi_type_vector__", 7561, 326);
-MT_THUNK_FORTRAN("mpi_type_vector", 7562, 326);
-MT_THUNK_FORTRAN("MPI_TYPE_VECTOR", 7563, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08_", 7564, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts_", 7568, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08_large_", 7572, 326);
-MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large_", 7576, 326);
+MT_THUNK_PMPI(MPI_Type_vector, 20864, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_", 20872, 326);
+MT_THUNK_FORTRAN("mpi_type_vector__", 20873, 326);
+MT_THUNK_FORTRAN("mpi_type_vector", 20874, 326);
+MT_THUNK_FORTRAN("MPI_TYPE_VECTOR", 20875, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_", 20876, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_", 20880, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08_large_", 20884, 326);
+MT_THUNK_FORTRAN("mpi_type_vector_f08ts_large_", 20888, 326);
 #endif
 #if MT_HAVE_Type_vector_c
-MT_THUNK_PMPI(MPI_Type_vector_c, 7556, 326);
+MT_THUNK_PMPI(MPI_Type_vector_c, 20868, 326);
 #endif
 
 #if MT_HAVE_Type_indexed
-MT_THUNK_PMPI(MPI_Type_indexed, 7584, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_", 7592, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed__", 7593, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed", 7594, 327);
-MT_THUNK_FORTRAN("MPI_TYPE_INDEXED", 7595, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08_", 7596, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_", 7600, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08_large_", 7604, 327);
-MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large_", 7608, 327);
+MT_THUNK_PMPI(MPI_Type_indexed, 20928, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_", 20936, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed__", 20937, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed", 20938, 327);
+MT_THUNK_FORTRAN("MPI_TYPE_INDEXED", 20939, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_", 20940, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_", 20944, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08_large_", 20948, 327);
+MT_THUNK_FORTRAN("mpi_type_indexed_f08ts_large_", 20952, 327);
 #endif
 #if MT_HAVE_Type_indexed_c
-MT_THUNK_PMPI(MPI_Type_indexed_c, 7588, 327);
+MT_THUNK_PMPI(MPI_Type_indexed_c, 20932, 327);
 #endif
 
 #if MT_HAVE_Type_create_hvector
-MT_THUNK_PMPI(MPI_Type_create_hvector, 7616, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_", 7624, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector__", 7625, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector", 7626, 328);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HVECTOR", 7627, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_", 7628, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_", 7632, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large_", 7636, 328);
-MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large_", 7640, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector, 20992, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_", 21000, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector__", 21001, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector", 21002, 328);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HVECTOR", 21003, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_", 21004, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_", 21008, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08_large_", 21012, 328);
+MT_THUNK_FORTRAN("mpi_type_create_hvector_f08ts_large_", 21016, 328);
 #endif
 #if MT_HAVE_Type_create_hvector_c
-MT_THUNK_PMPI(MPI_Type_create_hvector_c, 7620, 328);
+MT_THUNK_PMPI(MPI_Type_create_hvector_c, 20996, 328);
 #endif
 
 #if MT_HAVE_Type_create_hindexed
-MT_THUNK_PMPI(MPI_Type_create_hindexed, 7648, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_", 7656, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed__", 7657, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed", 7658, 329);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED", 7659, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_", 7660, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_", 7664, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large_", 7668, 329);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large_", 7672, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed, 21056, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_", 21064, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed__", 21065, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed", 21066, 329);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED", 21067, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_", 21068, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_", 21072, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08_large_", 21076, 329);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_f08ts_large_", 21080, 329);
 #endif
 #if MT_HAVE_Type_create_hindexed_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 7652, 329);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_c, 21060, 329);
 #endif
 
 #if MT_HAVE_Type_create_hindexed_block
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 7680, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_", 7688, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block__", 7689, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", 7690, 330);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED_BLOCK", 7691, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_", 7692, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_", 7696, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large_", 7700, 330);
-MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large_", 7704, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block, 21120, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_", 21128, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block__", 21129, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block", 21130, 330);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_HINDEXED_BLOCK", 21131, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_", 21132, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_", 21136, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08_large_", 21140, 330);
+MT_THUNK_FORTRAN("mpi_type_create_hindexed_block_f08ts_large_", 21144, 330);
 #endif
 #if MT_HAVE_Type_create_hindexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 7684, 330);
+MT_THUNK_PMPI(MPI_Type_create_hindexed_block_c, 21124, 330);
 #endif
 
 #if MT_HAVE_Type_create_indexed_block
-MT_THUNK_PMPI(MPI_Type_create_indexed_block, 7712, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_", 7720, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block__", 7721, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block", 7722, 331);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_INDEXED_BLOCK", 7723, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_", 7724, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_", 7728, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large_", 7732, 331);
-MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large_", 7736, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block, 21184, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_", 21192, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block__", 21193, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block", 21194, 331);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_INDEXED_BLOCK", 21195, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_", 21196, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_", 21200, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08_large_", 21204, 331);
+MT_THUNK_FORTRAN("mpi_type_create_indexed_block_f08ts_large_", 21208, 331);
 #endif
 #if MT_HAVE_Type_create_indexed_block_c
-MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 7716, 331);
+MT_THUNK_PMPI(MPI_Type_create_indexed_block_c, 21188, 331);
 #endif
 
 #if MT_HAVE_Type_create_struct
-MT_THUNK_PMPI(MPI_Type_create_struct, 7744, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_", 7752, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct__", 7753, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct", 7754, 332);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_STRUCT", 7755, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08_", 7756, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_", 7760, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large_", 7764, 332);
-MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large_", 7768, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct, 21248, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_", 21256, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct__", 21257, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct", 21258, 332);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_STRUCT", 21259, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_", 21260, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_", 21264, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08_large_", 21268, 332);
+MT_THUNK_FORTRAN("mpi_type_create_struct_f08ts_large_", 21272, 332);
 #endif
 #if MT_HAVE_Type_create_struct_c
-MT_THUNK_PMPI(MPI_Type_create_struct_c, 7748, 332);
+MT_THUNK_PMPI(MPI_Type_create_struct_c, 21252, 332);
 #endif
 
 #if MT_HAVE_Type_create_subarray
-MT_THUNK_PMPI(MPI_Type_create_subarray, 7776, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_", 7784, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray__", 7785, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray", 7786, 333);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_SUBARRAY", 7787, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_", 7788, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_", 7792, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large_", 7796, 333);
-MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large_", 7800, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray, 21312, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_", 21320, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray__", 21321, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray", 21322, 333);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_SUBARRAY", 21323, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_", 21324, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_", 21328, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08_large_", 21332, 333);
+MT_THUNK_FORTRAN("mpi_type_create_subarray_f08ts_large_", 21336, 333);
 #endif
 #if MT_HAVE_Type_create_subarray_c
-MT_THUNK_PMPI(MPI_Type_create_subarray_c, 7780, 333);
+MT_THUNK_PMPI(MPI_Type_create_subarray_c, 21316, 333);
 #endif
 
 #if MT_HAVE_Type_create_darray
-MT_THUNK_PMPI(MPI_Type_create_darray, 7808, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_", 7816, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray__", 7817, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray", 7818, 334);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_DARRAY", 7819, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08_", 7820, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_", 7824, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large_", 7828, 334);
-MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large_", 7832, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray, 21376, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_", 21384, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray__", 21385, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray", 21386, 334);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_DARRAY", 21387, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_", 21388, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_", 21392, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08_large_", 21396, 334);
+MT_THUNK_FORTRAN("mpi_type_create_darray_f08ts_large_", 21400, 334);
 #endif
 #if MT_HAVE_Type_create_darray_c
-MT_THUNK_PMPI(MPI_Type_create_darray_c, 7812, 334);
+MT_THUNK_PMPI(MPI_Type_create_darray_c, 21380, 334);
 #endif
 
 #if MT_HAVE_Type_create_resized
-MT_THUNK_PMPI(MPI_Type_create_resized, 7840, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_", 7848, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized__", 7849, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized", 7850, 335);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_RESIZED", 7851, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08_", 7852, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_", 7856, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large_", 7860, 335);
-MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large_", 7864, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized, 21440, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_", 21448, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized__", 21449, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized", 21450, 335);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_RESIZED", 21451, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_", 21452, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_", 21456, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08_large_", 21460, 335);
+MT_THUNK_FORTRAN("mpi_type_create_resized_f08ts_large_", 21464, 335);
 #endif
 #if MT_HAVE_Type_create_resized_c
-MT_THUNK_PMPI(MPI_Type_create_resized_c, 7844, 335);
+MT_THUNK_PMPI(MPI_Type_create_resized_c, 21444, 335);
 #endif
 
 #if MT_HAVE_Type_dup
-MT_THUNK_PMPI(MPI_Type_dup, 7872, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_", 7880, 336);
-MT_THUNK_FORTRAN("mpi_type_dup__", 7881, 336);
-MT_THUNK_FORTRAN("mpi_type_dup", 7882, 336);
-MT_THUNK_FORTRAN("MPI_TYPE_DUP", 7883, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08_", 7884, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts_", 7888, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08_large_", 7892, 336);
-MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large_", 7896, 336);
+MT_THUNK_PMPI(MPI_Type_dup, 21504, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_", 21512, 336);
+MT_THUNK_FORTRAN("mpi_type_dup__", 21513, 336);
+MT_THUNK_FORTRAN("mpi_type_dup", 21514, 336);
+MT_THUNK_FORTRAN("MPI_TYPE_DUP", 21515, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_", 21516, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_", 21520, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08_large_", 21524, 336);
+MT_THUNK_FORTRAN("mpi_type_dup_f08ts_large_", 21528, 336);
 #endif
 
 #if MT_HAVE_Pack
-MT_THUNK_PMPI(MPI_Pack, 7904, 337);
-MT_THUNK_FORTRAN("mpi_pack_", 7912, 337);
-MT_THUNK_FORTRAN("mpi_pack__", 7913, 337);
-MT_THUNK_FORTRAN("mpi_pack", 7914, 337);
-MT_THUNK_FORTRAN("MPI_PACK", 7915, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08_", 7916, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts_", 7920, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08_large_", 7924, 337);
-MT_THUNK_FORTRAN("mpi_pack_f08ts_large_", 7928, 337);
+MT_THUNK_PMPI(MPI_Pack, 21568, 337);
+MT_THUNK_FORTRAN("mpi_pack_", 21576, 337);
+MT_THUNK_FORTRAN("mpi_pack__", 21577, 337);
+MT_THUNK_FORTRAN("mpi_pack", 21578, 337);
+MT_THUNK_FORTRAN("MPI_PACK", 21579, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_", 21580, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_", 21584, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08_large_", 21588, 337);
+MT_THUNK_FORTRAN("mpi_pack_f08ts_large_", 21592, 337);
 #endif
 #if MT_HAVE_Pack_c
-MT_THUNK_PMPI(MPI_Pack_c, 7908, 337);
+MT_THUNK_PMPI(MPI_Pack_c, 21572, 337);
 #endif
 
 #if MT_HAVE_Unpack
-MT_THUNK_PMPI(MPI_Unpack, 7936, 338);
-MT_THUNK_FORTRAN("mpi_unpack_", 7944, 338);
-MT_THUNK_FORTRAN("mpi_unpack__", 7945, 338);
-MT_THUNK_FORTRAN("mpi_unpack", 7946, 338);
-MT_THUNK_FORTRAN("MPI_UNPACK", 7947, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08_", 7948, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts_", 7952, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08_large_", 7956, 338);
-MT_THUNK_FORTRAN("mpi_unpack_f08ts_large_", 7960, 338);
+MT_THUNK_PMPI(MPI_Unpack, 21632, 338);
+MT_THUNK_FORTRAN("mpi_unpack_", 21640, 338);
+MT_THUNK_FORTRAN("mpi_unpack__", 21641, 338);
+MT_THUNK_FORTRAN("mpi_unpack", 21642, 338);
+MT_THUNK_FORTRAN("MPI_UNPACK", 21643, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_", 21644, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_", 21648, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08_large_", 21652, 338);
+MT_THUNK_FORTRAN("mpi_unpack_f08ts_large_", 21656, 338);
 #endif
 #if MT_HAVE_Unpack_c
-MT_THUNK_PMPI(MPI_Unpack_c, 7940, 338);
+MT_THUNK_PMPI(MPI_Unpack_c, 21636, 338);
 #endif
 
 #if MT_HAVE_Pack_external
-MT_THUNK_PMPI(MPI_Pack_external, 7968, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_", 7976, 339);
-MT_THUNK_FORTRAN("mpi_pack_external__", 7977, 339);
-MT_THUNK_FORTRAN("mpi_pack_external", 7978, 339);
-MT_THUNK_FORTRAN("MPI_PACK_EXTERNAL", 7979, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08_", 7980, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts_", 7984, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08_large_", 7988, 339);
-MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large_", 7992, 339);
+MT_THUNK_PMPI(MPI_Pack_external, 21696, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_", 21704, 339);
+MT_THUNK_FORTRAN("mpi_pack_external__", 21705, 339);
+MT_THUNK_FORTRAN("mpi_pack_external", 21706, 339);
+MT_THUNK_FORTRAN("MPI_PACK_EXTERNAL", 21707, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_", 21708, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_", 21712, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08_large_", 21716, 339);
+MT_THUNK_FORTRAN("mpi_pack_external_f08ts_large_", 21720, 339);
 #endif
 #if MT_HAVE_Pack_external_c
-MT_THUNK_PMPI(MPI_Pack_external_c, 7972, 339);
+MT_THUNK_PMPI(MPI_Pack_external_c, 21700, 339);
 #endif
 
 #if MT_HAVE_Unpack_external
-MT_THUNK_PMPI(MPI_Unpack_external, 8000, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_", 8008, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external__", 8009, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external", 8010, 340);
-MT_THUNK_FORTRAN("MPI_UNPACK_EXTERNAL", 8011, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08_", 8012, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_", 8016, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08_large_", 8020, 340);
-MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large_", 8024, 340);
+MT_THUNK_PMPI(MPI_Unpack_external, 21760, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_", 21768, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external__", 21769, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external", 21770, 340);
+MT_THUNK_FORTRAN("MPI_UNPACK_EXTERNAL", 21771, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_", 21772, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_", 21776, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08_large_", 21780, 340);
+MT_THUNK_FORTRAN("mpi_unpack_external_f08ts_large_", 21784, 340);
 #endif
 #if MT_HAVE_Unpack_external_c
-MT_THUNK_PMPI(MPI_Unpack_external_c, 8004, 340);
+MT_THUNK_PMPI(MPI_Unpack_external_c, 21764, 340);
 #endif
 
 #if MT_HAVE_Info_create
-MT_THUNK_PMPI(MPI_Info_create, 8032, 341);
-MT_THUNK_FORTRAN("mpi_info_create_", 8040, 341);
-MT_THUNK_FORTRAN("mpi_info_create__", 8041, 341);
-MT_THUNK_FORTRAN("mpi_info_create", 8042, 341);
-MT_THUNK_FORTRAN("MPI_INFO_CREATE", 8043, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08_", 8044, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts_", 8048, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08_large_", 8052, 341);
-MT_THUNK_FORTRAN("mpi_info_create_f08ts_large_", 8056, 341);
+MT_THUNK_PMPI(MPI_Info_create, 21824, 341);
+MT_THUNK_FORTRAN("mpi_info_create_", 21832, 341);
+MT_THUNK_FORTRAN("mpi_info_create__", 21833, 341);
+MT_THUNK_FORTRAN("mpi_info_create", 21834, 341);
+MT_THUNK_FORTRAN("MPI_INFO_CREATE", 21835, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_", 21836, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_", 21840, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08_large_", 21844, 341);
+MT_THUNK_FORTRAN("mpi_info_create_f08ts_large_", 21848, 341);
 #endif
 
 #if MT_HAVE_Info_dup
-MT_THUNK_PMPI(MPI_Info_dup, 8064, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_", 8072, 342);
-MT_THUNK_FORTRAN("mpi_info_dup__", 8073, 342);
-MT_THUNK_FORTRAN("mpi_info_dup", 8074, 342);
-MT_THUNK_FORTRAN("MPI_INFO_DUP", 8075, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08_", 8076, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts_", 8080, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08_large_", 8084, 342);
-MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large_", 8088, 342);
+MT_THUNK_PMPI(MPI_Info_dup, 21888, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_", 21896, 342);
+MT_THUNK_FORTRAN("mpi_info_dup__", 21897, 342);
+MT_THUNK_FORTRAN("mpi_info_dup", 21898, 342);
+MT_THUNK_FORTRAN("MPI_INFO_DUP", 21899, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_", 21900, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_", 21904, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08_large_", 21908, 342);
+MT_THUNK_FORTRAN("mpi_info_dup_f08ts_large_", 21912, 342);
 #endif
 
 #if MT_HAVE_Info_free
-MT_THUNK_PMPI(MPI_Info_free, 8096, 343);
-MT_THUNK_FORTRAN("mpi_info_free_", 8104, 343);
-MT_THUNK_FORTRAN("mpi_info_free__", 8105, 343);
-MT_THUNK_FORTRAN("mpi_info_free", 8106, 343);
-MT_THUNK_FORTRAN("MPI_INFO_FREE", 8107, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08_", 8108, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts_", 8112, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08_large_", 8116, 343);
-MT_THUNK_FORTRAN("mpi_info_free_f08ts_large_", 8120, 343);
+MT_THUNK_PMPI(MPI_Info_free, 21952, 343);
+MT_THUNK_FORTRAN("mpi_info_free_", 21960, 343);
+MT_THUNK_FORTRAN("mpi_info_free__", 21961, 343);
+MT_THUNK_FORTRAN("mpi_info_free", 21962, 343);
+MT_THUNK_FORTRAN("MPI_INFO_FREE", 21963, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_", 21964, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_", 21968, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08_large_", 21972, 343);
+MT_THUNK_FORTRAN("mpi_info_free_f08ts_large_", 21976, 343);
 #endif
 
 #if MT_HAVE_Info_set
-MT_THUNK_PMPI(MPI_Info_set, 8128, 344);
-MT_THUNK_FORTRAN("mpi_info_set_", 8136, 344);
-MT_THUNK_FORTRAN("mpi_info_set__", 8137, 344);
-MT_THUNK_FORTRAN("mpi_info_set", 8138, 344);
-MT_THUNK_FORTRAN("MPI_INFO_SET", 8139, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08_", 8140, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts_", 8144, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08_large_", 8148, 344);
-MT_THUNK_FORTRAN("mpi_info_set_f08ts_large_", 8152, 344);
+MT_THUNK_PMPI(MPI_Info_set, 22016, 344);
+MT_THUNK_FORTRAN("mpi_info_set_", 22024, 344);
+MT_THUNK_FORTRAN("mpi_info_set__", 22025, 344);
+MT_THUNK_FORTRAN("mpi_info_set", 22026, 344);
+MT_THUNK_FORTRAN("MPI_INFO_SET", 22027, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_", 22028, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_", 22032, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08_large_", 22036, 344);
+MT_THUNK_FORTRAN("mpi_info_set_f08ts_large_", 22040, 344);
 #endif
 
 #if MT_HAVE_Info_delete
-MT_THUNK_PMPI(MPI_Info_delete, 8160, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_", 8168, 345);
-MT_THUNK_FORTRAN("mpi_info_delete__", 8169, 345);
-MT_THUNK_FORTRAN("mpi_info_delete", 8170, 345);
-MT_THUNK_FORTRAN("MPI_INFO_DELETE", 8171, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08_", 8172, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts_", 8176, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08_large_", 8180, 345);
-MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large_", 8184, 345);
+MT_THUNK_PMPI(MPI_Info_delete, 22080, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_", 22088, 345);
+MT_THUNK_FORTRAN("mpi_info_delete__", 22089, 345);
+MT_THUNK_FORTRAN("mpi_info_delete", 22090, 345);
+MT_THUNK_FORTRAN("MPI_INFO_DELETE", 22091, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_", 22092, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_", 22096, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08_large_", 22100, 345);
+MT_THUNK_FORTRAN("mpi_info_delete_f08ts_large_", 22104, 345);
 #endif
 
 #if MT_HAVE_Open_port
-MT_THUNK_PMPI(MPI_Open_port, 8192, 346);
-MT_THUNK_FORTRAN("mpi_open_port_", 8200, 346);
-MT_THUNK_FORTRAN("mpi_open_port__", 8201, 346);
-MT_THUNK_FORTRAN("mpi_open_port", 8202, 346);
-MT_THUNK_FORTRAN("MPI_OPEN_PORT", 8203, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08_", 8204, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts_", 8208, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08_large_", 8212, 346);
-MT_THUNK_FORTRAN("mpi_open_port_f08ts_large_", 8216, 346);
+MT_THUNK_PMPI(MPI_Open_port, 22144, 346);
+MT_THUNK_FORTRAN("mpi_open_port_", 22152, 346);
+MT_THUNK_FORTRAN("mpi_open_port__", 22153, 346);
+MT_THUNK_FORTRAN("mpi_open_port", 22154, 346);
+MT_THUNK_FORTRAN("MPI_OPEN_PORT", 22155, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_", 22156, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_", 22160, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08_large_", 22164, 346);
+MT_THUNK_FORTRAN("mpi_open_port_f08ts_large_", 22168, 346);
 #endif
 
 #if MT_HAVE_Close_port
-MT_THUNK_PMPI(MPI_Close_port, 8224, 347);
-MT_THUNK_FORTRAN("mpi_close_port_", 8232, 347);
-MT_THUNK_FORTRAN("mpi_close_port__", 8233, 347);
-MT_THUNK_FORTRAN("mpi_close_port", 8234, 347);
-MT_THUNK_FORTRAN("MPI_CLOSE_PORT", 8235, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08_", 8236, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts_", 8240, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08_large_", 8244, 347);
-MT_THUNK_FORTRAN("mpi_close_port_f08ts_large_", 8248, 347);
+MT_THUNK_PMPI(MPI_Close_port, 22208, 347);
+MT_THUNK_FORTRAN("mpi_close_port_", 22216, 347);
+MT_THUNK_FORTRAN("mpi_close_port__", 22217, 347);
+MT_THUNK_FORTRAN("mpi_close_port", 22218, 347);
+MT_THUNK_FORTRAN("MPI_CLOSE_PORT", 22219, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_", 22220, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_", 22224, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08_large_", 22228, 347);
+MT_THUNK_FORTRAN("mpi_close_port_f08ts_large_", 22232, 347);
 #endif
 
 #if MT_HAVE_Publish_name
-MT_THUNK_PMPI(MPI_Publish_name, 8256, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_", 8264, 348);
-MT_THUNK_FORTRAN("mpi_publish_name__", 8265, 348);
-MT_THUNK_FORTRAN("mpi_publish_name", 8266, 348);
-MT_THUNK_FORTRAN("MPI_PUBLISH_NAME", 8267, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08_", 8268, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts_", 8272, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08_large_", 8276, 348);
-MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large_", 8280, 348);
+MT_THUNK_PMPI(MPI_Publish_name, 22272, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_", 22280, 348);
+MT_THUNK_FORTRAN("mpi_publish_name__", 22281, 348);
+MT_THUNK_FORTRAN("mpi_publish_name", 22282, 348);
+MT_THUNK_FORTRAN("MPI_PUBLISH_NAME", 22283, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_", 22284, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_", 22288, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08_large_", 22292, 348);
+MT_THUNK_FORTRAN("mpi_publish_name_f08ts_large_", 22296, 348);
 #endif
 
 #if MT_HAVE_Unpublish_name
-MT_THUNK_PMPI(MPI_Unpublish_name, 8288, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_", 8296, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name__", 8297, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name", 8298, 349);
-MT_THUNK_FORTRAN("MPI_UNPUBLISH_NAME", 8299, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08_", 8300, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_", 8304, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large_", 8308, 349);
-MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large_", 8312, 349);
+MT_THUNK_PMPI(MPI_Unpublish_name, 22336, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_", 22344, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name__", 22345, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name", 22346, 349);
+MT_THUNK_FORTRAN("MPI_UNPUBLISH_NAME", 22347, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_", 22348, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_", 22352, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08_large_", 22356, 349);
+MT_THUNK_FORTRAN("mpi_unpublish_name_f08ts_large_", 22360, 349);
 #endif
 
 #if MT_HAVE_Lookup_name
-MT_THUNK_PMPI(MPI_Lookup_name, 8320, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_", 8328, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name__", 8329, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name", 8330, 350);
-MT_THUNK_FORTRAN("MPI_LOOKUP_NAME", 8331, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08_", 8332, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_", 8336, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08_large_", 8340, 350);
-MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large_", 8344, 350);
+MT_THUNK_PMPI(MPI_Lookup_name, 22400, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_", 22408, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name__", 22409, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name", 22410, 350);
+MT_THUNK_FORTRAN("MPI_LOOKUP_NAME", 22411, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_", 22412, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_", 22416, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08_large_", 22420, 350);
+MT_THUNK_FORTRAN("mpi_lookup_name_f08ts_large_", 22424, 350);
 #endif
 
 #if MT_HAVE_Comm_set_info
-MT_THUNK_PMPI(MPI_Comm_set_info, 8352, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_", 8360, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info__", 8361, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info", 8362, 351);
-MT_THUNK_FORTRAN("MPI_COMM_SET_INFO", 8363, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08_", 8364, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_", 8368, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large_", 8372, 351);
-MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large_", 8376, 351);
+MT_THUNK_PMPI(MPI_Comm_set_info, 22464, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_", 22472, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info__", 22473, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info", 22474, 351);
+MT_THUNK_FORTRAN("MPI_COMM_SET_INFO", 22475, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_", 22476, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_", 22480, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08_large_", 22484, 351);
+MT_THUNK_FORTRAN("mpi_comm_set_info_f08ts_large_", 22488, 351);
 #endif
 
 #if MT_HAVE_Comm_set_attr
-MT_THUNK_PMPI(MPI_Comm_set_attr, 8384, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_", 8392, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr__", 8393, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr", 8394, 352);
-MT_THUNK_FORTRAN("MPI_COMM_SET_ATTR", 8395, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_", 8396, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_", 8400, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large_", 8404, 352);
-MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large_", 8408, 352);
+MT_THUNK_PMPI(MPI_Comm_set_attr, 22528, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_", 22536, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr__", 22537, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr", 22538, 352);
+MT_THUNK_FORTRAN("MPI_COMM_SET_ATTR", 22539, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_", 22540, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_", 22544, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08_large_", 22548, 352);
+MT_THUNK_FORTRAN("mpi_comm_set_attr_f08ts_large_", 22552, 352);
 #endif
 
 #if MT_HAVE_Comm_delete_attr
-MT_THUNK_PMPI(MPI_Comm_delete_attr, 8416, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_", 8424, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr__", 8425, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr", 8426, 353);
-MT_THUNK_FORTRAN("MPI_COMM_DELETE_ATTR", 8427, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_", 8428, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_", 8432, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large_", 8436, 353);
-MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large_", 8440, 353);
+MT_THUNK_PMPI(MPI_Comm_delete_attr, 22592, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_", 22600, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr__", 22601, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr", 22602, 353);
+MT_THUNK_FORTRAN("MPI_COMM_DELETE_ATTR", 22603, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_", 22604, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_", 22608, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08_large_", 22612, 353);
+MT_THUNK_FORTRAN("mpi_comm_delete_attr_f08ts_large_", 22616, 353);
 #endif
 
 #if MT_HAVE_Reduce_local
-MT_THUNK_PMPI(MPI_Reduce_local, 8448, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_", 8456, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local__", 8457, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local", 8458, 354);
-MT_THUNK_FORTRAN("MPI_REDUCE_LOCAL", 8459, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08_", 8460, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_", 8464, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08_large_", 8468, 354);
-MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large_", 8472, 354);
+MT_THUNK_PMPI(MPI_Reduce_local, 22656, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_", 22664, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local__", 22665, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local", 22666, 354);
+MT_THUNK_FORTRAN("MPI_REDUCE_LOCAL", 22667, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_", 22668, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_", 22672, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08_large_", 22676, 354);
+MT_THUNK_FORTRAN("mpi_reduce_local_f08ts_large_", 22680, 354);
 #endif
 #if MT_HAVE_Reduce_local_c
-MT_THUNK_PMPI(MPI_Reduce_local_c, 8452, 354);
+MT_THUNK_PMPI(MPI_Reduce_local_c, 22660, 354);
 #endif
 
 #if MT_HAVE_Psend_init
-MT_THUNK_PMPI(MPI_Psend_init, 8480, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_", 8488, 400);
-MT_THUNK_FORTRAN("mpi_psend_init__", 8489, 400);
-MT_THUNK_FORTRAN("mpi_psend_init", 8490, 400);
-MT_THUNK_FORTRAN("MPI_PSEND_INIT", 8491, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08_", 8492, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts_", 8496, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08_large_", 8500, 400);
-MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large_", 8504, 400);
+MT_THUNK_PMPI(MPI_Psend_init, 25600, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_", 25608, 400);
+MT_THUNK_FORTRAN("mpi_psend_init__", 25609, 400);
+MT_THUNK_FORTRAN("mpi_psend_init", 25610, 400);
+MT_THUNK_FORTRAN("MPI_PSEND_INIT", 25611, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_", 25612, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_", 25616, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08_large_", 25620, 400);
+MT_THUNK_FORTRAN("mpi_psend_init_f08ts_large_", 25624, 400);
 #endif
 
 #if MT_HAVE_Precv_init
-MT_THUNK_PMPI(MPI_Precv_init, 8512, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_", 8520, 401);
-MT_THUNK_FORTRAN("mpi_precv_init__", 8521, 401);
-MT_THUNK_FORTRAN("mpi_precv_init", 8522, 401);
-MT_THUNK_FORTRAN("MPI_PRECV_INIT", 8523, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08_", 8524, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts_", 8528, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08_large_", 8532, 401);
-MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large_", 8536, 401);
+MT_THUNK_PMPI(MPI_Precv_init, 25664, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_", 25672, 401);
+MT_THUNK_FORTRAN("mpi_precv_init__", 25673, 401);
+MT_THUNK_FORTRAN("mpi_precv_init", 25674, 401);
+MT_THUNK_FORTRAN("MPI_PRECV_INIT", 25675, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_", 25676, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_", 25680, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08_large_", 25684, 401);
+MT_THUNK_FORTRAN("mpi_precv_init_f08ts_large_", 25688, 401);
 #endif
 
 #if MT_HAVE_Pready
-MT_THUNK_PMPI(MPI_Pready, 8544, 402);
-MT_THUNK_FORTRAN("mpi_pready_", 8552, 402);
-MT_THUNK_FORTRAN("mpi_pready__", 8553, 402);
-MT_THUNK_FORTRAN("mpi_pready", 8554, 402);
-MT_THUNK_FORTRAN("MPI_PREADY", 8555, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08_", 8556, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts_", 8560, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08_large_", 8564, 402);
-MT_THUNK_FORTRAN("mpi_pready_f08ts_large_", 8568, 402);
+MT_THUNK_PMPI(MPI_Pready, 25728, 402);
+MT_THUNK_FORTRAN("mpi_pready_", 25736, 402);
+MT_THUNK_FORTRAN("mpi_pready__", 25737, 402);
+MT_THUNK_FORTRAN("mpi_pready", 25738, 402);
+MT_THUNK_FORTRAN("MPI_PREADY", 25739, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_", 25740, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_", 25744, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08_large_", 25748, 402);
+MT_THUNK_FORTRAN("mpi_pready_f08ts_large_", 25752, 402);
 #endif
 
 #if MT_HAVE_Pready_range
-MT_THUNK_PMPI(MPI_Pready_range, 8576, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_", 8584, 403);
-MT_THUNK_FORTRAN("mpi_pready_range__", 8585, 403);
-MT_THUNK_FORTRAN("mpi_pready_range", 8586, 403);
-MT_THUNK_FORTRAN("MPI_PREADY_RANGE", 8587, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08_", 8588, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts_", 8592, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08_large_", 8596, 403);
-MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large_", 8600, 403);
+MT_THUNK_PMPI(MPI_Pready_range, 25792, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_", 25800, 403);
+MT_THUNK_FORTRAN("mpi_pready_range__", 25801, 403);
+MT_THUNK_FORTRAN("mpi_pready_range", 25802, 403);
+MT_THUNK_FORTRAN("MPI_PREADY_RANGE", 25803, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_", 25804, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_", 25808, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08_large_", 25812, 403);
+MT_THUNK_FORTRAN("mpi_pready_range_f08ts_large_", 25816, 403);
 #endif
 
 #if MT_HAVE_Pready_list
-MT_THUNK_PMPI(MPI_Pready_list, 8608, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_", 8616, 404);
-MT_THUNK_FORTRAN("mpi_pready_list__", 8617, 404);
-MT_THUNK_FORTRAN("mpi_pready_list", 8618, 404);
-MT_THUNK_FORTRAN("MPI_PREADY_LIST", 8619, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08_", 8620, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts_", 8624, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08_large_", 8628, 404);
-MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large_", 8632, 404);
+MT_THUNK_PMPI(MPI_Pready_list, 25856, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_", 25864, 404);
+MT_THUNK_FORTRAN("mpi_pready_list__", 25865, 404);
+MT_THUNK_FORTRAN("mpi_pready_list", 25866, 404);
+MT_THUNK_FORTRAN("MPI_PREADY_LIST", 25867, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_", 25868, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_", 25872, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08_large_", 25876, 404);
+MT_THUNK_FORTRAN("mpi_pready_list_f08ts_large_", 25880, 404);
 #endif
 
 #if MT_HAVE_Parrived
-MT_THUNK_PMPI(MPI_Parrived, 8640, 405);
-MT_THUNK_FORTRAN("mpi_parrived_", 8648, 405);
-MT_THUNK_FORTRAN("mpi_parrived__", 8649, 405);
-MT_THUNK_FORTRAN("mpi_parrived", 8650, 405);
-MT_THUNK_FORTRAN("MPI_PARRIVED", 8651, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08_", 8652, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts_", 8656, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08_large_", 8660, 405);
-MT_THUNK_FORTRAN("mpi_parrived_f08ts_large_", 8664, 405);
+MT_THUNK_PMPI(MPI_Parrived, 25920, 405);
+MT_THUNK_FORTRAN("mpi_parrived_", 25928, 405);
+MT_THUNK_FORTRAN("mpi_parrived__", 25929, 405);
+MT_THUNK_FORTRAN("mpi_parrived", 25930, 405);
+MT_THUNK_FORTRAN("MPI_PARRIVED", 25931, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_", 25932, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_", 25936, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08_large_", 25940, 405);
+MT_THUNK_FORTRAN("mpi_parrived_f08ts_large_", 25944, 405);
 #endif
 
 #if MT_HAVE_Comm_spawn
-MT_THUNK_PMPI(MPI_Comm_spawn, 8672, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_", 8680, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn__", 8681, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn", 8682, 410);
-MT_THUNK_FORTRAN("MPI_COMM_SPAWN", 8683, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08_", 8684, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_", 8688, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large_", 8692, 410);
-MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large_", 8696, 410);
+MT_THUNK_PMPI(MPI_Comm_spawn, 26240, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_", 26248, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn__", 26249, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn", 26250, 410);
+MT_THUNK_FORTRAN("MPI_COMM_SPAWN", 26251, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_", 26252, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_", 26256, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08_large_", 26260, 410);
+MT_THUNK_FORTRAN("mpi_comm_spawn_f08ts_large_", 26264, 410);
 #endif
 
 #if MT_HAVE_Comm_spawn_multiple
-MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 8704, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_", 8712, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple__", 8713, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", 8714, 411);
-MT_THUNK_FORTRAN("MPI_COMM_SPAWN_MULTIPLE", 8715, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_", 8716, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_", 8720, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large_", 8724, 411);
-MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large_", 8728, 411);
+MT_THUNK_PMPI(MPI_Comm_spawn_multiple, 26304, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_", 26312, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple__", 26313, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple", 26314, 411);
+MT_THUNK_FORTRAN("MPI_COMM_SPAWN_MULTIPLE", 26315, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_", 26316, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_", 26320, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08_large_", 26324, 411);
+MT_THUNK_FORTRAN("mpi_comm_spawn_multiple_f08ts_large_", 26328, 411);
 #endif
 
 #if MT_HAVE_Comm_accept
-MT_THUNK_PMPI(MPI_Comm_accept, 8736, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_", 8744, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept__", 8745, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept", 8746, 412);
-MT_THUNK_FORTRAN("MPI_COMM_ACCEPT", 8747, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08_", 8748, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_", 8752, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08_large_", 8756, 412);
-MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large_", 8760, 412);
+MT_THUNK_PMPI(MPI_Comm_accept, 26368, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_", 26376, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept__", 26377, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept", 26378, 412);
+MT_THUNK_FORTRAN("MPI_COMM_ACCEPT", 26379, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_", 26380, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_", 26384, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08_large_", 26388, 412);
+MT_THUNK_FORTRAN("mpi_comm_accept_f08ts_large_", 26392, 412);
 #endif
 
 #if MT_HAVE_Comm_connect
-MT_THUNK_PMPI(MPI_Comm_connect, 8768, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_", 8776, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect__", 8777, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect", 8778, 413);
-MT_THUNK_FORTRAN("MPI_COMM_CONNECT", 8779, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08_", 8780, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_", 8784, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08_large_", 8788, 413);
-MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large_", 8792, 413);
+MT_THUNK_PMPI(MPI_Comm_connect, 26432, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_", 26440, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect__", 26441, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect", 26442, 413);
+MT_THUNK_FORTRAN("MPI_COMM_CONNECT", 26443, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_", 26444, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_", 26448, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08_large_", 26452, 413);
+MT_THUNK_FORTRAN("mpi_comm_connect_f08ts_large_", 26456, 413);
 #endif
 
 #if MT_HAVE_Comm_join
-MT_THUNK_PMPI(MPI_Comm_join, 8800, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_", 8808, 414);
-MT_THUNK_FORTRAN("mpi_comm_join__", 8809, 414);
-MT_THUNK_FORTRAN("mpi_comm_join", 8810, 414);
-MT_THUNK_FORTRAN("MPI_COMM_JOIN", 8811, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08_", 8812, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts_", 8816, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08_large_", 8820, 414);
-MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large_", 8824, 414);
+MT_THUNK_PMPI(MPI_Comm_join, 26496, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_", 26504, 414);
+MT_THUNK_FORTRAN("mpi_comm_join__", 26505, 414);
+MT_THUNK_FORTRAN("mpi_comm_join", 26506, 414);
+MT_THUNK_FORTRAN("MPI_COMM_JOIN", 26507, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_", 26508, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_", 26512, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08_large_", 26516, 414);
+MT_THUNK_FORTRAN("mpi_comm_join_f08ts_large_", 26520, 414);
 #endif
 
 #if MT_HAVE_Session_init
-MT_THUNK_PMPI(MPI_Session_init, 8832, 420);
-MT_THUNK_FORTRAN("mpi_session_init_", 8840, 420);
-MT_THUNK_FORTRAN("mpi_session_init__", 8841, 420);
-MT_THUNK_FORTRAN("mpi_session_init", 8842, 420);
-MT_THUNK_FORTRAN("MPI_SESSION_INIT", 8843, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08_", 8844, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts_", 8848, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08_large_", 8852, 420);
-MT_THUNK_FORTRAN("mpi_session_init_f08ts_large_", 8856, 420);
+MT_THUNK_PMPI(MPI_Session_init, 26880, 420);
+MT_THUNK_FORTRAN("mpi_session_init_", 26888, 420);
+MT_THUNK_FORTRAN("mpi_session_init__", 26889, 420);
+MT_THUNK_FORTRAN("mpi_session_init", 26890, 420);
+MT_THUNK_FORTRAN("MPI_SESSION_INIT", 26891, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_", 26892, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_", 26896, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08_large_", 26900, 420);
+MT_THUNK_FORTRAN("mpi_session_init_f08ts_large_", 26904, 420);
 #endif
 
 #if MT_HAVE_Session_finalize
-MT_THUNK_PMPI(MPI_Session_finalize, 8864, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_", 8872, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize__", 8873, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize", 8874, 421);
-MT_THUNK_FORTRAN("MPI_SESSION_FINALIZE", 8875, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08_", 8876, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_", 8880, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08_large_", 8884, 421);
-MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large_", 8888, 421);
+MT_THUNK_PMPI(MPI_Session_finalize, 26944, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_", 26952, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize__", 26953, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize", 26954, 421);
+MT_THUNK_FORTRAN("MPI_SESSION_FINALIZE", 26955, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_", 26956, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_", 26960, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08_large_", 26964, 421);
+MT_THUNK_FORTRAN("mpi_session_finalize_f08ts_large_", 26968, 421);
 #endif
 
 #if MT_HAVE_Session_get_info
-MT_THUNK_PMPI(MPI_Session_get_info, 8896, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_", 8904, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info__", 8905, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info", 8906, 422);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_INFO", 8907, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08_", 8908, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_", 8912, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08_large_", 8916, 422);
-MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large_", 8920, 422);
+MT_THUNK_PMPI(MPI_Session_get_info, 27008, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_", 27016, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info__", 27017, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info", 27018, 422);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_INFO", 27019, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_", 27020, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_", 27024, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08_large_", 27028, 422);
+MT_THUNK_FORTRAN("mpi_session_get_info_f08ts_large_", 27032, 422);
 #endif
 
 #if MT_HAVE_Session_set_info
-MT_THUNK_PMPI(MPI_Session_set_info, 8928, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_", 8936, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info__", 8937, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info", 8938, 423);
-MT_THUNK_FORTRAN("MPI_SESSION_SET_INFO", 8939, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08_", 8940, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_", 8944, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08_large_", 8948, 423);
-MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large_", 8952, 423);
+MT_THUNK_PMPI(MPI_Session_set_info, 27072, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_", 27080, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info__", 27081, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info", 27082, 423);
+MT_THUNK_FORTRAN("MPI_SESSION_SET_INFO", 27083, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_", 27084, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_", 27088, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08_large_", 27092, 423);
+MT_THUNK_FORTRAN("mpi_session_set_info_f08ts_large_", 27096, 423);
 #endif
 
 #if MT_HAVE_Session_get_num_psets
-MT_THUNK_PMPI(MPI_Session_get_num_psets, 8960, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_", 8968, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets__", 8969, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets", 8970, 424);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_NUM_PSETS", 8971, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_", 8972, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_", 8976, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large_", 8980, 424);
-MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large_", 8984, 424);
+MT_THUNK_PMPI(MPI_Session_get_num_psets, 27136, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_", 27144, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets__", 27145, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets", 27146, 424);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_NUM_PSETS", 27147, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_", 27148, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_", 27152, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08_large_", 27156, 424);
+MT_THUNK_FORTRAN("mpi_session_get_num_psets_f08ts_large_", 27160, 424);
 #endif
 
 #if MT_HAVE_Session_get_nth_pset
-MT_THUNK_PMPI(MPI_Session_get_nth_pset, 8992, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_", 9000, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset__", 9001, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset", 9002, 425);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_NTH_PSET", 9003, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_", 9004, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_", 9008, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large_", 9012, 425);
-MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large_", 9016, 425);
+MT_THUNK_PMPI(MPI_Session_get_nth_pset, 27200, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_", 27208, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset__", 27209, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset", 27210, 425);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_NTH_PSET", 27211, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_", 27212, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_", 27216, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08_large_", 27220, 425);
+MT_THUNK_FORTRAN("mpi_session_get_nth_pset_f08ts_large_", 27224, 425);
 #endif
 
 #if MT_HAVE_Session_get_pset_info
-MT_THUNK_PMPI(MPI_Session_get_pset_info, 9024, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_", 9032, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info__", 9033, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info", 9034, 426);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_PSET_INFO", 9035, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_", 9036, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_", 9040, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large_", 9044, 426);
-MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large_", 9048, 426);
+MT_THUNK_PMPI(MPI_Session_get_pset_info, 27264, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_", 27272, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info__", 27273, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info", 27274, 426);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_PSET_INFO", 27275, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_", 27276, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_", 27280, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08_large_", 27284, 426);
+MT_THUNK_FORTRAN("mpi_session_get_pset_info_f08ts_large_", 27288, 426);
 #endif
 
 #if MT_HAVE_Session_create_errhandler
-MT_THUNK_PMPI(MPI_Session_create_errhandler, 9056, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_", 9064, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler__", 9065, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler", 9066, 427);
-MT_THUNK_FORTRAN("MPI_SESSION_CREATE_ERRHANDLER", 9067, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_", 9068, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_", 9072, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large_", 9076, 427);
-MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large_", 9080, 427);
+MT_THUNK_PMPI(MPI_Session_create_errhandler, 27328, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_", 27336, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler__", 27337, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler", 27338, 427);
+MT_THUNK_FORTRAN("MPI_SESSION_CREATE_ERRHANDLER", 27339, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_", 27340, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_", 27344, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08_large_", 27348, 427);
+MT_THUNK_FORTRAN("mpi_session_create_errhandler_f08ts_large_", 27352, 427);
 #endif
 
 #if MT_HAVE_Session_get_errhandler
-MT_THUNK_PMPI(MPI_Session_get_errhandler, 9088, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_", 9096, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler__", 9097, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler", 9098, 428);
-MT_THUNK_FORTRAN("MPI_SESSION_GET_ERRHANDLER", 9099, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_", 9100, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_", 9104, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large_", 9108, 428);
-MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large_", 9112, 428);
+MT_THUNK_PMPI(MPI_Session_get_errhandler, 27392, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_", 27400, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler__", 27401, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler", 27402, 428);
+MT_THUNK_FORTRAN("MPI_SESSION_GET_ERRHANDLER", 27403, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_", 27404, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_", 27408, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08_large_", 27412, 428);
+MT_THUNK_FORTRAN("mpi_session_get_errhandler_f08ts_large_", 27416, 428);
 #endif
 
 #if MT_HAVE_Session_set_errhandler
-MT_THUNK_PMPI(MPI_Session_set_errhandler, 9120, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_", 9128, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler__", 9129, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler", 9130, 429);
-MT_THUNK_FORTRAN("MPI_SESSION_SET_ERRHANDLER", 9131, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_", 9132, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_", 9136, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large_", 9140, 429);
-MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large_", 9144, 429);
+MT_THUNK_PMPI(MPI_Session_set_errhandler, 27456, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_", 27464, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler__", 27465, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler", 27466, 429);
+MT_THUNK_FORTRAN("MPI_SESSION_SET_ERRHANDLER", 27467, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_", 27468, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_", 27472, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08_large_", 27476, 429);
+MT_THUNK_FORTRAN("mpi_session_set_errhandler_f08ts_large_", 27480, 429);
 #endif
 
 #if MT_HAVE_Session_call_errhandler
-MT_THUNK_PMPI(MPI_Session_call_errhandler, 9152, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_", 9160, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler__", 9161, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler", 9162, 430);
-MT_THUNK_FORTRAN("MPI_SESSION_CALL_ERRHANDLER", 9163, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_", 9164, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_", 9168, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large_", 9172, 430);
-MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large_", 9176, 430);
+MT_THUNK_PMPI(MPI_Session_call_errhandler, 27520, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_", 27528, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler__", 27529, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler", 27530, 430);
+MT_THUNK_FORTRAN("MPI_SESSION_CALL_ERRHANDLER", 27531, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_", 27532, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_", 27536, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08_large_", 27540, 430);
+MT_THUNK_FORTRAN("mpi_session_call_errhandler_f08ts_large_", 27544, 430);
 #endif
 
 #if MT_HAVE_Group_from_session_pset
-MT_THUNK_PMPI(MPI_Group_from_session_pset, 9184, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_", 9192, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset__", 9193, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset", 9194, 431);
-MT_THUNK_FORTRAN("MPI_GROUP_FROM_SESSION_PSET", 9195, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_", 9196, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_", 9200, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large_", 9204, 431);
-MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large_", 9208, 431);
+MT_THUNK_PMPI(MPI_Group_from_session_pset, 27584, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_", 27592, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset__", 27593, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset", 27594, 431);
+MT_THUNK_FORTRAN("MPI_GROUP_FROM_SESSION_PSET", 27595, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_", 27596, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_", 27600, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08_large_", 27604, 431);
+MT_THUNK_FORTRAN("mpi_group_from_session_pset_f08ts_large_", 27608, 431);
 #endif
 
 #if MT_HAVE_Comm_create_from_group
-MT_THUNK_PMPI(MPI_Comm_create_from_group, 9216, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_", 9224, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group__", 9225, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group", 9226, 432);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_FROM_GROUP", 9227, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_", 9228, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_", 9232, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large_", 9236, 432);
-MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large_", 9240, 432);
+MT_THUNK_PMPI(MPI_Comm_create_from_group, 27648, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_", 27656, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group__", 27657, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group", 27658, 432);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_FROM_GROUP", 27659, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_", 27660, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_", 27664, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08_large_", 27668, 432);
+MT_THUNK_FORTRAN("mpi_comm_create_from_group_f08ts_large_", 27672, 432);
 #endif
 
 #if MT_HAVE_Intercomm_create_from_groups
-MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 9248, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_", 9256, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups__", 9257, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", 9258, 433);
-MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE_FROM_GROUPS", 9259, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_", 9260, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_", 9264, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large_", 9268, 433);
-MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large_", 9272, 433);
+MT_THUNK_PMPI(MPI_Intercomm_create_from_groups, 27712, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_", 27720, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups__", 27721, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups", 27722, 433);
+MT_THUNK_FORTRAN("MPI_INTERCOMM_CREATE_FROM_GROUPS", 27723, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_", 27724, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_", 27728, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08_large_", 27732, 433);
+MT_THUNK_FORTRAN("mpi_intercomm_create_from_groups_f08ts_large_", 27736, 433);
 #endif
 
 #if MT_HAVE_Buffer_flush
-MT_THUNK_PMPI(MPI_Buffer_flush, 9280, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_", 9288, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush__", 9289, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush", 9290, 440);
-MT_THUNK_FORTRAN("MPI_BUFFER_FLUSH", 9291, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08_", 9292, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_", 9296, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large_", 9300, 440);
-MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large_", 9304, 440);
+MT_THUNK_PMPI(MPI_Buffer_flush, 28160, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_", 28168, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush__", 28169, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush", 28170, 440);
+MT_THUNK_FORTRAN("MPI_BUFFER_FLUSH", 28171, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_", 28172, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_", 28176, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08_large_", 28180, 440);
+MT_THUNK_FORTRAN("mpi_buffer_flush_f08ts_large_", 28184, 440);
 #endif
 
 #if MT_HAVE_Buffer_iflush
-MT_THUNK_PMPI(MPI_Buffer_iflush, 9312, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_", 9320, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush__", 9321, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush", 9322, 441);
-MT_THUNK_FORTRAN("MPI_BUFFER_IFLUSH", 9323, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_", 9324, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_", 9328, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large_", 9332, 441);
-MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large_", 9336, 441);
+MT_THUNK_PMPI(MPI_Buffer_iflush, 28224, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_", 28232, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush__", 28233, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush", 28234, 441);
+MT_THUNK_FORTRAN("MPI_BUFFER_IFLUSH", 28235, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_", 28236, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_", 28240, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08_large_", 28244, 441);
+MT_THUNK_FORTRAN("mpi_buffer_iflush_f08ts_large_", 28248, 441);
 #endif
 
 #if MT_HAVE_Comm_attach_buffer
-MT_THUNK_PMPI(MPI_Comm_attach_buffer, 9344, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_", 9352, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer__", 9353, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer", 9354, 442);
-MT_THUNK_FORTRAN("MPI_COMM_ATTACH_BUFFER", 9355, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_", 9356, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_", 9360, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large_", 9364, 442);
-MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large_", 9368, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer, 28288, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_", 28296, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer__", 28297, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer", 28298, 442);
+MT_THUNK_FORTRAN("MPI_COMM_ATTACH_BUFFER", 28299, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_", 28300, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_", 28304, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08_large_", 28308, 442);
+MT_THUNK_FORTRAN("mpi_comm_attach_buffer_f08ts_large_", 28312, 442);
 #endif
 #if MT_HAVE_Comm_attach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 9348, 442);
+MT_THUNK_PMPI(MPI_Comm_attach_buffer_c, 28292, 442);
 #endif
 
 #if MT_HAVE_Comm_detach_buffer
-MT_THUNK_PMPI(MPI_Comm_detach_buffer, 9376, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_", 9384, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer__", 9385, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer", 9386, 443);
-MT_THUNK_FORTRAN("MPI_COMM_DETACH_BUFFER", 9387, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_", 9388, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_", 9392, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large_", 9396, 443);
-MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large_", 9400, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer, 28352, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_", 28360, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer__", 28361, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer", 28362, 443);
+MT_THUNK_FORTRAN("MPI_COMM_DETACH_BUFFER", 28363, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_", 28364, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_", 28368, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08_large_", 28372, 443);
+MT_THUNK_FORTRAN("mpi_comm_detach_buffer_f08ts_large_", 28376, 443);
 #endif
 #if MT_HAVE_Comm_detach_buffer_c
-MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 9380, 443);
+MT_THUNK_PMPI(MPI_Comm_detach_buffer_c, 28356, 443);
 #endif
 
 #if MT_HAVE_Comm_flush_buffer
-MT_THUNK_PMPI(MPI_Comm_flush_buffer, 9408, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_", 9416, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer__", 9417, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer", 9418, 444);
-MT_THUNK_FORTRAN("MPI_COMM_FLUSH_BUFFER", 9419, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_", 9420, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_", 9424, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large_", 9428, 444);
-MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large_", 9432, 444);
+MT_THUNK_PMPI(MPI_Comm_flush_buffer, 28416, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_", 28424, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer__", 28425, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer", 28426, 444);
+MT_THUNK_FORTRAN("MPI_COMM_FLUSH_BUFFER", 28427, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_", 28428, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_", 28432, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08_large_", 28436, 444);
+MT_THUNK_FORTRAN("mpi_comm_flush_buffer_f08ts_large_", 28440, 444);
 #endif
 
 #if MT_HAVE_Comm_iflush_buffer
-MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 9440, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_", 9448, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer__", 9449, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", 9450, 445);
-MT_THUNK_FORTRAN("MPI_COMM_IFLUSH_BUFFER", 9451, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_", 9452, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_", 9456, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large_", 9460, 445);
-MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large_", 9464, 445);
+MT_THUNK_PMPI(MPI_Comm_iflush_buffer, 28480, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_", 28488, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer__", 28489, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer", 28490, 445);
+MT_THUNK_FORTRAN("MPI_COMM_IFLUSH_BUFFER", 28491, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_", 28492, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_", 28496, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08_large_", 28500, 445);
+MT_THUNK_FORTRAN("mpi_comm_iflush_buffer_f08ts_large_", 28504, 445);
 #endif
 
 #if MT_HAVE_Session_attach_buffer
-MT_THUNK_PMPI(MPI_Session_attach_buffer, 9472, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_", 9480, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer__", 9481, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer", 9482, 446);
-MT_THUNK_FORTRAN("MPI_SESSION_ATTACH_BUFFER", 9483, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_", 9484, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_", 9488, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large_", 9492, 446);
-MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large_", 9496, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer, 28544, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_", 28552, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer__", 28553, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer", 28554, 446);
+MT_THUNK_FORTRAN("MPI_SESSION_ATTACH_BUFFER", 28555, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_", 28556, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_", 28560, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08_large_", 28564, 446);
+MT_THUNK_FORTRAN("mpi_session_attach_buffer_f08ts_large_", 28568, 446);
 #endif
 #if MT_HAVE_Session_attach_buffer_c
-MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 9476, 446);
+MT_THUNK_PMPI(MPI_Session_attach_buffer_c, 28548, 446);
 #endif
 
 #if MT_HAVE_Session_detach_buffer
-MT_THUNK_PMPI(MPI_Session_detach_buffer, 9504, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_", 9512, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer__", 9513, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer", 9514, 447);
-MT_THUNK_FORTRAN("MPI_SESSION_DETACH_BUFFER", 9515, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_", 9516, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_", 9520, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large_", 9524, 447);
-MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large_", 9528, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer, 28608, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_", 28616, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer__", 28617, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer", 28618, 447);
+MT_THUNK_FORTRAN("MPI_SESSION_DETACH_BUFFER", 28619, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_", 28620, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_", 28624, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08_large_", 28628, 447);
+MT_THUNK_FORTRAN("mpi_session_detach_buffer_f08ts_large_", 28632, 447);
 #endif
 #if MT_HAVE_Session_detach_buffer_c
-MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 9508, 447);
+MT_THUNK_PMPI(MPI_Session_detach_buffer_c, 28612, 447);
 #endif
 
 #if MT_HAVE_Session_flush_buffer
-MT_THUNK_PMPI(MPI_Session_flush_buffer, 9536, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_", 9544, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer__", 9545, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer", 9546, 448);
-MT_THUNK_FORTRAN("MPI_SESSION_FLUSH_BUFFER", 9547, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_", 9548, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_", 9552, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large_", 9556, 448);
-MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large_", 9560, 448);
+MT_THUNK_PMPI(MPI_Session_flush_buffer, 28672, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_", 28680, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer__", 28681, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer", 28682, 448);
+MT_THUNK_FORTRAN("MPI_SESSION_FLUSH_BUFFER", 28683, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_", 28684, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_", 28688, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08_large_", 28692, 448);
+MT_THUNK_FORTRAN("mpi_session_flush_buffer_f08ts_large_", 28696, 448);
 #endif
 
 #if MT_HAVE_Session_iflush_buffer
-MT_THUNK_PMPI(MPI_Session_iflush_buffer, 9568, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_", 9576, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer__", 9577, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer", 9578, 449);
-MT_THUNK_FORTRAN("MPI_SESSION_IFLUSH_BUFFER", 9579, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_", 9580, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_", 9584, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large_", 9588, 449);
-MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large_", 9592, 449);
+MT_THUNK_PMPI(MPI_Session_iflush_buffer, 28736, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_", 28744, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer__", 28745, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer", 28746, 449);
+MT_THUNK_FORTRAN("MPI_SESSION_IFLUSH_BUFFER", 28747, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_", 28748, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_", 28752, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08_large_", 28756, 449);
+MT_THUNK_FORTRAN("mpi_session_iflush_buffer_f08ts_large_", 28760, 449);
 #endif
 
 #if MT_HAVE_Request_get_status_all
-MT_THUNK_PMPI(MPI_Request_get_status_all, 9600, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_", 9608, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all__", 9609, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all", 9610, 450);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ALL", 9611, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_", 9612, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_", 9616, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large_", 9620, 450);
-MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large_", 9624, 450);
+MT_THUNK_PMPI(MPI_Request_get_status_all, 28800, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_", 28808, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all__", 28809, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all", 28810, 450);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ALL", 28811, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_", 28812, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_", 28816, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08_large_", 28820, 450);
+MT_THUNK_FORTRAN("mpi_request_get_status_all_f08ts_large_", 28824, 450);
 #endif
 
 #if MT_HAVE_Request_get_status_any
-MT_THUNK_PMPI(MPI_Request_get_status_any, 9632, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_", 9640, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any__", 9641, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any", 9642, 451);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ANY", 9643, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_", 9644, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_", 9648, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large_", 9652, 451);
-MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large_", 9656, 451);
+MT_THUNK_PMPI(MPI_Request_get_status_any, 28864, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_", 28872, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any__", 28873, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any", 28874, 451);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_ANY", 28875, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_", 28876, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_", 28880, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08_large_", 28884, 451);
+MT_THUNK_FORTRAN("mpi_request_get_status_any_f08ts_large_", 28888, 451);
 #endif
 
 #if MT_HAVE_Request_get_status_some
-MT_THUNK_PMPI(MPI_Request_get_status_some, 9664, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_", 9672, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some__", 9673, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some", 9674, 452);
-MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_SOME", 9675, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_", 9676, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_", 9680, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large_", 9684, 452);
-MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large_", 9688, 452);
+MT_THUNK_PMPI(MPI_Request_get_status_some, 28928, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_", 28936, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some__", 28937, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some", 28938, 452);
+MT_THUNK_FORTRAN("MPI_REQUEST_GET_STATUS_SOME", 28939, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_", 28940, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_", 28944, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08_large_", 28948, 452);
+MT_THUNK_FORTRAN("mpi_request_get_status_some_f08ts_large_", 28952, 452);
 #endif
 
 #if MT_HAVE_Comm_group
-MT_THUNK_PMPI(MPI_Comm_group, 9696, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_", 9704, 460);
-MT_THUNK_FORTRAN("mpi_comm_group__", 9705, 460);
-MT_THUNK_FORTRAN("mpi_comm_group", 9706, 460);
-MT_THUNK_FORTRAN("MPI_COMM_GROUP", 9707, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08_", 9708, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts_", 9712, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08_large_", 9716, 460);
-MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large_", 9720, 460);
+MT_THUNK_PMPI(MPI_Comm_group, 29440, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_", 29448, 460);
+MT_THUNK_FORTRAN("mpi_comm_group__", 29449, 460);
+MT_THUNK_FORTRAN("mpi_comm_group", 29450, 460);
+MT_THUNK_FORTRAN("MPI_COMM_GROUP", 29451, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_", 29452, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_", 29456, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08_large_", 29460, 460);
+MT_THUNK_FORTRAN("mpi_comm_group_f08ts_large_", 29464, 460);
 #endif
 
 #if MT_HAVE_Comm_remote_group
-MT_THUNK_PMPI(MPI_Comm_remote_group, 9728, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_", 9736, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group__", 9737, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group", 9738, 461);
-MT_THUNK_FORTRAN("MPI_COMM_REMOTE_GROUP", 9739, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_", 9740, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_", 9744, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large_", 9748, 461);
-MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large_", 9752, 461);
+MT_THUNK_PMPI(MPI_Comm_remote_group, 29504, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_", 29512, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group__", 29513, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group", 29514, 461);
+MT_THUNK_FORTRAN("MPI_COMM_REMOTE_GROUP", 29515, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_", 29516, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_", 29520, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08_large_", 29524, 461);
+MT_THUNK_FORTRAN("mpi_comm_remote_group_f08ts_large_", 29528, 461);
 #endif
 
 #if MT_HAVE_Win_get_group
-MT_THUNK_PMPI(MPI_Win_get_group, 9760, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_", 9768, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group__", 9769, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group", 9770, 462);
-MT_THUNK_FORTRAN("MPI_WIN_GET_GROUP", 9771, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08_", 9772, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_", 9776, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08_large_", 9780, 462);
-MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large_", 9784, 462);
+MT_THUNK_PMPI(MPI_Win_get_group, 29568, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_", 29576, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group__", 29577, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group", 29578, 462);
+MT_THUNK_FORTRAN("MPI_WIN_GET_GROUP", 29579, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_", 29580, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_", 29584, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08_large_", 29588, 462);
+MT_THUNK_FORTRAN("mpi_win_get_group_f08ts_large_", 29592, 462);
 #endif
 
 #if MT_HAVE_File_get_group
-MT_THUNK_PMPI(MPI_File_get_group, 9792, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_", 9800, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group__", 9801, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group", 9802, 463);
-MT_THUNK_FORTRAN("MPI_FILE_GET_GROUP", 9803, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08_", 9804, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_", 9808, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08_large_", 9812, 463);
-MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large_", 9816, 463);
+MT_THUNK_PMPI(MPI_File_get_group, 29632, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_", 29640, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group__", 29641, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group", 29642, 463);
+MT_THUNK_FORTRAN("MPI_FILE_GET_GROUP", 29643, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_", 29644, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_", 29648, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08_large_", 29652, 463);
+MT_THUNK_FORTRAN("mpi_file_get_group_f08ts_large_", 29656, 463);
 #endif
 
 #if MT_HAVE_Group_compare
-MT_THUNK_PMPI(MPI_Group_compare, 9824, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_", 9832, 464);
-MT_THUNK_FORTRAN("mpi_group_compare__", 9833, 464);
-MT_THUNK_FORTRAN("mpi_group_compare", 9834, 464);
-MT_THUNK_FORTRAN("MPI_GROUP_COMPARE", 9835, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08_", 9836, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts_", 9840, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08_large_", 9844, 464);
-MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large_", 9848, 464);
+MT_THUNK_PMPI(MPI_Group_compare, 29696, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_", 29704, 464);
+MT_THUNK_FORTRAN("mpi_group_compare__", 29705, 464);
+MT_THUNK_FORTRAN("mpi_group_compare", 29706, 464);
+MT_THUNK_FORTRAN("MPI_GROUP_COMPARE", 29707, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_", 29708, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_", 29712, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08_large_", 29716, 464);
+MT_THUNK_FORTRAN("mpi_group_compare_f08ts_large_", 29720, 464);
 #endif
 
 #if MT_HAVE_Group_difference
-MT_THUNK_PMPI(MPI_Group_difference, 9856, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_", 9864, 465);
-MT_THUNK_FORTRAN("mpi_group_difference__", 9865, 465);
-MT_THUNK_FORTRAN("mpi_group_difference", 9866, 465);
-MT_THUNK_FORTRAN("MPI_GROUP_DIFFERENCE", 9867, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08_", 9868, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts_", 9872, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08_large_", 9876, 465);
-MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large_", 9880, 465);
+MT_THUNK_PMPI(MPI_Group_difference, 29760, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_", 29768, 465);
+MT_THUNK_FORTRAN("mpi_group_difference__", 29769, 465);
+MT_THUNK_FORTRAN("mpi_group_difference", 29770, 465);
+MT_THUNK_FORTRAN("MPI_GROUP_DIFFERENCE", 29771, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_", 29772, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_", 29776, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08_large_", 29780, 465);
+MT_THUNK_FORTRAN("mpi_group_difference_f08ts_large_", 29784, 465);
 #endif
 
 #if MT_HAVE_Group_excl
-MT_THUNK_PMPI(MPI_Group_excl, 9888, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_", 9896, 466);
-MT_THUNK_FORTRAN("mpi_group_excl__", 9897, 466);
-MT_THUNK_FORTRAN("mpi_group_excl", 9898, 466);
-MT_THUNK_FORTRAN("MPI_GROUP_EXCL", 9899, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08_", 9900, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts_", 9904, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08_large_", 9908, 466);
-MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large_", 9912, 466);
+MT_THUNK_PMPI(MPI_Group_excl, 29824, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_", 29832, 466);
+MT_THUNK_FORTRAN("mpi_group_excl__", 29833, 466);
+MT_THUNK_FORTRAN("mpi_group_excl", 29834, 466);
+MT_THUNK_FORTRAN("MPI_GROUP_EXCL", 29835, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_", 29836, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_", 29840, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08_large_", 29844, 466);
+MT_THUNK_FORTRAN("mpi_group_excl_f08ts_large_", 29848, 466);
 #endif
 
 #if MT_HAVE_Group_free
-MT_THUNK_PMPI(MPI_Group_free, 9920, 467);
-MT_THUNK_FORTRAN("mpi_group_free_", 9928, 467);
-MT_THUNK_FORTRAN("mpi_group_free__", 9929, 467);
-MT_THUNK_FORTRAN("mpi_group_free", 9930, 467);
-MT_THUNK_FORTRAN("MPI_GROUP_FREE", 9931, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08_", 9932, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts_", 9936, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08_large_", 9940, 467);
-MT_THUNK_FORTRAN("mpi_group_free_f08ts_large_", 9944, 467);
+MT_THUNK_PMPI(MPI_Group_free, 29888, 467);
+MT_THUNK_FORTRAN("mpi_group_free_", 29896, 467);
+MT_THUNK_FORTRAN("mpi_group_free__", 29897, 467);
+MT_THUNK_FORTRAN("mpi_group_free", 29898, 467);
+MT_THUNK_FORTRAN("MPI_GROUP_FREE", 29899, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_", 29900, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_", 29904, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08_large_", 29908, 467);
+MT_THUNK_FORTRAN("mpi_group_free_f08ts_large_", 29912, 467);
 #endif
 
 #if MT_HAVE_Group_incl
-MT_THUNK_PMPI(MPI_Group_incl, 9952, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_", 9960, 468);
-MT_THUNK_FORTRAN("mpi_group_incl__", 9961, 468);
-MT_THUNK_FORTRAN("mpi_group_incl", 9962, 468);
-MT_THUNK_FORTRAN("MPI_GROUP_INCL", 9963, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08_", 9964, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts_", 9968, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08_large_", 9972, 468);
-MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large_", 9976, 468);
+MT_THUNK_PMPI(MPI_Group_incl, 29952, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_", 29960, 468);
+MT_THUNK_FORTRAN("mpi_group_incl__", 29961, 468);
+MT_THUNK_FORTRAN("mpi_group_incl", 29962, 468);
+MT_THUNK_FORTRAN("MPI_GROUP_INCL", 29963, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_", 29964, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_", 29968, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08_large_", 29972, 468);
+MT_THUNK_FORTRAN("mpi_group_incl_f08ts_large_", 29976, 468);
 #endif
 
 #if MT_HAVE_Group_intersection
-MT_THUNK_PMPI(MPI_Group_intersection, 9984, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_", 9992, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection__", 9993, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection", 9994, 469);
-MT_THUNK_FORTRAN("MPI_GROUP_INTERSECTION", 9995, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08_", 9996, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_", 10000, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08_large_", 10004, 469);
-MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large_", 10008, 469);
+MT_THUNK_PMPI(MPI_Group_intersection, 30016, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_", 30024, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection__", 30025, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection", 30026, 469);
+MT_THUNK_FORTRAN("MPI_GROUP_INTERSECTION", 30027, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_", 30028, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_", 30032, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08_large_", 30036, 469);
+MT_THUNK_FORTRAN("mpi_group_intersection_f08ts_large_", 30040, 469);
 #endif
 
 #if MT_HAVE_Group_range_excl
-MT_THUNK_PMPI(MPI_Group_range_excl, 10016, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_", 10024, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl__", 10025, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl", 10026, 470);
-MT_THUNK_FORTRAN("MPI_GROUP_RANGE_EXCL", 10027, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08_", 10028, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_", 10032, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large_", 10036, 470);
-MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large_", 10040, 470);
+MT_THUNK_PMPI(MPI_Group_range_excl, 30080, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_", 30088, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl__", 30089, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl", 30090, 470);
+MT_THUNK_FORTRAN("MPI_GROUP_RANGE_EXCL", 30091, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_", 30092, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_", 30096, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08_large_", 30100, 470);
+MT_THUNK_FORTRAN("mpi_group_range_excl_f08ts_large_", 30104, 470);
 #endif
 
 #if MT_HAVE_Group_range_incl
-MT_THUNK_PMPI(MPI_Group_range_incl, 10048, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_", 10056, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl__", 10057, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl", 10058, 471);
-MT_THUNK_FORTRAN("MPI_GROUP_RANGE_INCL", 10059, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08_", 10060, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_", 10064, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large_", 10068, 471);
-MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large_", 10072, 471);
+MT_THUNK_PMPI(MPI_Group_range_incl, 30144, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_", 30152, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl__", 30153, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl", 30154, 471);
+MT_THUNK_FORTRAN("MPI_GROUP_RANGE_INCL", 30155, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_", 30156, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_", 30160, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08_large_", 30164, 471);
+MT_THUNK_FORTRAN("mpi_group_range_incl_f08ts_large_", 30168, 471);
 #endif
 
 #if MT_HAVE_Group_union
-MT_THUNK_PMPI(MPI_Group_union, 10080, 472);
-MT_THUNK_FORTRAN("mpi_group_union_", 10088, 472);
-MT_THUNK_FORTRAN("mpi_group_union__", 10089, 472);
-MT_THUNK_FORTRAN("mpi_group_union", 10090, 472);
-MT_THUNK_FORTRAN("MPI_GROUP_UNION", 10091, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08_", 10092, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts_", 10096, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08_large_", 10100, 472);
-MT_THUNK_FORTRAN("mpi_group_union_f08ts_large_", 10104, 472);
+MT_THUNK_PMPI(MPI_Group_union, 30208, 472);
+MT_THUNK_FORTRAN("mpi_group_union_", 30216, 472);
+MT_THUNK_FORTRAN("mpi_group_union__", 30217, 472);
+MT_THUNK_FORTRAN("mpi_group_union", 30218, 472);
+MT_THUNK_FORTRAN("MPI_GROUP_UNION", 30219, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_", 30220, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_", 30224, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08_large_", 30228, 472);
+MT_THUNK_FORTRAN("mpi_group_union_f08ts_large_", 30232, 472);
 #endif
 
 #if MT_HAVE_Comm_create_keyval
-MT_THUNK_PMPI(MPI_Comm_create_keyval, 10112, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_", 10120, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval__", 10121, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval", 10122, 480);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_KEYVAL", 10123, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_", 10124, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_", 10128, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large_", 10132, 480);
-MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large_", 10136, 480);
+MT_THUNK_PMPI(MPI_Comm_create_keyval, 30720, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_", 30728, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval__", 30729, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval", 30730, 480);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_KEYVAL", 30731, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_", 30732, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_", 30736, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08_large_", 30740, 480);
+MT_THUNK_FORTRAN("mpi_comm_create_keyval_f08ts_large_", 30744, 480);
 #endif
 
 #if MT_HAVE_Comm_free_keyval
-MT_THUNK_PMPI(MPI_Comm_free_keyval, 10144, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_", 10152, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval__", 10153, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval", 10154, 481);
-MT_THUNK_FORTRAN("MPI_COMM_FREE_KEYVAL", 10155, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_", 10156, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_", 10160, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large_", 10164, 481);
-MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large_", 10168, 481);
+MT_THUNK_PMPI(MPI_Comm_free_keyval, 30784, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_", 30792, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval__", 30793, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval", 30794, 481);
+MT_THUNK_FORTRAN("MPI_COMM_FREE_KEYVAL", 30795, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_", 30796, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_", 30800, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08_large_", 30804, 481);
+MT_THUNK_FORTRAN("mpi_comm_free_keyval_f08ts_large_", 30808, 481);
 #endif
 
 #if MT_HAVE_Win_create_keyval
-MT_THUNK_PMPI(MPI_Win_create_keyval, 10176, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_", 10184, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval__", 10185, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval", 10186, 482);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE_KEYVAL", 10187, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_", 10188, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_", 10192, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large_", 10196, 482);
-MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large_", 10200, 482);
+MT_THUNK_PMPI(MPI_Win_create_keyval, 30848, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_", 30856, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval__", 30857, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval", 30858, 482);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_KEYVAL", 30859, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_", 30860, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_", 30864, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08_large_", 30868, 482);
+MT_THUNK_FORTRAN("mpi_win_create_keyval_f08ts_large_", 30872, 482);
 #endif
 
 #if MT_HAVE_Win_free_keyval
-MT_THUNK_PMPI(MPI_Win_free_keyval, 10208, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_", 10216, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval__", 10217, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval", 10218, 483);
-MT_THUNK_FORTRAN("MPI_WIN_FREE_KEYVAL", 10219, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_", 10220, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_", 10224, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large_", 10228, 483);
-MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large_", 10232, 483);
+MT_THUNK_PMPI(MPI_Win_free_keyval, 30912, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_", 30920, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval__", 30921, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval", 30922, 483);
+MT_THUNK_FORTRAN("MPI_WIN_FREE_KEYVAL", 30923, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_", 30924, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_", 30928, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08_large_", 30932, 483);
+MT_THUNK_FORTRAN("mpi_win_free_keyval_f08ts_large_", 30936, 483);
 #endif
 
 #if MT_HAVE_Win_set_attr
-MT_THUNK_PMPI(MPI_Win_set_attr, 10240, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_", 10248, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr__", 10249, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr", 10250, 484);
-MT_THUNK_FORTRAN("MPI_WIN_SET_ATTR", 10251, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08_", 10252, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_", 10256, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large_", 10260, 484);
-MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large_", 10264, 484);
+MT_THUNK_PMPI(MPI_Win_set_attr, 30976, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_", 30984, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr__", 30985, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr", 30986, 484);
+MT_THUNK_FORTRAN("MPI_WIN_SET_ATTR", 30987, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_", 30988, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_", 30992, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08_large_", 30996, 484);
+MT_THUNK_FORTRAN("mpi_win_set_attr_f08ts_large_", 31000, 484);
 #endif
 
 #if MT_HAVE_Win_delete_attr
-MT_THUNK_PMPI(MPI_Win_delete_attr, 10272, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_", 10280, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr__", 10281, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr", 10282, 485);
-MT_THUNK_FORTRAN("MPI_WIN_DELETE_ATTR", 10283, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_", 10284, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_", 10288, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large_", 10292, 485);
-MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large_", 10296, 485);
+MT_THUNK_PMPI(MPI_Win_delete_attr, 31040, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_", 31048, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr__", 31049, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr", 31050, 485);
+MT_THUNK_FORTRAN("MPI_WIN_DELETE_ATTR", 31051, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_", 31052, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_", 31056, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08_large_", 31060, 485);
+MT_THUNK_FORTRAN("mpi_win_delete_attr_f08ts_large_", 31064, 485);
 #endif
 
 #if MT_HAVE_Type_create_keyval
-MT_THUNK_PMPI(MPI_Type_create_keyval, 10304, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_", 10312, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval__", 10313, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval", 10314, 486);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_KEYVAL", 10315, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_", 10316, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_", 10320, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large_", 10324, 486);
-MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large_", 10328, 486);
+MT_THUNK_PMPI(MPI_Type_create_keyval, 31104, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_", 31112, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval__", 31113, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval", 31114, 486);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_KEYVAL", 31115, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_", 31116, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_", 31120, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08_large_", 31124, 486);
+MT_THUNK_FORTRAN("mpi_type_create_keyval_f08ts_large_", 31128, 486);
 #endif
 
 #if MT_HAVE_Type_free_keyval
-MT_THUNK_PMPI(MPI_Type_free_keyval, 10336, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_", 10344, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval__", 10345, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval", 10346, 487);
-MT_THUNK_FORTRAN("MPI_TYPE_FREE_KEYVAL", 10347, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_", 10348, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_", 10352, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large_", 10356, 487);
-MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large_", 10360, 487);
+MT_THUNK_PMPI(MPI_Type_free_keyval, 31168, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_", 31176, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval__", 31177, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval", 31178, 487);
+MT_THUNK_FORTRAN("MPI_TYPE_FREE_KEYVAL", 31179, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_", 31180, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_", 31184, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08_large_", 31188, 487);
+MT_THUNK_FORTRAN("mpi_type_free_keyval_f08ts_large_", 31192, 487);
 #endif
 
 #if MT_HAVE_Type_set_attr
-MT_THUNK_PMPI(MPI_Type_set_attr, 10368, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_", 10376, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr__", 10377, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr", 10378, 488);
-MT_THUNK_FORTRAN("MPI_TYPE_SET_ATTR", 10379, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08_", 10380, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_", 10384, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large_", 10388, 488);
-MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large_", 10392, 488);
+MT_THUNK_PMPI(MPI_Type_set_attr, 31232, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_", 31240, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr__", 31241, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr", 31242, 488);
+MT_THUNK_FORTRAN("MPI_TYPE_SET_ATTR", 31243, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_", 31244, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_", 31248, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08_large_", 31252, 488);
+MT_THUNK_FORTRAN("mpi_type_set_attr_f08ts_large_", 31256, 488);
 #endif
 
 #if MT_HAVE_Type_delete_attr
-MT_THUNK_PMPI(MPI_Type_delete_attr, 10400, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_", 10408, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr__", 10409, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr", 10410, 489);
-MT_THUNK_FORTRAN("MPI_TYPE_DELETE_ATTR", 10411, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_", 10412, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_", 10416, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large_", 10420, 489);
-MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large_", 10424, 489);
+MT_THUNK_PMPI(MPI_Type_delete_attr, 31296, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_", 31304, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr__", 31305, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr", 31306, 489);
+MT_THUNK_FORTRAN("MPI_TYPE_DELETE_ATTR", 31307, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_", 31308, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_", 31312, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08_large_", 31316, 489);
+MT_THUNK_FORTRAN("mpi_type_delete_attr_f08ts_large_", 31320, 489);
 #endif
 
 #if MT_HAVE_Keyval_create
-MT_THUNK_PMPI(MPI_Keyval_create, 10432, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_", 10440, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create__", 10441, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create", 10442, 490);
-MT_THUNK_FORTRAN("MPI_KEYVAL_CREATE", 10443, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08_", 10444, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_", 10448, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08_large_", 10452, 490);
-MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large_", 10456, 490);
+MT_THUNK_PMPI(MPI_Keyval_create, 31360, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_", 31368, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create__", 31369, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create", 31370, 490);
+MT_THUNK_FORTRAN("MPI_KEYVAL_CREATE", 31371, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_", 31372, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_", 31376, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08_large_", 31380, 490);
+MT_THUNK_FORTRAN("mpi_keyval_create_f08ts_large_", 31384, 490);
 #endif
 
 #if MT_HAVE_Keyval_free
-MT_THUNK_PMPI(MPI_Keyval_free, 10464, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_", 10472, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free__", 10473, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free", 10474, 491);
-MT_THUNK_FORTRAN("MPI_KEYVAL_FREE", 10475, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08_", 10476, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_", 10480, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08_large_", 10484, 491);
-MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large_", 10488, 491);
+MT_THUNK_PMPI(MPI_Keyval_free, 31424, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_", 31432, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free__", 31433, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free", 31434, 491);
+MT_THUNK_FORTRAN("MPI_KEYVAL_FREE", 31435, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_", 31436, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_", 31440, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08_large_", 31444, 491);
+MT_THUNK_FORTRAN("mpi_keyval_free_f08ts_large_", 31448, 491);
 #endif
 
 #if MT_HAVE_Attr_put
-MT_THUNK_PMPI(MPI_Attr_put, 10496, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_", 10504, 492);
-MT_THUNK_FORTRAN("mpi_attr_put__", 10505, 492);
-MT_THUNK_FORTRAN("mpi_attr_put", 10506, 492);
-MT_THUNK_FORTRAN("MPI_ATTR_PUT", 10507, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08_", 10508, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts_", 10512, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08_large_", 10516, 492);
-MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large_", 10520, 492);
+MT_THUNK_PMPI(MPI_Attr_put, 31488, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_", 31496, 492);
+MT_THUNK_FORTRAN("mpi_attr_put__", 31497, 492);
+MT_THUNK_FORTRAN("mpi_attr_put", 31498, 492);
+MT_THUNK_FORTRAN("MPI_ATTR_PUT", 31499, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_", 31500, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_", 31504, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08_large_", 31508, 492);
+MT_THUNK_FORTRAN("mpi_attr_put_f08ts_large_", 31512, 492);
 #endif
 
 #if MT_HAVE_Attr_delete
-MT_THUNK_PMPI(MPI_Attr_delete, 10528, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_", 10536, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete__", 10537, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete", 10538, 493);
-MT_THUNK_FORTRAN("MPI_ATTR_DELETE", 10539, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08_", 10540, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_", 10544, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08_large_", 10548, 493);
-MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large_", 10552, 493);
+MT_THUNK_PMPI(MPI_Attr_delete, 31552, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_", 31560, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete__", 31561, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete", 31562, 493);
+MT_THUNK_FORTRAN("MPI_ATTR_DELETE", 31563, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_", 31564, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_", 31568, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08_large_", 31572, 493);
+MT_THUNK_FORTRAN("mpi_attr_delete_f08ts_large_", 31576, 493);
 #endif
 
 #if MT_HAVE_Comm_create_errhandler
-MT_THUNK_PMPI(MPI_Comm_create_errhandler, 10560, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_", 10568, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler__", 10569, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler", 10570, 500);
-MT_THUNK_FORTRAN("MPI_COMM_CREATE_ERRHANDLER", 10571, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_", 10572, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_", 10576, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large_", 10580, 500);
-MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large_", 10584, 500);
+MT_THUNK_PMPI(MPI_Comm_create_errhandler, 32000, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_", 32008, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler__", 32009, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler", 32010, 500);
+MT_THUNK_FORTRAN("MPI_COMM_CREATE_ERRHANDLER", 32011, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_", 32012, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_", 32016, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08_large_", 32020, 500);
+MT_THUNK_FORTRAN("mpi_comm_create_errhandler_f08ts_large_", 32024, 500);
 #endif
 
 #if MT_HAVE_Comm_get_errhandler
-MT_THUNK_PMPI(MPI_Comm_get_errhandler, 10592, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_", 10600, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler__", 10601, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler", 10602, 501);
-MT_THUNK_FORTRAN("MPI_COMM_GET_ERRHANDLER", 10603, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_", 10604, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_", 10608, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large_", 10612, 501);
-MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large_", 10616, 501);
+MT_THUNK_PMPI(MPI_Comm_get_errhandler, 32064, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_", 32072, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler__", 32073, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler", 32074, 501);
+MT_THUNK_FORTRAN("MPI_COMM_GET_ERRHANDLER", 32075, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_", 32076, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_", 32080, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08_large_", 32084, 501);
+MT_THUNK_FORTRAN("mpi_comm_get_errhandler_f08ts_large_", 32088, 501);
 #endif
 
 #if MT_HAVE_Comm_set_errhandler
-MT_THUNK_PMPI(MPI_Comm_set_errhandler, 10624, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_", 10632, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler__", 10633, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler", 10634, 502);
-MT_THUNK_FORTRAN("MPI_COMM_SET_ERRHANDLER", 10635, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_", 10636, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_", 10640, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large_", 10644, 502);
-MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large_", 10648, 502);
+MT_THUNK_PMPI(MPI_Comm_set_errhandler, 32128, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_", 32136, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler__", 32137, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler", 32138, 502);
+MT_THUNK_FORTRAN("MPI_COMM_SET_ERRHANDLER", 32139, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_", 32140, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_", 32144, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08_large_", 32148, 502);
+MT_THUNK_FORTRAN("mpi_comm_set_errhandler_f08ts_large_", 32152, 502);
 #endif
 
 #if MT_HAVE_Comm_call_errhandler
-MT_THUNK_PMPI(MPI_Comm_call_errhandler, 10656, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_", 10664, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler__", 10665, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler", 10666, 503);
-MT_THUNK_FORTRAN("MPI_COMM_CALL_ERRHANDLER", 10667, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_", 10668, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_", 10672, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large_", 10676, 503);
-MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large_", 10680, 503);
+MT_THUNK_PMPI(MPI_Comm_call_errhandler, 32192, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_", 32200, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler__", 32201, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler", 32202, 503);
+MT_THUNK_FORTRAN("MPI_COMM_CALL_ERRHANDLER", 32203, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_", 32204, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_", 32208, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08_large_", 32212, 503);
+MT_THUNK_FORTRAN("mpi_comm_call_errhandler_f08ts_large_", 32216, 503);
 #endif
 
 #if MT_HAVE_Win_create_errhandler
-MT_THUNK_PMPI(MPI_Win_create_errhandler, 10688, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_", 10696, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler__", 10697, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler", 10698, 504);
-MT_THUNK_FORTRAN("MPI_WIN_CREATE_ERRHANDLER", 10699, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_", 10700, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_", 10704, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large_", 10708, 504);
-MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large_", 10712, 504);
+MT_THUNK_PMPI(MPI_Win_create_errhandler, 32256, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_", 32264, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler__", 32265, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler", 32266, 504);
+MT_THUNK_FORTRAN("MPI_WIN_CREATE_ERRHANDLER", 32267, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_", 32268, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_", 32272, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08_large_", 32276, 504);
+MT_THUNK_FORTRAN("mpi_win_create_errhandler_f08ts_large_", 32280, 504);
 #endif
 
 #if MT_HAVE_Win_get_errhandler
-MT_THUNK_PMPI(MPI_Win_get_errhandler, 10720, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_", 10728, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler__", 10729, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler", 10730, 505);
-MT_THUNK_FORTRAN("MPI_WIN_GET_ERRHANDLER", 10731, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_", 10732, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_", 10736, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large_", 10740, 505);
-MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large_", 10744, 505);
+MT_THUNK_PMPI(MPI_Win_get_errhandler, 32320, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_", 32328, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler__", 32329, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler", 32330, 505);
+MT_THUNK_FORTRAN("MPI_WIN_GET_ERRHANDLER", 32331, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_", 32332, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_", 32336, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08_large_", 32340, 505);
+MT_THUNK_FORTRAN("mpi_win_get_errhandler_f08ts_large_", 32344, 505);
 #endif
 
 #if MT_HAVE_Win_set_errhandler
-MT_THUNK_PMPI(MPI_Win_set_errhandler, 10752, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_", 10760, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler__", 10761, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler", 10762, 506);
-MT_THUNK_FORTRAN("MPI_WIN_SET_ERRHANDLER", 10763, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_", 10764, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_", 10768, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large_", 10772, 506);
-MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large_", 10776, 506);
+MT_THUNK_PMPI(MPI_Win_set_errhandler, 32384, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_", 32392, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler__", 32393, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler", 32394, 506);
+MT_THUNK_FORTRAN("MPI_WIN_SET_ERRHANDLER", 32395, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_", 32396, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_", 32400, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08_large_", 32404, 506);
+MT_THUNK_FORTRAN("mpi_win_set_errhandler_f08ts_large_", 32408, 506);
 #endif
 
 #if MT_HAVE_Win_call_errhandler
-MT_THUNK_PMPI(MPI_Win_call_errhandler, 10784, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_", 10792, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler__", 10793, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler", 10794, 507);
-MT_THUNK_FORTRAN("MPI_WIN_CALL_ERRHANDLER", 10795, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_", 10796, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_", 10800, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large_", 10804, 507);
-MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large_", 10808, 507);
+MT_THUNK_PMPI(MPI_Win_call_errhandler, 32448, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_", 32456, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler__", 32457, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler", 32458, 507);
+MT_THUNK_FORTRAN("MPI_WIN_CALL_ERRHANDLER", 32459, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_", 32460, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_", 32464, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08_large_", 32468, 507);
+MT_THUNK_FORTRAN("mpi_win_call_errhandler_f08ts_large_", 32472, 507);
 #endif
 
 #if MT_HAVE_File_create_errhandler
-MT_THUNK_PMPI(MPI_File_create_errhandler, 10816, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_", 10824, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler__", 10825, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler", 10826, 508);
-MT_THUNK_FORTRAN("MPI_FILE_CREATE_ERRHANDLER", 10827, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_", 10828, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_", 10832, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large_", 10836, 508);
-MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large_", 10840, 508);
+MT_THUNK_PMPI(MPI_File_create_errhandler, 32512, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_", 32520, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler__", 32521, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler", 32522, 508);
+MT_THUNK_FORTRAN("MPI_FILE_CREATE_ERRHANDLER", 32523, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_", 32524, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_", 32528, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08_large_", 32532, 508);
+MT_THUNK_FORTRAN("mpi_file_create_errhandler_f08ts_large_", 32536, 508);
 #endif
 
 #if MT_HAVE_File_get_errhandler
-MT_THUNK_PMPI(MPI_File_get_errhandler, 10848, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_", 10856, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler__", 10857, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler", 10858, 509);
-MT_THUNK_FORTRAN("MPI_FILE_GET_ERRHANDLER", 10859, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_", 10860, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_", 10864, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large_", 10868, 509);
-MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large_", 10872, 509);
+MT_THUNK_PMPI(MPI_File_get_errhandler, 32576, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_", 32584, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler__", 32585, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler", 32586, 509);
+MT_THUNK_FORTRAN("MPI_FILE_GET_ERRHANDLER", 32587, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_", 32588, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_", 32592, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08_large_", 32596, 509);
+MT_THUNK_FORTRAN("mpi_file_get_errhandler_f08ts_large_", 32600, 509);
 #endif
 
 #if MT_HAVE_File_set_errhandler
-MT_THUNK_PMPI(MPI_File_set_errhandler, 10880, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_", 10888, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler__", 10889, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler", 10890, 510);
-MT_THUNK_FORTRAN("MPI_FILE_SET_ERRHANDLER", 10891, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_", 10892, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_", 10896, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large_", 10900, 510);
-MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large_", 10904, 510);
+MT_THUNK_PMPI(MPI_File_set_errhandler, 32640, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_", 32648, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler__", 32649, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler", 32650, 510);
+MT_THUNK_FORTRAN("MPI_FILE_SET_ERRHANDLER", 32651, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_", 32652, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_", 32656, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08_large_", 32660, 510);
+MT_THUNK_FORTRAN("mpi_file_set_errhandler_f08ts_large_", 32664, 510);
 #endif
 
 #if MT_HAVE_File_call_errhandler
-MT_THUNK_PMPI(MPI_File_call_errhandler, 10912, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_", 10920, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler__", 10921, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler", 10922, 511);
-MT_THUNK_FORTRAN("MPI_FILE_CALL_ERRHANDLER", 10923, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_", 10924, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_", 10928, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large_", 10932, 511);
-MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large_", 10936, 511);
+MT_THUNK_PMPI(MPI_File_call_errhandler, 32704, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_", 32712, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler__", 32713, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler", 32714, 511);
+MT_THUNK_FORTRAN("MPI_FILE_CALL_ERRHANDLER", 32715, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_", 32716, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_", 32720, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08_large_", 32724, 511);
+MT_THUNK_FORTRAN("mpi_file_call_errhandler_f08ts_large_", 32728, 511);
 #endif
 
 #if MT_HAVE_Errhandler_free
-MT_THUNK_PMPI(MPI_Errhandler_free, 10944, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_", 10952, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free__", 10953, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free", 10954, 512);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_FREE", 10955, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08_", 10956, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_", 10960, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large_", 10964, 512);
-MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large_", 10968, 512);
+MT_THUNK_PMPI(MPI_Errhandler_free, 32768, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_", 32776, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free__", 32777, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free", 32778, 512);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_FREE", 32779, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_", 32780, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_", 32784, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08_large_", 32788, 512);
+MT_THUNK_FORTRAN("mpi_errhandler_free_f08ts_large_", 32792, 512);
 #endif
 
 #if MT_HAVE_Errhandler_create
-MT_THUNK_PMPI(MPI_Errhandler_create, 10976, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_", 10984, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create__", 10985, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create", 10986, 513);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_CREATE", 10987, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08_", 10988, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_", 10992, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large_", 10996, 513);
-MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large_", 11000, 513);
+MT_THUNK_PMPI(MPI_Errhandler_create, 32832, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_", 32840, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create__", 32841, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create", 32842, 513);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_CREATE", 32843, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_", 32844, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_", 32848, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08_large_", 32852, 513);
+MT_THUNK_FORTRAN("mpi_errhandler_create_f08ts_large_", 32856, 513);
 #endif
 
 #if MT_HAVE_Errhandler_get
-MT_THUNK_PMPI(MPI_Errhandler_get, 11008, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_", 11016, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get__", 11017, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get", 11018, 514);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_GET", 11019, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08_", 11020, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_", 11024, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large_", 11028, 514);
-MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large_", 11032, 514);
+MT_THUNK_PMPI(MPI_Errhandler_get, 32896, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_", 32904, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get__", 32905, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get", 32906, 514);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_GET", 32907, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_", 32908, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_", 32912, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08_large_", 32916, 514);
+MT_THUNK_FORTRAN("mpi_errhandler_get_f08ts_large_", 32920, 514);
 #endif
 
 #if MT_HAVE_Errhandler_set
-MT_THUNK_PMPI(MPI_Errhandler_set, 11040, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_", 11048, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set__", 11049, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set", 11050, 515);
-MT_THUNK_FORTRAN("MPI_ERRHANDLER_SET", 11051, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08_", 11052, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_", 11056, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large_", 11060, 515);
-MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large_", 11064, 515);
+MT_THUNK_PMPI(MPI_Errhandler_set, 32960, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_", 32968, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set__", 32969, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set", 32970, 515);
+MT_THUNK_FORTRAN("MPI_ERRHANDLER_SET", 32971, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_", 32972, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_", 32976, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08_large_", 32980, 515);
+MT_THUNK_FORTRAN("mpi_errhandler_set_f08ts_large_", 32984, 515);
 #endif
 
 #if MT_HAVE_Add_error_class
-MT_THUNK_PMPI(MPI_Add_error_class, 11072, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_", 11080, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class__", 11081, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class", 11082, 516);
-MT_THUNK_FORTRAN("MPI_ADD_ERROR_CLASS", 11083, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08_", 11084, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_", 11088, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08_large_", 11092, 516);
-MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large_", 11096, 516);
+MT_THUNK_PMPI(MPI_Add_error_class, 33024, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_", 33032, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class__", 33033, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class", 33034, 516);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_CLASS", 33035, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_", 33036, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_", 33040, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08_large_", 33044, 516);
+MT_THUNK_FORTRAN("mpi_add_error_class_f08ts_large_", 33048, 516);
 #endif
 
 #if MT_HAVE_Add_error_code
-MT_THUNK_PMPI(MPI_Add_error_code, 11104, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_", 11112, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code__", 11113, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code", 11114, 517);
-MT_THUNK_FORTRAN("MPI_ADD_ERROR_CODE", 11115, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08_", 11116, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_", 11120, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08_large_", 11124, 517);
-MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large_", 11128, 517);
+MT_THUNK_PMPI(MPI_Add_error_code, 33088, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_", 33096, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code__", 33097, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code", 33098, 517);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_CODE", 33099, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_", 33100, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_", 33104, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08_large_", 33108, 517);
+MT_THUNK_FORTRAN("mpi_add_error_code_f08ts_large_", 33112, 517);
 #endif
 
 #if MT_HAVE_Add_error_string
-MT_THUNK_PMPI(MPI_Add_error_string, 11136, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_", 11144, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string__", 11145, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string", 11146, 518);
-MT_THUNK_FORTRAN("MPI_ADD_ERROR_STRING", 11147, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08_", 11148, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_", 11152, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08_large_", 11156, 518);
-MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large_", 11160, 518);
+MT_THUNK_PMPI(MPI_Add_error_string, 33152, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_", 33160, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string__", 33161, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string", 33162, 518);
+MT_THUNK_FORTRAN("MPI_ADD_ERROR_STRING", 33163, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_", 33164, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_", 33168, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08_large_", 33172, 518);
+MT_THUNK_FORTRAN("mpi_add_error_string_f08ts_large_", 33176, 518);
 #endif
 
 #if MT_HAVE_Remove_error_class
-MT_THUNK_PMPI(MPI_Remove_error_class, 11168, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_", 11176, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class__", 11177, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class", 11178, 519);
-MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CLASS", 11179, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08_", 11180, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_", 11184, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large_", 11188, 519);
-MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large_", 11192, 519);
+MT_THUNK_PMPI(MPI_Remove_error_class, 33216, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_", 33224, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class__", 33225, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class", 33226, 519);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CLASS", 33227, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_", 33228, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_", 33232, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08_large_", 33236, 519);
+MT_THUNK_FORTRAN("mpi_remove_error_class_f08ts_large_", 33240, 519);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_class
-MT_THUNK_PMPI(MPIX_Delete_error_class, 11200, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_", 11208, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class__", 11209, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class", 11210, 519);
-MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CLASS", 11211, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08_", 11212, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_", 11216, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large_", 11220, 519);
-MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large_", 11224, 519);
+MT_THUNK_PMPI(MPIX_Delete_error_class, 33248, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_", 33256, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class__", 33257, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class", 33258, 519);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CLASS", 33259, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_", 33260, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_", 33264, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08_large_", 33268, 519);
+MT_THUNK_FORTRAN("mpix_delete_error_class_f08ts_large_", 33272, 519);
 #endif
 
 #if MT_HAVE_Remove_error_code
-MT_THUNK_PMPI(MPI_Remove_error_code, 11232, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_", 11240, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code__", 11241, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code", 11242, 520);
-MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CODE", 11243, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08_", 11244, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_", 11248, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large_", 11252, 520);
-MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large_", 11256, 520);
+MT_THUNK_PMPI(MPI_Remove_error_code, 33280, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_", 33288, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code__", 33289, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code", 33290, 520);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_CODE", 33291, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_", 33292, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_", 33296, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08_large_", 33300, 520);
+MT_THUNK_FORTRAN("mpi_remove_error_code_f08ts_large_", 33304, 520);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_code
-MT_THUNK_PMPI(MPIX_Delete_error_code, 11264, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_", 11272, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code__", 11273, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code", 11274, 520);
-MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CODE", 11275, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08_", 11276, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_", 11280, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large_", 11284, 520);
-MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large_", 11288, 520);
+MT_THUNK_PMPI(MPIX_Delete_error_code, 33312, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_", 33320, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code__", 33321, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code", 33322, 520);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_CODE", 33323, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_", 33324, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_", 33328, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08_large_", 33332, 520);
+MT_THUNK_FORTRAN("mpix_delete_error_code_f08ts_large_", 33336, 520);
 #endif
 
 #if MT_HAVE_Remove_error_string
-MT_THUNK_PMPI(MPI_Remove_error_string, 11296, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_", 11304, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string__", 11305, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string", 11306, 521);
-MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_STRING", 11307, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08_", 11308, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_", 11312, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large_", 11316, 521);
-MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large_", 11320, 521);
+MT_THUNK_PMPI(MPI_Remove_error_string, 33344, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_", 33352, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string__", 33353, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string", 33354, 521);
+MT_THUNK_FORTRAN("MPI_REMOVE_ERROR_STRING", 33355, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_", 33356, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_", 33360, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08_large_", 33364, 521);
+MT_THUNK_FORTRAN("mpi_remove_error_string_f08ts_large_", 33368, 521);
 #endif
 
 #if MT_HAVE_MPIX_Delete_error_string
-MT_THUNK_PMPI(MPIX_Delete_error_string, 11328, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_", 11336, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string__", 11337, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string", 11338, 521);
-MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_STRING", 11339, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08_", 11340, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_", 11344, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large_", 11348, 521);
-MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large_", 11352, 521);
+MT_THUNK_PMPI(MPIX_Delete_error_string, 33376, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_", 33384, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string__", 33385, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string", 33386, 521);
+MT_THUNK_FORTRAN("MPIX_DELETE_ERROR_STRING", 33387, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_", 33388, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_", 33392, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08_large_", 33396, 521);
+MT_THUNK_FORTRAN("mpix_delete_error_string_f08ts_large_", 33400, 521);
 #endif
 
 #if MT_HAVE_Op_create
-MT_THUNK_PMPI(MPI_Op_create, 11360, 522);
-MT_THUNK_FORTRAN("mpi_op_create_", 11368, 522);
-MT_THUNK_FORTRAN("mpi_op_create__", 11369, 522);
-MT_THUNK_FORTRAN("mpi_op_create", 11370, 522);
-MT_THUNK_FORTRAN("MPI_OP_CREATE", 11371, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08_", 11372, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts_", 11376, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08_large_", 11380, 522);
-MT_THUNK_FORTRAN("mpi_op_create_f08ts_large_", 11384, 522);
+MT_THUNK_PMPI(MPI_Op_create, 33408, 522);
+MT_THUNK_FORTRAN("mpi_op_create_", 33416, 522);
+MT_THUNK_FORTRAN("mpi_op_create__", 33417, 522);
+MT_THUNK_FORTRAN("mpi_op_create", 33418, 522);
+MT_THUNK_FORTRAN("MPI_OP_CREATE", 33419, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_", 33420, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_", 33424, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08_large_", 33428, 522);
+MT_THUNK_FORTRAN("mpi_op_create_f08ts_large_", 33432, 522);
 #endif
 #if MT_HAVE_Op_create_c
-MT_THUNK_PMPI(MPI_Op_create_c, 11364, 522);
+MT_THUNK_PMPI(MPI_Op_create_c, 33412, 522);
 #endif
 
 #if MT_HAVE_Op_free
-MT_THUNK_PMPI(MPI_Op_free, 11392, 523);
-MT_THUNK_FORTRAN("mpi_op_free_", 11400, 523);
-MT_THUNK_FORTRAN("mpi_op_free__", 11401, 523);
-MT_THUNK_FORTRAN("mpi_op_free", 11402, 523);
-MT_THUNK_FORTRAN("MPI_OP_FREE", 11403, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08_", 11404, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts_", 11408, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08_large_", 11412, 523);
-MT_THUNK_FORTRAN("mpi_op_free_f08ts_large_", 11416, 523);
+MT_THUNK_PMPI(MPI_Op_free, 33472, 523);
+MT_THUNK_FORTRAN("mpi_op_free_", 33480, 523);
+MT_THUNK_FORTRAN("mpi_op_free__", 33481, 523);
+MT_THUNK_FORTRAN("mpi_op_free", 33482, 523);
+MT_THUNK_FORTRAN("MPI_OP_FREE", 33483, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_", 33484, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_", 33488, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08_large_", 33492, 523);
+MT_THUNK_FORTRAN("mpi_op_free_f08ts_large_", 33496, 523);
 #endif
 
 #if MT_HAVE_Op_commutative
-MT_THUNK_PMPI(MPI_Op_commutative, 11424, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_", 11432, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative__", 11433, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative", 11434, 524);
-MT_THUNK_FORTRAN("MPI_OP_COMMUTATIVE", 11435, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08_", 11436, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_", 11440, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08_large_", 11444, 524);
-MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large_", 11448, 524);
+MT_THUNK_PMPI(MPI_Op_commutative, 33536, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_", 33544, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative__", 33545, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative", 33546, 524);
+MT_THUNK_FORTRAN("MPI_OP_COMMUTATIVE", 33547, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_", 33548, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_", 33552, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08_large_", 33556, 524);
+MT_THUNK_FORTRAN("mpi_op_commutative_f08ts_large_", 33560, 524);
 #endif
 
 #if MT_HAVE_Register_datarep
-MT_THUNK_PMPI(MPI_Register_datarep, 11456, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_", 11464, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep__", 11465, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep", 11466, 525);
-MT_THUNK_FORTRAN("MPI_REGISTER_DATAREP", 11467, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08_", 11468, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_", 11472, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08_large_", 11476, 525);
-MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large_", 11480, 525);
+MT_THUNK_PMPI(MPI_Register_datarep, 33600, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_", 33608, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep__", 33609, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep", 33610, 525);
+MT_THUNK_FORTRAN("MPI_REGISTER_DATAREP", 33611, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_", 33612, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_", 33616, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08_large_", 33620, 525);
+MT_THUNK_FORTRAN("mpi_register_datarep_f08ts_large_", 33624, 525);
 #endif
 #if MT_HAVE_Register_datarep_c
-MT_THUNK_PMPI(MPI_Register_datarep_c, 11460, 525);
+MT_THUNK_PMPI(MPI_Register_datarep_c, 33604, 525);
 #endif
 
 #if MT_HAVE_Grequest_start
-MT_THUNK_PMPI(MPI_Grequest_start, 11488, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_", 11496, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start__", 11497, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start", 11498, 526);
-MT_THUNK_FORTRAN("MPI_GREQUEST_START", 11499, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08_", 11500, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_", 11504, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08_large_", 11508, 526);
-MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large_", 11512, 526);
+MT_THUNK_PMPI(MPI_Grequest_start, 33664, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_", 33672, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start__", 33673, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start", 33674, 526);
+MT_THUNK_FORTRAN("MPI_GREQUEST_START", 33675, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_", 33676, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_", 33680, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08_large_", 33684, 526);
+MT_THUNK_FORTRAN("mpi_grequest_start_f08ts_large_", 33688, 526);
 #endif
 
 #if MT_HAVE_Grequest_complete
-MT_THUNK_PMPI(MPI_Grequest_complete, 11520, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_", 11528, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete__", 11529, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete", 11530, 527);
-MT_THUNK_FORTRAN("MPI_GREQUEST_COMPLETE", 11531, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08_", 11532, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_", 11536, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large_", 11540, 527);
-MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large_", 11544, 527);
+MT_THUNK_PMPI(MPI_Grequest_complete, 33728, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_", 33736, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete__", 33737, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete", 33738, 527);
+MT_THUNK_FORTRAN("MPI_GREQUEST_COMPLETE", 33739, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_", 33740, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_", 33744, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08_large_", 33748, 527);
+MT_THUNK_FORTRAN("mpi_grequest_complete_f08ts_large_", 33752, 527);
 #endif
 
 #if MT_HAVE_Comm_get_name
-MT_THUNK_PMPI(MPI_Comm_get_name, 11552, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_", 11560, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name__", 11561, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name", 11562, 530);
-MT_THUNK_FORTRAN("MPI_COMM_GET_NAME", 11563, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08_", 11564, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_", 11568, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large_", 11572, 530);
-MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large_", 11576, 530);
+MT_THUNK_PMPI(MPI_Comm_get_name, 33920, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_", 33928, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name__", 33929, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name", 33930, 530);
+MT_THUNK_FORTRAN("MPI_COMM_GET_NAME", 33931, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_", 33932, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_", 33936, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08_large_", 33940, 530);
+MT_THUNK_FORTRAN("mpi_comm_get_name_f08ts_large_", 33944, 530);
 #endif
 
 #if MT_HAVE_Comm_get_info
-MT_THUNK_PMPI(MPI_Comm_get_info, 11584, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_", 11592, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info__", 11593, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info", 11594, 531);
-MT_THUNK_FORTRAN("MPI_COMM_GET_INFO", 11595, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08_", 11596, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_", 11600, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large_", 11604, 531);
-MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large_", 11608, 531);
+MT_THUNK_PMPI(MPI_Comm_get_info, 33984, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_", 33992, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info__", 33993, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info", 33994, 531);
+MT_THUNK_FORTRAN("MPI_COMM_GET_INFO", 33995, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_", 33996, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_", 34000, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08_large_", 34004, 531);
+MT_THUNK_FORTRAN("mpi_comm_get_info_f08ts_large_", 34008, 531);
 #endif
 
 #if MT_HAVE_Comm_get_parent
-MT_THUNK_PMPI(MPI_Comm_get_parent, 11616, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_", 11624, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent__", 11625, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent", 11626, 532);
-MT_THUNK_FORTRAN("MPI_COMM_GET_PARENT", 11627, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_", 11628, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_", 11632, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large_", 11636, 532);
-MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large_", 11640, 532);
+MT_THUNK_PMPI(MPI_Comm_get_parent, 34048, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_", 34056, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent__", 34057, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent", 34058, 532);
+MT_THUNK_FORTRAN("MPI_COMM_GET_PARENT", 34059, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_", 34060, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_", 34064, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08_large_", 34068, 532);
+MT_THUNK_FORTRAN("mpi_comm_get_parent_f08ts_large_", 34072, 532);
 #endif
 
 #if MT_HAVE_Win_get_name
-MT_THUNK_PMPI(MPI_Win_get_name, 11648, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_", 11656, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name__", 11657, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name", 11658, 533);
-MT_THUNK_FORTRAN("MPI_WIN_GET_NAME", 11659, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08_", 11660, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_", 11664, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08_large_", 11668, 533);
-MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large_", 11672, 533);
+MT_THUNK_PMPI(MPI_Win_get_name, 34112, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_", 34120, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name__", 34121, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name", 34122, 533);
+MT_THUNK_FORTRAN("MPI_WIN_GET_NAME", 34123, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_", 34124, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_", 34128, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08_large_", 34132, 533);
+MT_THUNK_FORTRAN("mpi_win_get_name_f08ts_large_", 34136, 533);
 #endif
 
 #if MT_HAVE_Win_get_info
-MT_THUNK_PMPI(MPI_Win_get_info, 11680, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_", 11688, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info__", 11689, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info", 11690, 534);
-MT_THUNK_FORTRAN("MPI_WIN_GET_INFO", 11691, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08_", 11692, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_", 11696, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08_large_", 11700, 534);
-MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large_", 11704, 534);
+MT_THUNK_PMPI(MPI_Win_get_info, 34176, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_", 34184, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info__", 34185, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info", 34186, 534);
+MT_THUNK_FORTRAN("MPI_WIN_GET_INFO", 34187, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_", 34188, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_", 34192, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08_large_", 34196, 534);
+MT_THUNK_FORTRAN("mpi_win_get_info_f08ts_large_", 34200, 534);
 #endif
 
 #if MT_HAVE_Win_shared_query
-MT_THUNK_PMPI(MPI_Win_shared_query, 11712, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_", 11720, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query__", 11721, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query", 11722, 535);
-MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY", 11723, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08_", 11724, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_", 11728, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large_", 11732, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large_", 11736, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr_", 11740, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr__", 11741, 535);
-MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", 11742, 535);
-MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY_CPTR", 11743, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query, 34240, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_", 34248, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query__", 34249, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query", 34250, 535);
+MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY", 34251, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_", 34252, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_", 34256, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08_large_", 34260, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_f08ts_large_", 34264, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr_", 34268, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr__", 34269, 535);
+MT_THUNK_FORTRAN("mpi_win_shared_query_cptr", 34270, 535);
+MT_THUNK_FORTRAN("MPI_WIN_SHARED_QUERY_CPTR", 34271, 535);
 #endif
 #if MT_HAVE_Win_shared_query_c
-MT_THUNK_PMPI(MPI_Win_shared_query_c, 11716, 535);
+MT_THUNK_PMPI(MPI_Win_shared_query_c, 34244, 535);
 #endif
 
 #if MT_HAVE_Type_get_name
-MT_THUNK_PMPI(MPI_Type_get_name, 11744, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_", 11752, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name__", 11753, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name", 11754, 536);
-MT_THUNK_FORTRAN("MPI_TYPE_GET_NAME", 11755, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08_", 11756, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_", 11760, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08_large_", 11764, 536);
-MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large_", 11768, 536);
+MT_THUNK_PMPI(MPI_Type_get_name, 34304, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_", 34312, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name__", 34313, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name", 34314, 536);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_NAME", 34315, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_", 34316, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_", 34320, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08_large_", 34324, 536);
+MT_THUNK_FORTRAN("mpi_type_get_name_f08ts_large_", 34328, 536);
 #endif
 
 #if MT_HAVE_Type_set_name
-MT_THUNK_PMPI(MPI_Type_set_name, 11776, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_", 11784, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name__", 11785, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name", 11786, 537);
-MT_THUNK_FORTRAN("MPI_TYPE_SET_NAME", 11787, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08_", 11788, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_", 11792, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08_large_", 11796, 537);
-MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large_", 11800, 537);
+MT_THUNK_PMPI(MPI_Type_set_name, 34368, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_", 34376, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name__", 34377, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name", 34378, 537);
+MT_THUNK_FORTRAN("MPI_TYPE_SET_NAME", 34379, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_", 34380, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_", 34384, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08_large_", 34388, 537);
+MT_THUNK_FORTRAN("mpi_type_set_name_f08ts_large_", 34392, 537);
 #endif
 
 #if MT_HAVE_Get_processor_name
-MT_THUNK_PMPI(MPI_Get_processor_name, 11808, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_", 11816, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name__", 11817, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name", 11818, 538);
-MT_THUNK_FORTRAN("MPI_GET_PROCESSOR_NAME", 11819, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08_", 11820, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_", 11824, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large_", 11828, 538);
-MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large_", 11832, 538);
+MT_THUNK_PMPI(MPI_Get_processor_name, 34432, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_", 34440, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name__", 34441, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name", 34442, 538);
+MT_THUNK_FORTRAN("MPI_GET_PROCESSOR_NAME", 34443, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_", 34444, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_", 34448, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08_large_", 34452, 538);
+MT_THUNK_FORTRAN("mpi_get_processor_name_f08ts_large_", 34456, 538);
 #endif
 
 #if MT_HAVE_Get_hw_resource_info
-MT_THUNK_PMPI(MPI_Get_hw_resource_info, 11840, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_", 11848, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info__", 11849, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info", 11850, 539);
-MT_THUNK_FORTRAN("MPI_GET_HW_RESOURCE_INFO", 11851, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_", 11852, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_", 11856, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large_", 11860, 539);
-MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large_", 11864, 539);
+MT_THUNK_PMPI(MPI_Get_hw_resource_info, 34496, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_", 34504, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info__", 34505, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info", 34506, 539);
+MT_THUNK_FORTRAN("MPI_GET_HW_RESOURCE_INFO", 34507, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_", 34508, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_", 34512, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08_large_", 34516, 539);
+MT_THUNK_FORTRAN("mpi_get_hw_resource_info_f08ts_large_", 34520, 539);
 #endif
 
 #if MT_HAVE_Info_get
-MT_THUNK_PMPI(MPI_Info_get, 11872, 540);
-MT_THUNK_FORTRAN("mpi_info_get_", 11880, 540);
-MT_THUNK_FORTRAN("mpi_info_get__", 11881, 540);
-MT_THUNK_FORTRAN("mpi_info_get", 11882, 540);
-MT_THUNK_FORTRAN("MPI_INFO_GET", 11883, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08_", 11884, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts_", 11888, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08_large_", 11892, 540);
-MT_THUNK_FORTRAN("mpi_info_get_f08ts_large_", 11896, 540);
+MT_THUNK_PMPI(MPI_Info_get, 34560, 540);
+MT_THUNK_FORTRAN("mpi_info_get_", 34568, 540);
+MT_THUNK_FORTRAN("mpi_info_get__", 34569, 540);
+MT_THUNK_FORTRAN("mpi_info_get", 34570, 540);
+MT_THUNK_FORTRAN("MPI_INFO_GET", 34571, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_", 34572, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_", 34576, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08_large_", 34580, 540);
+MT_THUNK_FORTRAN("mpi_info_get_f08ts_large_", 34584, 540);
 #endif
 
 #if MT_HAVE_Info_get_nkeys
-MT_THUNK_PMPI(MPI_Info_get_nkeys, 11904, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_", 11912, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys__", 11913, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys", 11914, 541);
-MT_THUNK_FORTRAN("MPI_INFO_GET_NKEYS", 11915, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_", 11916, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_", 11920, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large_", 11924, 541);
-MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large_", 11928, 541);
+MT_THUNK_PMPI(MPI_Info_get_nkeys, 34624, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_", 34632, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys__", 34633, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys", 34634, 541);
+MT_THUNK_FORTRAN("MPI_INFO_GET_NKEYS", 34635, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_", 34636, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_", 34640, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08_large_", 34644, 541);
+MT_THUNK_FORTRAN("mpi_info_get_nkeys_f08ts_large_", 34648, 541);
 #endif
 
 #if MT_HAVE_Info_get_nthkey
-MT_THUNK_PMPI(MPI_Info_get_nthkey, 11936, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_", 11944, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey__", 11945, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey", 11946, 542);
-MT_THUNK_FORTRAN("MPI_INFO_GET_NTHKEY", 11947, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_", 11948, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_", 11952, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large_", 11956, 542);
-MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large_", 11960, 542);
+MT_THUNK_PMPI(MPI_Info_get_nthkey, 34688, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_", 34696, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey__", 34697, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey", 34698, 542);
+MT_THUNK_FORTRAN("MPI_INFO_GET_NTHKEY", 34699, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_", 34700, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_", 34704, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08_large_", 34708, 542);
+MT_THUNK_FORTRAN("mpi_info_get_nthkey_f08ts_large_", 34712, 542);
 #endif
 
 #if MT_HAVE_Info_get_string
-MT_THUNK_PMPI(MPI_Info_get_string, 11968, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_", 11976, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string__", 11977, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string", 11978, 543);
-MT_THUNK_FORTRAN("MPI_INFO_GET_STRING", 11979, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08_", 11980, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_", 11984, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08_large_", 11988, 543);
-MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large_", 11992, 543);
+MT_THUNK_PMPI(MPI_Info_get_string, 34752, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_", 34760, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string__", 34761, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string", 34762, 543);
+MT_THUNK_FORTRAN("MPI_INFO_GET_STRING", 34763, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_", 34764, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_", 34768, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08_large_", 34772, 543);
+MT_THUNK_FORTRAN("mpi_info_get_string_f08ts_large_", 34776, 543);
 #endif
 
 #if MT_HAVE_Info_get_valuelen
-MT_THUNK_PMPI(MPI_Info_get_valuelen, 12000, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_", 12008, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen__", 12009, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen", 12010, 544);
-MT_THUNK_FORTRAN("MPI_INFO_GET_VALUELEN", 12011, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_", 12012, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_", 12016, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large_", 12020, 544);
-MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large_", 12024, 544);
+MT_THUNK_PMPI(MPI_Info_get_valuelen, 34816, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_", 34824, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen__", 34825, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen", 34826, 544);
+MT_THUNK_FORTRAN("MPI_INFO_GET_VALUELEN", 34827, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_", 34828, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_", 34832, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08_large_", 34836, 544);
+MT_THUNK_FORTRAN("mpi_info_get_valuelen_f08ts_large_", 34840, 544);
 #endif
 
 #if MT_HAVE_Info_create_env
-MT_THUNK_PMPI(MPI_Info_create_env, 12032, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_", 12040, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env__", 12041, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env", 12042, 545);
-MT_THUNK_FORTRAN("MPI_INFO_CREATE_ENV", 12043, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08_", 12044, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_", 12048, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08_large_", 12052, 545);
-MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large_", 12056, 545);
+MT_THUNK_PMPI(MPI_Info_create_env, 34880, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_", 34888, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env__", 34889, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env", 34890, 545);
+MT_THUNK_FORTRAN("MPI_INFO_CREATE_ENV", 34891, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_", 34892, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_", 34896, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08_large_", 34900, 545);
+MT_THUNK_FORTRAN("mpi_info_create_env_f08ts_large_", 34904, 545);
 #endif
 
 #if MT_HAVE_Cart_get
-MT_THUNK_PMPI(MPI_Cart_get, 12064, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_", 12072, 546);
-MT_THUNK_FORTRAN("mpi_cart_get__", 12073, 546);
-MT_THUNK_FORTRAN("mpi_cart_get", 12074, 546);
-MT_THUNK_FORTRAN("MPI_CART_GET", 12075, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08_", 12076, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts_", 12080, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08_large_", 12084, 546);
-MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large_", 12088, 546);
+MT_THUNK_PMPI(MPI_Cart_get, 34944, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_", 34952, 546);
+MT_THUNK_FORTRAN("mpi_cart_get__", 34953, 546);
+MT_THUNK_FORTRAN("mpi_cart_get", 34954, 546);
+MT_THUNK_FORTRAN("MPI_CART_GET", 34955, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_", 34956, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_", 34960, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08_large_", 34964, 546);
+MT_THUNK_FORTRAN("mpi_cart_get_f08ts_large_", 34968, 546);
 #endif
 
 #if MT_HAVE_Cart_map
-MT_THUNK_PMPI(MPI_Cart_map, 12096, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_", 12104, 547);
-MT_THUNK_FORTRAN("mpi_cart_map__", 12105, 547);
-MT_THUNK_FORTRAN("mpi_cart_map", 12106, 547);
-MT_THUNK_FORTRAN("MPI_CART_MAP", 12107, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08_", 12108, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts_", 12112, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08_large_", 12116, 547);
-MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large_", 12120, 547);
+MT_THUNK_PMPI(MPI_Cart_map, 35008, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_", 35016, 547);
+MT_THUNK_FORTRAN("mpi_cart_map__", 35017, 547);
+MT_THUNK_FORTRAN("mpi_cart_map", 35018, 547);
+MT_THUNK_FORTRAN("MPI_CART_MAP", 35019, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_", 35020, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_", 35024, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08_large_", 35028, 547);
+MT_THUNK_FORTRAN("mpi_cart_map_f08ts_large_", 35032, 547);
 #endif
 
 #if MT_HAVE_Graph_get
-MT_THUNK_PMPI(MPI_Graph_get, 12128, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_", 12136, 548);
-MT_THUNK_FORTRAN("mpi_graph_get__", 12137, 548);
-MT_THUNK_FORTRAN("mpi_graph_get", 12138, 548);
-MT_THUNK_FORTRAN("MPI_GRAPH_GET", 12139, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08_", 12140, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts_", 12144, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08_large_", 12148, 548);
-MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large_", 12152, 548);
+MT_THUNK_PMPI(MPI_Graph_get, 35072, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_", 35080, 548);
+MT_THUNK_FORTRAN("mpi_graph_get__", 35081, 548);
+MT_THUNK_FORTRAN("mpi_graph_get", 35082, 548);
+MT_THUNK_FORTRAN("MPI_GRAPH_GET", 35083, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_", 35084, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_", 35088, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08_large_", 35092, 548);
+MT_THUNK_FORTRAN("mpi_graph_get_f08ts_large_", 35096, 548);
 #endif
 
 #if MT_HAVE_Graph_map
-MT_THUNK_PMPI(MPI_Graph_map, 12160, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_", 12168, 549);
-MT_THUNK_FORTRAN("mpi_graph_map__", 12169, 549);
-MT_THUNK_FORTRAN("mpi_graph_map", 12170, 549);
-MT_THUNK_FORTRAN("MPI_GRAPH_MAP", 12171, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08_", 12172, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts_", 12176, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08_large_", 12180, 549);
-MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large_", 12184, 549);
+MT_THUNK_PMPI(MPI_Graph_map, 35136, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_", 35144, 549);
+MT_THUNK_FORTRAN("mpi_graph_map__", 35145, 549);
+MT_THUNK_FORTRAN("mpi_graph_map", 35146, 549);
+MT_THUNK_FORTRAN("MPI_GRAPH_MAP", 35147, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_", 35148, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_", 35152, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08_large_", 35156, 549);
+MT_THUNK_FORTRAN("mpi_graph_map_f08ts_large_", 35160, 549);
 #endif
 
 #if MT_HAVE_Graph_neighbors
-MT_THUNK_PMPI(MPI_Graph_neighbors, 12192, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_", 12200, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors__", 12201, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors", 12202, 550);
-MT_THUNK_FORTRAN("MPI_GRAPH_NEIGHBORS", 12203, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_", 12204, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_", 12208, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large_", 12212, 550);
-MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large_", 12216, 550);
+MT_THUNK_PMPI(MPI_Graph_neighbors, 35200, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_", 35208, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors__", 35209, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors", 35210, 550);
+MT_THUNK_FORTRAN("MPI_GRAPH_NEIGHBORS", 35211, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_", 35212, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_", 35216, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08_large_", 35220, 550);
+MT_THUNK_FORTRAN("mpi_graph_neighbors_f08ts_large_", 35224, 550);
 #endif
 
 #if MT_HAVE_Dist_graph_neighbors
-MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 12224, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_", 12232, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors__", 12233, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", 12234, 551);
-MT_THUNK_FORTRAN("MPI_DIST_GRAPH_NEIGHBORS", 12235, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_", 12236, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_", 12240, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large_", 12244, 551);
-MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large_", 12248, 551);
+MT_THUNK_PMPI(MPI_Dist_graph_neighbors, 35264, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_", 35272, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors__", 35273, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors", 35274, 551);
+MT_THUNK_FORTRAN("MPI_DIST_GRAPH_NEIGHBORS", 35275, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_", 35276, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_", 35280, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08_large_", 35284, 551);
+MT_THUNK_FORTRAN("mpi_dist_graph_neighbors_f08ts_large_", 35288, 551);
 #endif
 
 #if MT_HAVE_Type_get_contents
-MT_THUNK_PMPI(MPI_Type_get_contents, 12256, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_", 12264, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents__", 12265, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents", 12266, 552);
-MT_THUNK_FORTRAN("MPI_TYPE_GET_CONTENTS", 12267, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08_", 12268, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_", 12272, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large_", 12276, 552);
-MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large_", 12280, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents, 35328, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_", 35336, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents__", 35337, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents", 35338, 552);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_CONTENTS", 35339, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_", 35340, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_", 35344, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08_large_", 35348, 552);
+MT_THUNK_FORTRAN("mpi_type_get_contents_f08ts_large_", 35352, 552);
 #endif
 #if MT_HAVE_Type_get_contents_c
-MT_THUNK_PMPI(MPI_Type_get_contents_c, 12260, 552);
+MT_THUNK_PMPI(MPI_Type_get_contents_c, 35332, 552);
 #endif
 
 #if MT_HAVE_Type_match_size
-MT_THUNK_PMPI(MPI_Type_match_size, 12288, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_", 12296, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size__", 12297, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size", 12298, 553);
-MT_THUNK_FORTRAN("MPI_TYPE_MATCH_SIZE", 12299, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08_", 12300, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_", 12304, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08_large_", 12308, 553);
-MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large_", 12312, 553);
+MT_THUNK_PMPI(MPI_Type_match_size, 35392, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_", 35400, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size__", 35401, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size", 35402, 553);
+MT_THUNK_FORTRAN("MPI_TYPE_MATCH_SIZE", 35403, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_", 35404, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_", 35408, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08_large_", 35412, 553);
+MT_THUNK_FORTRAN("mpi_type_match_size_f08ts_large_", 35416, 553);
 #endif
 
 #if MT_HAVE_Type_create_f90_real
-MT_THUNK_PMPI(MPI_Type_create_f90_real, 12320, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_", 12328, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real__", 12329, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real", 12330, 554);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_REAL", 12331, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_", 12332, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_", 12336, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large_", 12340, 554);
-MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large_", 12344, 554);
+MT_THUNK_PMPI(MPI_Type_create_f90_real, 35456, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_", 35464, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real__", 35465, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real", 35466, 554);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_REAL", 35467, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_", 35468, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_", 35472, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08_large_", 35476, 554);
+MT_THUNK_FORTRAN("mpi_type_create_f90_real_f08ts_large_", 35480, 554);
 #endif
 
 #if MT_HAVE_Type_create_f90_integer
-MT_THUNK_PMPI(MPI_Type_create_f90_integer, 12352, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_", 12360, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer__", 12361, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer", 12362, 555);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_INTEGER", 12363, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_", 12364, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_", 12368, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large_", 12372, 555);
-MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large_", 12376, 555);
+MT_THUNK_PMPI(MPI_Type_create_f90_integer, 35520, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_", 35528, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer__", 35529, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer", 35530, 555);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_INTEGER", 35531, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_", 35532, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_", 35536, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08_large_", 35540, 555);
+MT_THUNK_FORTRAN("mpi_type_create_f90_integer_f08ts_large_", 35544, 555);
 #endif
 
 #if MT_HAVE_Type_create_f90_complex
-MT_THUNK_PMPI(MPI_Type_create_f90_complex, 12384, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_", 12392, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex__", 12393, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex", 12394, 556);
-MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_COMPLEX", 12395, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_", 12396, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_", 12400, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large_", 12404, 556);
-MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large_", 12408, 556);
+MT_THUNK_PMPI(MPI_Type_create_f90_complex, 35584, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_", 35592, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex__", 35593, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex", 35594, 556);
+MT_THUNK_FORTRAN("MPI_TYPE_CREATE_F90_COMPLEX", 35595, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_", 35596, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_", 35600, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08_large_", 35604, 556);
+MT_THUNK_FORTRAN("mpi_type_create_f90_complex_f08ts_large_", 35608, 556);
 #endif
 
 #if MT_HAVE_Type_get_value_index
-MT_THUNK_PMPI(MPI_Type_get_value_index, 12416, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_", 12424, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index__", 12425, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index", 12426, 557);
-MT_THUNK_FORTRAN("MPI_TYPE_GET_VALUE_INDEX", 12427, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_", 12428, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_", 12432, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large_", 12436, 557);
-MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large_", 12440, 557);
+MT_THUNK_PMPI(MPI_Type_get_value_index, 35648, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_", 35656, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index__", 35657, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index", 35658, 557);
+MT_THUNK_FORTRAN("MPI_TYPE_GET_VALUE_INDEX", 35659, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_", 35660, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_", 35664, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08_large_", 35668, 557);
+MT_THUNK_FORTRAN("mpi_type_get_value_index_f08ts_large_", 35672, 557);
 #endif
 
 #if MT_HAVE_Type_hindexed
-MT_THUNK_PMPI(MPI_Type_hindexed, 12448, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_", 12456, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed__", 12457, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed", 12458, 558);
-MT_THUNK_FORTRAN("MPI_TYPE_HINDEXED", 12459, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08_", 12460, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_", 12464, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large_", 12468, 558);
-MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large_", 12472, 558);
+MT_THUNK_PMPI(MPI_Type_hindexed, 35712, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_", 35720, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed__", 35721, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed", 35722, 558);
+MT_THUNK_FORTRAN("MPI_TYPE_HINDEXED", 35723, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_", 35724, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_", 35728, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08_large_", 35732, 558);
+MT_THUNK_FORTRAN("mpi_type_hindexed_f08ts_large_", 35736, 558);
 #endif
 
 #if MT_HAVE_Type_hvector
-MT_THUNK_PMPI(MPI_Type_hvector, 12480, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_", 12488, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector__", 12489, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector", 12490, 559);
-MT_THUNK_FORTRAN("MPI_TYPE_HVECTOR", 12491, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08_", 12492, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_", 12496, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08_large_", 12500, 559);
-MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large_", 12504, 559);
+MT_THUNK_PMPI(MPI_Type_hvector, 35776, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_", 35784, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector__", 35785, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector", 35786, 559);
+MT_THUNK_FORTRAN("MPI_TYPE_HVECTOR", 35787, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_", 35788, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_", 35792, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08_large_", 35796, 559);
+MT_THUNK_FORTRAN("mpi_type_hvector_f08ts_large_", 35800, 559);
 #endif
 
 #if MT_HAVE_Type_struct
-MT_THUNK_PMPI(MPI_Type_struct, 12512, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_", 12520, 560);
-MT_THUNK_FORTRAN("mpi_type_struct__", 12521, 560);
-MT_THUNK_FORTRAN("mpi_type_struct", 12522, 560);
-MT_THUNK_FORTRAN("MPI_TYPE_STRUCT", 12523, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08_", 12524, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts_", 12528, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08_large_", 12532, 560);
-MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large_", 12536, 560);
+MT_THUNK_PMPI(MPI_Type_struct, 35840, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_", 35848, 560);
+MT_THUNK_FORTRAN("mpi_type_struct__", 35849, 560);
+MT_THUNK_FORTRAN("mpi_type_struct", 35850, 560);
+MT_THUNK_FORTRAN("MPI_TYPE_STRUCT", 35851, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_", 35852, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_", 35856, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08_large_", 35860, 560);
+MT_THUNK_FORTRAN("mpi_type_struct_f08ts_large_", 35864, 560);
 #endif
 
 #if MT_HAVE_File_get_amode
-MT_THUNK_PMPI(MPI_File_get_amode, 12544, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_", 12552, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode__", 12553, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode", 12554, 570);
-MT_THUNK_FORTRAN("MPI_FILE_GET_AMODE", 12555, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08_", 12556, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_", 12560, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large_", 12564, 570);
-MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large_", 12568, 570);
+MT_THUNK_PMPI(MPI_File_get_amode, 36480, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_", 36488, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode__", 36489, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode", 36490, 570);
+MT_THUNK_FORTRAN("MPI_FILE_GET_AMODE", 36491, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_", 36492, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_", 36496, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08_large_", 36500, 570);
+MT_THUNK_FORTRAN("mpi_file_get_amode_f08ts_large_", 36504, 570);
 #endif
 
 #if MT_HAVE_File_get_atomicity
-MT_THUNK_PMPI(MPI_File_get_atomicity, 12576, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_", 12584, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity__", 12585, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity", 12586, 571);
-MT_THUNK_FORTRAN("MPI_FILE_GET_ATOMICITY", 12587, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_", 12588, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_", 12592, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large_", 12596, 571);
-MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large_", 12600, 571);
+MT_THUNK_PMPI(MPI_File_get_atomicity, 36544, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_", 36552, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity__", 36553, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity", 36554, 571);
+MT_THUNK_FORTRAN("MPI_FILE_GET_ATOMICITY", 36555, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_", 36556, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_", 36560, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08_large_", 36564, 571);
+MT_THUNK_FORTRAN("mpi_file_get_atomicity_f08ts_large_", 36568, 571);
 #endif
 
 #if MT_HAVE_File_get_byte_offset
-MT_THUNK_PMPI(MPI_File_get_byte_offset, 12608, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_", 12616, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset__", 12617, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset", 12618, 572);
-MT_THUNK_FORTRAN("MPI_FILE_GET_BYTE_OFFSET", 12619, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_", 12620, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_", 12624, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large_", 12628, 572);
-MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large_", 12632, 572);
+MT_THUNK_PMPI(MPI_File_get_byte_offset, 36608, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_", 36616, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset__", 36617, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset", 36618, 572);
+MT_THUNK_FORTRAN("MPI_FILE_GET_BYTE_OFFSET", 36619, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_", 36620, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_", 36624, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08_large_", 36628, 572);
+MT_THUNK_FORTRAN("mpi_file_get_byte_offset_f08ts_large_", 36632, 572);
 #endif
 
 #if MT_HAVE_File_get_info
-MT_THUNK_PMPI(MPI_File_get_info, 12640, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_", 12648, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info__", 12649, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info", 12650, 573);
-MT_THUNK_FORTRAN("MPI_FILE_GET_INFO", 12651, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08_", 12652, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_", 12656, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08_large_", 12660, 573);
-MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large_", 12664, 573);
+MT_THUNK_PMPI(MPI_File_get_info, 36672, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_", 36680, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info__", 36681, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info", 36682, 573);
+MT_THUNK_FORTRAN("MPI_FILE_GET_INFO", 36683, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_", 36684, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_", 36688, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08_large_", 36692, 573);
+MT_THUNK_FORTRAN("mpi_file_get_info_f08ts_large_", 36696, 573);
 #endif
 
 #if MT_HAVE_File_get_position
-MT_THUNK_PMPI(MPI_File_get_position, 12672, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_", 12680, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position__", 12681, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position", 12682, 574);
-MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION", 12683, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08_", 12684, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_", 12688, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08_large_", 12692, 574);
-MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large_", 12696, 574);
+MT_THUNK_PMPI(MPI_File_get_position, 36736, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_", 36744, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position__", 36745, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position", 36746, 574);
+MT_THUNK_FORTRAN("MPI_FILE_GET_POSITION", 36747, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_", 36748, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_", 36752, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08_large_", 36756, 574);
+MT_THUNK_FORTRAN("mpi_file_get_position_f08ts_large_", 36760, 574);
 #endif
 
 #if MT_HAVE_File_get_size
-MT_THUNK_PMPI(MPI_File_get_size, 12704, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_", 12712, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size__", 12713, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size", 12714, 575);
-MT_THUNK_FORTRAN("MPI_FILE_GET_SIZE", 12715, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08_", 12716, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_", 12720, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08_large_", 12724, 575);
-MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large_", 12728, 575);
+MT_THUNK_PMPI(MPI_File_get_size, 36800, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_", 36808, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size__", 36809, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size", 36810, 575);
+MT_THUNK_FORTRAN("MPI_FILE_GET_SIZE", 36811, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_", 36812, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_", 36816, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08_large_", 36820, 575);
+MT_THUNK_FORTRAN("mpi_file_get_size_f08ts_large_", 36824, 575);
 #endif
 
 #if MT_HAVE_File_get_type_extent
-MT_THUNK_PMPI(MPI_File_get_type_extent, 12736, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_", 12744, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent__", 12745, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent", 12746, 576);
-MT_THUNK_FORTRAN("MPI_FILE_GET_TYPE_EXTENT", 12747, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_", 12748, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_", 12752, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large_", 12756, 576);
-MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large_", 12760, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent, 36864, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_", 36872, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent__", 36873, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent", 36874, 576);
+MT_THUNK_FORTRAN("MPI_FILE_GET_TYPE_EXTENT", 36875, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_", 36876, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_", 36880, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08_large_", 36884, 576);
+MT_THUNK_FORTRAN("mpi_file_get_type_extent_f08ts_large_", 36888, 576);
 #endif
 #if MT_HAVE_File_get_type_extent_c
-MT_THUNK_PMPI(MPI_File_get_type_extent_c, 12740, 576);
+MT_THUNK_PMPI(MPI_File_get_type_extent_c, 36868, 576);
 #endif
 
 #if MT_HAVE_File_get_view
-MT_THUNK_PMPI(MPI_File_get_view, 12768, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_", 12776, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view__", 12777, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view", 12778, 577);
-MT_THUNK_FORTRAN("MPI_FILE_GET_VIEW", 12779, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08_", 12780, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_", 12784, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08_large_", 12788, 577);
-MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large_", 12792, 577);
+MT_THUNK_PMPI(MPI_File_get_view, 36928, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_", 36936, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view__", 36937, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view", 36938, 577);
+MT_THUNK_FORTRAN("MPI_FILE_GET_VIEW", 36939, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_", 36940, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_", 36944, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08_large_", 36948, 577);
+MT_THUNK_FORTRAN("mpi_file_get_view_f08ts_large_", 36952, 577);
 #endif
 
 #if MT_HAVE_MPIX_Comm_revoke
-MT_THUNK_PMPI(MPIX_Comm_revoke, 12800, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_", 12808, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke__", 12809, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke", 12810, 580);
-MT_THUNK_FORTRAN("MPIX_COMM_REVOKE", 12811, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08_", 12812, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_", 12816, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large_", 12820, 580);
-MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large_", 12824, 580);
+MT_THUNK_PMPI(MPIX_Comm_revoke, 37120, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_", 37128, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke__", 37129, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke", 37130, 580);
+MT_THUNK_FORTRAN("MPIX_COMM_REVOKE", 37131, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_", 37132, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_", 37136, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08_large_", 37140, 580);
+MT_THUNK_FORTRAN("mpix_comm_revoke_f08ts_large_", 37144, 580);
 #endif
 
 #if MT_HAVE_MPIX_Comm_is_revoked
-MT_THUNK_PMPI(MPIX_Comm_is_revoked, 12832, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_", 12840, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked__", 12841, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked", 12842, 581);
-MT_THUNK_FORTRAN("MPIX_COMM_IS_REVOKED", 12843, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_", 12844, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_", 12848, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large_", 12852, 581);
-MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large_", 12856, 581);
+MT_THUNK_PMPI(MPIX_Comm_is_revoked, 37184, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_", 37192, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked__", 37193, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked", 37194, 581);
+MT_THUNK_FORTRAN("MPIX_COMM_IS_REVOKED", 37195, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_", 37196, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_", 37200, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08_large_", 37204, 581);
+MT_THUNK_FORTRAN("mpix_comm_is_revoked_f08ts_large_", 37208, 581);
 #endif
 
 #if MT_HAVE_MPIX_Comm_shrink
-MT_THUNK_PMPI(MPIX_Comm_shrink, 12864, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_", 12872, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink__", 12873, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink", 12874, 582);
-MT_THUNK_FORTRAN("MPIX_COMM_SHRINK", 12875, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08_", 12876, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_", 12880, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large_", 12884, 582);
-MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large_", 12888, 582);
+MT_THUNK_PMPI(MPIX_Comm_shrink, 37248, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_", 37256, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink__", 37257, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink", 37258, 582);
+MT_THUNK_FORTRAN("MPIX_COMM_SHRINK", 37259, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_", 37260, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_", 37264, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08_large_", 37268, 582);
+MT_THUNK_FORTRAN("mpix_comm_shrink_f08ts_large_", 37272, 582);
 #endif
 
 #if MT_HAVE_MPIX_Comm_agree
-MT_THUNK_PMPI(MPIX_Comm_agree, 12896, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_", 12904, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree__", 12905, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree", 12906, 583);
-MT_THUNK_FORTRAN("MPIX_COMM_AGREE", 12907, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08_", 12908, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_", 12912, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08_large_", 12916, 583);
-MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large_", 12920, 583);
+MT_THUNK_PMPI(MPIX_Comm_agree, 37312, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_", 37320, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree__", 37321, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree", 37322, 583);
+MT_THUNK_FORTRAN("MPIX_COMM_AGREE", 37323, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_", 37324, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_", 37328, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08_large_", 37332, 583);
+MT_THUNK_FORTRAN("mpix_comm_agree_f08ts_large_", 37336, 583);
 #endif
 
 #if MT_HAVE_MPIX_Comm_iagree
-MT_THUNK_PMPI(MPIX_Comm_iagree, 12928, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_", 12936, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree__", 12937, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree", 12938, 584);
-MT_THUNK_FORTRAN("MPIX_COMM_IAGREE", 12939, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08_", 12940, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_", 12944, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large_", 12948, 584);
-MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large_", 12952, 584);
+MT_THUNK_PMPI(MPIX_Comm_iagree, 37376, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_", 37384, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree__", 37385, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree", 37386, 584);
+MT_THUNK_FORTRAN("MPIX_COMM_IAGREE", 37387, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_", 37388, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_", 37392, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08_large_", 37396, 584);
+MT_THUNK_FORTRAN("mpix_comm_iagree_f08ts_large_", 37400, 584);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_ack
-MT_THUNK_PMPI(MPIX_Comm_failure_ack, 12960, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_", 12968, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack__", 12969, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack", 12970, 585);
-MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_ACK", 12971, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_", 12972, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_", 12976, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large_", 12980, 585);
-MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large_", 12984, 585);
+MT_THUNK_PMPI(MPIX_Comm_failure_ack, 37440, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_", 37448, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack__", 37449, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack", 37450, 585);
+MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_ACK", 37451, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_", 37452, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_", 37456, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08_large_", 37460, 585);
+MT_THUNK_FORTRAN("mpix_comm_failure_ack_f08ts_large_", 37464, 585);
 #endif
 
 #if MT_HAVE_MPIX_Comm_failure_get_acked
-MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 12992, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_", 13000, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked__", 13001, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", 13002, 586);
-MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_GET_ACKED", 13003, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_", 13004, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_", 13008, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large_", 13012, 586);
-MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large_", 13016, 586);
+MT_THUNK_PMPI(MPIX_Comm_failure_get_acked, 37504, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_", 37512, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked__", 37513, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked", 37514, 586);
+MT_THUNK_FORTRAN("MPIX_COMM_FAILURE_GET_ACKED", 37515, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_", 37516, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_", 37520, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08_large_", 37524, 586);
+MT_THUNK_FORTRAN("mpix_comm_failure_get_acked_f08ts_large_", 37528, 586);
 #endif
 
 #if MT_HAVE_MPIX_Comm_ack_failed
-MT_THUNK_PMPI(MPIX_Comm_ack_failed, 13024, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_", 13032, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed__", 13033, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed", 13034, 587);
-MT_THUNK_FORTRAN("MPIX_COMM_ACK_FAILED", 13035, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_", 13036, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_", 13040, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large_", 13044, 587);
-MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large_", 13048, 587);
+MT_THUNK_PMPI(MPIX_Comm_ack_failed, 37568, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_", 37576, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed__", 37577, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed", 37578, 587);
+MT_THUNK_FORTRAN("MPIX_COMM_ACK_FAILED", 37579, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_", 37580, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_", 37584, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08_large_", 37588, 587);
+MT_THUNK_FORTRAN("mpix_comm_ack_failed_f08ts_large_", 37592, 587);
 #endif
 
 #if MT_HAVE_MPIX_Comm_get_failed
-MT_THUNK_PMPI(MPIX_Comm_get_failed, 13056, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_", 13064, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed__", 13065, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed", 13066, 588);
-MT_THUNK_FORTRAN("MPIX_COMM_GET_FAILED", 13067, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_", 13068, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_", 13072, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large_", 13076, 588);
-MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large_", 13080, 588);
+MT_THUNK_PMPI(MPIX_Comm_get_failed, 37632, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_", 37640, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed__", 37641, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed", 37642, 588);
+MT_THUNK_FORTRAN("MPIX_COMM_GET_FAILED", 37643, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_", 37644, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_", 37648, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08_large_", 37652, 588);
+MT_THUNK_FORTRAN("mpix_comm_get_failed_f08ts_large_", 37656, 588);
 #endif
 #endif

@@ -109,19 +109,7 @@ static bool tells_count(unsigned call)
     case MT_CLASS_SYNC:
         return true;
     }
-    switch (call) {
-    case MT_CALL_WIN_CREATE:
-    case MT_CALL_WIN_ALLOCATE:
-    case MT_CALL_WIN_ALLOCATE_SHARED:
-    case MT_CALL_WIN_CREATE_DYNAMIC:
-    case MT_CALL_WIN_FREE:
-    case MT_CALL_COMM_CREATE_GROUP:
-    case MT_CALL_INTERCOMM_CREATE:
-    case MT_CALL_COMM_CREATE_FROM_GROUP:
-    case MT_CALL_INTERCOMM_CREATE_FROM_GROUPS:
-        return true;
-    }
-    return false;
+    return mt_call_makes_window(call) || mt_call_frees_window(call) || mt_call_by_members(call);
 }
 
 static void choose_calls(void)

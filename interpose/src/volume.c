@@ -38,8 +38,7 @@ static uint64_t vector_bytes(mt_thread *t, const mt_volume *v, uint64_t i)
 
 bool mt_volume_is_own_group(const mt_comm *c, unsigned call)
 {
-    return (c->flags & MT_COMM_INTER) && (call == MT_CALL_REDUCE_SCATTER || call == MT_CALL_IREDUCE_SCATTER ||
-                                          call == MT_CALL_REDUCE_SCATTER_INIT);
+    return (c->flags & MT_COMM_INTER) && mt_call_reduce_scatter(call) && mt_call_irregular(call);
 }
 
 static uint64_t vector_length(const mt_volume *v, const mt_comm *c, unsigned call)
@@ -144,9 +143,8 @@ static void fix_plain(mt_thread *t, const mt_volume *v, mt_volume_fixed *f, unsi
 {
     int64_t count = v->shape == MT_SHAPE_BLOCK ? count_at(v->counts, (uint64_t)f->comm->rank) : v->count;
     f->bytes = mt_data_bytes(t, count, v->type);
-    bool block = call == MT_CALL_REDUCE_SCATTER_BLOCK || call == MT_CALL_IREDUCE_SCATTER_BLOCK ||
-                 call == MT_CALL_REDUCE_SCATTER_BLOCK_INIT;
-    if (block && (f->comm->flags & MT_COMM_INTER) && f->comm->peers > 0)
+    bool inter = (f->comm->flags & MT_COMM_INTER) && f->comm->peers > 0;
+    if (inter && mt_call_reduce_scatter(call) && !mt_call_irregular(call))
         f->bytes = f->bytes * (uint64_t)f->comm->size / (uint64_t)f->comm->peers;
     f->message = f->bytes;
 }

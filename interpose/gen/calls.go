@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/interpose/calls"
+)
+
+// callData is what the templates of the tables of calls need.
+type callData struct {
+	Calls     []call
+	End       int // above all ids
+	Classes   []string
+	Spreads   []string
+	Traits    []trait
+	Functions []function
+	Needed    []calls.Needed
+}
+
+type call struct{ *calls.Call }
+
+// CallID is the name of the call's number in C.
+func (c call) CallID() string { return "MT_CALL_" + strings.ToUpper(c.Name) }
+
+// trait is one with its names in C and Go, and the calls that have it.
+type trait struct {
+	Doc, C, Go string
+	Calls      []call
+}
+
+// function is one symbol to wrap: a call under one of its names, or its
+// large-count twin.
+type function struct {
+	call
+	Name  string // as the tables have names: Send_c
+	large bool
+}
+
+// classes and spreads are those that calls may have: of profile.Class and
+// profile.Spread.
+var (
+	classes = []string{"other", "p2p", "O2A", "A2O", "A2A", "one-sided", "sync", "io"}
+	spreads = []string{"nobody", "peer", "others", "higher", "vector", "edges", "edge-vector"}
+)
+
+func newCallData() (callData, error) {
+	d := callData{Classes: classes, Spreads: spreads, Functions: functions(), Needed: calls.Library}
+	for i := range calls.Table {
+		c := &calls.Table[i]
+		if !slices.Contains(classes, c.Class) || !slices.Contains(spreads, c.Spread) {
+			return d, fmt.Errorf("MPI_%s: class %q or spread %q is not known", c.Name, c.Class, c.Spread)
+		}
+		d.Calls = append(d.Calls, call{c})
+		d.End = int(c.ID) + 1
+	}
+	for _, t := range calls.Traits {
+		out := trait{Doc: t.Doc, C: strings.ReplaceAll(t.Name, "-", "_"), Go: camel(t.Name)}
+		for _, c := range d.Calls {
+			if c.Has(t.Name) {
+				out.Calls = append(out.Calls, c)
+			}
+		}
+		d.Traits = append(d.Traits, out)
+	}
+	return d, nil
+}
+
+// camel turns makes-comm into MakesComm.
+func camel(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// traitNames are the names in Go of the traits that a call has.
+func traitNames(c call) []string {
+	var names []string
+	for _, t := range calls.Traits {
+		if c.Has(t.Name) {
+			names = append(names, camel(t.Name))
+		}
+	}
+	return names
+}
+
+func functions() []function {
+	var out []function
+	for i := range calls.Table {
+		c := call{&calls.Table[i]}
+		for _, name := range c.Names() {
+			out = append(out, function{call: c, Name: name})
+		}
+		if c.Large() {
+			out = append(out, function{call: c, Name: c.Name + "_c", large: true})
+		}
+	}
+	return out
+}
+
+// Symbol is the name as programs link it.
+func (f function) Symbol() string { return calls.Symbol(f.Name) }
+
+// Quick reports whether the wrapper is inlined: large counts are rare.
+func (f function) Quick() bool { return f.Has("quick") && f.Name == f.call.Name }
+
+// ReadsStatus reports whether the policy reads the status, for which the program
+// may have passed MPI_STATUS_IGNORE.
+func (f function) ReadsStatus() bool { return slices.Contains(f.Arguments, "seen") }
+
+// Passed are the arguments that the MPI's function is given.
+func (f function) Passed() string {
+	var out []string
+	for _, p := range f.Params {
+		if p.Name == "status" && f.ReadsStatus() {
+			p.Name = "seen"
+		}
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// ParameterNames are the arguments that the program gave.
+func (f function) ParameterNames() []string {
+	var out []string
+	for _, p := range f.Params {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Widths of what the table leaves open: in a function, and in its large-count twin.
+var (
+	plainTypes = strings.NewReplacer("_COUNT", "", "COUNT", "int", "DISP", "int", "SIZE", "MPI_Aint")
+	largeTypes = strings.NewReplacer("_COUNT", "_c", "COUNT", "MPI_Count", "DISP", "MPI_Aint", "SIZE", "MPI_Count")
+)
+
+// Parameters are those of the wrapper's declaration.
+func (f function) Parameters() string {
+	if len(f.Params) == 0 {
+		return "void"
+	}
+	types := plainTypes
+	if f.large {
+		types = largeTypes
+	}
+	var out []string
+	for _, p := range f.Params {
+		t := types.Replace(p.Type)
+		if !strings.HasSuffix(t, "*") {
+			t += " "
+		}
+		out = append(out, t+p.Name+p.Suffix)
+	}
+	return strings.Join(out, ", ")
+}
