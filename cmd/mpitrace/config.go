@@ -249,15 +249,5 @@ func (s *shownSetting) more() string {
 	return strings.TrimSpace(strings.Join(sentences, " "))
 }
 
-// writeWrapped writes indented lines of some 80 characters.
-func writeWrapped(w io.Writer, words string) {
-	line := "   "
-	for _, word := range strings.Fields(words) {
-		if len(line)+1+len(word) > 80 {
-			fmt.Fprintln(w, line)
-			line = "   "
-		}
-		line += " " + word
-	}
-	fmt.Fprintln(w, line)
-}
+// writeWrapped writes indented lines of up to 80 characters.
+func writeWrapped(w io.Writer, words string) { text.Wrap(w, words, "    ", "    ", 80) }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,25 +42,26 @@ exit status is 1 if no MPI here can be recorded.`,
 }
 
 func doctor(ctx context.Context, out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	defer w.Flush()
-	fmt.Fprintf(w, "mpitrace\t%s\n", versionString())
-	place(w, "cache", interpose.CacheDir)
-	place(w, "compiler", func() (string, error) { return exec.LookPath("cc") })
-	fmt.Fprintf(w, "/dev/shm\t%s\n", sharedMemory())
+	found := text.NewTextTable()
+	defer func() { found.Write(out) }()
+	found.Add("mpitrace", versionString())
+	found.Add("cache", place(interpose.CacheDir()))
+	found.Add("compiler", place(exec.LookPath("cc")))
+	found.Add("/dev/shm", sharedMemory())
 	mpis, errs := launch.FindAll()
 	for _, err := range errs {
-		fmt.Fprintf(w, "skipped\t%s\n", text.Lines(err.Error()))
+		found.Add("skipped", text.Lines(err.Error()))
 	}
 	working := 0
 	for _, mpi := range mpis {
-		fmt.Fprintf(w, "%s\t%s\n\tlibrary %s\n", mpi, mpi.CC, mpi.Library)
+		found.Add(mpi.String(), mpi.CC)
+		found.Add("", "library "+mpi.Library)
 		if err := tryPreload(ctx, mpi); err != nil {
-			fmt.Fprintf(w, "\tdoes not work: %s\n", text.Lines(err.Error()))
+			found.Add("", "does not work: "+text.Lines(err.Error()))
 			continue
 		}
 		working++
-		fmt.Fprintf(w, "\tworks: a program was compiled, run and recorded\n")
+		found.Add("", "works: a program was compiled, run and recorded")
 	}
 	without := withoutWrapper(mpis)
 	for _, mpi := range without {
@@ -71,7 +71,8 @@ func doctor(ctx context.Context, out io.Writer) error {
 			working++
 			words = fmt.Sprintf("can be recorded: %s is for it (not tried, as nothing here compiles an MPI program)", lib)
 		}
-		fmt.Fprintf(w, "%s\t%s\n\t%s\n", mpi, mpi.Library, text.Lines(words))
+		found.Add(mpi.String(), mpi.Library)
+		found.Add("", text.Lines(words))
 	}
 	switch {
 	case len(mpis)+len(without) == 0:
@@ -90,13 +91,12 @@ func withoutWrapper(found []*launch.MPI) []*launch.MPI {
 	})
 }
 
-// place prints where something is, or why it is not.
-func place(w io.Writer, what string, find func() (string, error)) {
-	path, err := find()
+// place returns where something is, or why it is not found.
+func place(path string, err error) string {
 	if err != nil {
 		path = "missing: " + err.Error()
 	}
-	fmt.Fprintf(w, "%s\t%s\n", what, text.Lines(path))
+	return text.Lines(path)
 }
 
 // sharedMemory tells whether recordings can be mapped in memory.

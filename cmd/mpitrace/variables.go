@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mpitrace/mpitrace/internal/mpit"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -154,29 +153,16 @@ const maxPadded = 48
 
 // table prints a line for each entry.
 func (k *shownKind) table(w io.Writer) {
-	lines := [][]string{slices.Concat([]string{k.title}, k.heads, []string{"DESCRIPTION"})}
+	t := text.NewTextTable(slices.Concat([]string{k.title}, k.heads, []string{"DESCRIPTION"})...)
+	t.Most = maxPadded
 	for _, row := range k.rows {
-		line := []string{oneLine(row.name)}
-		for _, cell := range row.cells {
-			line = append(line, oneLine(cell))
+		cells := slices.Concat([]string{row.name}, row.cells, []string{row.about})
+		for i := range cells {
+			cells[i] = oneLine(cells[i])
 		}
-		lines = append(lines, append(line, oneLine(row.about)))
+		t.Add(cells...)
 	}
-	widths := make([]int, len(lines[0])-1)
-	for i := range widths {
-		for _, line := range lines {
-			if n := utf8.RuneCountInString(line[i]); n <= maxPadded {
-				widths[i] = max(widths[i], n)
-			}
-		}
-	}
-	for _, line := range lines {
-		var b strings.Builder
-		for i, n := range widths {
-			fmt.Fprintf(&b, "%-*s  ", n, line[i])
-		}
-		fmt.Fprintln(w, strings.TrimRight(b.String()+line[len(widths)], " "))
-	}
+	t.Write(w)
 }
 
 // wrap prints each entry as a paragraph: its name and first cell, then the others

@@ -3,7 +3,6 @@ package timeline
 import (
 	"fmt"
 
-	"github.com/mpitrace/mpitrace/internal/plot"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -23,14 +22,14 @@ func (p *picture) finish() {
 // linesText returns what one lane shows.
 func (p *picture) linesText() string {
 	ranks := len(ranksOnly(p.lines))
-	text := plural(ranks, "rank")
+	words := text.CountOf(ranks, "rank")
 	if n := len(p.lines); n > ranks {
-		text += ", " + plural(n, "thread")
+		words += ", " + text.CountOf(n, "thread")
 	}
 	if p.PerLane > 1 {
-		text += fmt.Sprintf(", %d in a lane", p.PerLane)
+		words += fmt.Sprintf(", %d in a lane", p.PerLane)
 	}
-	return text
+	return words
 }
 
 // link adds the messages.
@@ -61,10 +60,10 @@ func (p *picture) missing() []string {
 	}
 	var out []string
 	if cut > 0 {
-		out = append(out, "of "+plural(cut, "rank")+" not all calls were traced: what looks like time outside MPI may be in it")
+		out = append(out, "of "+text.CountOf(cut, "rank")+" not all calls were traced: what looks like time outside MPI may be in it")
 	}
 	if dropped > 0 {
-		out = append(out, plural(int(dropped), "event")+" had no room in the traces")
+		out = append(out, text.CountOf(dropped, "event")+" had no room in the traces")
 	}
 	return out
 }
@@ -76,11 +75,4 @@ func (p *picture) drawn() []int {
 		sources = append(sources, l.source)
 	}
 	return sources
-}
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return plot.Grouped(n) + " " + noun
 }

@@ -54,7 +54,7 @@ func newPicture(sources []profile.EventSource, all []seen, o *Options) (*picture
 	p := &picture{sources: sources, seen: all}
 	zero, end := span(all)
 	if end < zero {
-		return nil, fmt.Errorf("no event in the traces of %s", plural(len(sources), "rank"))
+		return nil, fmt.Errorf("no event in the traces of %s", text.CountOf(len(sources), "rank"))
 	}
 	if p.lines = linesOf(sources, all, o); len(p.lines) == 0 {
 		return nil, &NoRanksError{o.Ranks, ranksOf(sources)}
