@@ -98,7 +98,7 @@ var mayImport = []struct {
 	{"formats/matrixfile", []string{"aggregate/matrix", "internal/plot", "internal/position", "internal/text", "profile"}},
 	{"formats", []string{"formats/...", "internal/atomicfile", "internal/position", "internal/text", "interpose/calls", "interpose/layout", "profile"}},
 	{"aggregate/matrix", []string{"internal/text", "profile"}},
-	{"aggregate", []string{"aggregate/matrix", "internal/settings", "internal/text", "profile"}},
+	{"aggregate", []string{"aggregate/matrix", "internal/text", "profile"}},
 	{"internal/settings", []string{"internal/text", "interpose/layout", "profile"}},
 	{"internal/text", nil},
 	{"internal/trace", []string{"aggregate", "aggregate/matrix", "internal/text", "profile"}},

@@ -18,8 +18,8 @@ type Compared struct {
 }
 
 // OfCompared reads a job that is to be compared.
-func OfCompared(src profile.Source) (*Compared, error) {
-	c := &Compared{Job: NewJob(nil)}
+func OfCompared(src profile.Source, o Options) (*Compared, error) {
+	c := &Compared{Job: NewJob(o)}
 	err := src.Each(func(p *profile.Profile) error {
 		c.Add(p)
 		c.comms.add(p)

@@ -16,7 +16,7 @@ import (
 func comparedOf(t *testing.T, ps []*profile.Profile) *Compared {
 	t.Helper()
 	profile.Unify(ps)
-	c, err := OfCompared(profile.List(ps))
+	c, err := OfCompared(profile.List(ps), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

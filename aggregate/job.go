@@ -36,13 +36,22 @@ type Job struct {
 	pvars      pvarSums
 	late       lateSums
 
-	keep func(rank int) bool
-	kept []*profile.Profile // of the ranks to be kept, for their own summaries
+	options Options
+	kept    []*profile.Profile // of the ranks that Options.Keep reports
 }
 
-// NewJob is one without processes. Of ranks that keep reports the profiles are
-// kept, so that RankSummary can tell of them.
-func NewJob(keep func(rank int) bool) *Job { return &Job{builder: matrix.NewBuilder(nil), keep: keep} }
+// Options says what a Job does beyond adding up. The zero value is fine.
+type Options struct {
+	// Keep reports the ranks that RankSummary can be called for. Their profiles stay
+	// in memory.
+	Keep func(rank int) bool
+	// MustAgree are the settings that must have the same value on all ranks. Problems
+	// reports those that do not.
+	MustAgree []Setting
+}
+
+// NewJob returns a job without processes.
+func NewJob(o Options) *Job { return &Job{builder: matrix.NewBuilder(nil), options: o} }
 
 // New makes one job of profiles, whatever run they say that they are of. Their
 // communicators are unified (profile.Unify).
@@ -52,7 +61,7 @@ func New(profiles []*profile.Profile) *Job {
 }
 
 func ofKept(profiles []*profile.Profile) *Job {
-	j := NewJob(func(int) bool { return true })
+	j := NewJob(Options{Keep: func(int) bool { return true }})
 	for _, p := range profiles {
 		j.Add(p)
 	}
@@ -60,8 +69,8 @@ func ofKept(profiles []*profile.Profile) *Job {
 }
 
 // Of makes the job of all profiles that a source gives.
-func Of(src profile.Source, keep func(rank int) bool) (*Job, error) {
-	j := NewJob(keep)
+func Of(src profile.Source, o Options) (*Job, error) {
+	j := NewJob(o)
 	err := src.Each(func(p *profile.Profile) error { j.Add(p); return nil })
 	return j, err
 }
@@ -85,7 +94,7 @@ func (j *Job) Add(p *profile.Profile) {
 	j.physical.add(p)
 	j.pvars.add(p)
 	j.late.add(p)
-	if j.keep != nil && j.keep(p.Rank) {
+	if j.options.Keep != nil && j.options.Keep(p.Rank) {
 		j.kept = append(j.kept, p)
 	}
 }

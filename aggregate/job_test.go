@@ -11,7 +11,7 @@ import (
 func TestJobIgnoresOrder(t *testing.T) {
 	ps := []*profile.Profile{{Rank: 0, Host: "b", Start: 5}, {Rank: 1}, {Rank: 0, Host: "a", Start: 3}}
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		j := NewJob(nil)
+		j := NewJob(Options{})
 		for _, i := range order {
 			j.Add(ps[i])
 		}

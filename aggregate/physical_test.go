@@ -34,7 +34,7 @@ func TestPhysicalIsBeside(t *testing.T) {
 
 func TestPhysicalSummary(t *testing.T) {
 	whole := New(sent())
-	parts := [2]*Job{NewJob(nil), NewJob(nil)}
+	parts := [2]*Job{NewJob(Options{}), NewJob(Options{})}
 	for i, p := range sent() {
 		parts[i%2].Add(p)
 	}

@@ -30,7 +30,7 @@ func (j *Job) Problems() []string {
 	}
 	out = append(out, j.strangers()...)
 	out = append(out, j.disagreements()...)
-	out = append(out, j.settings()...)
+	out = append(out, j.settingProblems()...)
 	out = append(out, j.variableProblems()...)
 	out = append(out, j.losses()...)
 	out = append(out, j.intercepted()...)

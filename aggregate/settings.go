@@ -6,12 +6,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// settingsLine is what a process keeps of its settings.
+// Setting describes a setting of the recorder, whose values are in
+// profile.Profile.Settings.
+type Setting struct {
+	Name    string
+	Default string // value of a process that has none recorded, as Shown returns it
+	// Shown returns a recorded value as reports show it. Equal settings give equal
+	// texts.
+	Shown func(recorded string) string
+}
+
+// settingsLine returns the settings of a process as one text: name=value, separated
+// by NUL.
 func settingsLine(p *profile.Profile) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
@@ -20,30 +30,27 @@ func settingsLine(p *profile.Profile) string {
 	return strings.Join(parts, "\x00")
 }
 
-// settingOf is the value that a process had, in the one spelling that it has.
-func (p *process) settingOf(s *settings.Setting) string {
-	switch s.Name { // these were known before there were records of settings
+// valueOf returns the value of a setting as reports show it.
+func (p *process) valueOf(s Setting) string {
+	switch s.Name { // recorded apart from other settings
 	case "timing":
 		return p.timingWord()
 	case "receives":
 		return p.receivesWord()
 	}
 	for part := range strings.SplitSeq(p.settings, "\x00") {
-		if text, made := strings.CutPrefix(part, s.Name+"="); made {
-			if value, err := s.Parse(text); err == nil {
-				text = value
-			}
-			return s.Shown(text)
+		if recorded, ok := strings.CutPrefix(part, s.Name+"="); ok {
+			return s.Shown(recorded)
 		}
 	}
-	return s.Shown(s.Default)
+	return s.Default
 }
 
-// SettingOf tells which ranks had which value of a setting.
-func (j *Job) SettingOf(s *settings.Setting) map[string]profile.RankSet {
+// RanksBySetting returns the ranks that had each value of a setting.
+func (j *Job) RanksBySetting(s Setting) map[string]profile.RankSet {
 	ranks := map[string][]int{}
 	for _, p := range j.ordered() {
-		value := p.settingOf(s)
+		value := p.valueOf(s)
 		ranks[value] = append(ranks[value], p.Rank)
 	}
 	out := make(map[string]profile.RankSet, len(ranks))
@@ -53,16 +60,12 @@ func (j *Job) SettingOf(s *settings.Setting) map[string]profile.RankSet {
 	return out
 }
 
-// settings tells where processes were recorded in different ways: their sums
-// are of neither.
-func (j *Job) settings() []string {
+// settingProblems returns a text for each setting that is not the same on all ranks
+// although it must be.
+func (j *Job) settingProblems() []string {
 	var out []string
-	for i := range settings.List {
-		s := &settings.List[i]
-		if !s.Agree {
-			continue
-		}
-		ranks := j.SettingOf(s)
+	for _, s := range j.options.MustAgree {
+		ranks := j.RanksBySetting(s)
 		if len(ranks) < 2 {
 			continue
 		}

@@ -216,7 +216,7 @@ func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) 
 			return jobs[0]
 		}
 		a, b, c := func() *Job { return New(ps[:1]) }, func() *Job { return New(ps[1:2]) }, func() *Job { return New(ps[2:]) }
-		for _, j := range []*Job{New(ps), merged(merged(a(), b()), c()), merged(a(), merged(b(), c())), merged(NewJob(nil), c(), a(), b())} {
+		for _, j := range []*Job{New(ps), merged(merged(a(), b()), c()), merged(a(), merged(b(), c())), merged(NewJob(Options{}), c(), a(), b())} {
 			if got, _ := json.Marshal(j.Summary()); string(got) != string(want) {
 				t.Fatalf("got  %s\nwant %s", got, want)
 			}

@@ -29,7 +29,7 @@ func TestErrorsAddUp(t *testing.T) {
 			t.Errorf("rank %d: error of %g s, want 5 ms", r.Rank, r.MPITimeErrorS)
 		}
 	}
-	halves := NewJob(nil)
+	halves := NewJob(Options{})
 	for _, half := range [][]*profile.Profile{sampledFixture()[2:], sampledFixture()[:2]} {
 		halves.Merge(New(half))
 	}
@@ -139,7 +139,11 @@ func TestWithoutTimes(t *testing.T) {
 // receives are not taken for 0.
 func TestMixedSettings(t *testing.T) {
 	ps := append(fixture()[:3], untimedFixture()[3])
-	s := New(ps).Summary()
+	j, err := Of(profile.List(ps), Options{MustAgree: []Setting{{Name: "timing"}, {Name: "receives"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := j.Summary()
 	if s.Timing != "mixed" || s.Receives != "mixed" {
 		t.Errorf("timing %s, receives %s", s.Timing, s.Receives)
 	}

@@ -110,7 +110,7 @@ func TestDiffSettings(t *testing.T) {
 		for r, p := range ps {
 			p.Settings = settings(r)
 		}
-		c, err := OfCompared(profile.List(ps))
+		c, err := OfCompared(profile.List(ps), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -171,7 +171,7 @@ func asRecorded(shown []shownSetting, dir run.Dir, log io.Writer) error {
 	for _, s := range info.Settings {
 		told[s.Name] = s
 	}
-	job := aggregate.NewJob(nil)
+	job := aggregate.NewJob(aggregate.Options{})
 	if err := opened.Each(func(p *profile.Profile) error { job.Add(p); return nil }); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting)
 	if !of.Ranks {
 		return
 	}
-	ranks := job.SettingOf(of)
+	ranks := job.RanksBySetting(recordedSetting(of))
 	if _, same := ranks[s.Value]; same && len(ranks) == 1 {
 		return
 	}

@@ -342,12 +342,13 @@ func jobList(path string, jobs []*run.Job) string {
 
 // compareJobs counts what exceeds the limits, too.
 func compareJobs(pairs [][2]*run.Job, how aggregate.DiffOptions, limits aggregate.Limits) (diffs []*aggregate.Diff, exceeded int, err error) {
+	o := aggregate.Options{MustAgree: settingsThatAgree()}
 	for _, pair := range pairs {
-		a, err := aggregate.OfCompared(pair[0])
+		a, err := aggregate.OfCompared(pair[0], o)
 		if err != nil {
 			return nil, 0, err
 		}
-		b, err := aggregate.OfCompared(pair[1])
+		b, err := aggregate.OfCompared(pair[1], o)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -126,7 +126,7 @@ func load(t *testing.T, dir string) []loaded {
 	}
 	var jobs []loaded
 	for _, src := range opened.Jobs {
-		job := loaded{Job: aggregate.NewJob(nil)}
+		job := loaded{Job: aggregate.NewJob(aggregate.Options{MustAgree: settingsThatAgree()})}
 		err := src.Each(func(p *profile.Profile) error {
 			job.Add(p)
 			job.Profiles = append(job.Profiles, p)

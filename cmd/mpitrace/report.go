@@ -195,7 +195,8 @@ func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]any, error)
 	var found []any
 	var missing error
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.Source{Of: src, Read: now}, func(rank int) bool { return rank == o.rank })
+		j, err := aggregate.Of(run.Source{Of: src, Read: now}, aggregate.Options{
+			Keep: func(rank int) bool { return rank == o.rank }, MustAgree: settingsThatAgree()})
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/commandline"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
@@ -104,4 +105,20 @@ func madeSettings(values settings.Values) []run.Setting {
 		}
 	}
 	return out
+}
+
+// settingsThatAgree returns the settings that must be the same on all ranks of a job.
+func settingsThatAgree() []aggregate.Setting {
+	var out []aggregate.Setting
+	for i := range settings.List {
+		if s := &settings.List[i]; s.Agree {
+			out = append(out, recordedSetting(s))
+		}
+	}
+	return out
+}
+
+// recordedSetting returns how the values of a setting are read from profiles.
+func recordedSetting(s *settings.Setting) aggregate.Setting {
+	return aggregate.Setting{Name: s.Name, Default: s.Shown(s.Default), Shown: s.Recorded}
 }

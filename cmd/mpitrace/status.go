@@ -79,7 +79,7 @@ func (o *statusOptions) open(cmd *cobra.Command, args []string) (*run.Run, error
 func (o *statusOptions) show(cmd *cobra.Command, opened *run.Run, read time.Time) error {
 	jobs := []*aggregate.JobStatus{}
 	for _, src := range opened.Jobs {
-		j, err := aggregate.Of(run.Source{Of: src, Read: read}, nil)
+		j, err := aggregate.Of(run.Source{Of: src, Read: read}, aggregate.Options{})
 		if err != nil {
 			return err
 		}

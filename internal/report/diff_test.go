@@ -98,7 +98,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.Compared {
 	t.Helper()
 	profile.Unify(ps)
-	c, err := aggregate.OfCompared(profile.List(ps))
+	c, err := aggregate.OfCompared(profile.List(ps), aggregate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

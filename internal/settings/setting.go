@@ -71,6 +71,15 @@ func (s *Setting) Shown(value string) string {
 	return value
 }
 
+// Recorded returns a value that a process has recorded as it is printed. Values that
+// mean the same, such as 1s and 1000ms, give the same text.
+func (s *Setting) Recorded(value string) string {
+	if parsed, err := s.Parse(value); err == nil {
+		value = parsed
+	}
+	return s.Shown(value)
+}
+
 // elements returns the elements of a list, or the text itself if the setting is
 // not a list.
 func (s *Setting) elements(text string) []string {

@@ -31,7 +31,7 @@ func TestRecordings(t *testing.T) {
 	if err != nil || len(found.Damaged) > 0 || len(found.Jobs) != 1 {
 		t.Fatalf("%d jobs, %v, %v", len(found.Jobs), found.Damaged, err)
 	}
-	job, err := aggregate.Of(found.Jobs[0], func(rank int) bool { return rank == 129 })
+	job, err := aggregate.Of(found.Jobs[0], aggregate.Options{Keep: func(rank int) bool { return rank == 129 }})
 	if err != nil {
 		t.Fatal(err)
 	}
