@@ -59,6 +59,10 @@ func (m implementation) mpiLibrary(t *testing.T) string {
 func compilePlain(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(scratch, name)
+	defer lock(program)()
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
 	source := filepath.Join(root, "tests", "programs", name+".c")
 	if out, err := exec.Command("gcc", "-Wall", "-Wextra", "-Werror", "-o", program, source, "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("compile %s: %v\n%s", source, err, out)

@@ -130,8 +130,8 @@ func checkRunSettings(t *testing.T, dir string) {
 	t.Helper()
 	var config struct {
 		Settings []struct {
-			Name, Value, From string
-			Ranks             map[string]string
+			Name, Value, Source string
+			Ranks               map[string]string
 		}
 	}
 	out := succeed(t, nil, mpitrace, "config", "--json", "--run", dir, "timing", "stack").stdout
@@ -139,10 +139,10 @@ func checkRunSettings(t *testing.T, dir string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	timing, stack := config.Settings[0], config.Settings[1]
-	if timing.Value != "mixed" || timing.From != "process" || timing.Ranks["off"] != "rank 0" || timing.Ranks["exact"] != "ranks 1-2" {
+	if timing.Value != "mixed" || timing.Source != "process" || timing.Ranks["off"] != "rank 0" || timing.Ranks["exact"] != "ranks 1-2" {
 		t.Errorf("config --run says %+v", timing)
 	}
-	if stack.Value != "0" || stack.From != "default" {
+	if stack.Value != "0" || stack.Source != "default" {
 		t.Errorf("config --run says %+v", stack)
 	}
 }
