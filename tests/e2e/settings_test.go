@@ -64,32 +64,48 @@ func reportOf(t *testing.T, dir string) (s aggregate.Summary, raw string) {
 func TestTiming(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		halo := m.compileFile(t, filepath.Join(root, "examples", "halo", "halo.c"))
-		for _, program := range [][]string{{halo, "-n", "31", "-m", "25", "-s", "2000"}, {m.compile(t, "persistent")}} {
+		for _, program := range [][]string{{halo, "-n", "31", "-m", "25", "-s", "500"}, {m.compile(t, "persistent")}} {
 			exact := m.runAs(t, nil, 2, program...)
-			checkTimes(t, profile.TimingExact, exact, program[0] == halo)
+			checkTimes(t, profile.TimingExact, exact, false)
 			for _, timing := range []profile.Timing{profile.TimingSampled, profile.TimingOff} {
+				often := timing == profile.TimingSampled && program[0] == halo
 				j := m.runAs(t, []string{"--timing", timing.String()}, 2, program...)
+				for try := 0; often && timeErrors(j.ranks) == 0 && try < 10; try++ {
+					// All calls are timed where they differ much, as on a busy machine.
+					j = m.runAs(t, []string{"--timing", timing.String()}, 2, program...)
+				}
 				diff(t, "counts with --timing "+timing.String(), countsOf(exact.ranks), countsOf(j.ranks))
 				for _, p := range j.ranks {
 					if p.Timing != timing || p.Unfollowed {
 						t.Errorf("rank %d: timing %v, want %v; unfollowed %v", p.Rank, p.Timing, timing, p.Unfollowed)
 					}
 				}
-				checkTimes(t, timing, j, program[0] == halo)
+				checkTimes(t, timing, j, often)
 			}
 		}
 	})
+}
+
+// timeErrors adds up the standard errors of all rows.
+func timeErrors(ranks []*profile.Profile) (ns uint64) {
+	for _, p := range ranks {
+		for i := range p.Rows {
+			ns += p.Rows[i].TimeErrorNs
+		}
+	}
+	return ns
 }
 
 // checkTimes requires of times what their kind promises. Of a program that calls
 // often, some are not timed when they are sampled.
 func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 	t.Helper()
-	var total, wrong uint64
+	var total uint64
+	wrong := timeErrors(j.ranks)
 	for _, p := range j.ranks {
 		for i := range p.Rows {
 			r := &p.Rows[i]
-			total, wrong = total+r.TimeNs, wrong+r.TimeErrorNs
+			total += r.TimeNs
 			if r.TimeErrorNs > 0 && r.Calls <= 64 {
 				t.Errorf("%v, rank %d, %s: an error of %d ns, and all of the %d calls are early ones", timing, p.Rank, r.Call, r.TimeErrorNs, r.Calls)
 			}
@@ -104,7 +120,7 @@ func checkTimes(t *testing.T, timing profile.Timing, j job, often bool) {
 	if has := total > 0; has != (timing != profile.TimingOff) {
 		t.Errorf("%v: %d ns", timing, total)
 	}
-	if has := wrong > 0; has != (timing == profile.TimingSampled && often) {
+	if has := wrong > 0; has != often {
 		t.Errorf("%v: errors of %d ns", timing, wrong)
 	}
 	s, raw := reportOf(t, j.dir)
