@@ -18,6 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/internal/run"
+	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -45,7 +46,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	// The library is built from these sources, whatever the user's cache has.
-	os.Setenv("MPITRACE_CACHE", filepath.Join(scratch, "cache"))
+	testenv.SharedCache(filepath.Join(scratch, "cache"), func() bool { _, err := interpose.CacheDir(); return err == nil })
 	// No settings of the user's, nor the site's.
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(scratch, "config"))
 	os.Setenv("MPITRACE_SITE_CONFIG", "")

@@ -211,7 +211,7 @@ func (w way) limit() time.Duration {
 	if w.absent {
 		return testenv.Allow(5 * time.Second)
 	}
-	return testenv.Allow(15 * time.Second)
+	return min(testenv.Allow(15*time.Second), 45*time.Second)
 }
 
 // awaitCalls waits until each rank has made dyingCalls calls.

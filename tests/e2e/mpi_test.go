@@ -64,9 +64,6 @@ func prepare() error {
 		// A rank that waits leaves its processor to others: other tests and jobs
 		// run beside it, for which Open MPI does not know to make room.
 		"OMPI_MCA_mpi_yield_when_idle": "1",
-		// The library is kept from one run of the tests to the next: its name
-		// is a hash of the sources.
-		"MPITRACE_CACHE": filepath.Join(root, "build", "cache"),
 		// No settings of the user's, nor the site's.
 		"XDG_CONFIG_HOME": filepath.Join(scratch, "config"), "MPITRACE_SITE_CONFIG": "",
 	} {
@@ -74,9 +71,7 @@ func prepare() error {
 			return err
 		}
 	}
-	if _, err := interpose.CacheDir(); err != nil { // in a repository of another user's, as in containers
-		os.Setenv("MPITRACE_CACHE", filepath.Join(scratch, "cache"))
-	}
+	testenv.SharedCache(filepath.Join(scratch, "cache"), func() bool { _, err := interpose.CacheDir(); return err == nil })
 	return buildLibraries()
 }
 

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/interpose"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
@@ -43,7 +44,8 @@ func TestRealRun(t *testing.T) {
 // record runs the example on 2 x 2 ranks: a plate of 48 x 40 points, 10 steps.
 func record(t *testing.T, dir, cc string, launcher []string) (run string) {
 	t.Helper()
-	t.Setenv("MPITRACE_CACHE", filepath.Join(dir, "cache"))
+	t.Setenv("MPITRACE_CACHE", "") // put back at the end
+	testenv.SharedCache(filepath.Join(dir, "cache"), func() bool { _, err := interpose.CacheDir(); return err == nil })
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	program := filepath.Join(dir, "halo")
