@@ -18,7 +18,7 @@ import (
 // where `make` runs.
 const countsFile = "bench/calls/instructions.txt"
 
-const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test fails where
+const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test-all fails where
 # they have grown by more than 5 %; then, if that is meant to be:
 #
 #     go run ./bench calls --update-instructions

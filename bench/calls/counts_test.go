@@ -16,6 +16,7 @@ import (
 // TestInstructions is the gate: what recording adds to a call stays what instructions.txt says. On a
 // platform that the file does not know it is skipped, but not under CI.
 func TestInstructions(t *testing.T) {
+	testenv.At(t, testenv.All)
 	testenv.Need(t, "valgrind", "mpicc.openmpi", "mpif90.openmpi", "mpicc.mpich", "mpif90.mpich")
 	kept, err := readCountsFile("instructions.txt")
 	if err != nil {
@@ -56,6 +57,7 @@ func testInstructions(t *testing.T, s *setup, kept counts) {
 // The instructions that are followed through a profile are those by which the process executes more:
 // known from all of it, where MPI neither polls nor waits.
 func TestFollowedInstructionsAreTheDifference(t *testing.T) {
+	testenv.At(t, testenv.All)
 	testenv.Need(t, "valgrind")
 	eachMPI(t, func(t *testing.T, mpi, cc string) {
 		s := newSetup(t, mpi, cc)

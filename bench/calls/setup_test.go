@@ -14,8 +14,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// eachMPI runs a test for each MPI that is installed.
+// eachMPI runs a test, at level all, for each MPI that is installed.
 func eachMPI(t *testing.T, test func(t *testing.T, mpi, cc string)) {
+	testenv.At(t, testenv.All)
 	mpis := installedMPIs()
 	if len(mpis.order) == 0 {
 		t.Skip("no mpicc.openmpi or mpicc.mpich is installed")

@@ -14,6 +14,7 @@ import (
 // library's file, which processes share) is a table of 512 rows that had 256
 // before (48), a log (20), and what is allocated; what is left is margin.
 func TestLives(t *testing.T) {
+	testenv.At(t, testenv.All)
 	testenv.Need(t, "mpicc.mpich", "cc")
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, sources); err != nil {

@@ -38,6 +38,7 @@ func TestReadStart(t *testing.T) {
 // 3 ms: the processor time outside of the MPI, the least of a few runs, as other
 // work on the machine makes it longer and never shorter.
 func TestStarts(t *testing.T) {
+	testenv.At(t, testenv.All)
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	dir := t.TempDir()
