@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
-	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -137,7 +136,7 @@ func checkNew(path string, force bool) error {
 	if filepath.Ext(path) != ".arrow" {
 		return fmt.Errorf("--waits %s: the table's name ends in .arrow", path)
 	}
-	if err := export.Replaceable(path); err != nil {
+	if err := run.Replaceable(path); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err == nil && !force {
@@ -151,7 +150,7 @@ func writeWaits(path string, force bool, waits []profile.Wait) error {
 	slices.SortFunc(waits, func(a, b profile.Wait) int {
 		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
 	})
-	return export.File(path, force, func(w io.Writer) error { return arrowfile.WriteWaits(w, waits) })
+	return run.WriteOutput(path, force, func(w io.Writer) error { return arrowfile.WriteWaits(w, waits) })
 }
 
 // analyze shows meanwhile how many events it has seen.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -157,16 +158,5 @@ func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, e
 		return "", err
 	}
 	target := filepath.Join(dir, name)
-	part, err := os.CreateTemp(dir, "."+name+"-*") // programs may have the old one mapped
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(part.Name()) // unless it has its name
-	if _, err = part.Write(content); err == nil {
-		err = part.Chmod(0o755)
-	}
-	if err = errors.Join(err, part.Close()); err != nil {
-		return "", err
-	}
-	return target, os.Rename(part.Name(), target)
+	return target, atomicfile.WriteContent(target, content, 0o755) // programs may have the old one mapped
 }

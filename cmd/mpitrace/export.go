@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -113,7 +112,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		w := bufio.NewWriter(cmd.OutOrStdout())
 		return cmp.Or(out.Format.Write(w, src), w.Flush()) // the first: the buffer repeats it
 	}
-	files, err := export.Write(src, out)
+	files, err := run.Export(src, out)
 	if r := (refused{}); errors.As(err, &r) {
 		return r // and not "write X: ", which is not what is damaged
 	}
@@ -131,14 +130,14 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 // notWritten returns the error of a file that could not be written; that a file of
 // that name exists is wrong usage.
 func notWritten(err error) error {
-	if exists := (*export.ExistsError)(nil); errors.As(err, &exists) {
+	if exists := (*run.OutputExistsError)(nil); errors.As(err, &exists) {
 		return usage(exists)
 	}
 	return err
 }
 
 // options checks the flags.
-func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out export.Options, err error) {
+func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.ExportOptions, err error) {
 	if o.format == "" {
 		return out, fmt.Errorf("no --format given: the formats are %s", exportFormats())
 	}
@@ -149,11 +148,11 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out export.
 	if err := onlyOfTraces(cmd); err != nil {
 		return out, err
 	}
-	out = export.Options{Format: format, Path: o.output, Partition: o.partition, Force: o.force}
+	out = run.ExportOptions{Format: format, Path: o.output, Partition: o.partition, Force: o.force}
 	switch {
 	case cmd.Flags().Changed("partition") && o.partition < 1:
 		return out, fmt.Errorf("--partition %d: a file has one rank at least", o.partition)
-	case o.partition > 0 && export.PerRank(format):
+	case o.partition > 0 && run.PerRank(format):
 		return out, fmt.Errorf("--partition: %s has a file for each rank already", format.Name)
 	case o.output == "-" && out.Directory():
 		return out, errors.New("-o -: several files do not go to stdout")
@@ -175,7 +174,7 @@ func beside(paths []string, format *formats.Format) string {
 	case len(paths) > 1:
 		stem = "profile"
 	}
-	if export.PerRank(format) {
+	if run.PerRank(format) {
 		return filepath.Join(dir, format.Name)
 	}
 	return filepath.Join(dir, stem+format.Extension)
@@ -199,7 +198,7 @@ func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known
 			return openMerged(cmd.ErrOrStderr(), path)
 		}
 	}
-	src, err = export.Open(paths, cmd.ErrOrStderr())
+	src, err = run.OpenFiles(paths, cmd.ErrOrStderr())
 	return src, nil, err
 }
 
@@ -209,7 +208,7 @@ func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known
 func openMerged(log io.Writer, path string) (src profile.Source, unreadable []error, err error) {
 	dir := run.Dir(path)
 	if !dir.Stale() {
-		if src, err := export.Open([]string{dir.Profile()}, log); err == nil {
+		if src, err := run.OpenFiles([]string{dir.Profile()}, log); err == nil {
 			files, err := dir.RecordingFiles()
 			return src, run.OpenRecordings(files, run.Heads, log).Damaged, err
 		}

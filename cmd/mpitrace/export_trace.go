@@ -18,7 +18,6 @@ import (
 	"github.com/mpitrace/mpitrace/formats/csvfile"
 	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/perfetto"
-	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -100,7 +99,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 		return o.traceToStdout(cmd.OutOrStdout(), srcs, format, write)
 	}
 	path := cmp.Or(o.output, filepath.Join(paths[0], "trace"+format.extension))
-	if err := export.File(path, o.force, write); err != nil {
+	if err := run.WriteOutput(path, o.force, write); err != nil {
 		return notWritten(err)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), path)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/internal/export"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/timeline"
 	"github.com/mpitrace/mpitrace/profile"
@@ -93,7 +92,7 @@ func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if err := export.Replaceable(o.output); err != nil {
+	if err := run.Replaceable(o.output); err != nil {
 		return err
 	}
 	if _, err := os.Stat(o.output); err == nil && !o.force {

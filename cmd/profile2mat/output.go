@@ -41,7 +41,7 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	if err := out.finish(); err != nil {
 		return err
 	}
-	for _, path := range out.paths {
+	for _, path := range out.files.Paths() {
 		if _, err := fmt.Fprintln(stdout, path); err != nil {
 			return err
 		}
@@ -59,8 +59,7 @@ type output struct {
 	idle  func() bool // nothing is to be written any more
 	jobs  int
 	errs  []jobError // of jobs that have no files
-	paths []string   // of files, and where they are meanwhile
-	parts []string
+	files atomicfile.Set
 	made  []string // directories, the innermost first
 }
 
@@ -106,11 +105,8 @@ func (out *output) write(files []file) error {
 	var m mirror
 	for _, f := range files {
 		f.sheet = m.page(f.sheet)
-		part := filepath.Join(filepath.Dir(f.path), fmt.Sprintf(".%s.%d.part", filepath.Base(f.path), os.Getpid()))
-		out.paths, out.parts = append(out.paths, f.path), append(out.parts, part)
-		atomicfile.Track(part)
-		if err := f.write(part, out.log); err != nil {
-			return fmt.Errorf("write %s: %w", f.path, err)
+		if err := f.write(&out.files, out.log); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -124,7 +120,7 @@ func (out *output) finish() error {
 			out.errs[i].err = fmt.Errorf("%s: %w", e.prefix, e.err)
 		}
 	}
-	if len(out.paths) == 0 {
+	if len(out.files.Paths()) == 0 {
 		var all []error
 		for _, e := range out.errs {
 			all = append(all, e.err)
@@ -134,22 +130,16 @@ func (out *output) finish() error {
 	for _, e := range out.errs {
 		fmt.Fprintf(out.log, "profile2mat: %v\n", e.err)
 	}
-	return atomicfile.Whole(func() error {
-		for i, path := range out.paths {
-			if err := os.Rename(out.parts[i], path); err != nil {
-				return err
-			}
-		}
+	err := out.files.Commit()
+	if err == nil {
 		out.made = nil
-		return nil
-	})
+	}
+	return err
 }
 
 // drop removes what was not finished, and the directories that were made for it.
 func (out *output) drop() {
-	for _, part := range out.parts {
-		atomicfile.Done(part)
-	}
+	out.files.Discard()
 	for _, dir := range out.made {
 		os.Remove(dir) // unless somebody has put something there
 	}
@@ -311,11 +301,11 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 }
 
 // write shows its progress on log if that is a terminal.
-func (f *file) write(path string, log io.Writer) error {
+func (f *file) write(files *atomicfile.Set, log io.Writer) error {
 	bar := text.StartProgress(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
 	defer bar.Done()
 	if bar != nil {
 		f.sheet.Progress = bar.Add
 	}
-	return atomicfile.Write(path, func(w io.Writer) error { return f.format.Write(w, f.sheet, f.q) })
+	return files.Write(f.path, func(w io.Writer) error { return f.format.Write(w, f.sheet, f.q) })
 }

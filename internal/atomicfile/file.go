@@ -4,42 +4,223 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
-// Create makes a file that is under way. What lies there was left by a process
-// that had this one's number, or by somebody who would like to be written
-// through a link: it is removed.
-func Create(path string) (*os.File, error) {
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	return create(path)
-}
-
-func create(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-}
-
-// Write writes a new file that is under way: one that exists is an error. Errors
-// do not name it, since nobody knows it by that name: the caller says what it is
-// to be. A disk that is full is said once, though the buffer and the file that is
-// closed may say it again.
+// Write writes a file and replaces one of this name. Nobody sees it before it is
+// whole.
 func Write(path string, write func(io.Writer) error) error {
-	f, err := create(path)
+	var s Set
+	defer s.Discard()
+	if err := s.Write(path, write); err != nil {
+		return err
+	}
+	return s.Commit()
+}
+
+// WriteAll writes several files at the same time, as Write does: either all of them
+// are there, or none.
+func WriteAll(paths []string, write func([]io.Writer) error) error {
+	var s Set
+	defer s.Discard()
+	writers := make([]io.Writer, len(paths))
+	var err error
+	for i := 0; i < len(paths) && err == nil; i++ {
+		writers[i], err = s.create(paths[i])
+	}
+	if err == nil {
+		err = write(writers)
+	}
+	if err = cmp.Or(err, s.close()); err != nil {
+		return fmt.Errorf("write %s: %w", strings.Join(paths, ", "), err)
+	}
+	return s.Commit()
+}
+
+// WriteContent is Write for a content that is in memory. The file has exactly the
+// permissions of mode, whatever the umask is.
+func WriteContent(path string, content []byte, mode os.FileMode) error {
+	var s Set
+	defer s.Discard()
+	err := s.Write(path, func(w io.Writer) error {
+		if err := os.Chmod(temporaryName(path), mode); err != nil {
+			return Nameless(err)
+		}
+		_, err := w.Write(content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Commit()
+}
+
+// WriteDirectory writes a directory with all that is in it and replaces one of this
+// name. write makes the directory at the path that it is given.
+func WriteDirectory(path string, write func(dir string) error) error {
+	temporary := temporaryName(path)
+	track(temporary)
+	defer discard(temporary)
+	err := write(temporary)
+	if err == nil {
+		err = uninterrupted(func() error { return replaceDirectory(path, temporary) })
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func replaceDirectory(path, temporary string) error {
+	old := temporary + ".old"
+	if err := os.Rename(path, old); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		back := os.Rename(old, path)
+		if os.IsNotExist(back) {
+			back = nil
+		}
+		return errors.Join(err, back)
+	}
+	return os.RemoveAll(old)
+}
+
+// A Set is files that get their names together, each of them whole. Until Commit
+// they have temporary names in the same directories.
+type Set struct {
+	// Check may be nil. It is called just before the files get their names, which
+	// they do not get if it returns an error.
+	Check func() error
+
+	files []*file
+}
+
+// file is one of a Set. It is open as long as out is not nil.
+type file struct {
+	path   string
+	out    *os.File
+	buffer *bufio.Writer
+}
+
+// temporaryName differs between processes that write the same file.
+func temporaryName(path string) string {
+	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
+}
+
+// create begins a file, which stays open until Commit or Discard.
+func (s *Set) create(path string) (io.Writer, error) {
+	name := temporaryName(path)
+	track(name)
+	f := &file{path: path}
+	s.files = append(s.files, f)
+	// What lies there was left by a process that had this one's number, or by
+	// somebody who would like to be written through a link.
+	err := os.Remove(name)
+	if err == nil || os.IsNotExist(err) {
+		f.out, err = createNew(name)
+	}
+	if err != nil {
+		f.out = nil
+		return nil, Nameless(err)
+	}
+	f.buffer = bufferOf(f.out)
+	return f.buffer, nil
+}
+
+// Write adds a file and closes it.
+func (s *Set) Write(path string, write func(io.Writer) error) error {
+	w, err := s.create(path)
+	if err == nil {
+		err = write(w)
+		err = cmp.Or(err, s.files[len(s.files)-1].close())
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// close writes out what is buffered. The error of a full disk is returned once.
+func (f *file) close() error {
+	if f.out == nil {
+		return nil
+	}
+	err := cmp.Or(f.buffer.Flush(), Nameless(f.out.Close()))
+	f.out = nil
+	return err
+}
+
+func (s *Set) close() error {
+	var err error
+	for _, f := range s.files {
+		err = cmp.Or(err, f.close())
+	}
+	return err
+}
+
+// Commit gives the files their names.
+func (s *Set) Commit() error {
+	return uninterrupted(func() error {
+		if s.Check != nil {
+			if err := s.Check(); err != nil {
+				return err
+			}
+		}
+		for _, f := range s.files {
+			if err := os.Rename(temporaryName(f.path), f.path); err != nil {
+				return fmt.Errorf("write %s: %w", f.path, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Discard removes the files that Commit has not given their names. It is to be
+// called in any case, normally by defer.
+func (s *Set) Discard() {
+	for _, f := range s.files {
+		if f.out != nil {
+			f.out.Close()
+		}
+		discard(temporaryName(f.path))
+	}
+	s.files = nil
+}
+
+// Paths are the names that the files get.
+func (s *Set) Paths() []string {
+	var paths []string
+	for _, f := range s.files {
+		paths = append(paths, f.path)
+	}
+	return paths
+}
+
+// WriteNew writes a file into a directory that WriteDirectory makes: it is an error
+// if the file exists. Errors do not name it, as its name changes with that of the
+// directory.
+func WriteNew(path string, write func(io.Writer) error) error {
+	out, err := createNew(path)
 	if err != nil {
 		return Nameless(err)
 	}
-	w := Buffer(f)
-	return cmp.Or(write(w), w.Flush(), Nameless(f.Close()))
+	f := file{out: out, buffer: bufferOf(out)}
+	return cmp.Or(write(f.buffer), f.close())
 }
 
-// Buffer is for writing to a file whose name errors leave out.
-func Buffer(f *os.File) *bufio.Writer { return bufio.NewWriterSize(nameless{f}, 64<<10) }
+func createNew(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
 
-// Nameless is why something failed, without the name of the file.
+func bufferOf(f *os.File) *bufio.Writer { return bufio.NewWriterSize(nameless{f}, 64<<10) }
+
+// Nameless returns why something failed, without the name of the file.
 func Nameless(err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {
@@ -48,6 +229,7 @@ func Nameless(err error) error {
 	return err
 }
 
+// nameless is a file whose errors do not name it: users know it by another name.
 type nameless struct{ f *os.File }
 
 func (n nameless) Write(p []byte) (int, error) {

@@ -127,10 +127,7 @@ func Remember(mpi *MPI) {
 	if err != nil {
 		return
 	}
-	part := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if os.WriteFile(part, b, 0o600) == nil {
-		os.Rename(part, path)
-	}
+	_ = atomicfile.WriteContent(path, b, 0o600)
 }
 
 // knownFile is named by the library as it is now.

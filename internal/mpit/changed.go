@@ -71,7 +71,7 @@ func ChangedHere(ctx context.Context, o interpose.BuildOptions) ([]Change, error
 	}
 	text, err := json.Marshal(kept)
 	if err == nil {
-		err = store(path, text)
+		err = atomicfile.WriteContent(path, text, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep what is set of the MPI's variables: %w", err)

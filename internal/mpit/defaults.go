@@ -41,7 +41,7 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := store(kept, text); err != nil {
+	if err := atomicfile.WriteContent(kept, text, 0o600); err != nil {
 		return nil, fmt.Errorf("keep the defaults of the MPI's variables: %w", err)
 	}
 	return l, nil
@@ -50,16 +50,6 @@ func Defaults(ctx context.Context, o interpose.BuildOptions) (*List, error) {
 // maxKept is the largest size of a cached list. A variable takes about 300
 // bytes.
 const maxKept = 64 << 20
-
-func store(path string, text []byte) error {
-	part := fmt.Sprintf("%s.%d", path, os.Getpid())
-	atomicfile.Track(part)
-	defer atomicfile.Done(part)
-	if err := os.WriteFile(part, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(part, path)
-}
 
 // settings are the prefixes of environment variables that set cvars. They are
 // removed.

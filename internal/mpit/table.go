@@ -3,8 +3,6 @@ package mpit
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/varsfile"
@@ -16,17 +14,7 @@ func WriteArrow(w io.Writer, l *List) error { return varsfile.Write(w, l.Library
 
 // WriteArrowFile writes the file whole or not at all.
 func WriteArrowFile(path string, l *List) error {
-	part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
-	atomicfile.Track(part)
-	defer atomicfile.Done(part)
-	err := atomicfile.Write(part, func(w io.Writer) error { return WriteArrow(w, l) })
-	if err == nil {
-		err = atomicfile.Whole(func() error { return os.Rename(part, path) })
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return atomicfile.Write(path, func(w io.Writer) error { return WriteArrow(w, l) })
 }
 
 // rows returns the list as rows of a table.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -129,7 +130,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	if w.hosts != nil {
 		src = profile.CorrectClock(src, w.hosts.Of(p.Host))
 	}
-	err = writeFile(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
+	err = atomicfile.Write(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
 	done := err == nil && ended(p) && len(events.Problems) == 0 // somebody may want to mend what is damaged
 	if done {
 		err = recording.RemoveEvents(p.Source)

@@ -18,20 +18,16 @@
 package run
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -261,51 +257,4 @@ func makeDirectory(dir string, mkdir func(string, os.FileMode) error) error {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// writeFile writes a file so that it exists whole or not at all.
-func writeFile(path string, write func(io.Writer) error) error {
-	return writeFiles([]string{path}, func(w []io.Writer) error { return write(w[0]) })
-}
-
-// writeFiles writes several at once, so that each exists whole or not at all,
-// also where two programs make the same files.
-func writeFiles(paths []string, write func([]io.Writer) error) (err error) {
-	var parts []*os.File
-	defer func() {
-		if err != nil {
-			for _, part := range parts {
-				part.Close()
-			}
-			err = fmt.Errorf("write %s: %w", strings.Join(paths, ", "), err)
-		}
-	}()
-	var buffers []*bufio.Writer
-	var writers []io.Writer
-	for _, path := range paths {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
-		atomicfile.Track(name)
-		defer atomicfile.Done(name)
-		part, err := atomicfile.Create(name)
-		if err != nil {
-			return atomicfile.Nameless(err)
-		}
-		w := atomicfile.Buffer(part)
-		parts, buffers, writers = append(parts, part), append(buffers, w), append(writers, w)
-	}
-	err = write(writers)
-	for i, part := range parts {
-		err = cmp.Or(err, buffers[i].Flush(), atomicfile.Nameless(part.Close())) // a full disk is said once
-	}
-	if err != nil {
-		return err
-	}
-	return atomicfile.Whole(func() error {
-		for i, part := range parts {
-			if err := os.Rename(part.Name(), paths[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -145,5 +145,5 @@ func (d Dir) WrongMPI() []WrongMPI {
 
 // WriteInfo writes run.json.
 func (d Dir) WriteInfo(info *Info) error {
-	return writeFile(d.Info(), func(w io.Writer) error { return text.WriteJSON(w, info) })
+	return atomicfile.Write(d.Info(), func(w io.Writer) error { return text.WriteJSON(w, info) })
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -89,7 +90,7 @@ func (d Dir) writeTables(run *Run) error {
 	if run.readings {
 		paths = append(paths, d.Pvars())
 	}
-	return writeFiles(paths, func(w []io.Writer) error {
+	return atomicfile.WriteAll(paths, func(w []io.Writer) error {
 		var pvars io.Writer
 		if run.readings {
 			pvars = w[3]
@@ -110,7 +111,7 @@ func (d Dir) writeRanks(run *Run, f Format) error {
 				return nil // ended before it had a rank, and so before it sent anything
 			}
 			path := filepath.Join(dir, fmt.Sprintf("%s.%d.%s", j.Stem, p.Rank, f))
-			return writeFile(path, func(w io.Writer) error { return writeRank(w, p, f) })
+			return atomicfile.Write(path, func(w io.Writer) error { return writeRank(w, p, f) })
 		})
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
-	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
 func TestName(t *testing.T) {
@@ -101,21 +99,6 @@ func TestCreateAtOnce(t *testing.T) {
 		if got != 1 {
 			t.Fatalf("%d of %d got the directory, want 1", got, users)
 		}
-	}
-}
-
-func TestWriteFileWholeOrNotAtAll(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	broken := errors.New("broken")
-	err := writeFile(path, func(w io.Writer) error {
-		io.WriteString(w, "half")
-		return broken
-	})
-	if !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
-	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
-		t.Errorf("%d files are left", len(entries))
 	}
 }
 
@@ -281,62 +264,6 @@ func TestReadInfo(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), d.Info()) || info == nil || info.Version != "" {
 			t.Errorf("%s: got %v, %v; want an error that names the file, and an empty description", text, info, err)
 		}
-	}
-}
-
-// A full disk is said once, with the names that were to be.
-func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100_000, func() { fullDisk(t) }) }
-
-func fullDisk(t *testing.T) {
-	dir := t.TempDir()
-	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
-	err := writeFiles(paths, func(w []io.Writer) error {
-		_, err := w[1].Write(make([]byte, 200_000))
-		return err
-	})
-	if want := "write " + paths[0] + ", " + paths[1] + ": file too large"; err == nil || err.Error() != want {
-		t.Errorf("got error %v, want %s", err, want)
-	}
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("%v are left", left)
-	}
-}
-
-func TestWriteFilesWholeOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
-	left := func() string {
-		t.Helper()
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := ""
-		for _, e := range entries {
-			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out += e.Name() + "=" + string(text) + ";"
-		}
-		return out
-	}
-	broken := errors.New("no more")
-	err := writeFiles(paths, func(w []io.Writer) error {
-		fmt.Fprint(w[0], "whole")
-		fmt.Fprint(w[1], "half")
-		return broken
-	})
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), paths[1]) || left() != "" {
-		t.Errorf("a failure leaves %q: %v", left(), err)
-	}
-	err = writeFiles(paths, func(w []io.Writer) error {
-		fmt.Fprint(w[0], "one")
-		fmt.Fprint(w[1], "two")
-		return nil
-	})
-	if err != nil || left() != "a=one;b=two;" {
-		t.Errorf("left %q: %v", left(), err)
 	}
 }
 

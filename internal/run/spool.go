@@ -274,19 +274,15 @@ func packFile(src, dst string) error {
 	if err != nil {
 		return err
 	}
-	part := fmt.Sprintf("%s.%d.part", dst, os.Getpid())
-	os.Remove(part) // of a process that had this number before
-	atomicfile.Track(part)
-	defer atomicfile.Done(part)
-	err = atomicfile.Write(part, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) })
+	var files atomicfile.Set
+	defer files.Discard()
+	files.Check = func() error {
+		_, err := os.Lstat(src) // without it, whoever moved it meanwhile has brought a newer one
+		return err
+	}
+	err = files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) })
 	if err == nil {
-		err = atomicfile.Whole(func() error {
-			// Else whoever moved it meanwhile has brought a newer one.
-			if _, err := os.Lstat(src); err != nil {
-				return err
-			}
-			return os.Rename(part, dst)
-		})
+		err = files.Commit()
 	}
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", src, err)

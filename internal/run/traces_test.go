@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -30,7 +31,7 @@ func traced(t *testing.T, ranks ...int) Dir {
 		t.Fatal(err)
 	}
 	for _, rank := range ranks {
-		if err := writeFile(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, oneCall{rank}) }); err != nil {
+		if err := atomicfile.Write(d.TraceFile(rank), func(w io.Writer) error { return tracefile.Write(w, oneCall{rank}) }); err != nil {
 			t.Fatal(err)
 		}
 	}

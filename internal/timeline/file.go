@@ -3,7 +3,6 @@ package timeline
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -34,15 +33,5 @@ func Write(path string, picture *plot.Timeline) error {
 	if err := CheckName(path); err != nil {
 		return err
 	}
-	part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
-	atomicfile.Track(part)
-	defer atomicfile.Done(part)
-	err := atomicfile.Write(part, func(w io.Writer) error { return formats[extension(path)](picture, w) })
-	if err == nil {
-		err = atomicfile.Whole(func() error { return os.Rename(part, path) })
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return atomicfile.Write(path, func(w io.Writer) error { return formats[extension(path)](picture, w) })
 }

@@ -1,4 +1,4 @@
-package export
+package run
 
 import (
 	"encoding/json"
@@ -70,7 +70,7 @@ func TestPython(t *testing.T) {
 	}
 	dir := t.TempDir()
 	ps, known := pythonJob()
-	for _, o := range []Options{
+	for _, o := range []ExportOptions{
 		{Format: format(t, "parquet"), Path: "profile.parquet"},
 		{Format: format(t, "csv"), Path: "profile.csv"},
 		{Format: format(t, "json"), Path: "profile.jsonl"},
@@ -78,7 +78,7 @@ func TestPython(t *testing.T) {
 		{Format: format(t, "arrow"), Path: "arrow", Partition: pythonBlock},
 	} {
 		o.Path = filepath.Join(dir, o.Path)
-		if _, err := Write(ps, o); err != nil {
+		if _, err := Export(ps, o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package export
+package run
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func readAll(t *testing.T, src profile.Source) (ps []*profile.Profile) {
 func TestDatasetReadBack(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 4, 100} {
 		dir := filepath.Join(t.TempDir(), "d[1]")
-		files, err := Write(twoJobs(), Options{Format: format(t, "arrow"), Path: dir, Partition: ranks})
+		files, err := Export(twoJobs(), ExportOptions{Format: format(t, "arrow"), Path: dir, Partition: ranks})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 	for rank := range 25 {
 		ps = append(ps, &profile.Profile{Run: "r", Rank: rank})
 	}
-	if _, err := Write(ps, Options{Format: format(t, "arrow"), Path: dir, Partition: 2}); err != nil {
+	if _, err := Export(ps, ExportOptions{Format: format(t, "arrow"), Path: dir, Partition: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".part-0.arrow.crc", "_SUCCESS"} { // as other tools leave them
@@ -138,7 +138,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 
 func TestRankFilesOfSeveralJobs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "prof")
-	if _, err := Write(twoJobs(), Options{Format: format(t, "prof"), Path: dir}); err != nil {
+	if _, err := Export(twoJobs(), ExportOptions{Format: format(t, "prof"), Path: dir}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"solve-job1.0.prof", "solve-job1.1.prof", "solve-job1.2.prof", "solve-job1.3.prof",
@@ -158,25 +158,25 @@ func (f failing) Each(each func(*profile.Profile) error) error {
 }
 
 func TestWholeOrNotAtAll(t *testing.T) {
-	for name, o := range map[string]Options{
+	for name, o := range map[string]ExportOptions{
 		"file":    {Format: format(t, "parquet")},
 		"ranks":   {Format: format(t, "prof")},
 		"dataset": {Format: format(t, "arrow"), Partition: 1},
 	} {
 		dir := t.TempDir()
 		o.Path = filepath.Join(dir, "deep", "out")
-		if _, err := Write(failing{twoJobs()}, o); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), o.Path) {
+		if _, err := Export(failing{twoJobs()}, o); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), o.Path) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		if left := below(t, dir); len(left) > 0 {
 			t.Errorf("%s: %q are left", name, left)
 		}
-		if _, err := Write(twoJobs(), o); err != nil {
+		if _, err := Export(twoJobs(), o); err != nil {
 			t.Fatal(err)
 		}
 		was := below(t, dir)
 		o.Force = true
-		if _, err := Write(failing{twoJobs()}, o); !errors.Is(err, errBroken) {
+		if _, err := Export(failing{twoJobs()}, o); !errors.Is(err, errBroken) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		if is := below(t, dir); !slices.Equal(is, was) {
@@ -189,7 +189,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100, func() { fullDisk(t) }) }
 
 func fullDisk(t *testing.T) {
-	for name, o := range map[string]Options{
+	for name, o := range map[string]ExportOptions{
 		"csv": {Format: format(t, "csv")}, "json": {Format: format(t, "json")},
 		"arrow": {Format: format(t, "arrow")}, "parquet": {Format: format(t, "parquet")},
 		"ranks": {Format: format(t, "prof")}, "dataset": {Format: format(t, "parquet"), Partition: 1},
@@ -197,7 +197,7 @@ func fullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			o.Path = filepath.Join(dir, "out")
-			_, err := Write(twoJobs(), o)
+			_, err := Export(twoJobs(), o)
 			if err == nil || !strings.HasPrefix(err.Error(), "write "+o.Path+": ") ||
 				strings.Count(err.Error(), "file too large") != 1 || strings.Contains(err.Error(), ".part") {
 				t.Errorf("got error %v", err)
@@ -211,15 +211,15 @@ func fullDisk(t *testing.T) {
 
 func TestForceReplacesOnlyExports(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
-	o := Options{Format: format(t, "arrow"), Path: dir + "/", Partition: 1}
-	if _, err := Write(twoJobs(), o); err != nil {
+	o := ExportOptions{Format: format(t, "arrow"), Path: dir + "/", Partition: 1}
+	if _, err := Export(twoJobs(), o); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := Export(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("error %v", err)
 	}
 	o.Force, o.Partition = true, 4
-	if _, err := Write(twoJobs(), o); err != nil {
+	if _, err := Export(twoJobs(), o); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"rank_block=-1/part-1.arrow", "rank_block=0/part-0.arrow", "rank_block=0/part-1.arrow"}
@@ -229,11 +229,11 @@ func TestForceReplacesOnlyExports(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
+	if _, err := Export(twoJobs(), o); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("error %v", err)
 	}
-	file := Options{Format: format(t, "csv"), Path: dir, Force: true}
-	if _, err := Write(twoJobs(), file); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	file := ExportOptions{Format: format(t, "csv"), Path: dir, Force: true}
+	if _, err := Export(twoJobs(), file); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("a file over a directory: error %v", err)
 	}
 	if got := below(t, dir); len(got) != 4 {
@@ -262,7 +262,7 @@ func TestOpenRefuses(t *testing.T) {
 		"it holds traffic between ranks only": {save("x.prof", "prof", twoJobs()[:1])},
 		"no such file":                        {filepath.Join(dir, "none")},
 	} {
-		if _, err := Open(paths, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := OpenFiles(paths, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", paths, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package export
+package run
 
 import (
 	"cmp"
@@ -8,21 +8,20 @@ import (
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Open gives the profiles of files: recordings, whose call sites are named as
+// OpenFiles gives the profiles of files: recordings, whose call sites are named as
 // far as that goes, or tables that were written of them. Recordings are a
-// *run.Run, which knows what is damaged; what has no names is said on log.
-func Open(paths []string, log io.Writer) (profile.Source, error) {
+// *Run, which knows what is damaged; what has no names is said on log.
+func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	format, err := formatOf(paths)
 	if err != nil {
 		return nil, err
 	}
 	files := formats.Files(paths)
 	if format.Name == "recording" {
-		run := run.OpenRecordings(paths, run.Whole, log)
+		run := OpenRecordings(paths, Whole, log)
 		if len(run.Jobs) == 0 {
 			return nil, errors.Join(run.Damaged...)
 		}

@@ -1,4 +1,4 @@
-package export
+package run
 
 import (
 	"encoding/json"
@@ -69,7 +69,7 @@ func TestPythonEvents(t *testing.T) {
 		"all.json.gz":    timeline(perfetto.Options{}),
 		"some.json.gz":   timeline(perfetto.Options{MaxEvents: 1000}),
 	} {
-		if err := File(filepath.Join(dir, name), false, write); err != nil {
+		if err := WriteOutput(filepath.Join(dir, name), false, write); err != nil {
 			t.Fatal(err)
 		}
 	}

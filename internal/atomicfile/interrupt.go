@@ -41,9 +41,9 @@ func LeaveSignals() (back func()) {
 	}
 }
 
-// Track has a file, or a directory with all that is in it, removed if the
-// program is interrupted before Done.
-func Track(path string) {
+// track has a file, or a directory with all that is in it, removed if the
+// program is interrupted before discard.
+func track(path string) {
 	under.Lock()
 	defer under.Unlock()
 	if under.paths == nil {
@@ -55,8 +55,8 @@ func Track(path string) {
 	under.paths[path] = true
 }
 
-// Done removes what is left of a path, and tracks it no more.
-func Done(path string) {
+// discard removes what is left of a path, and tracks it no more.
+func discard(path string) {
 	under.Lock()
 	defer under.Unlock()
 	os.RemoveAll(path)
@@ -66,8 +66,8 @@ func Done(path string) {
 	}
 }
 
-// Whole does what is not to be interrupted: the renaming of several files.
-func Whole(do func() error) error {
+// uninterrupted does what is not to be interrupted: the renaming of several files.
+func uninterrupted(do func() error) error {
 	under.Lock()
 	defer under.Unlock()
 	return do()

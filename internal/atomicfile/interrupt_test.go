@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	Track(dir)
+	track(dir)
 	os.Mkdir(dir, 0o777)
 	for i := 0; ; i++ {
 		os.WriteFile(filepath.Join(dir, fmt.Sprint(i%100)), []byte("part"), 0o666)
@@ -55,19 +55,19 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestDoneLeavesNothing(t *testing.T) {
+func TestDiscardLeavesNothing(t *testing.T) {
 	part, place := filepath.Join(t.TempDir(), ".x.part"), filepath.Join(t.TempDir(), "x")
 	for _, keep := range []bool{true, false} {
-		Track(part)
+		track(part)
 		if err := os.WriteFile(part, []byte("x"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if keep {
-			if err := Whole(func() error { return os.Rename(part, place) }); err != nil {
+			if err := uninterrupted(func() error { return os.Rename(part, place) }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		Done(part)
+		discard(part)
 		if _, err := os.Stat(part); !os.IsNotExist(err) {
 			t.Errorf("kept %v: %v", keep, err)
 		}

@@ -1,12 +1,7 @@
-// Package export writes the profiles of a run as files for other tools.
-//
-// Nothing is left half-written: files are made beside their place, and moved
-// there once all is well.
-package export
+package run
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,12 +13,11 @@ import (
 
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
-	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Options say what is written and where.
-type Options struct {
+// ExportOptions say what is written and where.
+type ExportOptions struct {
 	Format    *formats.Format
 	Path      string // of the file, or of the directory (see Directory)
 	Partition int    // ranks of a block of a dataset; 0 for no dataset
@@ -34,17 +28,22 @@ type Options struct {
 func PerRank(f *formats.Format) bool { return f.Name == "prof" }
 
 // Directory tells that a directory of files is written, and not one file.
-func (o *Options) Directory() bool { return o.Partition > 0 || o.Format != nil && PerRank(o.Format) }
+func (o *ExportOptions) Directory() bool {
+	return o.Partition > 0 || o.Format != nil && PerRank(o.Format)
+}
 
-// Write writes the profiles of a source, ordered by run and rank, and tells the
+// Export writes the profiles of a source, ordered by run and rank, and tells the
 // files in that order. A dataset takes the memory of a few blocks, everything
 // else that of one profile and of what the format gathers.
-func Write(src profile.Source, o Options) (files []string, err error) {
+func Export(src profile.Source, o ExportOptions) (files []string, err error) {
 	o.Path = filepath.Clean(o.Path) // a slash at its end would make the place beside it one inside
-	err = o.place(func(part string) error {
-		files, err = o.write(src, part)
-		return err
-	})
+	if !o.Directory() {
+		if err := o.writeFile(func(w io.Writer) error { return o.Format.Write(w, src) }); err != nil {
+			return nil, err
+		}
+		return []string{o.Path}, nil
+	}
+	files, err = o.writeDirectory(src)
 	if err != nil {
 		return nil, err
 	}
@@ -54,45 +53,32 @@ func Write(src profile.Source, o Options) (files []string, err error) {
 	return files, nil
 }
 
-// File writes a file of any kind in the same way, and replaces one that is there
-// only if told to.
-func File(path string, force bool, write func(io.Writer) error) error {
-	o := Options{Path: filepath.Clean(path), Force: force}
-	return o.place(func(part string) error {
-		if err := os.MkdirAll(filepath.Dir(part), 0o777); err != nil {
-			return err
-		}
-		return atomicfile.Write(part, write)
-	})
+// WriteOutput writes a file of any kind in the same way, and replaces one that is
+// there only if told to.
+func WriteOutput(path string, force bool, write func(io.Writer) error) error {
+	o := ExportOptions{Path: filepath.Clean(path), Force: force}
+	return o.writeFile(write)
 }
 
-// place has what is exported written beside its place, and moves it there.
-func (o *Options) place(write func(part string) error) error {
+func (o *ExportOptions) writeFile(write func(io.Writer) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	part := filepath.Join(filepath.Dir(o.Path), fmt.Sprintf(".%s.%d.part", filepath.Base(o.Path), os.Getpid()))
-	atomicfile.Track(part)
-	defer atomicfile.Done(part)
-	err := write(part)
-	if err == nil {
-		err = atomicfile.Whole(func() error { return o.move(part) })
-	}
-	if err != nil {
+	if err := os.MkdirAll(filepath.Dir(o.Path), 0o777); err != nil {
 		return fmt.Errorf("write %s: %w", o.Path, err)
 	}
-	return nil
+	return atomicfile.Write(o.Path, write)
 }
 
-// ExistsError says that there is something where a file is to be written.
-type ExistsError struct{ Path string }
+// OutputExistsError says that there is something where a file is to be written.
+type OutputExistsError struct{ Path string }
 
-func (e *ExistsError) Error() string {
+func (e *OutputExistsError) Error() string {
 	return e.Path + " exists: name another place with -o, or overwrite it with --force"
 }
 
 // check refuses before anything is read.
-func (o *Options) check() error {
+func (o *ExportOptions) check() error {
 	info, err := os.Stat(o.Path)
 	switch {
 	case os.IsNotExist(err):
@@ -102,7 +88,7 @@ func (o *Options) check() error {
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return Replaceable(o.Path)
 	case !o.Force:
-		return &ExistsError{o.Path}
+		return &OutputExistsError{o.Path}
 	case info.IsDir() != o.Directory():
 		return fmt.Errorf("%s is a %s: name another place with -o", o.Path, map[bool]string{true: "directory", false: "file"}[info.IsDir()])
 	case info.IsDir():
@@ -137,49 +123,29 @@ func onlyExported(dir string) error {
 	})
 }
 
-// move puts what was written into its place.
-func (o *Options) move(part string) error {
-	if !o.Directory() {
-		return os.Rename(part, o.Path)
-	}
-	old := part + ".old"
-	if err := os.Rename(o.Path, old); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	if err := os.Rename(part, o.Path); err != nil {
-		return errors.Join(err, ignoreMissing(os.Rename(old, o.Path)))
-	}
-	return os.RemoveAll(old)
-}
-
-func ignoreMissing(err error) error {
-	if os.IsNotExist(err) {
-		return nil
-	}
-	return err
-}
-
-// write writes to part, and tells the names of files as seen from there; a name
-// is empty for part itself.
-func (o *Options) write(src profile.Source, part string) ([]string, error) {
-	if err := os.MkdirAll(filepath.Dir(part), 0o777); err != nil {
+// writeDirectory writes a directory of files and returns their names in it.
+func (o *ExportOptions) writeDirectory(src profile.Source) ([]string, error) {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if !o.Directory() {
-		return []string{""}, atomicfile.Write(part, func(w io.Writer) error { return o.Format.Write(w, src) })
+	if err := os.MkdirAll(filepath.Dir(o.Path), 0o777); err != nil {
+		return nil, fmt.Errorf("write %s: %w", o.Path, err)
 	}
-	if err := os.Mkdir(part, 0o777); err != nil {
-		return nil, atomicfile.Nameless(err)
-	}
-	d := &directory{dir: part, format: o.Format}
+	d := &directory{format: o.Format}
 	d.writers.SetLimit(runtime.GOMAXPROCS(0))
-	var err error
-	if PerRank(o.Format) {
-		err = d.writeRanks(src)
-	} else {
-		err = d.writeBlocks(src, o.Partition)
-	}
-	return d.files, cmp.Or(err, d.writers.Wait())
+	err := atomicfile.WriteDirectory(o.Path, func(dir string) (err error) {
+		d.dir = dir
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			return atomicfile.Nameless(err)
+		}
+		if PerRank(o.Format) {
+			err = d.writeRanks(src)
+		} else {
+			err = d.writeBlocks(src, o.Partition)
+		}
+		return cmp.Or(err, d.writers.Wait())
+	})
+	return d.files, err
 }
 
 // directory is one that files are written to, several at a time.
@@ -195,7 +161,7 @@ func (d *directory) add(name string, ps profile.List) {
 	d.writers.Go(func() error {
 		// In a source that is out of order, two of one name would come together:
 		// the second is an error.
-		err := atomicfile.Write(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
+		err := atomicfile.WriteNew(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -219,7 +185,7 @@ func (d *directory) writeRanks(src profile.Source) error {
 
 // stemsOf are what the files of each run begin with.
 func stemsOf(src profile.Source) (map[string]string, error) {
-	run, err := run.OpenSource(src, nil)
+	run, err := OpenSource(src, nil)
 	if err != nil {
 		return nil, err
 	}
