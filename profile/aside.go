@@ -1,25 +1,25 @@
 package profile
 
-// AsideKind tells why a message, or a receive, is in no row.
+// AsideKind is the reason why a message or a receive is in no row.
 type AsideKind uint8
 
 const (
-	CancelledReceive  AsideKind = iota // it received nothing
-	TruncatedReceive                   // its message did not fit, and is gone
-	FreedReceive                       // freed while active: nobody can tell whether it received
+	CancelledReceive  AsideKind = iota // cancelled before it received anything
+	TruncatedReceive                   // the message was larger than the buffer
+	FreedReceive                       // freed while active: not known whether it received anything
 	FailedReceive                      // completed with another error
-	UnfinishedReceive                  // posted, or matched by a probe, and never completed
-	UntoldReceive                      // completed, but the MPI does not say with what
-	CancelledSend                      // counted as sent, and never arrived
-	FreedSend                          // counted as sent, to be cancelled, and freed: nobody can tell whether it went
-	FailedSend                         // half of a Sendrecv whose receive was truncated: not counted, and may have gone
+	UnfinishedReceive                  // posted, or matched by a probe, but never completed
+	UntoldReceive                      // completed, but the MPI does not report what it received
+	CancelledSend                      // counted as sent, but cancelled
+	FreedSend                          // counted as sent, then cancelled and freed: not known whether the message was sent
+	FailedSend                         // the send of a Sendrecv whose receive was truncated: not counted, although the message may have been sent
 	NumAsideKinds
 )
 
 var asideNames = [NumAsideKinds]string{"cancelled_receives", "truncated_receives", "freed_receives", "failed_receives",
 	"unfinished_receives", "untold_receives", "cancelled_sends", "freed_sends", "failed_sends"}
 
-// String is the kind as files name it.
+// String returns the name of the kind in files.
 func (k AsideKind) String() string {
 	if k < NumAsideKinds {
 		return asideNames[k]
@@ -37,23 +37,23 @@ func ParseAsideKind(s string) (AsideKind, bool) {
 	return 0, false
 }
 
-// OfSend reports whether it is sends that the kind sets aside.
+// OfSend reports whether the kind is one of sends.
 func (k AsideKind) OfSend() bool { return k >= CancelledSend }
 
-// Aside is point-to-point messages or receives whose bytes are in no row, all
-// under one key.
+// Aside holds point-to-point messages or receives that are in no row. All have
+// the same key.
 type Aside struct {
 	Kind     AsideKind
-	Call     string // that posted the receive or started the send; Cancel of a send that is not persistent
-	Comm     int32  // index into Profile.Comms, -1 if it is not known
-	Peer     int32  // rank in the communicator if it is known, else a Peer constant
+	Call     string // call that posted the receive or started the send; Cancel, if it is for a nonpersistent send
+	Comm     int32  // index into Profile.Comms, -1 if not known
+	Peer     int32  // rank in the communicator, or a Peer constant
 	Callsite uint64
 	Slice    uint32
 	Count    uint64
-	Bytes    uint64 // of cancelled sends that are persistent; others are not known
+	Bytes    uint64 // of cancelled persistent sends; 0 for all others, whose bytes are not known
 }
 
-// SetAside is how many of a kind there are.
+// SetAside returns the number of messages or receives of a kind.
 func (p *Profile) SetAside(k AsideKind) uint64 {
 	var n uint64
 	for i := range p.Asides {

@@ -2,29 +2,29 @@ package profile
 
 import "strings"
 
-// Comm is a communicator as one process saw it.
+// Comm is a communicator as one process recorded it.
 type Comm struct {
 	ID          string // 32 hex digits, the same on every member
-	Name        string // MPI_COMM_WORLD, or what MPI_Comm_set_name gave; may be empty
-	Constructor string // the call that made it: "Comm_split"; empty for predefined ones
+	Name        string // "MPI_COMM_WORLD", or the name that MPI_Comm_set_name gave; may be empty
+	Constructor string // call that created it, as "Comm_split"; empty for predefined ones
 	Parent      int32  // index into Profile.Comms, -1 if none
 	Inter       bool
 	Rank        int   // own rank in the local group
 	Members     Group // world ranks of the local group, in rank order
-	Remote      Group // of the remote group, for an intercommunicator
-	// Edges are the outgoing neighbours of the topology, as ranks in the
-	// communicator or PeerProcNull, in the order of the neighbour
-	// collectives. Nil where none was used.
+	Remote      Group // world ranks of an intercommunicator's remote group
+	// Edges are the outgoing neighbours of the topology, in the order of the
+	// neighbourhood collectives: ranks in the communicator, or PeerProcNull.
+	// Nil if no neighbourhood collective was called.
 	Edges  []int32
 	Freed  bool
-	Found  bool   // met in a call, its making was not seen: members may not agree on its id
-	Fold   string // the same for all of the same making, see Unify
-	Folded uint64 // how many later communicators of the same making share this record
+	Found  bool   // first seen in a call, its constructor was not recorded: the ids may differ between members
+	Fold   string // id shared by all communicators of the same parent and constructor, see Unify
+	Folded uint64 // number of later communicators that share this record
 }
 
-// Label names the communicator uniquely within a run: its name where MPI
-// itself gives one, else what it is called or made by, and the start of its
-// id, which all members agree on.
+// Label returns a name that is unique within a run. A predefined communicator
+// has its MPI name. Any other has its name, or else its constructor, followed
+// by the start of its id, which is the same on all members.
 func (c *Comm) Label() string {
 	switch {
 	case c.Constructor == "" && c.Name != "":
@@ -44,15 +44,15 @@ func (c *Comm) shortID() string {
 	return c.ID
 }
 
-// Called reports whether people may call the communicator so: its name, its
-// label, or how its id begins, from 4 digits on.
+// Called reports whether name denotes the communicator: its name, its label, or
+// at least the first 4 digits of its id.
 func (c *Comm) Called(name string) bool {
 	const digits = 4
 	return name != "" && (name == c.Name || name == c.Label()) || len(name) >= digits && strings.HasPrefix(c.ID, strings.ToLower(name))
 }
 
-// Peers is the group that the communicator's peers are ranks of: the remote
-// group of an intercommunicator, else the members.
+// Peers returns the group that Row.Peer refers to: the remote group of an
+// intercommunicator, otherwise the members.
 func (c *Comm) Peers() Group {
 	if c.Inter {
 		return c.Remote
@@ -60,8 +60,8 @@ func (c *Comm) Peers() Group {
 	return c.Members
 }
 
-// WorldRank translates a rank that a row has as its peer. It returns one of
-// the Peer constants, all negative, where there is no world rank.
+// WorldRank returns the world rank of a row's peer. If the peer has no world
+// rank, it returns a Peer constant, which is negative.
 func (c *Comm) WorldRank(peer int32) int {
 	if peer < 0 {
 		return int(peer)
@@ -73,8 +73,9 @@ func (c *Comm) WorldRank(peer int32) int {
 	return g.At(int(peer))
 }
 
-// WorldRank translates a peer of the communicator at an index of p.Comms, as
-// Comm.WorldRank does. It returns PeerLost if there is no such communicator.
+// WorldRank returns the world rank of a peer in the communicator with index
+// comm in p.Comms, as Comm.WorldRank does. It returns PeerLost if there is no
+// such communicator.
 func (p *Profile) WorldRank(comm, peer int32) int {
 	if comm < 0 || int(comm) >= len(p.Comms) {
 		return PeerLost
@@ -82,7 +83,8 @@ func (p *Profile) WorldRank(comm, peer int32) int {
 	return p.Comms[comm].WorldRank(peer)
 }
 
-// FanOut is how many messages one operation of the given spread sends.
+// FanOut returns the number of messages that one operation with the given
+// spread sends.
 func (c *Comm) FanOut(s Spread) int {
 	switch s {
 	case ToPeer:
@@ -106,17 +108,18 @@ func (c *Comm) FanOut(s Spread) int {
 	return 0
 }
 
-// leaves tells whether what goes along an edge leaves the process: an edge may
-// end at MPI_PROC_NULL, or at the process itself.
+// leaves reports whether data sent along an edge leaves the process. It does
+// not if the edge ends at MPI_PROC_NULL or at the process itself.
 func (c *Comm) leaves(edge int32) bool { return edge >= 0 && int(edge) != c.Rank }
 
-// Group is an ordered list of world ranks; strided ones take no room.
+// Group is an ordered list of world ranks. A group with a constant stride needs
+// no list.
 type Group struct {
-	Base, Stride, N int     // Base, Base+Stride, ... : used where List is nil
-	List            []int32 // PeerElsewhere for a process of another world
+	Base, Stride, N int     // the ranks Base, Base+Stride, ..., used if List is nil
+	List            []int32 // has PeerElsewhere for a process of another world
 }
 
-// Len is the number of members.
+// Len returns the number of members.
 func (g Group) Len() int {
 	if g.List != nil {
 		return len(g.List)
@@ -124,7 +127,7 @@ func (g Group) Len() int {
 	return g.N
 }
 
-// At is the world rank of member i.
+// At returns the world rank of member i.
 func (g Group) At(i int) int {
 	if g.List != nil {
 		return int(g.List[i])
@@ -132,7 +135,7 @@ func (g Group) At(i int) int {
 	return g.Base + i*g.Stride
 }
 
-// Ranks lists the members.
+// Ranks returns the world ranks of all members.
 func (g Group) Ranks() []int {
 	out := make([]int, g.Len())
 	for i := range out {

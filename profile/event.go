@@ -1,27 +1,31 @@
 package profile
 
-// A trace has an event for each call, and for each message and request that a
-// call completes: as many as the counts of the process's rows, with the same
-// bytes and times in all, and one more for each send that was seen to complete.
+// A trace has one event for each call, and one for each message and request
+// that a call completes. The number, bytes and times of these events equal the
+// sums over the rows of the process. A trace also has one event for each
+// completed send, which is in no row.
 
-// Action tells what an event is.
+// Action is what an event records.
 type Action uint8
 
 const (
-	// Called is a call that returned, with what it moved, if that was known then.
+	// Called is a call that returned, with the bytes that it moved if they were
+	// known at that time.
 	Called Action = iota
-	// Moved is a message that goes with a call: one that a receive posted before
-	// got, the received half of a Sendrecv, each one that a Startall sent. It has
-	// no time of its own: Start is when the call returned that it was seen in.
+	// Moved is a message that belongs to a call: one that an earlier receive
+	// received, the received half of a Sendrecv, or one that a Startall sent.
+	// It has no duration. Its Start is the time when the call that completed it
+	// returned.
 	Moved
-	// Posted is a receive that a Start, Startall or Isendrecv posted beside
-	// whatever else it did; or a persistent collective that was started at a rank
-	// which sends nothing.
+	// Posted is a receive that a Start, Startall or Isendrecv posted in
+	// addition to its other work. It is also a persistent collective that was
+	// started on a rank which sends nothing in it.
 	Posted
-	// Completed is an operation that was seen to end and moved nothing that is
-	// counted: a nonblocking send, a nonblocking collective. It is in no row.
+	// Completed is the completion of an operation whose bytes are counted
+	// elsewhere or not at all: a nonblocking send or a nonblocking collective.
+	// It is in no row.
 	Completed
-	// Dropped is a receive, or a send, that ended otherwise (see Aside).
+	// Dropped is a receive or send that did not complete normally (see Aside).
 	Dropped
 	NumActions
 )
@@ -45,30 +49,32 @@ func ParseAction(s string) (Action, bool) {
 	return 0, false
 }
 
-// EventKind is what the events of one row have in common.
+// EventKind holds what all events of one row have in common.
 type EventKind struct {
 	Action    Action
 	Call      string // "Send", without MPI_
 	Class     Class
 	Direction Direction
-	Aside     AsideKind // of Dropped
+	Aside     AsideKind // set if Action is Dropped
 	Thread    int32
 	Comm      int32  // index into Trace.Comms, -1 if there is none
-	Peer      int32  // world rank of the peer, or of the root of a rooted collective; or a Peer constant
-	Callsite  string // as in the table of facts: "function file:line"
+	Peer      int32  // world rank of the peer or of the root of a rooted collective, or a Peer constant
+	Callsite  string // "function file:line", as in the row table
 	Slice     string
 
-	// Window numbers the windows of the process in the order in which it made them,
-	// from 1 on; 0 if the call has none, or its making was not seen.
+	// Window is the number of the window, counted from 1 in the order in which
+	// the process created its windows. It is 0 if the call has no window or the
+	// window's creation was not recorded.
 	Window int32
 	Lock   Lock  // of Win_lock
-	Group  int32 // of Win_start and Win_post: one more than an index into Trace.Groups, 0 if it is not known
-	// Made is one more than the index into Trace.Comms of what a constructor made that
-	// only the new members call (Comm_create_group, Intercomm_create); else 0.
+	Group  int32 // group of Win_start and Win_post: index into Trace.Groups plus 1, 0 if not known
+	// Made is the communicator that a constructor created, for constructors
+	// that only the new members call (Comm_create_group, Intercomm_create):
+	// index into Trace.Comms plus 1. Otherwise it is 0.
 	Made int32
 }
 
-// Lock is the type of lock that a Win_lock asks for.
+// Lock is the lock type of a Win_lock.
 type Lock uint8
 
 const (
@@ -78,34 +84,36 @@ const (
 	NumLocks
 )
 
-// Events are events of one process, in columns of equal length, in the order in
-// which they ended.
+// Events holds events of one process in columns of equal length, ordered by the
+// time when they ended.
 type Events struct {
 	Start    []int64  // Unix ns
-	Duration []int64  // ns, without calls that the program made inside from callbacks; 0 of what is no call
-	Bytes    []uint64 // of one message; of collectives whose counts differ, all that the process sent
-	Kind     []uint32 // index into the kinds that go with the events
-	Tag      []int32  // of point-to-point, else NoTag; AnyTag where any was asked for
-	// Link is how many events further on (or back, where negative) the other end
-	// of a request is: from what posted it to what tells that it completed, and
-	// back. 0 if there is none.
+	Duration []int64  // ns, without the MPI calls made in callbacks; 0 for events that are no call
+	Bytes    []uint64 // of one message; for irregular collectives, the sum that the process sent
+	Kind     []uint32 // index into the kinds that belong to the events
+	Tag      []int32  // of point-to-point events, otherwise NoTag; AnyTag for MPI_ANY_TAG
+	// Link connects the event that started a request with the event that
+	// completed it. It is the distance in events from one to the other:
+	// positive in the first, negative in the second. 0 if there is no other
+	// event.
 	Link []int32
-	// Seq numbers messages: of those from one process to one other, in one
-	// communicator with one tag, the nth sent is the nth received, if receives are
-	// taken in the order in which they were posted. From 1 on; 0 for what is no message.
+	// Seq numbers the messages of one sender, receiver, communicator and tag
+	// from 1. The message that the sender numbers n is the one that the
+	// receiver numbers n, as receives are numbered in the order in which they
+	// were posted. 0 if the event is no message.
 	Seq []uint32
 }
 
-// Tags that are none.
+// Values of Events.Tag that are not tags.
 const (
 	NoTag  = -1
 	AnyTag = -2
 )
 
-// Len is how many events there are.
+// Len returns the number of events.
 func (e *Events) Len() int { return len(e.Start) }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the columns but keeps their memory.
 func (e *Events) Reset() {
 	e.Start, e.Duration, e.Bytes = e.Start[:0], e.Duration[:0], e.Bytes[:0]
 	e.Kind, e.Tag, e.Link, e.Seq = e.Kind[:0], e.Tag[:0], e.Link[:0], e.Seq[:0]
@@ -118,13 +126,13 @@ type TraceComm struct {
 	Size  int    `json:"size"`  // of the local group
 	Rank  int    `json:"rank"`  // own rank in it
 	Inter bool   `json:"inter,omitempty"`
-	// Remote is how many processes the remote group of an intercommunicator has.
+	// Remote is the number of processes in an intercommunicator's remote group.
 	Remote int `json:"remote,omitempty"`
-	// Edges are the outgoing neighbours of the topology, as in Comm.
+	// Edges are the outgoing neighbours of the topology, as in Comm.Edges.
 	Edges []int32 `json:"edges,omitempty"`
 }
 
-// Trace is the circumstances of a process's events.
+// Trace holds the metadata of a process's events.
 type Trace struct {
 	Run   string `json:"run"`
 	Rank  int    `json:"rank"` // world rank
@@ -132,7 +140,7 @@ type Trace struct {
 	Host  string `json:"host"`
 	Pid   int    `json:"pid"`
 	State State  `json:"state"`
-	// Unix ns, 0 if never reached, as in Profile.
+	// Unix ns, 0 if the process did not reach that point, as in Profile.
 	Start         int64 `json:"start_ns"`
 	InitEnd       int64 `json:"init_end_ns"`
 	FinalizeStart int64 `json:"finalize_start_ns"`
@@ -140,32 +148,36 @@ type Trace struct {
 
 	Threads int         `json:"threads"`
 	Comms   []TraceComm `json:"communicators"`
-	// Groups are those of Win_start and Win_post: world ranks.
+	// Groups are the groups of Win_start and Win_post, as world ranks.
 	Groups [][]int32 `json:"groups,omitempty"`
-	// Placement and Usage tell on which processors the process ran, and what it used
-	// of them in the whole run; nil where that is not known.
+	// Placement has the processors on which the process may run, and Usage its
+	// use of processors in the whole run. Nil if not known.
 	Placement *Placement `json:"placement,omitempty"`
 	Usage     *Usage     `json:"usage,omitempty"`
 
-	Events  uint64 `json:"events"`  // how many there are
-	Dropped uint64 `json:"dropped"` // events that had no room: --trace-limit, or a full disk
-	// Cut tells that not each call was to be traced: by slice, class, or since the
-	// first or last part only was kept.
+	Events  uint64 `json:"events"`  // number of events
+	Dropped uint64 `json:"dropped"` // number of events lost because of --trace-limit or a full disk
+	// Cut reports whether the settings excluded some calls: by slice, by class,
+	// or because only the first or last part of the events was kept.
 	Cut bool `json:"cut"`
-	// Gaps tells that events may be missing before others that are there. Messages
-	// and collectives can then not be told apart by counting: none has a Seq.
+	// Gaps reports whether events may be missing before other events. Messages
+	// and collectives then cannot be matched by counting, so no event has a
+	// Seq.
 	Gaps bool `json:"gaps"`
-	// WholeUntil is when the first of several threads had no room for an event, Unix
-	// ns: what began later has no Seq. 0 if none had to stop.
+	// WholeUntil is the time, in Unix ns, at which the first of several threads
+	// ran out of room for events. Events that began later have no Seq. 0 if no
+	// thread ran out of room.
 	WholeUntil int64 `json:"whole_until_ns,omitempty"`
-	// Clock tells what was added to the process's own clock; nil if nothing was.
+	// Clock is the correction that was added to the process's own clock; nil if
+	// there was none.
 	Clock *ClockCorrection `json:"clock,omitempty"`
-	// EagerLimits are those that the MPI told, at most one of each path.
+	// EagerLimits are the limits that the MPI reports, at most one for each
+	// path.
 	EagerLimits []EagerLimit `json:"eager_limits,omitempty"`
 }
 
-// EagerLimit is the limit of the messages on a path that the process sends without
-// waiting for the receiver; nil if it was not recorded.
+// EagerLimit returns the eager limit of messages on a path, or nil if it was
+// not recorded.
 func (t *Trace) EagerLimit(path Path) *EagerLimit {
 	for i := range t.EagerLimits {
 		if t.EagerLimits[i].Path == path {
@@ -175,15 +187,16 @@ func (t *Trace) EagerLimit(path Path) *EagerLimit {
 	return nil
 }
 
-// EagerLimit is the size of the largest message that an MPI sends without waiting
-// for a receive to be posted.
+// EagerLimit is the size of the largest message that an MPI sends eagerly,
+// which means without waiting for the receive to be posted.
 type EagerLimit struct {
 	Path     Path   `json:"path"`
 	Bytes    uint64 `json:"bytes"`
-	Variable string `json:"variable"` // control variable of the MPI that has it
+	Variable string `json:"variable"` // the MPI's control variable for it
 }
 
-// Path is what a message crosses, as far as MPIs send by different protocols.
+// Path is the kind of connection between two processes. MPIs have an eager
+// limit for each.
 type Path uint8
 
 const (
@@ -202,40 +215,44 @@ func (p Path) String() string {
 	return "unknown"
 }
 
-// MarshalText gives the path's name.
+// MarshalText returns the path's name.
 func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText is the inverse. A name that is not known is NumPaths.
+// UnmarshalText is the inverse of MarshalText. An unknown name becomes
+// NumPaths.
 func (p *Path) UnmarshalText(text []byte) error {
 	for *p = 0; *p < NumPaths && pathNames[*p] != string(text); *p++ {
 	}
 	return nil
 }
 
-// ClockCorrection is what makes a process's clock agree with that of others:
-// at time t (Unix ns of its own clock) Offset + Drift * (t - At) is added.
+// ClockCorrection is the correction that makes a process's clock agree with the
+// clocks of the others: the corrected time is t + Offset + Drift * (t - At),
+// where t is the time in Unix ns by the process's own clock.
 type ClockCorrection struct {
 	At     int64   `json:"at_ns"`
 	Offset float64 `json:"offset_ns"`
 	Drift  float64 `json:"drift"` // ns per ns
 }
 
-// EventSource gives the events of one process, as often as asked. The batch, and
-// the kinds up to its largest, hold until f returns; kinds are only ever added.
+// EventSource returns the events of one process. Each may be called several
+// times. The batch is valid until f returns, and so are the kinds up to the
+// largest one that the batch uses. Kinds are never removed or changed.
 type EventSource interface {
 	Trace() *Trace
 	Each(f func(e *Events, kinds []EventKind) error) error
 }
 
-// Wait is a call in which a rank waited for another.
+// Wait is a call in which a rank waited for another rank.
 type Wait struct {
-	Rank  int   // that waited
-	Event int64 // the call: which of the rank's events, from 0 on
-	Peer  int   // that it waited for; of collectives, the last to come
-	// Pattern is how, as "late-sender": see docs/tracing.md.
+	Rank  int   // the waiting rank
+	Event int64 // index of the call among the rank's events
+	Peer  int   // the rank that it waited for; for collectives, the last to enter
+	// Pattern is the name of the wait pattern, as "late-sender"; see
+	// docs/tracing.md.
 	Pattern         string
 	Start, Duration int64 // of the wait, Unix ns and ns
-	Window          int   // as EventKind.Window of the call, 0 if it has none
+	Window          int   // EventKind.Window of the call, 0 if it has none
 	Callsite, Comm  string
-	PeerCallsite    string // of the peer's call that was waited for
+	PeerCallsite    string // call site of the peer's call
 }

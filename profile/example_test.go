@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A profile can be made by hand: here of rank 0 of 2, which sent 3 messages of 8
-// bytes each to rank 1.
+// A profile can be made by hand. This one is of rank 0 of 2, which sent 3
+// messages of 8 bytes each to rank 1.
 func ExampleProfile() {
 	world := profile.Comm{ID: "1", Name: "MPI_COMM_WORLD", Parent: -1, Rank: 0, Members: profile.Group{Base: 0, Stride: 1, N: 2}}
 	p := &profile.Profile{
@@ -24,7 +24,7 @@ func ExampleProfile() {
 	// MPI_Send to rank 1 of MPI_COMM_WORLD: 3 calls, 24 bytes, 4500 ns
 }
 
-// Traffic has what the lines of a .prof file say: the messages from rank to rank.
+// Traffic returns what a .prof file holds: the messages from rank to rank.
 func ExampleProfile_Traffic() {
 	p := &profile.Profile{
 		Rank: 1, Size: 4,

@@ -5,16 +5,18 @@ import (
 	"slices"
 )
 
-// Variable is a control variable of the MPI that was set, or was to be.
+// Variable is a control variable (cvar) of the MPI that mpitrace or the
+// environment sets.
 type Variable struct {
-	Name    string `json:"name"`              // of the variable; of one that the environment sets, of what sets it there
-	Value   string `json:"value"`             // as it is read after it was set; else as it was given
-	Asked   bool   `json:"asked"`             // mpitrace was asked to set it; else the process's environment does
-	Scope   Scope  `json:"scope,omitempty"`   // who is to agree on it, of one that was asked for and that the MPI has
-	Refused string `json:"refused,omitempty"` // why it was not set; of one of the environment, what is not kept of it
+	Name    string `json:"name"`              // name of the control variable; if the environment sets it, name of the environment variable
+	Value   string `json:"value"`             // value read back after setting it, otherwise the given value
+	Asked   bool   `json:"asked"`             // mpitrace was told to set it; otherwise the environment sets it
+	Scope   Scope  `json:"scope,omitempty"`   // which processes must agree on it; only if Asked and known to the MPI
+	Refused string `json:"refused,omitempty"` // why it was not set; for one of the environment, why its value is not complete
 }
 
-// Scope tells where a control variable may be set, and who has to agree.
+// Scope is the scope of a control variable: whether it may be set, and which
+// processes must agree on its value.
 type Scope uint8
 
 const (
@@ -38,32 +40,33 @@ func (s Scope) String() string {
 	return ""
 }
 
-// MarshalText gives the scope's name.
+// MarshalText returns the scope's name.
 func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is the inverse; of a name that is not known the scope is not.
+// UnmarshalText is the inverse of MarshalText. An unknown name becomes
+// ScopeUnknown.
 func (s *Scope) UnmarshalText(text []byte) error {
 	*s = Scope(max(slices.Index(scopeNames[:], string(text)), 0))
 	return nil
 }
 
-// MustAgree tells that all processes have to set it to the same value. Which
-// groups there are MPI_T does not say.
+// MustAgree reports whether all processes of a group must set the variable to
+// the same value. MPI_T does not define which groups there are.
 func (s Scope) MustAgree() bool { return s == ScopeGroupEq || s == ScopeAllEq }
 
-// PvarClass is a class of performance variables, as MPI_T has them.
+// PvarClass is the class of a performance variable, as MPI_T defines it.
 type PvarClass uint8
 
 const (
-	PvarState         PvarClass = iota + 1 // one of an enumeration
-	PvarLevel                              // how much there is now
-	PvarSize                               // a size that is fixed
-	PvarPercentage                         // of 1
-	PvarHighWatermark                      // the most since it was started
-	PvarLowWatermark                       // the least since it was started
-	PvarCounter                            // events since it was started
-	PvarAggregate                          // a sum since it was started
-	PvarTimer                              // time since it was started
+	PvarState         PvarClass = iota + 1 // one value of an enumeration
+	PvarLevel                              // current use of a resource
+	PvarSize                               // fixed size of a resource
+	PvarPercentage                         // current use as a fraction, 0 to 1
+	PvarHighWatermark                      // highest use since the variable was started
+	PvarLowWatermark                       // lowest use since the variable was started
+	PvarCounter                            // number of events since the variable was started
+	PvarAggregate                          // sum of values since the variable was started
+	PvarTimer                              // time since the variable was started
 	PvarGeneric
 	NumPvarClasses
 )
@@ -78,24 +81,24 @@ func (c PvarClass) String() string {
 	return "unknown"
 }
 
-// Accumulates tells that values add up from when the variable was started: the
-// last one is that of the whole run.
+// Accumulates reports whether values add up from the time when the variable was
+// started. The last value is then the total of the run.
 func (c PvarClass) Accumulates() bool {
 	return c == PvarCounter || c == PvarAggregate || c == PvarTimer
 }
 
-// PvarType tells what the 64-bit words of a Reading are.
+// PvarType is the type of the 64-bit words in Reading.Values.
 type PvarType uint8
 
 const (
 	PvarSigned PvarType = iota + 1
 	PvarUnsigned
 	PvarDouble
-	PvarText // a character each
+	PvarText // one character in each word
 	NumPvarTypes
 )
 
-// Pvar is a performance variable of the MPI that was read.
+// Pvar is a performance variable (pvar) of the MPI that was read.
 type Pvar struct {
 	Name, Description            string
 	Class                        PvarClass
@@ -104,7 +107,7 @@ type Pvar struct {
 	ReadOnly, Continuous, Atomic bool
 }
 
-// PvarBinding is the kind of object that a variable is of.
+// PvarBinding is the kind of MPI object that a variable is bound to.
 type PvarBinding uint8
 
 const (
@@ -114,14 +117,15 @@ const (
 	NumPvarBindings
 )
 
-// PvarHandle is a performance variable of an object.
+// PvarHandle is a handle of a performance variable, for one object if the
+// variable is bound.
 type PvarHandle struct {
 	Pvar  int   // index into Profile.Pvars
-	Comm  int32 // index into Profile.Comms of the communicator, or of the window's group; -1 if it is unbound
-	Count int   // elements
+	Comm  int32 // index into Profile.Comms of the communicator or of the window's group; -1 if unbound
+	Count int   // number of elements
 }
 
-// Moment tells why a variable was read.
+// Moment is the occasion on which a variable was read.
 type Moment uint8
 
 const (
@@ -129,21 +133,21 @@ const (
 	ReadAtSlice
 	ReadAtInterval
 	ReadAtFinalize
-	ReadAtFree // its object was about to go
-	ReadAtBind // its object had just come
+	ReadAtFree // before its object was freed
+	ReadAtBind // after its object was created
 	NumMoments
 )
 
-// Reading is what a handle's elements were at a moment.
+// Reading holds the values of a handle's elements at one time.
 type Reading struct {
 	Handle int // index into Profile.PvarHandles
 	Slice  uint32
 	At     int64 // Unix ns
 	Moment Moment
-	Values []uint64 // as the variable's type says
+	Values []uint64 // one for each element, see PvarType
 }
 
-// Number is one of the values.
+// Number returns a value as a floating-point number.
 func (t PvarType) Number(value uint64) float64 {
 	switch t {
 	case PvarSigned:
@@ -154,14 +158,15 @@ func (t PvarType) Number(value uint64) float64 {
 	return float64(value)
 }
 
-// Late is receives that were posted while more messages than were allowed
-// waited to be received, all under one key. They are counted in rows as well.
+// Late holds receives that were posted while more unexpected messages were
+// queued than the setting allows. All have the same key. They are counted in
+// rows as well.
 type Late struct {
 	Call     string
-	Comm     int32 // index into Profile.Comms, -1 if it is not known
+	Comm     int32 // index into Profile.Comms, -1 if not known
 	Peer     int32 // rank in the communicator, or PeerAnySource
 	Callsite uint64
 	Slice    uint32
 	Count    uint64
-	Queued   uint64 // messages that waited, of any sender, summed over the receives
+	Queued   uint64 // unexpected messages in the queue, from any sender, summed over the receives
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Name returns the path of the program for people: of a Python interpreter that of
-// the script or the name of the module that it runs.
+// Name returns the path of the program for messages. For a Python interpreter
+// it returns the path of the script or the name of the module.
 func (p *Profile) Name() string { return ProgramName(p.Program, p.Command) }
 
-// LibraryLine returns the first line of what the MPI library says that it is.
+// LibraryLine returns the first line of the MPI library's version string.
 func (p *Profile) LibraryLine() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(p.Library), "\n")
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// ProgramName is Name for the path of an executable and its command line, which
-// begins with the executable's name.
+// ProgramName returns the name that Name returns, from the path of an
+// executable and its arguments. command[0] is the executable's name.
 func ProgramName(program string, command []string) string {
 	version := strings.TrimPrefix(path.Base(program), "python")
 	if version == path.Base(program) || strings.Trim(version, "0123456789.") != "" || len(command) == 0 {
@@ -29,10 +29,10 @@ func ProgramName(program string, command []string) string {
 	return program
 }
 
-// pythonScript returns what Python's arguments name, or "". mpi4py is looked
-// through: `-m mpi4py script.py` runs script.py.
+// pythonScript returns the script or module that Python's arguments name, or
+// "". mpi4py is skipped: `-m mpi4py script.py` runs script.py.
 func pythonScript(args []string) string {
-	// Options with an argument of their own in the next word.
+	// Options whose argument is the next word.
 	withArgument := []string{"-W", "-X", "--check-hash-based-pycs"}
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {

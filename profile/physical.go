@@ -1,20 +1,23 @@
 package profile
 
-// Physical is what the MPI library says that it sent: the messages behind
-// point-to-point calls and collectives, where the rows have the logical volume
-// that the program asked for. It is in no row and in no sum over rows.
+// Physical holds the messages that the MPI library itself reports as sent. They
+// implement both point-to-point calls and collectives, whereas rows have the
+// logical volume that the program requested. They are in no row and in no sum
+// over rows.
 type Physical struct {
-	// Flows go to processes of the own world: External ones carried what the
-	// program sent point to point, Internal ones are the library's own. They are
-	// sorted as a Traffic's; an Internal one has a histogram where the pair has no
-	// External one.
+	// Flows are the messages to processes of the same world, sorted as in
+	// Traffic. External flows carried point-to-point messages of the program;
+	// Internal flows are the library's own. An Internal flow has a histogram if
+	// its pair has no External flow.
 	Flows []Flow
-	// Unknown is why nothing is known of this process; empty if all is.
+	// Unknown is the reason why the flows of this process are not known; empty
+	// if they are.
 	Unknown string
 }
 
-// internal are the flows that a .prof file has of it beside the External ones
-// that are the program's own: a histogram stands with these, if there are any.
+// internal returns the Internal flows for a .prof file. External has the
+// destinations of the program's own External flows: if a pair has one, that
+// flow has the histogram, and the Internal one has none.
 func (p *Physical) internal(external map[int]bool) []Flow {
 	if p == nil {
 		return nil

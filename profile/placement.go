@@ -6,24 +6,26 @@ import (
 	"strings"
 )
 
-// MaxProcessors is how many hardware threads a node may have.
+// MaxProcessors is the largest number of hardware threads of a node.
 const MaxProcessors = 1 << 16
 
-// Placement is where a process may run. A processor is a hardware thread, as the
-// operating system numbers them.
+// Placement holds the processors on which a process may run. A processor is a
+// hardware thread, numbered as the operating system does.
 type Placement struct {
-	Processors string `json:"processors"` // of its affinity mask, as "0-3,8"; see ParseProcessors
-	// CPULimit is how many processors' time its control group may use, 0 if there
-	// is no limit. Processes of a node with the same LimitGroup share the limit.
+	Processors string `json:"processors"` // affinity mask, as "0-3,8"; see ParseProcessors
+	// CPULimit is the CPU time per second that the process's control group may
+	// use, in seconds (2.5 is two and a half processors); 0 if there is no
+	// limit. Processes of a node with the same LimitGroup share the limit.
 	CPULimit   float64 `json:"cpu_limit,omitempty"`
 	LimitGroup uint64  `json:"limit_group,omitempty"`
-	// What the node has; 0 where it is not known.
+	// Numbers of the node's processors, cores and sockets; 0 if not known.
 	NodeProcessors int `json:"node_processors"`
 	NodeCores      int `json:"node_cores"`
 	NodeSockets    int `json:"node_sockets"`
 }
 
-// ProcessorList writes processors, in ascending order, as Linux does: "0-3,8".
+// ProcessorList returns processors, which must be in ascending order, in the
+// form that Linux uses: "0-3,8".
 func ProcessorList(processors []int) string {
 	var out []string
 	for i := 0; i < len(processors); {
@@ -41,8 +43,9 @@ func ProcessorList(processors []int) string {
 	return strings.Join(out, ",")
 }
 
-// ParseProcessors is the inverse; no text lists no processors. A list that is not in
-// ascending order is an error, so that a damaged one cannot ask for much memory.
+// ParseProcessors is the inverse of ProcessorList. The empty text is the empty
+// list. A list that is not in ascending order is an error, so that a damaged
+// one cannot require much memory.
 func ParseProcessors(list string) ([]int, error) {
 	if list == "" {
 		return nil, nil
@@ -67,23 +70,23 @@ func ParseProcessors(list string) ([]int, error) {
 	return out, nil
 }
 
-// Usage is what a process used of processors while a slice was the current one,
-// between the end of MPI_Init and the start of MPI_Finalize.
+// Usage holds the use of processors by a process in one slice, between the end
+// of MPI_Init and the start of MPI_Finalize.
 type Usage struct {
 	Slice       uint32 `json:"slice"`
-	WallNs      uint64 `json:"wall_ns"` // how long the slice was the current one
+	WallNs      uint64 `json:"wall_ns"` // time in the slice
 	UserNs      uint64 `json:"user_ns"` // CPU time of all threads
 	SystemNs    uint64 `json:"system_ns"`
 	Voluntary   uint64 `json:"voluntary"` // context switches of all threads
 	Involuntary uint64 `json:"involuntary"`
-	// RunDelayNs is how long the main thread was ready to run and had no
-	// processor, if the kernel tells.
+	// RunDelayNs is the time in which the main thread was ready to run but had
+	// no processor. It is valid if DelayKnown is true.
 	RunDelayNs uint64 `json:"run_delay_ns"`
 	DelayKnown bool   `json:"delay_known"`
 }
 
-// TotalUsage adds up the usage of all slices; ok is false if none is known. Of a
-// process that was killed the last slice is missing.
+// TotalUsage returns the sum over the slices; ok is false if no usage is known.
+// If the process was killed, its last slice is missing.
 func TotalUsage(slices []Usage) (sum Usage, ok bool) {
 	sum.DelayKnown = len(slices) > 0
 	for _, u := range slices {

@@ -1,12 +1,12 @@
-// Package profile is the data model of mpitrace: what one process of an MPI
-// program communicated, as a table of facts (rows), the communicators that the
-// rows speak of, and the circumstances of the process.
+// Package profile is the data model of mpitrace: the communication of one
+// process of an MPI program. A Profile holds a table of facts (rows), the
+// communicators that rows refer to, and metadata of the process.
 //
-// Every number that mpitrace prints is a sum over rows. What a call counts as
-// is defined once, in the table of SEMANTICS that the documentation quotes;
-// the functions here only spread a collective's logical volume over pairs.
+// Every number that mpitrace prints is a sum over rows. The documentation
+// (docs/counting.md) defines what each call counts as. The functions here only
+// distribute a collective's logical volume over pairs of ranks.
 //
-// All sizes are bytes and all counts are unsigned 64-bit; times are
+// All sizes are bytes, all counts are unsigned 64-bit numbers, and times are
 // nanoseconds. A world rank is a rank in MPI_COMM_WORLD.
 package profile
 
@@ -14,70 +14,72 @@ import (
 	"slices"
 )
 
-// Profile is what one process recorded.
+// Profile is the record of one process.
 type Profile struct {
-	Run     string   // the MPI job the process belonged to, as its launcher names it
+	Run     string   // id of the MPI job, as its launcher defines it
 	Rank    int      // world rank, -1 if the process ended before it was known
 	Size    int      // size of MPI_COMM_WORLD, -1 if not known
 	Host    string   // node name
-	Pid     int      // process id on its node
+	Pid     int      // process id on the node
 	Program string   // path of the executable
 	Command []string // argument vector
-	Library string   // MPI library version string, as MPI_Get_library_version gives it
-	Source  string   // the file this was read from
+	Library string   // version string of MPI_Get_library_version
+	Source  string   // file that the profile was read from
 
 	State  State
 	Timing Timing
-	// Unfollowed tells that nonblocking receives are counted as calls, and what
-	// they received is not known; persistent and partitioned ones' is.
+	// Unfollowed reports whether nonblocking receives were not followed to
+	// their completion. They are then counted as calls without bytes.
+	// Persistent and partitioned receives are always followed.
 	Unfollowed bool
 
-	Start int64 // Unix ns when recording began (on entering MPI_Init)
-	// Application time runs from InitEnd to FinalizeStart; End is the last
-	// moment known. Unix ns, 0 if never reached.
+	Start int64 // Unix ns when recording began, at the start of MPI_Init
+	// Application time is the time from InitEnd to FinalizeStart. End is the
+	// last time known. Unix ns, 0 if the process did not reach that point.
 	InitEnd, FinalizeStart, End int64
 
-	Threads int // tables used, one per thread at a time
+	Threads int // number of tables; a thread uses one at a time
 	Comms   []Comm
 	Slices  []Slice // slice 0 is "run"
 	Modules []Module
-	Stacks  map[uint64][]uint64 // by the Row.Callsite that they are: return addresses, the innermost first
-	Symbols Symbols             // of the call sites, once they are looked up; profiles of a job share them
+	Stacks  map[uint64][]uint64 // Row.Callsite -> return addresses, innermost first
+	Symbols Symbols             // names of the call sites, once looked up; shared by the profiles of a job
 	Rows    []Row
 	Vectors []Vector
 	Asides  []Aside
 	Late    []Late
 	Open    []OpenCall
 	Exit    Exit
-	Pauses  uint64 // how often the program stopped the recording: MPI_Pcontrol(0)
+	Pauses  uint64 // number of times that the program stopped recording with MPI_Pcontrol(0)
 	Losses  Losses
 	Clocks  ClockCheck
 
-	Intercepted *Intercepted // nil: no other tool hides calls
+	Intercepted *Intercepted // nil if no other tool intercepts MPI calls
 
-	// Settings of mpitrace that were not at their defaults, by name.
+	// Settings holds the mpitrace settings that differ from their defaults, by
+	// name.
 	Settings  map[string]string
 	Variables []Variable
-	// What was asked of the MPI's performance variables.
+	// Performance variables of the MPI that were read.
 	Pvars       []Pvar
 	PvarHandles []PvarHandle
-	Readings    []Reading // in the order of time
+	Readings    []Reading // ordered by time
 
-	Placement *Placement // nil where it is not known: recordings before version 7
+	Placement *Placement // nil if not known: recordings before version 7
 	Usage     []Usage    // by slice
 
-	Physical *Physical // nil where nobody asked the MPI library for it
+	Physical *Physical // nil if it was not requested
 
-	// Problems are what a reader found wrong with the source, each with its
-	// place; what could be read is here all the same.
+	// Problems are the errors that a reader found in the source, each with its
+	// position. The profile holds everything that could be read.
 	Problems []string
 }
 
-// State tells how a process ended.
+// State is how a process ended.
 type State uint8
 
 const (
-	Running   State = 1 // never finalized: still running, or ended without MPI_Finalize
+	Running   State = 1 // not finalized: still running, or ended without MPI_Finalize
 	Finalized State = 2
 )
 
@@ -91,47 +93,47 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// OpenCall is a call of MPI that had not returned when the recording was read:
-// where a process is that still runs, or where it was when it ended without
+// OpenCall is an MPI call that had not returned when the recording was read. It
+// is the position of a running process, or of one that ended without
 // MPI_Finalize. It is counted in no row.
 type OpenCall struct {
 	Thread    int32
 	Call      string
 	Class     Class
 	Direction Direction
-	Comm      int32  // index into Profile.Comms, -1 if the call has none or it is not known
-	Peer      int32  // rank in the communicator as the call was given it, or a Peer constant
-	Source    int32  // of calls that send and receive: from whom, as Peer; else PeerNone
-	Requests  int    // that the call waits for, tests or starts; 0 if it is no such call
-	Code      int32  // of MPI_Abort: its error code
-	Bytes     uint64 // of the message, or the room for it; of one message of a collective
-	Sized     bool   // Bytes is known
+	Comm      int32  // index into Profile.Comms, -1 if there is none or it is not known
+	Peer      int32  // rank in the communicator as passed to the call, or a Peer constant
+	Source    int32  // source rank of calls that both send and receive, otherwise PeerNone
+	Requests  int    // number of requests that the call waits for, tests or starts; 0 for other calls
+	Code      int32  // error code of MPI_Abort
+	Bytes     uint64 // size of the message or of the receive buffer; for a collective, of one message
+	Sized     bool   // whether Bytes is known
 	Callsite  uint64
 	Slice     uint32
 	Start     int64 // Unix ns, 0 if calls are not timed
 }
 
-// Exit is how a process ended, as whoever watched it saw: mpitrace run, of the
-// processes of its own node.
+// Exit is how a process ended, as seen from outside. `mpitrace run` observes
+// the processes of its own node.
 type Exit struct {
-	At     int64 // Unix ns, 0 if nobody saw it
-	Known  bool  // Status or Signal is known
-	Status int   // exit status, if no signal ended it
-	Signal int   // that ended it, 0 if none
+	At     int64 // Unix ns when the process ended, 0 if not observed
+	Known  bool  // whether Status or Signal is known
+	Status int   // exit status, if the process was not killed by a signal
+	Signal int   // signal that killed the process, 0 if none
 
-	Alive int64 // Unix ns when the process was last seen running, 0 if nobody looked, or if it had ended
-	Gone  bool  // it has ended, also where nobody saw when
+	Alive int64 // Unix ns when the process was last seen running, 0 if not observed or if it had ended
+	Gone  bool  // whether it has ended, even if the time is not known
 
-	Stopped bool // by a signal or a debugger, when it was seen running
+	Stopped bool // whether a signal or a debugger had stopped it when it was last seen running
 }
 
-// Timing tells which calls the times of rows are of.
+// Timing defines which calls are timed.
 type Timing uint8
 
 const (
-	TimingExact   Timing = iota // of each
-	TimingSampled               // of some: the times are estimates
-	TimingOff                   // of none: the times are 0 and say nothing
+	TimingExact   Timing = iota // all
+	TimingSampled               // a sample: the times of rows are estimates
+	TimingOff                   // none: the times of rows are 0
 	NumTimings
 )
 
@@ -150,13 +152,15 @@ func ParseTiming(s string) (Timing, bool) {
 	return Timing(max(i, 0)), i >= 0
 }
 
-// Whether nonblocking receives were followed, as flags and files have it.
+// Values of the setting that controls whether nonblocking receives are
+// followed, in flags and files.
 const (
 	ReceivesOn  = "on"
 	ReceivesOff = "off"
 )
 
-// ReceivesText is one of them.
+// ReceivesText returns ReceivesOff if receives were not followed, otherwise
+// ReceivesOn.
 func ReceivesText(unfollowed bool) string {
 	if unfollowed {
 		return ReceivesOff
@@ -164,46 +168,47 @@ func ReceivesText(unfollowed bool) string {
 	return ReceivesOn
 }
 
-// Intercepted names the MPI functions that another tool's library, which comes
-// before mpitrace's, intercepts. Their calls are not recorded.
+// Intercepted names the MPI functions that another tool's library intercepts
+// before mpitrace's library does. Their calls are not recorded.
 type Intercepted struct {
 	Library   string   `json:"library"` // path
 	Functions []string `json:"functions"`
 }
 
-// ClockCheck says how far the clocks of a process disagreed from its start to its end, in ns. Each is 0 where they
-// agreed, up to what reading and adjusting them explains.
+// ClockCheck is the disagreement between the clocks of a process from its start
+// to its end, in ns. A value is 0 if the clocks agree within the error of
+// reading and adjusting them.
 type ClockCheck struct {
-	Error int64 `json:"error,omitempty"` // the system's clock, less what the CPU's counter says: times may be wrong
-	Step  int64 `json:"step,omitempty"`  // by how much the time of day was set meanwhile
+	Error int64 `json:"error,omitempty"` // system clock minus CPU counter: if not 0, times may be wrong
+	Step  int64 `json:"step,omitempty"`  // amount by which the time of day was set during the run
 }
 
-// Losses counts what a recording could not keep exactly. All zero in a
-// complete one.
+// Losses counts what a recording does not hold exactly. All counts are zero in
+// a complete recording.
 type Losses struct {
-	Calls         uint64 `json:"calls"`          // calls seen but not recorded at all
-	Folded        uint64 `json:"folded"`         // calls that went to an overflow row: counted, but without peer or communicator
-	Requests      uint64 `json:"requests"`       // requests that could not be followed to their completion, for want of memory
-	Comms         uint64 `json:"communicators"`  // communicators that could not be described
-	NegativeTicks uint64 `json:"negative_ticks"` // calls whose clock ran backwards, counted with no time
-	Untimed       uint64 `json:"untimed"`        // calls from Fortran that are counted without their time
-	Stacks        uint64 `json:"stacks"`         // calls that have their call site, but not the callers that were asked for
-	Readings      uint64 `json:"readings"`       // readings of performance variables that had no room, or that the MPI refused
+	Calls         uint64 `json:"calls"`          // calls that were not recorded at all
+	Folded        uint64 `json:"folded"`         // calls counted in an overflow row, without peer or communicator
+	Requests      uint64 `json:"requests"`       // requests not followed to their completion, because memory was short
+	Comms         uint64 `json:"communicators"`  // communicators without a description
+	NegativeTicks uint64 `json:"negative_ticks"` // calls during which the clock went backwards, counted with a time of 0
+	Untimed       uint64 `json:"untimed"`        // calls from Fortran that were counted without their time
+	Stacks        uint64 `json:"stacks"`         // calls recorded with their call site but without the stack that was requested
+	Readings      uint64 `json:"readings"`       // readings of performance variables for which there was no room, or that failed
 	Damaged       uint64 `json:"damaged"`        // parts of the file that a reader had to skip
 }
 
-// Any reports whether anything at all was lost.
+// Any reports whether anything was lost.
 func (l Losses) Any() bool { return l != Losses{} }
 
-// Slice is a part of the run: a phase by MPI_Pcontrol or by name.
+// Slice is a part of the run, started by MPI_Pcontrol or through MPI_T.
 type Slice struct {
 	Index uint32
 	Name  string
 	Start int64 // Unix ns
 }
 
-// Module is a file that was loaded into the process, so that call sites can
-// be named later.
+// Module is a file that was loaded into the process. Call sites are named from
+// its symbols.
 type Module struct {
 	Path       string
 	BuildID    string // lower-case hex, empty if it has none
@@ -211,18 +216,18 @@ type Module struct {
 	Bias       uint64 // address minus the file's own (ELF) address
 }
 
-// Class is the kind of communication that a call does.
+// Class is the kind of communication of a call.
 type Class uint8
 
 const (
 	P2P      Class = iota // point-to-point
-	OneToAll              // rooted, data leaves the root
-	AllToOne              // rooted, data reaches the root
-	AllToAll              // everyone to everyone
+	OneToAll              // rooted, data moves from the root
+	AllToOne              // rooted, data moves to the root
+	AllToAll              // data moves from each member to each other
 	OneSided
-	Sync // synchronisation of windows, no bytes
+	Sync // synchronization of windows, no bytes
 	IO
-	Other // everything else that is timed
+	Other // all other timed calls
 	NumClasses
 )
 
@@ -248,12 +253,13 @@ func ParseClass(s string) (Class, bool) {
 // Collective reports whether c is one of the collective classes.
 func (c Class) Collective() bool { return c == OneToAll || c == AllToOne || c == AllToAll }
 
-// Direction tells which way a row's bytes went, seen from its process.
+// Direction is the direction in which a row's bytes moved, as seen from its
+// process.
 type Direction uint8
 
 const (
-	None  Direction = iota // a call that moved nothing itself
-	Send                   // to the peer, or to those that Spread names
+	None  Direction = iota // the call moved no bytes itself
+	Send                   // to the peer, or to the ranks that Spread defines
 	Recv                   // from the peer
 	Read                   // one-sided, from the peer's window
 	Write                  // one-sided, to the peer's window
@@ -279,67 +285,67 @@ func ParseDirection(s string) (Direction, bool) {
 	return 0, false
 }
 
-// Spread tells to whom the messages of a row go.
+// Spread defines the ranks to which the messages of a row go.
 type Spread uint8
 
 const (
 	ToNobody     Spread = iota // no messages
 	ToPeer                     // to (or from) the row's peer
-	ToOthers                   // to each other member; over an intercommunicator to each remote one
+	ToOthers                   // to each other member; on an intercommunicator, to each remote member
 	ToHigher                   // to each member of higher rank (Scan, Exscan)
-	ToVector                   // as the row's Vector says, by member
+	ToVector                   // to each member, with the bytes in a Vector
 	ToEdges                    // to each outgoing neighbour of the topology
-	ToEdgeVector               // as the row's Vector says, by outgoing neighbour
+	ToEdgeVector               // to each outgoing neighbour, with the bytes in a Vector
 	NumSpreads
 )
 
-// Peers that are no rank.
+// Values of Row.Peer that are not ranks.
 const (
 	PeerNone      = -1 // the call has no peer
 	PeerProcNull  = -2 // MPI_PROC_NULL
 	PeerAnySource = -3 // MPI_ANY_SOURCE, on the call that posted the receive
-	PeerRoot      = -4 // MPI_ROOT: the caller is the root of an intercommunicator's collective
-	PeerLost      = -5 // folded into an overflow row
-	PeerElsewhere = -6 // a process of another world (spawned or accepted)
+	PeerRoot      = -4 // MPI_ROOT: the caller is the root of a collective on an intercommunicator
+	PeerLost      = -5 // not known: folded into an overflow row
+	PeerElsewhere = -6 // a process of another world (spawned, or connected with MPI_Comm_accept)
 )
 
-// NumSizeClasses is how many size classes 64-bit sizes fall into: 0 for an
-// empty message, k+1 for 2^k <= size < 2^(k+1).
+// NumSizeClasses is the number of size classes: class 0 has empty messages, and
+// class k+1 has messages of 2^k <= bytes < 2^(k+1).
 const NumSizeClasses = 65
 
-// Row is one fact: all calls under one key.
+// Row is one fact: all calls with the same key.
 //
-// Sums over any selection of rows are meaningful. Calls is how often the
-// function was called; Messages and Bytes are what moved, to or from others
-// (and to the process itself where the peer is itself). A collective's are its
-// logical volume, sent to all others together.
+// Sums over any selection of rows are meaningful. Calls is the number of calls
+// of the function. Messages and Bytes are what these calls moved to or from
+// other processes, and also to the process itself if it is its own peer. For a
+// collective they are its logical volume, summed over all other members.
 type Row struct {
 	Thread    int32
 	Call      string // "Send", without MPI_
 	Class     Class
 	Direction Direction
 	Spread    Spread
-	Comm      int32  // index into Profile.Comms, -1 if the call has none
-	Peer      int32  // rank in the communicator (an intercommunicator's remote group), or a Peer constant; the root of rooted collectives
+	Comm      int32  // index into Profile.Comms, -1 if there is none
+	Peer      int32  // rank in the communicator or in an intercommunicator's remote group, or a Peer constant; for rooted collectives, the root
 	SizeClass uint8  // of one message
-	Callsite  uint64 // return address, or a stack of them (see StackSite)
+	Callsite  uint64 // return address, or the key of a stack (see StackSite)
 	Slice     uint32 // Slice.Index
 
 	Calls    uint64
 	Messages uint64
 	Bytes    uint64
 	TimeNs   uint64 // sum over the calls
-	// TimeErrorNs is the standard error of TimeNs where it is estimated from some
-	// of the calls; 0 where all of them were timed. The squares of errors add up.
+	// TimeErrorNs is the standard error of TimeNs if only a sample of the calls
+	// was timed, otherwise 0. To add up errors, add their squares.
 	TimeErrorNs uint64
-	MinNs       uint64 // shortest call that was timed, 0 if none was
+	MinNs       uint64 // shortest timed call, 0 if none was timed
 	MaxNs       uint64
 }
 
-// Vector holds what an irregular collective (Alltoallv, Scatterv ...) sent to
-// each member of its communicator, or along each outgoing edge of its
-// topology. Its calls, and the sum of its bytes less the share that stays at
-// home, are in the rows with the same key.
+// Vector holds the bytes that an irregular collective (Alltoallv, Scatterv,
+// ...) sent to each member of its communicator, or along each outgoing edge of
+// its topology. The row with the same key has its calls and the sum of its
+// bytes, without the bytes for the process itself.
 type Vector struct {
 	Thread   int32
 	Call     string
@@ -348,17 +354,18 @@ type Vector struct {
 	Comm     int32
 	Callsite uint64
 	Slice    uint32
-	Calls    uint64   // operations: one message to each member in each
-	Bytes    []uint64 // by rank in the (remote) group, or by edge
+	Calls    uint64   // number of operations; each sends one message to each member
+	Bytes    []uint64 // by rank in the group (of an intercommunicator, in the remote group), or by edge
 }
 
-// OwnGroup tells that the vector is by member of the own group although its
-// messages go to the other one: Reduce_scatter over an intercommunicator, whose
-// counts say what the own group receives.
+// OwnGroup reports whether the vector is indexed by rank in the process's own
+// group although the messages go to the remote group. This is so for
+// Reduce_scatter on an intercommunicator, whose counts are those that the own
+// group receives.
 func (v *Vector) OwnGroup(c *Comm) bool {
 	return c.Inter && TraitsOf(v.Call).Any(TraitReduceScatter)
 }
 
-// Histogram counts messages by size class. Open MPI prints one column more
-// than 64-bit sizes can fill.
+// Histogram counts messages by size class. It has one column more than there
+// are size classes, because the histograms of Open MPI's .prof files do.
 type Histogram [NumSizeClasses + 1]uint64

@@ -7,7 +7,7 @@ import (
 
 var pvarBindingNames = [NumPvarBindings]string{"none", "communicator", "window"}
 
-// String is the kind of object as files name it.
+// String returns the name of the kind of object in files.
 func (b PvarBinding) String() string {
 	if b < NumPvarBindings {
 		return pvarBindingNames[b]
@@ -29,7 +29,7 @@ func ParsePvarClass(s string) (PvarClass, bool) {
 
 var momentNames = [NumMoments]string{"unknown", "init", "slice", "interval", "finalize", "free", "bind"}
 
-// String is the moment as files name it.
+// String returns the name of the moment in files.
 func (m Moment) String() string {
 	if m < NumMoments {
 		return momentNames[m]
@@ -43,14 +43,15 @@ func ParseMoment(s string) (Moment, bool) {
 	return Moment(max(i, 0)), i > 0
 }
 
-// Finite is one of the values, unless it is a double that is no number.
+// Finite returns a value as a floating-point number, and false if it is
+// infinite or NaN.
 func (t PvarType) Finite(value uint64) (float64, bool) {
 	v := t.Number(value)
 	return v, !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// Increase is by how much a value has grown. That of integers is exact before it
-// becomes a double, however large the two are.
+// Increase returns to - from. Integers are subtracted before they are converted
+// to floating point, so the result is exact even if both are large.
 func (t PvarType) Increase(from, to uint64) float64 {
 	switch {
 	case t == PvarDouble:
@@ -61,7 +62,8 @@ func (t PvarType) Increase(from, to uint64) float64 {
 	return float64(to - from)
 }
 
-// Text is the values of a PvarText: characters up to the first NUL.
+// Text returns the values of a PvarText as a string: the characters up to the
+// first NUL.
 func (r *Reading) Text() string {
 	out := make([]byte, 0, len(r.Values))
 	for _, c := range r.Values {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Above 2^53 a double does not hold every integer, but what counts is the
-// difference.
+// Above 2^53 a double does not hold every integer, but the difference must be
+// exact.
 func TestIncrease(t *testing.T) {
 	double, minus := math.Float64bits, func(v uint64) uint64 { return -v }
 	for _, c := range []struct {

@@ -114,10 +114,11 @@ func (s RankSet) Contains(rank int) bool {
 	return found || after > 0 && rank <= s[after-1].Last
 }
 
-// Compare orders sets by their lowest rank that differs, for sorting.
+// Compare orders sets by the lowest rank in which they differ.
 func (s RankSet) Compare(o RankSet) int { return slices.CompareFunc(s, o, RankRange.compare) }
 
-// MarshalText returns the form that ParseRankSet reads; no text for the empty set.
+// MarshalText returns the form that ParseRankSet reads. For the empty set it
+// returns an empty text.
 func (s RankSet) MarshalText() ([]byte, error) {
 	b := []byte{}
 	for i, r := range s {
@@ -132,7 +133,7 @@ func (s RankSet) MarshalText() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads what MarshalText returns.
+// UnmarshalText parses the form that MarshalText returns.
 func (s *RankSet) UnmarshalText(text []byte) (err error) {
 	*s = nil
 	if len(text) > 0 {
@@ -141,8 +142,8 @@ func (s *RankSet) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// String returns a text for messages: "rank 3" or "ranks 0-2, 5". Of a set with
-// more than 12 ranges it has the first 12 and the number of ranks.
+// String returns a text for messages: "rank 3" or "ranks 0-2, 5". It lists at
+// most 12 ranges, followed by the number of ranks if there are more.
 func (s RankSet) String() string {
 	const most = 12
 	word := "ranks "

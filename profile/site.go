@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Place is an address in a file that was loaded: the same on all ranks,
-// wherever each had the file in its memory.
+// Place is an address in a loaded file. It is the same on all ranks, at
+// whatever address each rank loaded the file.
 type Place struct {
-	Path    string // of the file; empty where the address is in none, as that of generated code
+	Path    string // path of the file; empty if the address is in none, as in generated code
 	BuildID string // lower-case hex, empty if the file has none
-	Offset  uint64 // the file's own (ELF) address; in no file, the address itself
+	Offset  uint64 // ELF address in the file; the address itself if it is in no file
 }
 
-// Symbol is what a place is called in the source.
+// Symbol is the name of a place in the source.
 type Symbol struct {
-	Function string // the innermost one, also where it is inlined; empty if not known
-	Into     uint64 // bytes from the start of Function to the place, where there is no line
+	Function string // innermost function, which may be inlined; empty if not known
+	Into     uint64 // bytes from the start of Function to the place, if the line is not known
 	Source   string // path of the source file, empty if not known
 	Line     int    // 0 if not known
 }
 
-// Symbols are the places that have a name.
+// Symbols maps places to their names.
 type Symbols map[Place]Symbol
 
 // Frame is a place with its name.
@@ -33,8 +33,8 @@ type Frame struct {
 	Symbol
 }
 
-// String is "exchange halo.c:118", or as much of it as is known: the function
-// and how far into it, else the file and the address in it.
+// String returns "exchange halo.c:118" or, if the line is not known, the
+// function and the offset in it, or else the file and the address in it.
 func (f Frame) String() string {
 	switch {
 	case f.Line > 0 && f.Function != "":
@@ -47,8 +47,9 @@ func (f Frame) String() string {
 	return f.Address()
 }
 
-// SiteLabel is a call site in a table: its place, and behind it who called, if
-// stacks were recorded; "unknown" without frames.
+// SiteLabel returns a call site as text for tables: its innermost frame,
+// followed by the callers if stacks were recorded. Without frames it returns
+// "unknown".
 func SiteLabel(frames []Frame) string {
 	if len(frames) == 0 {
 		return "unknown"
@@ -60,11 +61,11 @@ func SiteLabel(frames []Frame) string {
 	return strings.Join(labels, Callers)
 }
 
-// Callers stands between a place and the one that it was called from.
+// Callers separates a frame from its caller in SiteLabel.
 const Callers = " < "
 
-// SourceLine is the name of the source file, without its folders, and the
-// line; empty if they are not known.
+// SourceLine returns the name of the source file, without its directory, and
+// the line; empty if they are not known.
 func (f Frame) SourceLine() string {
 	if f.Line <= 0 {
 		return ""
@@ -72,8 +73,7 @@ func (f Frame) SourceLine() string {
 	return fmt.Sprintf("%s:%d", path.Base(f.Source), f.Line)
 }
 
-// Address is the place without its name: the file and the address in it, which
-// is what addr2line and the file's symbols speak of.
+// Address returns the file and the address in it, as addr2line accepts it.
 func (p Place) Address() string {
 	if p.Path == "" {
 		return fmt.Sprintf("%#x", p.Offset)
@@ -81,12 +81,12 @@ func (p Place) Address() string {
 	return fmt.Sprintf("%s+%#x", path.Base(p.Path), p.Offset)
 }
 
-// StackSite marks a Row.Callsite that is a key of Profile.Stacks and no address.
+// StackSite marks a Row.Callsite that is a key of Profile.Stacks instead of an
+// address.
 const StackSite = 1 << 63
 
-// Frames are the places of a call site, the innermost first: one, or several
-// where stacks were recorded. There are none for 0, the site of calls that were
-// folded.
+// Frames returns the frames of a call site, innermost first: one, or several if
+// stacks were recorded. It returns nil for 0, the call site of folded calls.
 func (p *Profile) Frames(site uint64) []Frame {
 	switch {
 	case site == 0:
@@ -105,8 +105,8 @@ func (p *Profile) Frames(site uint64) []Frame {
 	return out
 }
 
-// startsProgram tells the outermost frames of each program and thread, which
-// say nothing about it: libc's, and _start.
+// startsProgram reports whether a frame is one of the outermost frames that
+// every program or thread has: _start and those of libc.
 func (f Frame) startsProgram() bool {
 	name := path.Base(f.Path)
 	return f.Function == "_start" || strings.HasPrefix(name, "libc.so") || strings.HasPrefix(name, "libc-2") ||
@@ -118,7 +118,7 @@ func (p *Profile) frame(address uint64) Frame {
 	return Frame{place, p.Symbols[place]}
 }
 
-// Place tells which file an address lies in.
+// Place returns the place of an address.
 func (p *Profile) Place(address uint64) Place {
 	if m := p.ModuleOf(address); m >= 0 {
 		m := &p.Modules[m]
@@ -127,9 +127,10 @@ func (p *Profile) Place(address uint64) Place {
 	return Place{Offset: address}
 }
 
-// ModuleOf is the index of the module that holds the address, -1 if none does. Of modules that were
-// loaded to the same addresses one after the other it is the last: call sites in those that were
-// unloaded have other addresses (layout.Unloaded).
+// ModuleOf returns the index of the module that contains the address, or -1. If
+// several modules were loaded at the same address one after the other, it
+// returns the last: call sites in modules that were unloaded are recorded with
+// other addresses (layout.Unloaded).
 func (p *Profile) ModuleOf(address uint64) int {
 	for i := len(p.Modules) - 1; i >= 0; i-- {
 		if m := &p.Modules[i]; m.Start <= address && address < m.End {
@@ -139,7 +140,7 @@ func (p *Profile) ModuleOf(address uint64) int {
 	return -1
 }
 
-// Addresses lists all that the call sites of the profile return to, in order.
+// Addresses returns all return addresses of the profile's call sites, sorted.
 func (p *Profile) Addresses() []uint64 {
 	seen := map[uint64]bool{}
 	add := func(site uint64) {

@@ -1,16 +1,16 @@
 package profile
 
-// Source gives the profiles of a run one after the other, and again each time
-// that it is asked, so that a job of any size takes the memory of a few of its
-// processes.
+// Source returns the profiles of a run one after the other. It may be read
+// several times. It does not hold all profiles at once, so a job of any size
+// needs the memory of only a few processes.
 type Source interface {
-	// Each calls f with each process, one call at a time, ordered by run and
-	// rank. What f is given is its own. The error is the first of f, which ends
-	// the walk, or one of reading.
+	// Each calls f with each profile, one at a time, ordered by run and rank. f
+	// may keep or change the profile. Each stops at the first error of f and
+	// returns it, or returns an error of reading.
 	Each(f func(*Profile) error) error
 }
 
-// List is a Source of profiles that are in memory, in the order that they are in.
+// List is a Source of profiles in memory, in their given order.
 type List []*Profile
 
 // Each implements Source.

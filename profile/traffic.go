@@ -2,29 +2,30 @@ package profile
 
 import "slices"
 
-// Kind tells flows apart as the lines of a .prof file do.
+// Kind is the kind of a flow: the letter with which its line in a .prof file
+// begins.
 type Kind byte
 
 const (
 	External    Kind = 'E' // point-to-point, sent by the program
-	Internal    Kind = 'I' // sent by the MPI library on its own behalf
+	Internal    Kind = 'I' // sent by the MPI library itself
 	RemoteWrite Kind = 'S' // one-sided, from the origin to the target
-	RemoteRead  Kind = 'R' // one-sided, by From out of To's window: the data flows from To to From
+	RemoteRead  Kind = 'R' // one-sided, a read by From of To's window: the data move from To to From
 	Collective  Kind = 'C' // logical volume of collectives
 )
 
-// Flow is what one process sent to another in total. Ranks are world ranks.
+// Flow is the sum of what one process sent to another. Ranks are world ranks.
 type Flow struct {
 	Kind      Kind
 	From, To  int
 	Bytes     uint64
 	Messages  uint64
-	Histogram *Histogram // of External and lone Internal flows, nil elsewhere
+	Histogram *Histogram // of External flows, and of Internal flows without an External one; otherwise nil
 }
 
-// CommTraffic is what one process did in the collectives of one communicator:
-// operations and bytes. O2A counts at the root what it sent, A2O at the root
-// what it received, A2A at each process what it sent.
+// CommTraffic holds the bytes and operations of one process in the collectives
+// of one communicator. O2A has what the root sent, A2O what the root received,
+// A2A what each process sent.
 type CommTraffic struct {
 	Name    string
 	Rank    int   // world rank of the process
@@ -34,7 +35,7 @@ type CommTraffic struct {
 	A2A     Volume
 }
 
-// Volume is a number of bytes moved by a number of operations.
+// Volume is a number of bytes and the number of operations that moved them.
 type Volume struct {
 	Bytes uint64 `json:"bytes"`
 	Count uint64 `json:"count"`
@@ -43,19 +44,18 @@ type Volume struct {
 // Add adds w to v.
 func (v *Volume) Add(w Volume) { v.Bytes += w.Bytes; v.Count += w.Count }
 
-// Traffic is what a .prof file holds: totals between pairs of processes, and
-// per communicator. Flows are sorted by Kind in the order E, I, S and R, C,
-// and by From and To.
+// Traffic is the content of a .prof file: sums per pair of processes and per
+// communicator. Flows are sorted by Kind (E, I, S and R together, C), then by
+// From, then by To.
 type Traffic struct {
 	Flows []Flow
 	Comms []CommTraffic
 }
 
-// EachFlow calls f for every (row, destination) pair of what the process sent
-// (or read), with the row's call, communicator and so on: a collective's
-// volume is spread over its members, the share that stays at home left out.
-// The messages of one pair come in many parts; f adds them up. Histogram is
-// nil; all messages of a part are of the row's size class.
+// EachFlow calls f for each destination of each row that sends or reads. The
+// volume of a collective is distributed over the other members. f is called
+// several times for the same pair, so it must add up the parts. part.Histogram
+// is nil: all messages of a part are in the row's size class.
 func (p *Profile) EachFlow(f func(row *Row, part Flow)) {
 	for i := range p.Rows {
 		r := &p.Rows[i]
@@ -69,8 +69,8 @@ func (p *Profile) EachFlow(f func(row *Row, part Flow)) {
 	}
 }
 
-// KindOf tells which flow a row belongs to, and whether it is one at all:
-// receives and mere calls are not.
+// KindOf returns the kind of flow of a row's bytes, and false if they belong to
+// none: a row of receives, or of calls that moved no bytes.
 func KindOf(c Class, d Direction) (Kind, bool) {
 	switch {
 	case d == Send && c == P2P:
@@ -85,8 +85,8 @@ func KindOf(c Class, d Direction) (Kind, bool) {
 	return 0, false
 }
 
-// RowFlows is EachFlow of one row. Rows of irregular collectives have none:
-// their vectors do.
+// RowFlows is EachFlow for one row. Rows of irregular collectives have no
+// flows: use VectorFlows.
 func (p *Profile) RowFlows(r *Row, f func(Flow)) {
 	kind, ok := KindOf(r.Class, r.Direction)
 	if !ok || r.Messages == 0 || r.Comm < 0 || int(r.Comm) >= len(p.Comms) {
@@ -128,14 +128,14 @@ func (p *Profile) RowFlows(r *Row, f func(Flow)) {
 	}
 }
 
-// VectorFlows is EachFlow of one irregular collective.
+// VectorFlows is EachFlow for one Vector.
 func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 	if v.Comm < 0 || int(v.Comm) >= len(p.Comms) || v.Calls == 0 {
 		return
 	}
 	c := &p.Comms[v.Comm]
 	if v.OwnGroup(c) {
-		return // to whom is known to the other group: aggregate puts them together
+		return // only the remote group knows the receivers: package aggregate combines both groups
 	}
 	for i, bytes := range v.Bytes {
 		member := int32(i)
@@ -155,8 +155,9 @@ func (p *Profile) VectorFlows(v *Vector, f func(Flow)) {
 	}
 }
 
-// Traffic adds up the rows between pairs of world ranks, and per communicator.
-// With them is what the MPI library sent on its own behalf, where that is known.
+// Traffic returns the sums over the rows, per pair of world ranks and per
+// communicator. It includes the messages of the MPI library itself, if they are
+// known.
 func (p *Profile) Traffic() *Traffic {
 	type pair struct {
 		kind Kind
@@ -192,7 +193,7 @@ func (p *Profile) Traffic() *Traffic {
 	return t
 }
 
-// SortFlows puts flows into the order of a .prof file.
+// SortFlows sorts flows in the order of a .prof file.
 func SortFlows(flows []Flow) {
 	order := func(k Kind) int {
 		switch k {
@@ -200,7 +201,7 @@ func SortFlows(flows []Flow) {
 			return 0
 		case Internal:
 			return 1
-		case RemoteWrite, RemoteRead: // one section, pair by pair, S before R
+		case RemoteWrite, RemoteRead: // one section, sorted by pair, S before R
 			return 2
 		}
 		return 3
@@ -219,7 +220,8 @@ func SortFlows(flows []Flow) {
 	})
 }
 
-// commTraffic is a block for each communicator, in the order of their making.
+// commTraffic returns the traffic of each communicator, in the order in which
+// they were created.
 func (p *Profile) commTraffic() []CommTraffic {
 	out := make([]CommTraffic, len(p.Comms))
 	for i := range p.Comms {

@@ -1,16 +1,16 @@
 package profile
 
-// Folds are the communicators of a run that processes made over and over, by
-// Comm.Fold.
+// Folds is the set of Comm.Fold ids whose communicators share records.
 //
-// A process shares the record of a freed communicator with the next one of the
-// same making, but which was freed first may differ from process to process:
-// some then have one record where others have several. So where any of them
-// shared, all communicators of that making are one, under its fold id.
+// A program may create and free communicators in the same way many times. A
+// process then uses the record of a freed communicator for the next one of the
+// same parent and constructor. Processes may free them in different orders, so
+// some have one record where others have several. If any process shares a
+// record, all communicators with that Fold id therefore become one.
 type Folds map[string]bool
 
-// Note takes what the process says of them. All processes of a run are to be
-// noted before any is unified.
+// Note adds the Fold ids that share records in a profile. Call it for all
+// profiles of a run before Unify is called for any.
 func (f *Folds) Note(p *Profile) {
 	for i := range p.Comms {
 		c := &p.Comms[i]
@@ -24,8 +24,8 @@ func (f *Folds) Note(p *Profile) {
 	}
 }
 
-// Unify gives the process's communicators of such a making its id. Calling it
-// again changes nothing.
+// Unify replaces the ids of the profile's communicators by their Fold ids if
+// those share records. Calling it again changes nothing.
 func (f Folds) Unify(p *Profile) {
 	if len(f) == 0 {
 		return
@@ -37,7 +37,7 @@ func (f Folds) Unify(p *Profile) {
 	}
 }
 
-// Unify does so for all profiles of one run.
+// Unify does this for all profiles of one run.
 func Unify(ps []*Profile) {
 	var f Folds
 	for _, p := range ps {

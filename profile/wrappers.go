@@ -10,33 +10,34 @@ import (
 // program calls a function that does nothing but call MPI.
 const StackAuto = "auto"
 
-// Wrappers finds the functions of a run that do nothing but call one function of
-// MPI, as hypre's mpistubs.c has them, so that call sites can be those of their
-// callers. It goes by the stacks that --stack auto recorded.
+// Wrappers finds the wrapper functions of a run, as in hypre's mpistubs.c:
+// functions that only call one MPI function. Call sites are then those of the
+// wrapper's callers. It uses the stacks that --stack auto recorded.
 //
-// A function is a wrapper if it calls one function of MPI only and is named for it
-// (hypre_MPI_Waitall, comm_bcast). So are all functions of a source file or shared
-// library that call MPI if there are two or more, each calls one function of MPI
-// only, they are called from two or more functions elsewhere, and nothing that
-// calls MPI is called through them. main is none.
+// A function is a wrapper if it calls only one MPI function and has that
+// function's name in its own (hypre_MPI_Waitall, comm_bcast). All functions of
+// a source file or shared library are wrappers if at least two of them call
+// MPI, each calls only one MPI function, they are called from at least two
+// functions in other files, and they call no function in another file that
+// calls MPI. main is never a wrapper.
 type Wrappers struct {
-	stacks  map[string]wrapped // by what they are made of
-	program string             // the path of the executable, whose functions are not one layer
+	stacks  map[string]wrapped // by call and places
+	program string             // path of the executable; its functions are not one layer of wrappers
 	names   map[function]bool
 	files   map[string]bool
 }
 
-// wrapped is a call of MPI with its stack, the innermost place first.
+// wrapped is an MPI call with its stack, innermost place first.
 type wrapped struct {
 	call   string
 	places []Place
 }
 
-// function is one in a file: the source file or, where that is not known, the
-// program or library.
+// function is a function in a source file. If the source file is not known,
+// file is the program or library.
 type function struct{ file, name string }
 
-// Note takes the stacks of a process. All processes of a run are to be noted before
+// Note adds the stacks of a process. Call it for all processes of a run before
 // Find.
 func (w *Wrappers) Note(p *Profile) {
 	if p.Settings["stack"] != StackAuto {
@@ -63,10 +64,10 @@ func (w *Wrappers) Note(p *Profile) {
 	}
 }
 
-// Find finds the wrappers, once places have names.
+// Find determines the wrappers from the names of places.
 func (w *Wrappers) Find(symbols Symbols) {
 	w.names, w.files = map[function]bool{}, map[string]bool{}
-	for range 4 { // a wrapper may call another
+	for range 4 { // a wrapper may call another wrapper
 		before := len(w.names) + len(w.files)
 		w.findOnce(symbols)
 		if len(w.names)+len(w.files) == before {
@@ -75,10 +76,11 @@ func (w *Wrappers) Find(symbols Symbols) {
 	}
 }
 
-// use is what stacks tell of a function that calls MPI itself, or through wrappers.
+// use is how the stacks use a function that calls MPI directly or through
+// wrappers.
 type use struct {
-	calls   map[string]bool   // functions of MPI
-	callers map[function]bool // of other files
+	calls   map[string]bool   // MPI functions that it calls
+	callers map[function]bool // its callers in other files
 }
 
 func (w *Wrappers) findOnce(symbols Symbols) {
@@ -139,7 +141,8 @@ func functionOf(f Frame) function {
 	return function{f.Path, f.Function}
 }
 
-// namedFor reports whether a function's name has that of the MPI function it calls.
+// namedFor reports whether a function's name contains that of an MPI function
+// that it calls.
 func namedFor(name string, calls map[string]bool) bool {
 	for call := range calls {
 		if NamedFor(name, call) {
@@ -149,15 +152,16 @@ func namedFor(name string, calls map[string]bool) bool {
 	return false
 }
 
-// NamedFor reports whether a function is named for one of MPI: hypre_MPI_Waitall
-// and comm_waitall are for Waitall.
+// NamedFor reports whether a function's name contains that of an MPI function:
+// hypre_MPI_Waitall and comm_waitall contain Waitall.
 func NamedFor(name, call string) bool {
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 	return strings.Contains(plain(name), plain(call))
 }
 
-// outside is how many of the innermost frames are wrappers with a caller that has a
-// name. Python's interpreter is no caller that tells anything.
+// outside returns the number of innermost frames that are wrappers. A wrapper
+// counts only if its caller has a name and is not Python's interpreter, whose
+// name does not help.
 func (w *Wrappers) outside(frames []Frame) int {
 	for i, f := range frames {
 		if !w.names[functionOf(f)] && !w.files[functionOf(f).file] {
@@ -175,8 +179,8 @@ func interpreter(module string) bool {
 	return strings.HasPrefix(name, "python") || strings.HasPrefix(name, "libpython")
 }
 
-// Skip makes the stacks of a process places: the innermost that is in no wrapper.
-// The names of its places must be known.
+// Skip replaces each stack of a process by its innermost place outside
+// wrappers. The names of its places must be known.
 func (w *Wrappers) Skip(p *Profile) {
 	if p.Settings["stack"] != StackAuto || w.names == nil {
 		return
