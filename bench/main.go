@@ -1,5 +1,5 @@
-// Command bench runs the benchmarks that measure commands, programs and libraries;
-// those of single functions are Go benchmarks beside the code.
+// Command bench measures commands, programs and libraries. Benchmarks of single
+// functions are Go benchmarks next to the code.
 //
 //	go run ./bench calls|process|programs|matrices [flags]
 package main

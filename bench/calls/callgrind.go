@@ -12,19 +12,18 @@ import (
 	"strings"
 )
 
-// callgrind is the command that has a program write a profile after each of the driver's loops.
+// callgrind returns the command that runs a program and writes a profile after
+// each of the driver's loops.
 func callgrind(profile string) []string {
 	return []string{"valgrind", "--tool=callgrind", "--callgrind-out-file=" + profile, "--dump-after=loop_*",
 		"--dump-line=no", "--compress-strings=no", "--compress-pos=no"}
 }
 
-// What a tool adds is counted by following its calls: the instructions in its own files, and all
-// that is executed in functions that these call, but for the call that it passes on. So nothing is
-// lost in what the MPI itself executes while it waits for other ranks, or polls a network: that is
-// never twice the same.
-//
-// A layer is what belongs to a tool: `owns` its own files, and `passesOn` the calls out of them that
-// would be made without it too.
+// layer selects the instructions that a tool adds: those in the tool's own
+// files (owns), and everything that is executed in functions which these call,
+// except the call that the tool passes on to the MPI (passesOn). The
+// instructions of the MPI itself are not counted: while it polls or waits for
+// other ranks, their number is never the same twice.
 type layer struct {
 	owns     func(file string) bool
 	passesOn func(file, function string) bool
@@ -33,8 +32,9 @@ type layer struct {
 // driver is what the driver calls between loops.
 var driver = operation{"driver", []string{"Barrier"}, 1}
 
-// layerOf returns a tool's layer in an operation. Of a wrapper the calls that it passes on are to the
-// functions of the same name; of Open MPI's monitoring, to the components in whose place it is.
+// layerOf returns a tool's layer in an operation. A wrapper passes on calls to
+// the function of the same name. Open MPI's monitoring passes them on to the
+// component that it replaces.
 func layerOf(t tool, o operation) layer {
 	if t.preload == "" {
 		return layer{
@@ -48,13 +48,16 @@ func layerOf(t tool, o operation) layer {
 	}
 }
 
-// The spellings of an MPI function: MPI_Send, PMPI_Send, mpi_send_, pmpi_send_f08_, mpi_send_f08ts_,
-// pmpir_send_f08ts_, and ompi_send_f, as which Open MPI's debug symbols know those of mpif.h.
+// mpiFunction matches the spellings of an MPI function: MPI_Send, PMPI_Send,
+// mpi_send_, pmpi_send_f08_, mpi_send_f08ts_, pmpir_send_f08ts_, and
+// ompi_send_f, which is the name of mpif.h's functions in Open MPI's debug
+// symbols.
 var mpiFunction = regexp.MustCompile(`^(?:p?mpir?|ompi)_(.+?)(?:_f08(?:ts)?|_f)?_*$`)
 
-// makes tells whether a function, as callgrind names it, is one of the MPI calls of the operation.
+// makes reports whether a function, as callgrind names it, is one of the
+// operation's MPI calls.
 func (o operation) makes(function string) bool {
-	function, _, _ = strings.Cut(function, "'") // 'N is how deep it is nested
+	function, _, _ = strings.Cut(function, "'") // 'N is the depth of a recursion
 	m := mpiFunction.FindStringSubmatch(strings.ToLower(function))
 	return m != nil && slices.ContainsFunc(o.calls, func(call string) bool { return strings.EqualFold(call, m[1]) })
 }
@@ -72,8 +75,8 @@ func readAdded(path string, o operation, l layer) (int64, error) {
 	return added, nil
 }
 
-// parseProfile adds up the instructions of a layer in a profile that was written after a loop
-// (https://valgrind.org/docs/manual/cl-format.html).
+// parseProfile returns the instructions of a layer in the profile that was
+// written after a loop (https://valgrind.org/docs/manual/cl-format.html).
 func parseProfile(r io.Reader, loop string, l layer) (added int64, err error) {
 	var p parser
 	lines := bufio.NewScanner(r)
@@ -95,21 +98,21 @@ func parseProfile(r io.Reader, loop string, l layer) (added int64, err error) {
 	return added, nil
 }
 
-// A parser knows after each line whose cost that is.
+// parser is the state after a line of a profile.
 type parser struct {
-	loop, bad  string // which loop's end triggered the profile; the first malformed line
-	whole      bool   // the line at the end was seen
-	file       string // of the function that lines are about
-	calledFile string // of the function that the last "calls=" is to
+	loop, bad  string // the loop whose end triggered the profile; the first malformed line
+	whole      bool   // whether the last line was read
+	file       string // file of the function that lines are about
+	calledFile string // file of the function that the last "calls=" names
 	called     string
-	nested     bool // the next line is what was executed in the called function
-	costs      bool // this line is a cost: of the function itself, or of the called one
+	nested     bool // the next line is the cost of the called function
+	costs      bool // this line is a cost, of the function itself or of the called one
 	inCalled   bool
 	cost       int64
 }
 
 func (p *parser) line(text string) {
-	if p.costs { // a file is named for one call only, and if it is another one
+	if p.costs { // a file is named for one call, and only if it differs
 		p.costs, p.calledFile = false, ""
 	}
 	key, value, isSetting := strings.Cut(text, "=")
@@ -131,7 +134,7 @@ func (p *parser) line(text string) {
 	}
 }
 
-// costLine reads "LINE INSTRUCTIONS"; with no instructions these are 0.
+// costLine parses "LINE INSTRUCTIONS". Missing instructions are 0.
 func (p *parser) costLine(text string) {
 	fields := strings.Fields(text)
 	var err error
@@ -139,14 +142,14 @@ func (p *parser) costLine(text string) {
 	if len(fields) > 1 {
 		p.cost, err = strconv.ParseInt(fields[1], 10, 64)
 	}
-	relative := text[0] < '0' || text[0] > '9' // than the line before: not asked for
+	relative := text[0] < '0' || text[0] > '9' // relative to the line before; not requested
 	if (err != nil || relative || len(fields) > 2) && p.bad == "" {
 		p.bad = text
 	}
 	p.costs, p.inCalled, p.nested = true, p.nested, false
 }
 
-// of tells whether the cost of this line is the layer's.
+// of reports whether the cost of this line belongs to the layer.
 func (p *parser) of(l layer) bool {
 	if !l.owns(p.file) {
 		return false

@@ -1,33 +1,38 @@
-// Package calls measures what recording costs per MPI call, beside the least that it could cost
-// and beside what other tools cost.
+// Package calls measures what recording costs per MPI call, compared with the
+// practical minimum and with other tools.
 //
-// A driver calls MPI in loops under each tool in turn: none; empty, a wrapper that only forwards;
-// limit, a wrapper that reads the clock twice and adds to a flat array; monitoring1 and monitoring2,
-// Open MPI's own in its two modes; ours, and ours with times sampled, with none, and with receives
-// not followed (where there are some); and peers, libraries that are given by name:
+// A driver makes MPI calls in loops under each tool in turn: none; empty, a
+// wrapper that only forwards; limit, a wrapper that reads the clock twice and
+// adds to a flat array; monitoring1 and monitoring2, the two modes of Open
+// MPI's monitoring; ours; ours with sampled times, without times, and without
+// following receives (where there are any); and peers, which are libraries
+// given by name:
 //
 //	PEERS="ipm=/opt/ipm/lib/libipm.so" go run ./bench calls
 //
-// The loops are in C, in Fortran by mpif.h and by mpi_f08, on one rank and on two, and in C also on
-// one and on four threads under MPI_THREAD_MULTIPLE, each with communicators of its own. There the
-// time is the process's processor time, divided by the calls of all threads: what a call costs,
-// however many of the threads have a processor.
+// The loops are written in C, in Fortran with mpif.h and with mpi_f08, for one
+// rank and for two, and in C also for one and for four threads with
+// MPI_THREAD_MULTIPLE, each with communicators of its own. With threads the
+// time is the process's CPU time divided by the calls of all threads: the cost
+// of a call, whatever the number of processors.
 //
-// It prints Go benchmark lines, which benchstat reads,
+// It prints Go benchmark lines, for benchstat,
 //
 //	go run ./bench calls --raw bench.txt
 //	benchstat -row .fullname -col /tool -filter mpi:openmpi bench.txt
 //
-// and a table: what each tool adds to no tool, and that as a multiple of what limit adds. Beside the
-// times are the instructions that the tool adds, counted by callgrind: these do not depend on how
-// busy the machine is. On 64 ranks there are only these.
+// and a table: what each tool adds to no tool, also as a multiple of what limit
+// adds. The table also has the instructions that the tool adds, counted by
+// callgrind: these do not depend on how busy the machine is. For 64 ranks it
+// has only the instructions.
 //
-// All figures are per MPI call: IsendIrecvWaitall is three, PutFlush two, Window 64 Isend, 64 Irecv
-// and a Waitall. Send goes to MPI_PROC_NULL, which Open MPI's monitoring never sees. Window and
-// Alltoallv go between two ranks; of all others the partner is the process itself.
+// All figures are per MPI call: IsendIrecvWaitall is three calls, PutFlush two,
+// and Window 64 Isend, 64 Irecv and a Waitall. Send goes to MPI_PROC_NULL,
+// which Open MPI's monitoring does not see. Window and Alltoallv are between
+// two ranks; in all others a process communicates with itself.
 //
-// With --update-instructions it writes instructions.txt, which a test compares with what recording
-// adds now.
+// With --update-instructions it writes instructions.txt, which a test compares
+// with the instructions that recording adds now.
 package calls
 
 import (
@@ -51,23 +56,25 @@ type options struct {
 	libs         named // name of the MPI -> our library for it
 	peers        named // name -> library
 	rounds       int
-	length       time.Duration // of one measurement
+	length       time.Duration // time of one measurement
 	repeats      int
 	operations   string         // --run
 	pattern      *regexp.Regexp // operations, compiled
-	tools        []string       // names; empty for all
+	tools        []string       // names; empty means all
 	raw          string
 	times        bool
 	instructions bool
 	update       bool
 }
 
-// wants tells whether a tool is to be measured: none and limit always, as others are compared with them.
+// wants reports whether a tool is to be measured. none and limit always are,
+// because the others are compared with them.
 func (o options) wants(tool string) bool {
 	return len(o.tools) == 0 || tool == baseline || tool == limit || slices.Contains(o.tools, tool)
 }
 
-// named is a flag NAME=VALUE that may be given several times; order holds the names as given.
+// named is a flag NAME=VALUE that may be given several times. order holds the
+// names as given.
 type named struct {
 	order []string
 	value map[string]string
@@ -92,7 +99,7 @@ func (n *named) Set(arg string) error {
 	return nil
 }
 
-// Type is what pflag calls the flag's value.
+// Type returns the name of the value for help texts.
 func (n *named) Type() string { return "NAME=VALUE" }
 
 // Command returns the command "bench calls".
@@ -145,7 +152,8 @@ func (o *options) complete(peers string) error {
 	return err
 }
 
-// run measures and writes lines and table to out, talk to log.
+// run measures, and writes benchmark lines and the table to out, and messages
+// to log.
 func run(ctx context.Context, o options, out, log io.Writer) error {
 	dir, err := os.MkdirTemp("", "mpitrace-bench-")
 	if err != nil {
@@ -187,7 +195,7 @@ func openRaw(path string, out io.Writer) (io.WriteCloser, error) {
 	return os.Create(path)
 }
 
-// keepOpen is a writer that somebody else closes.
+// keepOpen is a writer that is closed elsewhere.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }

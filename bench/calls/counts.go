@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// countsFile is where the instructions are kept that recording may add; from the repository's root,
-// where `make` runs.
+// countsFile holds the instructions that recording may add. The path is
+// relative to the root of the repository, where `make` runs.
 const countsFile = "bench/calls/instructions.txt"
 
 const countsHeader = `# The instructions that recording adds to one MPI call, counted by callgrind. make test-all fails where
@@ -24,17 +24,19 @@ const countsHeader = `# The instructions that recording adds to one MPI call, co
 #     go run ./bench calls --update-instructions
 `
 
-// paddings are tried in turn, for the least counts.
+// paddings are tried in turn; the smallest counts are kept.
 var paddings = []int{0, 16, 48}
 
-// Counts are instructions added per call. The subject's mpi is the platform.
+// counts are instructions added per call. A subject's mpi is the platform.
 type counts map[subject]float64
 
-// gated tells whether a program's counts are kept: those of one rank are the same each time.
+// gated reports whether a program's counts are kept. Those of one rank are
+// repeatable.
 func gated(p program) bool { return p.counted && p.ranks == 1 }
 
-// gatedTools are ours, with directories of longer names; but where calls are timed by samples, how
-// many are depends on the clock, and a trace is one in whatever memory.
+// gatedTools returns our tools, with directories whose names are longer by
+// padding. It leaves out sampled times, whose number depends on the clock, and
+// traces, whose cost depends on memory.
 func gatedTools(tools []tool, padding int) []tool {
 	var found []tool
 	for _, t := range tools {
@@ -46,7 +48,7 @@ func gatedTools(tools []tool, padding int) []tool {
 	return found
 }
 
-// keepLeast takes over what is less than before, or new.
+// keepLeast takes counts that are new, or smaller than those in c.
 func (c counts) keepLeast(found counts) {
 	for of, count := range found {
 		if before, had := c[of]; !had || count < before {
@@ -55,9 +57,10 @@ func (c counts) keepLeast(found counts) {
 	}
 }
 
-// countGated counts what is kept of one MPI. Where a request lies in memory depends on what was
-// allocated before, names of directories too, and two that are hashed to one place cost some
-// instructions: with other padding they lie elsewhere.
+// countGated counts what is kept for one MPI. The address of a request in
+// memory depends on earlier allocations, also of directories' names, and two
+// requests with the same hash cost some more instructions. Another padding
+// changes the addresses.
 func (s *setup) countGated(ctx context.Context, padding int, log io.Writer) (counts, error) {
 	all := counts{}
 	for _, p := range programs {
@@ -79,7 +82,8 @@ func (s *setup) countGated(ctx context.Context, padding int, log io.Writer) (cou
 	return all, nil
 }
 
-// updateCounts counts anew for the MPIs given, and leaves what the file has of others.
+// updateCounts counts again for the given MPIs, and keeps what the file has for
+// others.
 func updateCounts(ctx context.Context, setups []setup, path string, log io.Writer) error {
 	all, err := readCountsFile(path)
 	if err != nil {
@@ -111,8 +115,8 @@ func readCountsFile(path string) (counts, error) {
 	return all, nil
 }
 
-// readCounts reads tables, each below a line that names its platform: a line of tools, and lines of
-// an operation and its counts.
+// readCounts reads tables, each after a line with the name of its platform: a
+// line of tools, and a line for each operation with its counts.
 func readCounts(r io.Reader) (counts, error) {
 	all := counts{}
 	var platform string
@@ -158,7 +162,7 @@ func (c counts) addLine(platform string, tools, fields []string) error {
 	return nil
 }
 
-// text is what readCounts reads.
+// text returns the counts as readCounts reads them.
 func (c counts) text() string {
 	platforms, tools := map[string]bool{}, map[string]bool{}
 	for of := range c {
@@ -173,7 +177,8 @@ func (c counts) text() string {
 	return text.String()
 }
 
-// writePlatform writes the operations in the order in which the driver runs them.
+// writePlatform writes the operations in the order in which the driver runs
+// them.
 func (c counts) writePlatform(w io.Writer, platform string, tools []string) {
 	fmt.Fprintf(w, "%-28s", "operation")
 	for _, tool := range tools {
@@ -198,8 +203,9 @@ func (c counts) writePlatform(w io.Writer, platform string, tools []string) {
 	}
 }
 
-// compareCounts tells what changed from the counts that are kept to those found now, of one
-// platform: whatever grew by more than 5 %, and whatever only one of them has.
+// compareCounts returns an error with the differences between the kept counts
+// and those of now, for one platform: counts that grew by more than 5 %, and
+// those that only one of the two has.
 func compareCounts(kept, now counts, platform string) error {
 	all := maps.Clone(kept)
 	maps.Copy(all, now)

@@ -14,16 +14,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each loop runs for these turns. The difference between the last two is free of what comes once
-// per loop, the first of what comes once per process.
+// Numbers of turns of each loop. The difference between the last two does not
+// include what happens once per loop; the first one includes what happens once
+// per process.
 var (
 	aloneTurns    = [3]int{200, 400, 1600}
 	pairedTurns   = [3]int{5, 10, 60}
-	gatheredTurns = [3]int{1, 2, 12} // where ranks wait for each other, and each for a processor
+	gatheredTurns = [3]int{1, 2, 12} // for ranks that wait for each other, and for a processor
 )
 
-// counts tells whether a tool is measured in a program: on many ranks, which take long to start, those
-// are of which it is asked whether their cost grows.
+// counts reports whether a tool is measured in a program. Programs of many
+// ranks take long to start; only those tools are measured there whose cost
+// might grow with the ranks.
 func (p program) counts(t tool) bool {
 	if p.crowded() {
 		return slices.Contains([]string{limit, "monitoring1", "monitoring2", "ours"}, t.name)
@@ -41,7 +43,8 @@ func turnsOf(p program) [3]int {
 	return aloneTurns
 }
 
-// countInstructions counts, with callgrind, the instructions that each tool adds to each call.
+// countInstructions counts, with callgrind, the instructions that each tool
+// adds to each call.
 func countInstructions(ctx context.Context, o options, setups []setup, found *samples, raw, log io.Writer) error {
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		return errors.New("counting instructions needs valgrind (Debian: apt-get install valgrind); -instructions=false does without")
@@ -83,8 +86,8 @@ func (s *setup) countAll(ctx context.Context, o options, found *samples, raw, lo
 	return nil
 }
 
-// countProgram counts under several tools, as many at a time as there are processors: instructions
-// do not depend on how busy these are.
+// countProgram counts under several tools, as many at once as there are
+// processors: the number of instructions does not depend on the load.
 func (s *setup) countProgram(ctx context.Context, p program, tools []tool, log io.Writer) (map[subject]float64, error) {
 	results := make([]map[string]float64, len(tools))
 	var group errgroup.Group
@@ -115,8 +118,8 @@ func (s *setup) countProgram(ctx context.Context, p program, tools []tool, log i
 	return all, err
 }
 
-// count returns what a tool adds to one call of each operation. It runs rank 0 of the program under
-// callgrind, which writes a profile after each loop.
+// count returns what a tool adds to one call of each operation. It runs rank 0
+// of the program under callgrind, which writes a profile after each loop.
 func (s *setup) count(ctx context.Context, p program, t tool) (map[string]float64, error) {
 	dir, err := runDirectory(0)
 	if err != nil {
@@ -152,8 +155,8 @@ func (s *setup) count(ctx context.Context, p program, t tool) (map[string]float6
 	return all, nil
 }
 
-// addedPerCall reads what a layer executes in one call of the i-th operation: there are three profiles
-// of each.
+// addedPerCall returns what a layer executes in one call of the i-th operation,
+// from its three profiles.
 func addedPerCall(profile string, i int, o operation, l layer, turns [3]int) (float64, error) {
 	few, err := readAdded(fmt.Sprintf("%s.%d", profile, 3*i+2), o, l)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// An operation is a loop of the driver: what one turn of it calls.
+// operation is a loop of the driver.
 type operation struct {
 	name  string
-	calls []string // the MPI functions
-	count int      // calls in one turn; figures are per call
+	calls []string // MPI functions
+	count int      // calls per turn; figures are per call
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 		{"Barrier", []string{"Barrier"}, 1},
 		{"PutFlush", []string{"Put", "Win_flush"}, 2},
 	}
-	threaded = alone[:len(alone)-1] // Open MPI 4.1 has no windows on one machine there
+	threaded = alone[:len(alone)-1] // Open MPI 4.1 has no windows within one machine with threads
 	paired   = []operation{
 		{"Window", []string{"Isend", "Irecv", "Waitall"}, 2*64 + 1},
 		{"Alltoallv", []string{"Alltoallv"}, 1},
@@ -34,17 +34,18 @@ var (
 	gathered = []operation{{"Allreduce", []string{"Allreduce"}, 1}}
 )
 
-// receives tells whether the operation posts receives that a call after it completes.
+// receives reports whether the operation posts receives that a later call
+// completes.
 func (o operation) receives() bool { return slices.Contains(o.calls, "Irecv") }
 
-// A program is one way to run loops: in a language, on so many ranks and threads.
+// program is a way to run loops: a language and a number of ranks and threads.
 type program struct {
-	language   string // "c", "mpif", "f08": which driver
+	language   string // "c", "mpif", "f08": selects the driver
 	ranks      int
-	threads    int    // 0: MPI_Init, else MPI_Init_thread for MPI_THREAD_MULTIPLE
-	variant    string // what the names of its results end in, as keys of the Go benchmark format
+	threads    int    // 0: MPI_Init; otherwise MPI_Init_thread with MPI_THREAD_MULTIPLE
+	variant    string // suffix of its results' names, as keys of the Go benchmark format
 	operations []operation
-	timed      bool // else only instructions are counted
+	timed      bool // if false, only instructions are counted
 	counted    bool
 }
 
@@ -60,10 +61,11 @@ var programs = []program{
 	{"c", 64, 0, "/ranks=64", gathered, false, true},
 }
 
-// crowded tells whether there are more ranks than processors.
+// crowded reports whether there are more ranks than processors.
 func (p program) crowded() bool { return p.ranks > runtime.NumCPU() }
 
-// selected are the programs with those of their operations whose results' names match.
+// selected returns the programs with those of their operations whose results'
+// names match.
 func selected(pattern *regexp.Regexp) []program {
 	var found []program
 	for _, p := range programs {

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A clock times all that is selected, in rounds. In a round each tool gets a fresh process, as the
-// place in memory that one has matters, and these are asked in turn for a millisecond each: so that
-// a slow second of the machine falls on all tools alike.
+// clock times the selected operations in rounds. In each round every tool gets
+// a new process, because the addresses that a process gets affect its speed.
+// The processes are asked in turn for a millisecond each, so that a slow second
+// of the machine affects all tools equally.
 type clock struct {
 	options
 	found *samples
-	turns map[subject]int // that take as long as a measurement should
+	turns map[subject]int // number of turns that take as long as a measurement should
 	broke map[subject]bool
 	raw   io.Writer
 	log   io.Writer
@@ -44,7 +45,8 @@ func timeRounds(ctx context.Context, o options, setups []setup, found *samples, 
 	return nil
 }
 
-// A contender is a tool that takes part in a round; it has no session when it has failed.
+// contender is a tool that takes part in a round. Its session is nil after a
+// failure.
 type contender struct {
 	tool
 	session *session
@@ -56,7 +58,8 @@ func (c *clock) round(ctx context.Context, s *setup, p program, round int) error
 	best := map[subject]float64{}
 	for repeat := 0; repeat < c.repeats && err == nil; repeat++ {
 		for _, o := range p.operations {
-			// Each time another tool is first, so that none always follows the same other.
+			// Start with another tool each time, so that no tool always follows
+			// the same other one.
 			for i := range contenders {
 				k := &contenders[(i+round+repeat)%len(contenders)]
 				of := subject{s.mpi, o.name + p.variant, k.name}
@@ -72,7 +75,8 @@ func (c *clock) round(ctx context.Context, s *setup, p program, round int) error
 	return errors.Join(err, c.keep(s, p, best))
 }
 
-// openAll starts the program under all tools, as many at a time as there are processors.
+// openAll starts the program under all tools, as many at once as there are
+// processors.
 func (c *clock) openAll(ctx context.Context, s *setup, p program) ([]contender, error) {
 	contenders := make([]contender, len(s.tools))
 	var group errgroup.Group
@@ -80,7 +84,7 @@ func (c *clock) openAll(ctx context.Context, s *setup, p program) ([]contender, 
 	for i, t := range s.tools {
 		contenders[i].tool = t
 		if t.peer {
-			continue // opened when it is first asked, where failing is told of that operation
+			continue // opened when it is first needed, so that a failure is reported for that operation
 		}
 		group.Go(func() (err error) {
 			contenders[i].session, err = s.open(ctx, p, t, nil, patience)
@@ -90,7 +94,8 @@ func (c *clock) openAll(ctx context.Context, s *setup, p program) ([]contender, 
 	return contenders, group.Wait()
 }
 
-// measure times one operation once. A peer that fails is left out of that operation from then on.
+// measure times one operation once. A peer that fails is left out for that
+// operation from then on.
 func (c *clock) measure(ctx context.Context, s *setup, p program, o operation, k *contender, best map[subject]float64) error {
 	of := subject{s.mpi, o.name + p.variant, k.name}
 	took, err := c.time(ctx, s, p, o, k)
@@ -124,7 +129,8 @@ func (c *clock) time(ctx context.Context, s *setup, p program, o operation, k *c
 	return took / float64(c.turns[of]*o.count), err
 }
 
-// calibrate finds the number of turns that takes as long as a measurement should.
+// calibrate returns the number of turns that takes as long as a measurement
+// should.
 func (c *clock) calibrate(x *session, loop string) (turns int, err error) {
 	target := float64(c.length.Nanoseconds())
 	for turns = 16; ; turns *= 2 {
@@ -150,7 +156,7 @@ func (c *clock) close(k *contender) error {
 	return err
 }
 
-// keep takes over what a round found.
+// keep adds the results of a round.
 func (c *clock) keep(s *setup, p program, best map[subject]float64) error {
 	var err error
 	for _, o := range p.operations {

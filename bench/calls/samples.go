@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A subject is what a figure is about.
+// subject is what a figure is about.
 type subject struct{ mpi, call, tool string }
 
-// samples hold what was measured: of each subject the nanoseconds that a call takes, one value a
-// round, and the instructions that the tool adds to a call.
+// samples hold the measurements: for each subject the ns that a call takes, one
+// value per round, and the instructions that the tool adds to a call.
 type samples struct {
 	order        []subject
 	times        map[subject][]float64
@@ -29,8 +29,8 @@ func (s *samples) meet(of subject) {
 	}
 }
 
-// addTime adds a round's value, and writes it as a line of a Go benchmark
-// (https://go.dev/design/14313-benchmark-format).
+// addTime adds a round's value, and writes it as a line of the Go benchmark
+// format (https://go.dev/design/14313-benchmark-format).
 func (s *samples) addTime(of subject, calls int, nanoseconds float64, raw io.Writer) error {
 	s.meet(of)
 	s.times[of] = append(s.times[of], nanoseconds)
@@ -43,7 +43,7 @@ func (s *samples) addInstructions(of subject, calls int, added float64, raw io.W
 	return writeLine(raw, of, calls, added, "added-instructions/call")
 }
 
-// forget takes back what was measured of a subject that failed later.
+// forget removes the measurements of a subject that failed later.
 func (s *samples) forget(of subject) {
 	delete(s.times, of)
 	delete(s.instructions, of)
@@ -55,15 +55,16 @@ func writeLine(raw io.Writer, of subject, calls int, value float64, unit string)
 	return err
 }
 
-// median returns the middle value, or the mean of the middle two; values is not empty.
+// median returns the middle value, or the mean of the middle two. values must
+// not be empty.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// busy tells whether other work slowed the baseline down in half of the rounds or more, for any
-// call: its median is then far from its minimum.
+// busy reports whether other work slowed down the baseline of any call in at
+// least half of the rounds: its median is then far from its minimum.
 func (s *samples) busy() bool {
 	for of, values := range s.times {
 		if of.tool == baseline && median(values) > 1.08*slices.Min(values) {

@@ -16,30 +16,31 @@ import (
 	"time"
 )
 
-// patience is how long a command may take that takes milliseconds, or under valgrind a minute.
+// patience is the time limit of a command: most take milliseconds, or up to a
+// minute under valgrind.
 const (
 	patience       = 20 * time.Second
 	countPatience  = 4 * time.Minute
 	finishPatience = time.Minute
 )
 
-// A session is a driver that runs under a tool and waits for commands: between them it sleeps, so
-// that several can be asked in turn.
+// session is a driver that runs under a tool and waits for commands. It sleeps
+// between commands, so that several sessions can be asked in turn.
 type session struct {
 	tool     tool
 	patience time.Duration
 	cmd      *exec.Cmd
 	cancel   context.CancelFunc
 	dir      string     // for FIFOs and the tool's output
-	commands []*os.File // a FIFO for each rank
+	commands []*os.File // one FIFO for each rank
 	replies  chan string
 	talk     strings.Builder
 }
 
 var errEnded = errors.New("it ended")
 
-// open starts a program under a tool, rank 0 by way of a command if one is given, and waits until
-// it is ready.
+// open starts a program under a tool and waits until it is ready. If via is
+// given, it is the command that runs rank 0.
 func (s *setup) open(ctx context.Context, p program, t tool, via []string, patience time.Duration) (*session, error) {
 	dir, err := runDirectory(t.padding)
 	if err != nil {
@@ -56,9 +57,10 @@ func (s *setup) open(ctx context.Context, p program, t tool, via []string, patie
 	return x, nil
 }
 
-// runDirectory makes a directory whose name is as long each time: where things lie in memory depends
-// on what names were allocated, and what is hashed on where it lies. It is in memory where it can be, as
-// mpitrace run has it: a page of a disk's that is written to again and again costs a fault each time.
+// runDirectory creates a directory whose name always has the same length: the
+// addresses of allocations, and so their hashes, depend on the lengths of
+// names. The directory is in memory if possible, as under `mpitrace run`: each
+// write to a page of a disk file may cost a page fault.
 func runDirectory(padding int) (dir string, err error) {
 	name := fmt.Sprintf("mpitrace-bench-%0*d", 10+padding, rand.Uint32())
 	for _, parent := range []string{"/dev/shm", os.TempDir()} {
@@ -70,7 +72,8 @@ func runDirectory(padding int) (dir string, err error) {
 	return dir, err
 }
 
-// makeCommands makes the FIFOs, and opens them for both ends, as there is no reader yet.
+// makeCommands creates the FIFOs, and opens them for reading and writing,
+// because they have no reader yet.
 func (x *session) makeCommands(ranks int) error {
 	for rank := range ranks {
 		path := filepath.Join(x.dir, strconv.Itoa(rank))
@@ -89,9 +92,11 @@ func (x *session) makeCommands(ranks int) error {
 func (x *session) start(ctx context.Context, line []string) error {
 	x.cmd = exec.CommandContext(ctx, line[0], line[1:]...)
 	x.cmd.Env, x.cmd.Dir, x.cmd.Stderr = environ(), x.dir, &x.talk
-	// Open MPI refuses to run as root, as containers do, unless told twice.
+	// Open MPI refuses to run as root, for example in containers, without these
+	// two variables.
 	x.cmd.Env = append(x.cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-	// A launcher that is killed leaves its ranks behind: it is asked first.
+	// A launcher that is killed leaves its ranks behind, so it gets SIGTERM
+	// first.
 	x.cmd.Cancel = func() error { return x.cmd.Process.Signal(syscall.SIGTERM) }
 	x.cmd.WaitDelay = 5 * time.Second
 	output, err := x.cmd.StdoutPipe()
@@ -105,7 +110,7 @@ func (x *session) start(ctx context.Context, line []string) error {
 	return nil
 }
 
-// listen passes on what the driver says; tools may talk on the same stdout.
+// listen passes on the driver's answers. Tools may print to the same stdout.
 func (x *session) listen(output io.Reader) {
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
@@ -118,8 +123,9 @@ func (x *session) listen(output io.Reader) {
 	close(x.replies)
 }
 
-// greet waits until the driver is ready, gives up the reading ends of the FIFOs, so that it notices
-// if we end, and makes sure that the tool's library answers the calls.
+// greet waits until the driver is ready, closes our reading ends of the FIFOs,
+// so that the driver notices if we end, and checks that the calls reach the
+// tool's library.
 func (x *session) greet(s *setup) error {
 	answering, err := x.reply(max(x.patience, finishPatience))
 	if err != nil {
@@ -153,8 +159,8 @@ func (x *session) reply(patience time.Duration) (string, error) {
 	}
 }
 
-// run has the driver run a loop for some turns, and then for turns that are timed. After an error
-// the session is over.
+// run lets the driver run a loop for warm turns, and then for turns that are
+// timed. After an error the session has ended.
 func (x *session) run(loop string, warm, turns int) (nanoseconds float64, err error) {
 	for _, file := range x.commands {
 		if _, err := fmt.Fprintf(file, "%s %d %d\n", loop, warm, turns); err != nil {
@@ -172,7 +178,7 @@ func (x *session) run(loop string, warm, turns int) (nanoseconds float64, err er
 	return nanoseconds, nil
 }
 
-// close lets the driver end, and checks that the tool recorded.
+// close ends the driver, and checks that the tool recorded.
 func (x *session) close() error {
 	x.closeCommands()
 	if _, err := x.reply(finishPatience); !errors.Is(err, errEnded) {
@@ -192,7 +198,7 @@ func (x *session) closeCommands() {
 	x.commands = nil
 }
 
-// fail ends the session whatever it does, and adds to the error what was said on stderr.
+// fail kills the session, and adds the output on stderr to the error.
 func (x *session) fail(err error) error {
 	x.closeCommands()
 	x.cancel()

@@ -21,18 +21,18 @@ import (
 //go:embed src/*
 var sources embed.FS
 
-// A setup is one MPI, the drivers built for it, and the tools to measure under.
+// setup is one MPI, with the drivers built for it and the tools to measure.
 type setup struct {
 	mpi      string            // "openmpi"
-	version  string            // what MPI_Get_library_version says, first line
+	version  string            // first line of MPI_Get_library_version
 	compiler string            // "gcc 12.2.0"
 	library  string            // path of the MPI's shared library
-	launcher string            // mpirun, "" if there is none
+	launcher string            // mpirun; "" if there is none
 	drivers  map[string]string // path by language: "c", "mpif", "f08"
 	tools    []tool
 }
 
-// prepare builds everything for all MPIs below dir.
+// prepare builds everything for all MPIs in dir.
 func prepare(ctx context.Context, o options, dir string, log io.Writer) ([]setup, error) {
 	mpis := o.mpis
 	if len(mpis.order) == 0 {
@@ -55,7 +55,8 @@ func prepare(ctx context.Context, o options, dir string, log io.Writer) ([]setup
 	return setups, nil
 }
 
-// installedMPIs are those under the names that Debian gives to their compilers.
+// installedMPIs returns the MPIs whose compilers have the names that Debian
+// uses.
 func installedMPIs() (found named) {
 	for _, name := range []string{"openmpi", "mpich"} {
 		cc := "mpicc." + name
@@ -89,14 +90,14 @@ func prepareMPI(ctx context.Context, name, cc string, o options, dir string, log
 	return s, nil
 }
 
-// A builder compiles sources of the directory src with an MPI's compiler into out.
+// builder compiles sources in src with an MPI's compiler into out.
 type builder struct {
 	ctx      context.Context
 	cc       string
 	src, out string
 }
 
-// drivers builds the measuring program around the loops of each language.
+// drivers builds the driver with the loops of each language.
 func (b builder) drivers(s *setup, log io.Writer) error {
 	s.drivers["c"] = filepath.Join(b.out, "driver-c")
 	err := errors.Join(b.run(b.cc, "-c", "-o", "driver.o", filepath.Join(b.src, "driver.c")),
@@ -114,7 +115,7 @@ func (b builder) drivers(s *setup, log io.Writer) error {
 	return err
 }
 
-// run runs a compiler in the output directory, optimising as users would.
+// run runs a compiler in the output directory, with the usual optimisation.
 func (b builder) run(compiler string, args ...string) error {
 	cmd := exec.CommandContext(b.ctx, compiler, append([]string{"-O2"}, args...)...)
 	cmd.Dir = b.out
@@ -124,15 +125,16 @@ func (b builder) run(compiler string, args ...string) error {
 	return nil
 }
 
-// wrapper builds a library of wrappers, as quick as a compiler makes it: no jumps by way of tables,
-// thread-local data at fixed offsets, and no vectors of two numbers.
+// wrapper builds a library of wrappers that is as fast as a compiler can make
+// it: no indirect jumps, thread-local data at fixed offsets, and no
+// vectorisation of two numbers.
 func (b builder) wrapper(name string) (tool, error) {
 	path := filepath.Join(b.out, "lib"+name+".so")
 	return wrapper(name, path), b.run(b.cc, "-shared", "-fPIC", "-fno-plt", "-ftls-model=initial-exec",
 		"-fno-tree-vectorize", "-o", path, filepath.Join(b.src, name+".c"))
 }
 
-// tools builds what is to be measured, and leaves out what the options do.
+// tools builds the tools that the options select.
 func (b builder) tools(s *setup, o options, log io.Writer) ([]tool, error) {
 	empty, err1 := b.wrapper("empty")
 	least, err2 := b.wrapper(limit)
@@ -151,8 +153,8 @@ func (b builder) tools(s *setup, o options, log io.Writer) ([]tool, error) {
 		errors.Join(err1, err2, err3, err4, err5)
 }
 
-// beside is the program of an MPI that goes with its mpicc: mpirun.openmpi with mpicc.openmpi. It
-// is "" where there is none.
+// beside returns the program of an MPI that belongs to its mpicc:
+// mpirun.openmpi for mpicc.openmpi. It returns "" if there is none.
 func beside(cc, program string) string {
 	dir, name := filepath.Split(cc)
 	path, err := exec.LookPath(dir + strings.Replace(name, "mpicc", program, 1))
@@ -176,7 +178,7 @@ func (s *setup) identify(ctx context.Context) error {
 	return nil
 }
 
-// setting returns VALUE of the line "key: VALUE" in the driver's output, "" if there is none.
+// setting returns VALUE of the line "key: VALUE" in the driver's output, or "".
 func setting(output []byte, key string) string {
 	lines := bufio.NewScanner(strings.NewReader(string(output)))
 	for lines.Scan() {
@@ -187,19 +189,20 @@ func setting(output []byte, key string) string {
 	return ""
 }
 
-// platform is what instruction counts depend on: the MPI's version and the compiler's.
+// platform returns what instruction counts depend on: the versions of the MPI
+// and the compiler.
 func (s *setup) platform() string {
 	version, _, _ := strings.Cut(s.version, ",")
 	return version + ", " + s.compiler
 }
 
-// runs tells whether there is what a program needs.
+// runs reports whether everything that a program needs is available.
 func (s *setup) runs(p program) bool {
 	return s.drivers[p.language] != "" && (p.ranks == 1 || s.launcher != "")
 }
 
-// line is the command that runs a program with an environment of its own, rank 0 by way of another
-// command such as valgrind if one is given.
+// line returns the command that runs a program with its own environment. If via
+// is given, for example valgrind, it runs rank 0.
 func (s *setup) line(p program, via, env []string, dir string) []string {
 	driver := []string{s.drivers[p.language], dir, strconv.Itoa(p.threads)}
 	first := slices.Concat([]string{"env"}, env, via, driver)
@@ -210,8 +213,9 @@ func (s *setup) line(p program, via, env []string, dir string) []string {
 	return slices.Concat([]string{s.launcher}, s.placement(p.ranks), []string{"-n", "1"}, first, others)
 }
 
-// yielding has other ranks than 0 leave it a processor where there are too few, as it is they that
-// wait in a loop for what it sends, slowed down by callgrind.
+// yielding lets the ranks other than 0 yield their processor if there are too
+// few. Otherwise they poll for what rank 0 sends, while callgrind slows it
+// down.
 func (s *setup) yielding(p program) []string {
 	if p.crowded() {
 		return []string{"nice", "-n", "19"}
@@ -219,7 +223,7 @@ func (s *setup) yielding(p program) []string {
 	return nil
 }
 
-// placement has each rank stay on a processor of its own, where there are enough.
+// placement binds each rank to a processor of its own, if there are enough.
 func (s *setup) placement(ranks int) []string {
 	bind := "none"
 	if ranks <= runtime.NumCPU() {

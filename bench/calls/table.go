@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// A row is one subject's line of the table.
+// row is one subject's line of the table.
 type row struct {
 	subject
-	median, minimum costs // nanoseconds
-	instructions    costs // added ones only
+	median, minimum costs // ns
+	instructions    costs // only those that the tool adds
 }
 
-// costs are one statistic seen three ways. What was not measured is NaN.
+// costs is one statistic in three forms. What was not measured is NaN.
 type costs struct {
 	value float64 // per call
-	added float64 // over no tool
-	times float64 // added, as a multiple of what limit adds; NaN where limit adds nothing
+	added float64 // difference to no tool
+	times float64 // added, as a multiple of what limit adds; NaN if limit adds nothing
 }
 
-// rows computes the table, grouped by MPI and call, tools in the order of the setups.
+// rows computes the table, grouped by MPI and call, with the tools in the order
+// of the setups.
 func (s *samples) rows() []row {
 	var rows []row
 	for _, of := range s.grouped() {
@@ -31,8 +32,8 @@ func (s *samples) rows() []row {
 	return rows
 }
 
-// medians are over rounds; what is added is the median of what was in each round, where the tools
-// were measured within the same seconds.
+// medians returns medians over rounds. added is the median of the differences
+// within each round, in which all tools were measured within the same seconds.
 func (s *samples) medians(of subject) costs {
 	added := func(of subject) float64 {
 		base := s.times[subject{of.mpi, of.call, baseline}]
@@ -51,7 +52,7 @@ func (s *samples) medians(of subject) costs {
 	return compare(of, median(s.times[of]), added)
 }
 
-// minima are over rounds; what is added is their difference.
+// minima returns minima over rounds. added is the difference of the minima.
 func (s *samples) minima(of subject) costs {
 	minimum := func(of subject) float64 {
 		if len(s.times[of]) == 0 {
@@ -73,7 +74,7 @@ func (s *samples) counts(of subject) costs {
 	})
 }
 
-// compare fills in what is added and how that compares with limit.
+// compare computes added and times from value.
 func compare(of subject, value float64, added func(subject) float64) costs {
 	if of.tool == baseline {
 		return costs{value, math.NaN(), math.NaN()}
@@ -85,8 +86,8 @@ func compare(of subject, value float64, added func(subject) float64) costs {
 	return c
 }
 
-// grouped returns the subjects with those of one MPI together, and within it those of one call;
-// otherwise in the order in which they were first measured.
+// grouped returns the subjects sorted by MPI and call, otherwise in the order
+// in which they were measured.
 func (s *samples) grouped() []subject {
 	place := map[string]int{}
 	for _, of := range s.order {
@@ -106,7 +107,8 @@ func (s *samples) grouped() []subject {
 	return subjects
 }
 
-// writeTable writes the rows as a Markdown table, without the columns of what was not measured.
+// writeTable writes the rows as a Markdown table, without columns that were not
+// measured.
 func (s *samples) writeTable(w io.Writer) error {
 	columns := []string{"MPI", "call", "tool"}
 	if len(s.times) > 0 {
@@ -129,12 +131,12 @@ func (s *samples) writeTable(w io.Writer) error {
 	return writeMarkdown(w, lines, 3)
 }
 
-// cells are the three figures as text; a dash where there is none.
+// cells returns the three figures as text, with a dash for NaN.
 func (c costs) cells() []string {
 	return []string{number("%.1f", c.value, 1), number("%+.1f", c.added, 1), number("%.2f", c.times, 2)}
 }
 
-// number rounds to a number of decimals, and never to a negative zero.
+// number rounds x to a number of decimals, and never returns a negative zero.
 func number(format string, x float64, decimals int) string {
 	if math.IsNaN(x) {
 		return "–"
@@ -143,8 +145,8 @@ func number(format string, x float64, decimals int) string {
 	return fmt.Sprintf(format, math.Round(x*scale)/scale+0)
 }
 
-// writeMarkdown writes a header and lines as an aligned table; the first `texts` columns hold text,
-// the others numbers.
+// writeMarkdown writes a header and lines as an aligned table. The first texts
+// columns contain text, the others numbers.
 func writeMarkdown(w io.Writer, lines [][]string, texts int) error {
 	widths := make([]int, len(lines[0]))
 	for _, line := range lines {

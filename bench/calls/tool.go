@@ -17,15 +17,15 @@ const (
 	limit    = "limit"
 )
 
-// A tool is one way to watch the calls, none at all included.
+// tool is a way to observe the calls, including none at all.
 type tool struct {
 	name    string
-	preload string                    // path of the library that answers the calls, "" if MPI's own does
-	env     func(dir string) []string // settings, given a directory for its output; may be nil
-	proof   string                    // pattern below dir of a file that shows that it recorded, "" for none
-	peer    bool                      // somebody else's: it may fail, and is then left out
-	only    func(operation) bool      // what it is measured for; nil for all
-	padding int                       // by how much the name of its directory is longer
+	preload string                    // path of the library that intercepts the calls; "" if none does
+	env     func(dir string) []string // settings, given a directory for the tool's output; may be nil
+	proof   string                    // pattern of a file in dir that exists if the tool recorded; "" for none
+	peer    bool                      // another project's tool: it is left out if it fails
+	only    func(operation) bool      // selects the operations to measure; nil for all
+	padding int                       // additional length of the name of its directory
 }
 
 func (t tool) measures(o operation) bool { return t.only == nil || t.only(o) }
@@ -34,7 +34,8 @@ func none() tool { return tool{name: baseline} }
 
 func wrapper(name, path string) tool { return tool{name: name, preload: path} }
 
-// monitoring is Open MPI's own: mode 1 keeps what its collectives send apart, mode 2 does not.
+// monitoring returns Open MPI's monitoring: mode 1 separates what its
+// collectives send, mode 2 does not.
 func monitoring(mode int) tool {
 	return tool{
 		name: fmt.Sprintf("monitoring%d", mode),
@@ -49,7 +50,7 @@ func monitoring(mode int) tool {
 	}
 }
 
-// ours is our library with some settings, which the name tells.
+// ours returns our library with the given settings.
 func ours(name, path string, settings ...string) tool {
 	return tool{
 		name:    name,
@@ -70,15 +71,18 @@ func allOurs(path string) []tool {
 		ours("ours-off", path, "MPITRACE_TIMING=off"),
 		unfollowed,
 		ours("ours-trace", path, "MPITRACE_TRACE=on"),
-		// The same in memory that was used before: without the kernel's price of new memory.
+		// The same in memory that was used before, without the kernel's cost of
+		// new pages.
 		ours("ours-trace-last", path, "MPITRACE_TRACE=on", "MPITRACE_KEEP=last", "MPITRACE_TRACE_LIMIT=1M"),
 	}
 }
 
-// A peer writes, if anything, into the directory that it is started in.
+// peer returns another project's tool. Its output goes to its working
+// directory.
 func peer(name, path string) tool { return tool{name: name, preload: path, peer: true} }
 
-// peersFor are those of the peers that are not linked with another MPI than the one given.
+// peersFor returns the peers that are not linked with another MPI than this
+// one.
 func peersFor(peers named, mpi string, log io.Writer) ([]tool, error) {
 	var found []tool
 	for _, name := range peers.order {
@@ -101,7 +105,7 @@ func peersFor(peers named, mpi string, log io.Writer) ([]tool, error) {
 
 var isMPI = regexp.MustCompile(`^libmpi(ch)?\.so`)
 
-// linkedWithAnother returns the MPI that a library needs if that is another one.
+// linkedWithAnother returns the MPI that a library needs, if it is another one.
 func linkedWithAnother(path, mpi string) (string, error) {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -117,9 +121,9 @@ func linkedWithAnother(path, mpi string) (string, error) {
 	return "", err
 }
 
-// settings are what the tool's environment has beside ours. A process that is started without a
-// launcher would have Open MPI 4 start a daemon beside it; its one-sided calls to itself do not
-// work by UCX.
+// settings returns the environment that the tool adds to ours. Without a
+// launcher, Open MPI 4 would start a daemon for each process, and its one-sided
+// calls to the same process do not work with UCX.
 func (t tool) settings(dir string) []string {
 	env := []string{"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_osc=^ucx"}
 	if t.env != nil {
@@ -131,14 +135,14 @@ func (t tool) settings(dir string) []string {
 	return env
 }
 
-// environ is our environment, without preloads and settings of ours.
+// environ returns our environment without preloads and mpitrace's settings.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(setting string) bool {
 		return strings.HasPrefix(setting, "LD_PRELOAD=") || strings.HasPrefix(setting, "MPITRACE_")
 	})
 }
 
-// check makes sure that the tool left what shows that it recorded.
+// check checks that the tool left the file that proves that it recorded.
 func (t tool) check(dir string) error {
 	if t.proof == "" {
 		return nil
