@@ -11,14 +11,14 @@ type pen interface {
 	line(c color.RGBA, x0, y0, x1, y1 float64)
 	links(all []segment)
 	rect(c color.RGBA, left, top, width, height int)
-	text(t text)
+	text(t label)
 }
 
 // segment is a straight line for a link. Thousands of them may overlap.
 type segment struct{ x0, y0, x1, y1 float64 }
 
 // text is one line of text whose baseline passes through x, y.
-type text struct {
+type label struct {
 	string
 	x, y, size float64
 	held       hold
@@ -61,13 +61,13 @@ func (h *Heatmap) drawFrame(l *layout, p pen) {
 }
 
 func (d *drawing) headline(title string) {
-	d.text(text{string: title, x: margin, y: margin + 0.8*titleSize, size: titleSize, color: ink})
+	d.text(label{string: title, x: margin, y: margin + 0.8*titleSize, size: titleSize, color: ink})
 }
 
 func (d *drawing) captionBelow(lines []string, top float64) {
 	for i, line := range lines {
 		y := top + lineHeight(textSize)*(float64(i)+0.8)
-		d.text(text{string: line, x: margin, y: y, size: textSize, color: faint})
+		d.text(label{string: line, x: margin, y: y, size: textSize, color: faint})
 	}
 }
 
@@ -139,9 +139,9 @@ func (d *frame) colorBar(name string) {
 func crisp(v float64) float64 { return math.Floor(v) + 0.5 }
 
 func (d *drawing) write(s string, x, y float64, held hold) {
-	d.text(text{string: s, x: x, y: y, size: textSize, held: held, color: ink})
+	d.text(label{string: s, x: x, y: y, size: textSize, held: held, color: ink})
 }
 
 func (d *drawing) writeUpright(s string, x, y float64, held hold) {
-	d.text(text{string: s, x: x, y: y, size: textSize, held: held, upright: true, color: ink})
+	d.text(label{string: s, x: x, y: y, size: textSize, held: held, upright: true, color: ink})
 }

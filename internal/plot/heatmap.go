@@ -13,6 +13,8 @@ import (
 	"image/png"
 	"io"
 	"math"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // MaxSide is the largest number of cells on a side of a heatmap. A screen shows
@@ -26,6 +28,13 @@ const (
 	Count Unit = iota // 12,  3,400,  1.2 M
 	Bytes             // 12 B,  3.32 KiB,  1.14 MiB
 )
+
+func (u Unit) prefixes() *text.Prefixes {
+	if u == Bytes {
+		return text.Binary
+	}
+	return text.Decimal
+}
 
 // Heatmap is a matrix to draw.
 type Heatmap struct {

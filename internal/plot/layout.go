@@ -3,6 +3,8 @@ package plot
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // Sizes in pixels.
@@ -81,7 +83,7 @@ func ceil(v float64) int { return int(v + 0.999) }
 func (h *Heatmap) axes(l *layout, f *typeface) {
 	perLine := float64(l.cell) / float64(h.PerBin)
 	if h.Labels == nil {
-		widest := f.width(Grouped(max(h.N-1, 0)), textSize)
+		widest := f.width(text.Count(max(h.N-1, 0)), textSize)
 		step := lineStep(h.N, perLine, widest+12)
 		l.rows = h.numbered(step, perLine)
 		l.columns = l.rows
@@ -100,7 +102,7 @@ func (h *Heatmap) axes(l *layout, f *typeface) {
 func (h *Heatmap) numbered(step int, perLine float64) []tick {
 	var ticks []tick
 	for i := 0; i < h.N; i += step {
-		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, Grouped(i)})
+		ticks = append(ticks, tick{(float64(i) + 0.5) * perLine, text.Count(i)})
 	}
 	return ticks
 }
@@ -122,8 +124,8 @@ func (h *Heatmap) named(l *layout, f *typeface) []tick {
 func (h *Heatmap) bar(l *layout, f *typeface) {
 	s := h.Scale()
 	values := barTicks(s, h.Unit)
-	for i, text := range h.Unit.formatAll(values) {
-		l.bar = append(l.bar, tick{s.position(values[i]) * float64(l.barHeight), text})
+	for i, words := range h.Unit.prefixes().FormatAll(values) {
+		l.bar = append(l.bar, tick{s.position(values[i]) * float64(l.barHeight), words})
 	}
 	l.barTextWidth = max(widestTick(f, l.bar), f.width(nothingText, textSize))
 }
@@ -141,14 +143,8 @@ func (h *Heatmap) noun() string {
 
 // lines returns a number of lines as text: "1 rank", "12 blocks of 8 ranks".
 func (h *Heatmap) lines(n int) string {
-	noun, rest, more := strings.Cut(h.AxisName, " ")
-	if n != 1 {
-		noun += "s"
-	}
-	if more {
-		noun += " " + rest
-	}
-	return Grouped(n) + " " + noun
+	noun, rest, _ := strings.Cut(h.AxisName, " ")
+	return strings.TrimSpace(text.CountOf(n, noun) + " " + rest)
 }
 
 // facts returns the parts of the caption. A part is not broken over lines.
@@ -160,23 +156,23 @@ func (h *Heatmap) facts() []string {
 		if h.Mean {
 			does = "averages"
 		}
-		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, Grouped(h.PerBin), h.lines(h.PerBin)))
+		facts = append(facts, fmt.Sprintf("each cell %s %s × %s", does, text.Count(h.PerBin), h.lines(h.PerBin)))
 	}
 	least, greatest := h.extremes()
 	if greatest == 0 {
 		return append(facts, "nothing was sent")
 	}
-	facts = append(facts, fmt.Sprintf("%s of %s cells in use", Grouped(h.used()), Grouped(cells)))
+	facts = append(facts, fmt.Sprintf("%s of %s cells in use", text.Count(h.used()), text.Count(cells)))
 	if least == greatest {
 		return append(facts, "each "+h.value(least))
 	}
-	ends := h.Unit.formatAll([]float64{least, greatest})
+	ends := h.Unit.prefixes().FormatAll([]float64{least, greatest})
 	return append(facts, fmt.Sprintf("least %s, greatest %s", ends[0], ends[1]+h.suffix()))
 }
 
 // value returns a value as text: "1.5 MiB", "1.5 MiB per message", "12
 // messages".
-func (h *Heatmap) value(v float64) string { return h.Unit.format(v) + h.suffix() }
+func (h *Heatmap) value(v float64) string { return h.Unit.prefixes().Format(v, 3) + h.suffix() }
 
 func (h *Heatmap) suffix() string {
 	if h.Unit == Bytes {

@@ -27,7 +27,7 @@ func (p *boxPen) line(color.RGBA, float64, float64, float64, float64) {}
 func (p *boxPen) links([]segment)                                     {}
 func (p *boxPen) rect(color.RGBA, int, int, int, int)                 {}
 
-func (p *boxPen) text(t text) {
+func (p *boxPen) text(t label) {
 	w := p.font.width(t.string, t.size)
 	before, after := w*float64(t.held)/2, w*(1-float64(t.held)/2)
 	up, down := 0.75*t.size, 0.2*t.size // of letters, above and below the base line

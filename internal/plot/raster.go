@@ -105,7 +105,7 @@ func (p *pixelPen) rect(c color.RGBA, left, top, width, height int) {
 	draw.Draw(p.canvas.Image(), image.Rect(left, top, left+width, top+height), image.NewUniform(c), image.Point{}, draw.Src)
 }
 
-func (p *pixelPen) text(t text) {
+func (p *pixelPen) text(t label) {
 	p.canvas.SetColor(t.color)
 	face := p.font.face(t.size)
 	before := p.font.width(t.string, t.size) * float64(t.held) / 2

@@ -107,28 +107,9 @@ func TestBarTicks(t *testing.T) {
 		"neighbours at 10 to 15": {Scale{1e15, 1e15 + 1}, Count, []string{"1 P", "1.000000000000001 P"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.u.formatAll(barTicks(c.s, c.u)); !slices.Equal(got, c.want) {
+			if got := c.u.prefixes().FormatAll(barTicks(c.s, c.u)); !slices.Equal(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-func TestFormat(t *testing.T) {
-	for _, c := range []struct {
-		u    Unit
-		v    float64
-		want string
-	}{
-		{Bytes, 1, "1 B"}, {Bytes, 1000, "1,000 B"}, {Bytes, 1023, "1,023 B"}, {Bytes, 1024, "1 KiB"},
-		{Bytes, 1023.96, "1 KiB"}, {Bytes, 12.345, "12.3 B"}, {Bytes, 1 << 20, "1 MiB"}, {Bytes, 1<<20 - 1, "1 MiB"},
-		{Bytes, 1000 << 10, "1,000 KiB"}, {Bytes, 1.5 * (1 << 30), "1.5 GiB"}, {Bytes, math.MaxUint64, "16 EiB"},
-		{Bytes, math.Pow(2, 80), "1 YiB"}, {Bytes, 0.25, "0.25 B"},
-		{Count, 1, "1"}, {Count, 9999, "9,999"}, {Count, 10_000, "10 k"}, {Count, 12_345, "12.3 k"},
-		{Count, 999_999, "1 M"}, {Count, 2.5, "2.5"}, {Count, 1e18, "1 E"},
-	} {
-		if got := c.u.format(c.v); got != c.want {
-			t.Errorf("%g is %q, want %q", c.v, got, c.want)
-		}
 	}
 }

@@ -87,8 +87,7 @@ func roundTicks(s Scale, u Unit) []float64 {
 	if s.Max-s.Min < tooShort*s.Max {
 		return []float64{s.Min, s.Max}
 	}
-	_, power := u.prefixed(s.Max, 4)
-	unit := math.Pow(u.base(), float64(power))
+	unit := u.prefixes().Multiple(s.Max)
 	step := roundDown((s.Max-s.Min)/unit/3) * unit
 	var ticks []float64
 	for i := math.Ceil(s.Min / step); i*step <= s.Max; i++ {

@@ -23,12 +23,6 @@ func timeUnitOf(seconds float64) timeUnit {
 	return timeUnits[len(timeUnits)-1]
 }
 
-// duration returns a time in seconds as text with three digits.
-func duration(seconds float64) string {
-	u := timeUnitOf(rounded(seconds, 3))
-	return plain(seconds/u.seconds, 3) + " " + u.name
-}
-
 // timeTicks returns ticks at multiples of 1, 2 or 5 times a power of ten for an
 // axis that is pixels wide. All labels have the same unit and the same number
 // of decimals. The first and the last label may extend beyond the axis.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // Sizes of a timeline, in pixels.
@@ -122,7 +124,7 @@ func (t *Timeline) facts(l *timelineLayout) []string {
 	if t.AllLinks > 0 {
 		facts = append(facts, t.linksFact(len(l.links)))
 	}
-	column := duration((t.To - t.From) / float64(l.columns))
+	column := text.Duration(1e9*(t.To-t.From)/float64(l.columns), false)
 	how := "its height shows the share of each colour"
 	if l.bar < stackFrom {
 		how = "its colour is what took most, paler the more there is of " + printable(t.Ground.Name)
@@ -131,17 +133,14 @@ func (t *Timeline) facts(l *timelineLayout) []string {
 }
 
 func (t *Timeline) linksFact(drawn int) string {
-	text := Grouped(t.AllLinks) + " " + printable(t.LinkName)
-	if t.AllLinks != 1 {
-		text += "s"
-	}
+	words := text.CountOf(t.AllLinks, printable(t.LinkName))
 	switch drawn {
 	case t.AllLinks:
-		return text
+		return words
 	case 0:
-		return text + ", too close together to be drawn"
+		return words + ", too close together to be drawn"
 	}
-	return fmt.Sprintf("%s of %s drawn, %s", Grouped(drawn), text, printable(t.LinkChoice))
+	return fmt.Sprintf("%s of %s drawn, %s", text.Count(drawn), words, printable(t.LinkChoice))
 }
 
 // wrapped is like wrap, but accepts no parts, and breaks parts that are longer

@@ -11,6 +11,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 var (
@@ -246,7 +248,7 @@ func TestTimelineSVG(t *testing.T) {
 	}
 	texts := "\n" + strings.Join(d.Texts, "\n") + "\n"
 	for _, want := range []string{"a<b>\uFFFD", "red work", "green work", "nothing", "message", "rank", "0", "1", "0 s", "2 s", "10 s", "since the start",
-		"2 ranks; 1 message; a column of pixels is " + duration(10/float64(l.columns)) + ", its height shows the share of each colour"} {
+		"2 ranks; 1 message; a column of pixels is " + text.Duration(1e10/float64(l.columns), false) + ", its height shows the share of each colour"} {
 		if !strings.Contains(texts, "\n"+want+"\n") {
 			t.Errorf("no text %q in %q", want, d.Texts)
 		}

@@ -11,6 +11,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+
+	"github.com/mpitrace/mpitrace/internal/text"
 )
 
 // maxElements is the side of the largest matrix whose cells are SVG elements.
@@ -77,7 +79,7 @@ func (p *vectorPen) rect(c color.RGBA, left, top, width, height int) {
 }
 
 // text writes the length of the text too, so that another font is fitted to it.
-func (p *vectorPen) text(t text) {
+func (p *vectorPen) text(t label) {
 	if t.string == "" {
 		return
 	}
@@ -171,9 +173,9 @@ func (h *Heatmap) bin(i int) string {
 	case h.Labels != nil:
 		return printable(h.Labels[first]) + " … " + printable(h.Labels[last])
 	case first == last:
-		return fmt.Sprintf("%s %s", h.noun(), Grouped(first))
+		return fmt.Sprintf("%s %s", h.noun(), text.Count(first))
 	}
-	return fmt.Sprintf("%ss %s–%s", h.noun(), Grouped(first), Grouped(last))
+	return fmt.Sprintf("%ss %s–%s", h.noun(), text.Count(first), text.Count(last))
 }
 
 func hex(c color.RGBA) string {
