@@ -12,7 +12,7 @@ import (
 // checkPlanted is an error if somebody else may have put a directory there, or
 // a symbolic link to one, to be written into: it lies in a directory that all
 // users can write to, as /tmp is, and belongs to neither this user nor root. The
-// library has the same rule (place.c).
+// library has the same rule (recording_path.c).
 func checkPlanted(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // wrongMPISuffix ends the name of a note about a process that uses another MPI
 // than the library was built for, and so is not recorded: a symbolic link to
-// "PROGRAM\nMPI", which the library (aside.c) or `mpitrace rank` leaves where the
+// "PROGRAM\nMPI", which the library (wrong_mpi.c) or `mpitrace rank` leaves where the
 // recording would be.
 const wrongMPISuffix = ".wrong-mpi"
 

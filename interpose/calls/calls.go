@@ -34,7 +34,7 @@ type Trait struct{ Name, Doc string }
 
 // InFlight is what is written about a call before it is passed on.
 type InFlight struct {
-	Function  string // mt_open_x without its prefix; empty if only the call's name is known
+	Function  string // mt_current_call_x without its prefix; empty if only the call's name is known
 	Arguments []string
 }
 

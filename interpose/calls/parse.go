@@ -18,7 +18,7 @@ type File struct {
 	names    map[string]bool
 }
 
-// policy says how many arguments mt_leave_x has, and what they are in mt_open_x.
+// policy says how many arguments mt_leave_x has, and what they are in mt_current_call_x.
 type policy struct {
 	parameters []string
 	open       InFlight

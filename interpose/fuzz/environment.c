@@ -41,7 +41,7 @@
 #include "../src/cvalue.c"
 #include "../src/cvars.c"
 #include "../src/job.c"
-#include "../src/place.c"
+#include "../src/recording_path.c"
 #include "../src/placement.c"
 #include "../src/procfs.c"
 #include "../src/usage.c"
@@ -50,7 +50,7 @@
 #include "../src/sums.c"
 #undef add
 #include "../src/sample.c"
-#include "../src/say.c"
+#include "../src/log.c"
 #define lock settings_lock
 #define set settings_set
 #include "../src/settings.c"
@@ -97,13 +97,13 @@ mt_l_header *mt_header;
 int mt_world_rank, mt_world_size = 1;
 static mt_comm comm;
 
-void mt_gate_set(uint32_t reason, bool holds)
+void mt_enter_set(uint32_t reason, bool holds)
 {
-    atomic_store(&mt_at_call.gate, holds ? mt_at_call.gate | reason : mt_at_call.gate & ~reason);
+    atomic_store(&mt_at_call.flags, holds ? mt_at_call.flags | reason : mt_at_call.flags & ~reason);
 }
 
 // Each record has memory of its own: a byte too many is seen.
-void *mt_log_begin(uint64_t size)
+void *mt_recording_begin(uint64_t size)
 {
     mt_l_record *r = size > UINT32_MAX ? NULL : calloc(1, size);
     if (r)
@@ -111,7 +111,7 @@ void *mt_log_begin(uint64_t size)
     return r;
 }
 
-void mt_log_commit(void *record, uint32_t kind)
+void mt_recording_commit(void *record, uint32_t kind)
 {
     ((mt_l_record *)record)->kind = kind;
     free(record);
@@ -470,13 +470,13 @@ static void look_at_module(void)
 
 static void look_for_place(void)
 {
-    mt_place p = {0};
+    mt_recording_path p = {0};
     world.place = true;
-    for (int fd; (fd = mt_place_next(&p)) >= 0;) {
+    for (int fd; (fd = mt_recording_path_next(&p)) >= 0;) {
         require(strlen(p.path) < sizeof p.path && !strchr(p.name, '/'), "a path", p.path);
         p.elsewhere = true;
-        mt_place_note(&p);
-        mt_place_deliver(&p, fd, 0);
+        mt_recording_path_note(&p);
+        mt_recording_path_deliver(&p, fd, 0);
         close(fd);
     }
     world.place = false;

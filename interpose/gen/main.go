@@ -80,8 +80,6 @@ func execute(name string, data any) ([]byte, error) {
 var functionsOfTemplates = template.FuncMap{
 	"id":     func(c interface{ CallID() string }) string { return c.CallID() },
 	"join":   func(list []string) string { return strings.Join(list, ", ") },
-	"lower":  strings.ToLower,
-	"upper":  strings.ToUpper,
 	"shout":  shout,
 	"symbol": calls.Symbol,
 	"traits": traitNames,

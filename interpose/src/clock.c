@@ -52,7 +52,7 @@ void mt_clock_open(void)
     mt_clock_kind = MT_CLOCK_CNTVCT;
 #endif
     find_vdso();
-    mt_gate_set(MT_GATE_CLOCK, mt_clock_kind == MT_CLOCK_MONOTONIC);
+    mt_enter_set(MT_ENTER_CLOCK, mt_clock_kind == MT_CLOCK_MONOTONIC);
 }
 
 mt_l_clock mt_clock_all(void)

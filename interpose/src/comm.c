@@ -45,7 +45,7 @@ static void move_list(int32_t **list, int32_t *written, uint64_t bytes)
 static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
 {
     uint64_t members = c->members ? (uint64_t)c->size * 4 : 0, remote = c->remote ? (uint64_t)c->peers * 4 : 0;
-    mt_l_comm *r = mt_log_begin(sizeof *r + members + remote);
+    mt_l_comm *r = mt_recording_begin(sizeof *r + members + remote);
     if (!r)
         return false;
     r->index = c->index;
@@ -62,7 +62,7 @@ static bool write_down(mt_comm *c, uint32_t parent, unsigned call)
     move_list(&c->members, (int32_t *)(r + 1), members);
     move_list(&c->remote, (int32_t *)((char *)(r + 1) + members), remote);
     c->record = r;
-    mt_log_commit(r, MT_RECORD_COMM);
+    mt_recording_commit(r, MT_RECORD_COMM);
     return true;
 }
 
@@ -106,7 +106,7 @@ mt_comm *mt_comm_lost(void)
 
 static void write_edges(const mt_comm *c)
 {
-    mt_l_edges *r = mt_log_begin(sizeof *r + (uint64_t)c->edge_count * sizeof(int32_t));
+    mt_l_edges *r = mt_recording_begin(sizeof *r + (uint64_t)c->edge_count * sizeof(int32_t));
     if (!r) {
         mt_lost(&mt_header->lost_comms, 1);
         return;
@@ -115,7 +115,7 @@ static void write_edges(const mt_comm *c)
     r->count = (uint32_t)c->edge_count;
     for (int i = 0; i < c->edge_count; i++)
         ((int32_t *)(r + 1))[i] = c->edges[i];
-    mt_log_commit(r, MT_RECORD_EDGES);
+    mt_recording_commit(r, MT_RECORD_EDGES);
 }
 
 static bool same_making(const mt_comm *a, const mt_comm *b)
@@ -542,13 +542,13 @@ void mt_comm_named(MPI_Comm comm, const char *name)
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name, length);
     mt_unlock(&lock);
-    mt_l_name *r = same || c->index == MT_COMM_NONE ? NULL : mt_log_begin(sizeof *r + length);
+    mt_l_name *r = same || c->index == MT_COMM_NONE ? NULL : mt_recording_begin(sizeof *r + length);
     if (!r)
         return;
     r->index = c->index;
     r->length = (uint32_t)length;
     memcpy(r + 1, name, length);
-    mt_log_commit(r, MT_RECORD_NAME);
+    mt_recording_commit(r, MT_RECORD_NAME);
 }
 
 mt_comm_name mt_comm_called(const mt_comm *c)

@@ -59,7 +59,7 @@ static void log_variable(uint32_t origin, uint32_t scope, const char *name, cons
                          const char *why)
 {
     size_t name_length = strnlen(name, MT_CVAR_NAME), why_length = strlen(why);
-    mt_l_variable *v = mt_log_begin(sizeof *v + name_length + length + why_length);
+    mt_l_variable *v = mt_recording_begin(sizeof *v + name_length + length + why_length);
     if (!v)
         return;
     v->origin = origin;
@@ -71,7 +71,7 @@ static void log_variable(uint32_t origin, uint32_t scope, const char *name, cons
     memcpy(rest, name, name_length);
     memcpy(rest + name_length, value, length);
     memcpy(rest + name_length + length, why, why_length);
-    mt_log_commit(v, MT_RECORD_VARIABLE);
+    mt_recording_commit(v, MT_RECORD_VARIABLE);
 }
 
 static uint32_t scope_of(const mt_cvar *v)
@@ -90,7 +90,7 @@ static void refuse(mt_asked *a, uint32_t scope, const char *why)
     a->settled = true;
     log_variable(MT_VARIABLE_ASKED, scope, a->name, a->value, strnlen(a->value, MT_VALUE), why);
     if (mt_world_rank_said() <= 0)
-        mt_say("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
+        mt_log("the MPI's variable %.100s is not set to %.100s: %s", a->name, a->value, why);
 }
 
 // Some MPIs describe some of their variables in part, or not at all.
@@ -268,7 +268,7 @@ static void read_asked(const char *text)
 {
     asked.text = strdup(text);
     if (!asked.text)
-        mt_say("MPITRACE_CVAR is not set: no memory");
+        mt_log("MPITRACE_CVAR is not set: no memory");
     for (char *line = asked.text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -276,7 +276,7 @@ static void read_asked(const char *text)
         if (!*line)
             continue;
         if (asked.count == MT_ASKED) {
-            mt_say("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_ASKED);
+            mt_log("MPITRACE_CVAR has more than %d lines: the rest is not set", MT_ASKED);
             log_variable(MT_VARIABLE_ASKED, MT_SCOPE_UNKNOWN, line, "", 0, "MPITRACE_CVAR has too many lines");
             return;
         }

@@ -75,14 +75,14 @@ static void log_limit(uint32_t path, const mt_limit *l)
     if (!l->transport)
         return;
     size_t length = (size_t)snprintf(name, sizeof name, "btl_%s_eager_limit", l->transport);
-    mt_l_eagerlimit *r = mt_log_begin(sizeof *r + length);
+    mt_l_eagerlimit *r = mt_recording_begin(sizeof *r + length);
     if (!r)
         return;
     r->path = path;
     r->name_length = (uint32_t)length;
     r->bytes = l->bytes;
     memcpy(r + 1, name, length);
-    mt_log_commit(r, MT_RECORD_EAGER_LIMIT);
+    mt_recording_commit(r, MT_RECORD_EAGER_LIMIT);
 }
 
 void mt_eager_log(void)

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#include "place.h"
+#include "recording_path.h"
 #include "recording.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 // One of the files.
 typedef struct store {
-    mt_place place;   // without a path if it cannot be
+    mt_recording_path place;   // without a path if it cannot be
     uint64_t start;   // of its first chunk
     uint64_t *chunks; // that it has, in the header
     bool made;
@@ -27,9 +27,9 @@ static mt_l_eventsheader *header;
 static bool in_memory;
 
 // The recording's place, with another ending.
-static bool beside(mt_place *p, const char *ending)
+static bool beside(mt_recording_path *p, const char *ending)
 {
-    *p = *mt_recording_place();
+    *p = *mt_recording_where();
     char *path = strrchr(p->path, '.'), *name = strrchr(p->name, '.');
     if (!path || !name || (size_t)(path - p->path) + strlen(ending) >= sizeof p->path)
         return false;
@@ -48,9 +48,9 @@ mt_l_eventsheader *mt_events_open(void)
 {
     if (!beside(&near->place, ".events") || !beside(&far->place, ".spill"))
         return NULL;
-    if (!mt_place_in_run_directory(&far->place))
+    if (!mt_recording_path_in_run_directory(&far->place))
         far->place.path[0] = 0;
-    int fd = mt_place_create(&near->place);
+    int fd = mt_recording_path_create(&near->place);
     if (fd < 0)
         return NULL;
     const char *why;
@@ -99,10 +99,10 @@ static uint64_t next_at(const store *f)
 static int open_for_more(store *f, const char **why)
 {
     *why = strerror(EFBIG);
-    if (!mt_place_allows(next_at(f) + MT_CHUNK_SIZE))
+    if (!mt_recording_path_allows(next_at(f) + MT_CHUNK_SIZE))
         return -1;
     errno = ENOENT;
-    int fd = !f->place.path[0] ? -1 : f->made ? mt_place_reopen(&f->place) : mt_place_create(&f->place);
+    int fd = !f->place.path[0] ? -1 : f->made ? mt_recording_path_reopen(&f->place) : mt_recording_path_create(&f->place);
     *why = strerror(errno);
     if (fd < 0)
         return -1;
@@ -171,9 +171,9 @@ void mt_events_remove(void)
 
 void mt_events_close(void)
 {
-    int fd = header && near->place.elsewhere ? mt_place_reopen(&near->place) : -1;
+    int fd = header && near->place.elsewhere ? mt_recording_path_reopen(&near->place) : -1;
     if (fd < 0)
         return;
-    mt_place_deliver(&near->place, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
+    mt_recording_path_deliver(&near->place, fd, MT_EVENTS_HEADER_SIZE + header->chunks * MT_CHUNK_SIZE);
     close(fd);
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 _Thread_local mt_noted mt_noted_call;
-mt_watch mt_layer, mt_bindings;
+mt_code_range mt_layer, mt_bindings;
 
 #if MT_FORTRAN
 void mt_fortran_missed(void)
@@ -25,7 +25,7 @@ void mt_fortran_missed(void)
     mt_noted noted = mt_noted_call;
     mt_noted_call.call = 0;
     uint32_t slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    if (!noted.call || mt_next_foreign[noted.call >> 16] || (mt_gate() & (MT_GATE_CLOSED | MT_GATE_PAUSED)))
+    if (!noted.call || mt_next_foreign[noted.call >> 16] || (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)))
         return;
     int saved = errno;
     mt_thread *t = mt_self ? mt_self : mt_thread_met(noted.site);
@@ -46,13 +46,14 @@ static void spell(char symbol[static 128], uint32_t index, bool profiling)
     };
     static const char *const underscores[MT_SPELLINGS] = {"_", "__", "", ""};
     unsigned kind = index / MT_SPELLINGS % MT_KINDS, spelling = index % MT_SPELLINGS;
-    const mt_next_name *name = &mt_next_names[index / (MT_SPELLINGS * MT_KINDS)];
-    if (kind <= MT_PMPI_C_LARGE)
-        snprintf(symbol, 128, "P%s%s", name->c, suffixes[kind]);
-    else if (spelling == MT_UPPER)
-        snprintf(symbol, 128, "%s%s%s", profiling ? "P" : "", name->upper, kind == MT_CPTR ? "_CPTR" : "");
-    else
-        snprintf(symbol, 128, "%s%s%s%s", profiling ? "p" : "", name->lower, suffixes[kind], underscores[spelling]);
+    bool c = kind <= MT_PMPI_C_LARGE;
+    const char *name = mt_next_names[index / (MT_SPELLINGS * MT_KINDS)];
+    snprintf(symbol, 128, "%s%s%s%s", c || profiling ? "P" : "", name, suffixes[kind], c ? "" : underscores[spelling]);
+    for (char *at = symbol; !c && *at; at++) // in ASCII, whatever the locale is
+        if (spelling == MT_UPPER)
+            *at -= *at >= 'a' && *at <= 'z' ? 'a' - 'A' : 0;
+        else
+            *at += *at >= 'A' && *at <= 'Z' ? 'a' - 'A' : 0;
 }
 
 // Looks in anybody's sight, then where the caller can see.
@@ -101,7 +102,7 @@ static extent extent_of(void *symbol)
 
 // Threads compare while this is written: they see none, or too many, and never
 // too few of those that were watched before.
-static void set_watch(mt_watch *w, uint64_t start, uint64_t size)
+static void set_watch(mt_code_range *w, uint64_t start, uint64_t size)
 {
     if (atomic_load(&w->size) != 0)
         atomic_store(&w->size, UINT64_MAX);
@@ -117,7 +118,7 @@ static void widen(const extent *e)
     start = end && start < e->start ? start : e->start;
     end = end > e->end ? end : e->end;
     set_watch(&mt_bindings, start, end - start);
-    mt_gate_set(MT_GATE_SITES, true);
+    mt_enter_set(MT_ENTER_SITES, true);
 }
 
 // Calls from a file of bindings are looked at more closely from now on. The
@@ -171,7 +172,7 @@ void *mt_next_find(uint32_t index, uint64_t caller)
     if (p && kind == MT_PMPI_C && call == MT_CALL_FINALIZE)
         p = (void *)(uintptr_t)mt_finalize_passed_on;
     if (!p) {
-        mt_say("%s is called, and no library has it: nothing is done instead", symbol);
+        mt_log("%s is called, and no library has it: nothing is done instead", symbol);
         p = (void *)(uintptr_t)nothing;
     }
     __atomic_store_n(&mt_next[index], p, __ATOMIC_RELAXED);

@@ -25,11 +25,11 @@ extern MT_OURS _Thread_local mt_noted mt_noted_call __attribute__((tls_model("in
 // The file that holds the MPI's Fortran layer: size 0 until a Fortran binding
 // is called. What it calls without a note is for itself (datatypes for array
 // sections, and the like).
-extern MT_OURS mt_watch mt_layer;
+extern MT_OURS mt_code_range mt_layer;
 
 // All files of bindings, and what lies between them. Only calls from there are
 // ever the call that was noted.
-extern MT_OURS mt_watch mt_bindings;
+extern MT_OURS mt_code_range mt_bindings;
 
 // True, with the site of the program, if this is the call that was noted.
 MT_INLINE bool mt_fortran_take(unsigned call, uint64_t *site)
@@ -48,10 +48,7 @@ extern MT_OURS const uint32_t mt_next_count;
 extern MT_OURS void *mt_next[];
 extern MT_OURS bool mt_next_foreign[];
 
-typedef struct mt_next_name {
-    const char *c, *lower, *upper; // MPI_Send, mpi_send, MPI_SEND
-} mt_next_name;
-extern MT_OURS const mt_next_name mt_next_names[];
+extern MT_OURS const char *const mt_next_names[]; // MPI_Send
 
 // Looks up one of mt_next, for the thunks; `caller` is who called them.
 void *mt_next_find(uint32_t index, uint64_t caller);

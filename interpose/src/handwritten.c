@@ -1,14 +1,14 @@
 // The wrappers that are more than one call between an enter and a leave: those
 // that start and end the recording, those that free handles (what is known of
 // one must go before another may be given the same), matched receives, and
-// communicators to come. (Those that complete requests are in batch.c.)
-#include "batch.h"
+// communicators to come. (Those that complete requests are in completion.c.)
+#include "completion.h"
 #include "fortran.h"
 #include "leave.h"
 #include "lifecycle.h"
 #include "lock.h"
-#include "offered.h"
-#include "open.h"
+#include "pvar_table.h"
+#include "current_call.h"
 #include "slice.h"
 #include "trace.h"
 
@@ -101,7 +101,7 @@ static int free_comm(mt_span *s, MPI_Comm *comm, int (*release)(MPI_Comm *))
 {
     MPI_Comm handle = comm ? *comm : mt_const.comm_null; // NULL is the MPI's to refuse
     mt_comm *c = mt_on() ? mt_comm_leaving(handle) : NULL;
-    mt_open_comm(s, c, MT_PEER_NONE);
+    mt_current_call_comm(s, c, MT_PEER_NONE);
     int rc = release(comm);
     if (mt_on())
         mt_comm_left(rc == MPI_SUCCESS ? mt_const.comm_null : handle, c);
@@ -136,7 +136,7 @@ static void leave_idup(mt_span *s, int rc, MPI_Comm comm, MPI_Comm before, MPI_C
 MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_COMM_IDUP);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     MPI_Comm before = opening_idup(newcomm);
     int rc = mt_pmpi.Comm_idup(comm, newcomm, request);
     leave_idup(&span, rc, comm, before, newcomm, request);
@@ -147,7 +147,7 @@ MT_EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *reque
 MT_EXPORT int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
     mt_span span = mt_enter(MT_CALL_COMM_IDUP_WITH_INFO);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     MPI_Comm before = opening_idup(newcomm);
     int rc = mt_pmpi.Comm_idup_with_info(comm, info, newcomm, request);
     leave_idup(&span, rc, comm, before, newcomm, request);
@@ -173,7 +173,7 @@ MT_EXPORT int MPI_Win_free(MPI_Win *win)
     MPI_Win handle = win ? *win : mt_const.win_null;
     uint32_t number = 0;
     mt_comm *c = mt_on() ? mt_win_leaving(handle, &number) : NULL;
-    mt_open_comm(&span, c, MT_PEER_NONE);
+    mt_current_call_comm(&span, c, MT_PEER_NONE);
     int rc = mt_pmpi.Win_free(win);
     if (mt_on())
         mt_win_left(rc == MPI_SUCCESS ? mt_const.win_null : handle, c, number);
@@ -234,7 +234,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
     if (mt_receives_unfollowed)
         return;
     mt_request_receive(s->site, s->slice, s->call, m->comm, m->peer, *request, m->number);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }
 
 #define MT_MATCHED_RECEIVES(suffix, count_type)                                                                       \
@@ -245,7 +245,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         MPI_Status own, *seen = mt_seen(status, &own);                                                                \
         mt_request m = {0};                                                                                           \
         bool found = take_message(message, &m);                                                                       \
-        mt_open_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                                      \
+        mt_current_call_received(&span, found ? m.comm : NULL, m.peer, count, datatype);                                      \
         int rc = mt_pmpi.Mrecv##suffix(buf, count, datatype, message, seen);                                          \
         leave_mrecv(&span, rc, found, &m, seen);                                                                      \
         return rc;                                                                                                    \
@@ -256,7 +256,7 @@ static void leave_imrecv(mt_span *s, int rc, bool found, const mt_request *m, co
         mt_span span = mt_enter(MT_CALL_IMRECV);                                                                      \
         mt_request m = {0};                                                                                           \
         bool found = take_message(message, &m);                                                                       \
-        mt_open_comm(&span, found ? m.comm : NULL, m.peer);                                                           \
+        mt_current_call_comm(&span, found ? m.comm : NULL, m.peer);                                                           \
         int rc = mt_pmpi.Imrecv##suffix(buf, count, datatype, message, request);                                      \
         leave_imrecv(&span, rc, found, &m, request);                                                                  \
         return rc;                                                                                                    \

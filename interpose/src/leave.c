@@ -1,8 +1,8 @@
 // The policies that are functions: see leave.h.
 #include "leave.h"
 
-#include "offered.h"
-#include "open.h"
+#include "pvar_table.h"
+#include "current_call.h"
 #include "sample.h"
 #include "status.h"
 #include "trace.h"
@@ -48,7 +48,7 @@ static void remember_persistent(const mt_span *s, MPI_Comm comm, mt_request_kind
     mt_request e = {.key = MT_KEY(request), .site = s->site, .comm = mt_comm_of(t, comm), .bytes = bytes,
                     .peer = mt_peer(peer), .call = s->call, .kind = (uint8_t)kind, .tag = tag};
     mt_table_put(&mt_requests, &e);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }
 
 static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Message message, uint32_t number)
@@ -59,7 +59,7 @@ static void remember_message(const mt_span *s, MPI_Comm comm, int source, MPI_Me
     mt_request e = {.key = MT_KEY(message), .site = s->site, .comm = mt_comm_of(t, comm), .peer = mt_peer(source),
                     .slice = s->slice, .call = s->call, .number = number};
     mt_table_put(&mt_messages, &e);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }
 
 static bool is_message(int source, const MPI_Status *seen)
@@ -127,7 +127,7 @@ int mt_leave_quick_longest(mt_thread *t, mt_row *row, uint64_t ticks)
 {
     mt_row_longest(row, ticks);
     mt_add(&row->count, 1);
-    mt_open_clear(t->open);
+    mt_current_call_clear(t->open);
     return MPI_SUCCESS;
 }
 
@@ -143,16 +143,16 @@ int mt_leave_quick(mt_thread *t, uint64_t site, uint64_t place, uint64_t what, u
         mt_sample_book(t, mt_sample_pace(t, site), row, timed, ticks);
     if (mt_traced())
         mt_trace_call(t, row, t->open->call, ticks, bytes);
-    mt_open_clear(t->open);
+    mt_current_call_clear(t->open);
     return MPI_SUCCESS;
 }
 
 // A quick call as a span.
 static mt_span quick_span(mt_thread *t, unsigned call, uint64_t frame)
 {
-    const mt_open *o = t->open;
+    const mt_current_call *o = t->open;
     if (t->frame != frame)
-        mt_open_retrieve(t, call, frame);
+        mt_current_call_restore(t, call, frame);
     return (mt_span){.thread = t, .start = o->start, .site = o->site, .frame = t->frame, .slice = o->slice,
                      .call = o->call, .timed = o->start != 0};
 }
@@ -160,7 +160,7 @@ static mt_span quick_span(mt_thread *t, unsigned call, uint64_t frame)
 // Books a call as its line has it.
 static void book_line(mt_span *s)
 {
-    const mt_open *o = s->thread->open;
+    const mt_current_call *o = s->thread->open;
     uint64_t bytes = o->bytes;
     mt_close(s);
     mt_book(s, (mt_key){o->site, o->place, o->what | (uint64_t)mt_size_class(bytes) << 56}, bytes);
@@ -176,7 +176,7 @@ int mt_leave_quick_oddly(mt_thread *t, unsigned call, uint64_t frame, int rc)
     return rc;
 }
 
-static void book_quick_truncated(const mt_span *s, const mt_open *o, int32_t posted, const MPI_Status *seen)
+static void book_quick_truncated(const mt_span *s, const mt_current_call *o, int32_t posted, const MPI_Status *seen)
 {
     const mt_comm *c = mt_comm_numbered(o->comm);
     mt_book_truncated(s, c ? c : mt_comm_lost(), posted, seen, 0);
@@ -191,7 +191,7 @@ static int source_of(int32_t peer)
 int mt_leave_quick_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
 {
     mt_span s = quick_span(t, call, frame);
-    const mt_open o = *t->open;
+    const mt_current_call o = *t->open;
     if (rc == MPI_SUCCESS) {
         mt_close(&s);
         mt_book_received(&s, o.comm, source_of(o.peer), seen);
@@ -206,7 +206,7 @@ int mt_leave_quick_recv(mt_thread *t, unsigned call, uint64_t frame, int rc, con
 int mt_leave_quick_sendrecv(mt_thread *t, unsigned call, uint64_t frame, int rc, const MPI_Status *seen)
 {
     mt_span s = quick_span(t, call, frame);
-    const mt_open o = *t->open;
+    const mt_current_call o = *t->open;
     if (rc == MPI_SUCCESS) {
         uint32_t request = mt_trace_request(t);
         book_line(&s);
@@ -257,7 +257,7 @@ void mt_leave_irecv(mt_span *s, int rc, MPI_Comm comm, int source, MPI_Request *
     if (!follow)
         return;
     mt_request_receive(s->site, s->slice, s->call, mt_comm_of(s->thread, comm), mt_peer(source), *request, number);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }
 
 void mt_leave_isend(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type,
@@ -300,7 +300,7 @@ void mt_leave_isendrecv(mt_span *s, int rc, MPI_Comm comm, int dest, int64_t cou
     if (!follow)
         return;
     mt_request_posted(s, *request, (mt_request_kind)ISENDRECV, mt_comm_of(s->thread, comm), mt_peer(source), number);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }
 
 // The tag that the call at hand was given.
@@ -341,7 +341,7 @@ void mt_leave_coll_init(mt_span *s, int rc, MPI_Comm comm, mt_volume volume, MPI
     if (rc != MPI_SUCCESS || !mt_on())
         return;
     mt_volume_promise(s, comm, &volume, *request);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }
 
 // The communicator whose group is a window's, of a call that is closed. A traced call
@@ -526,5 +526,5 @@ void mt_leave_comm_idup(mt_span *s, int rc, MPI_Comm parent, MPI_Comm *made, MPI
                                     *made == mt_const.comm_null ? made : NULL};
     mt_request e = {.key = MT_KEY(*request), .extra = promise, .kind = MT_NEW_COMM, .number = number};
     mt_table_put(&mt_requests, &e);
-    mt_offered_remembered();
+    mt_pvar_table_remembered();
 }

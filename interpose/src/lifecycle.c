@@ -9,8 +9,8 @@
 #include "lock.h"
 #include "modules.h"
 #include "mpit.h"
-#include "offered.h"
-#include "open.h"
+#include "pvar_table.h"
+#include "current_call.h"
 #include "physical.h"
 #include "placement.h"
 #include "prof.h"
@@ -56,7 +56,7 @@ static bool ended;
 static void set_state(mt_state state)
 {
     atomic_store_explicit(&mt_state_now, state, memory_order_release);
-    mt_gate_set(MT_GATE_CLOSED, state != MT_ON);
+    mt_enter_set(MT_ENTER_CLOSED, state != MT_ON);
 }
 
 // A child's calls, and its exit, are not its parent's.
@@ -77,7 +77,7 @@ static void log_file(uint32_t key, const char *path)
     ssize_t n = read(fd, buffer, sizeof buffer);
     close(fd);
     if (n > 0)
-        mt_log_string(key, buffer, (uint64_t)n);
+        mt_recording_string(key, buffer, (uint64_t)n);
 }
 
 static void describe_process(void)
@@ -85,16 +85,16 @@ static void describe_process(void)
     char text[4096];
     memset(text, 0, sizeof text);
     if (gethostname(text, sizeof text - 1) == 0)
-        mt_log_string(MT_STRING_HOST, text, strlen(text));
+        mt_recording_string(MT_STRING_HOST, text, strlen(text));
     mt_job_name(text, sizeof text);
-    mt_log_string(MT_STRING_JOB, text, strlen(text));
-    mt_log_string(MT_STRING_TOOL, MT_TOOL_VERSION, strlen(MT_TOOL_VERSION));
+    mt_recording_string(MT_STRING_JOB, text, strlen(text));
+    mt_recording_string(MT_STRING_TOOL, MT_TOOL_VERSION, strlen(MT_TOOL_VERSION));
     if (*mt_intercepted())
-        mt_log_string(MT_STRING_INTERCEPTED, mt_intercepted(), strlen(mt_intercepted()));
+        mt_recording_string(MT_STRING_INTERCEPTED, mt_intercepted(), strlen(mt_intercepted()));
     log_file(MT_STRING_COMMAND, "/proc/self/cmdline");
     ssize_t n = readlink("/proc/self/exe", text, sizeof text);
     if (n > 0)
-        mt_log_string(MT_STRING_PROGRAM, text, (uint64_t)n);
+        mt_recording_string(MT_STRING_PROGRAM, text, (uint64_t)n);
 }
 
 // Makes the recording. Before this the library has done nothing at all. `late` if
@@ -105,7 +105,7 @@ static bool start(uint64_t site, bool late)
         return false;
     mt_clock_open();
     if (pthread_atfork(NULL, NULL, forked) != 0) { // a child would write on
-        mt_say("nothing is recorded: no memory");
+        mt_log("nothing is recorded: no memory");
         return false;
     }
     if (!mt_recording_open())
@@ -129,7 +129,7 @@ static void ready(void)
     memset(version, 0, sizeof version);
     if (mt_pmpi.Get_library_version(version, &n) != MPI_SUCCESS || n <= 0)
         snprintf(version, sizeof version, "%s", mt_flavour());
-    mt_log_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
+    mt_recording_string(MT_STRING_LIBRARY, version, strnlen(version, sizeof version));
     mt_status_open();
     mt_modules_scan();
     mt_stack_open();
@@ -184,14 +184,14 @@ mt_span mt_enter_init(unsigned call, uint64_t site, uint64_t frame)
         found_again(site);
     else if (mt_state_now == MT_COLD)
         set_state(start(site, false) ? MT_STARTING : MT_OFF);
-    if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_gate() & MT_GATE_PAUSED))
+    if ((mt_state_now == MT_STARTING || mt_on()) && !(mt_enter_flags() & MT_ENTER_PAUSED))
         s.thread = mt_self ? mt_self : mt_thread_attach();
     mt_unlock(&lock);
     errno = saved;
     s.timed = mt_header && mt_header->timing != MT_TIMING_OFF;
     s.start = mt_ticks();
     if (s.thread) {
-        mt_open_begin(&s);
+        mt_current_call_begin(&s);
         if (s.timed)
             s.thread->open->start -= s.thread->open->spent;
     }
@@ -205,21 +205,21 @@ static bool can_open(void)
     if (ended) {
         ended = false;
         if (!mt_recording_resume()) {
-            mt_say("MPI was opened again after the recording was brought home (rank %d): that is not recorded",
+            mt_log("MPI was opened again after the recording was brought home (rank %d): that is not recorded",
                    mt_world_rank);
             return false;
         }
         mt_modules_resume();
         mt_usage_open();
         set_state(MT_ON);
-        mt_offered_thaw();
+        mt_pvar_table_thaw();
     }
     return mt_state_now == MT_STARTING || mt_state_now == MT_ON;
 }
 
 static void book_init(mt_span *s, int rc, uint64_t now)
 {
-    bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_gate() & MT_GATE_PAUSED);
+    bool counts = rc == MPI_SUCCESS && mt_on() && !(mt_enter_flags() & MT_ENTER_PAUSED);
     if (!s->thread && counts)
         s->thread = mt_self ? mt_self : mt_thread_met(s->site);
     if (!s->thread)
@@ -231,7 +231,7 @@ static void book_init(mt_span *s, int rc, uint64_t now)
     if (counts)
         mt_book(s, mt_span_key(s, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0), 0);
     else
-        mt_open_end(s);
+        mt_current_call_end(s);
 }
 
 void mt_leave_init(mt_span *s, int rc)
@@ -310,7 +310,7 @@ void mt_mpi_unloaded(void)
     int saved = errno;
     mt_lock(&lock);
     if (mt_state_now == MT_ON)
-        mt_say("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded", mt_world_rank);
+        mt_log("the MPI library was unloaded before MPI_Finalize (rank %d): nothing more is recorded", mt_world_rank);
     mt_fortran_forget();
     mt_mpit_forget();
     mt_tool_forget();
@@ -342,7 +342,7 @@ static void end(void)
     mt_requests_unfinished();
     mt_modules_scan();
     mt_prof_write();
-    mt_offered_freeze();
+    mt_pvar_table_freeze();
     mt_header->finalize_end = mt_clock_all();
     __atomic_store_n(&mt_header->state, MT_STATE_FINALIZED, __ATOMIC_RELEASE);
     set_state(MT_OFF);
@@ -406,9 +406,9 @@ int mt_finalize_interrupted(int (*next)(void))
 }
 
 // The call of a thread that has no table is told in the header.
-static mt_open *abort_line(void)
+static mt_current_call *abort_line(void)
 {
-    return (mt_open *)(void *)&mt_header->abort;
+    return (mt_current_call *)(void *)&mt_header->abort;
 }
 
 mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
@@ -416,7 +416,7 @@ mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
     mt_span s = {.site = site, .frame = frame, .call = MT_CALL_ABORT};
     if (atomic_load(&mt_state_now) == MT_COLD && (mt_protected() || !mt_thread_met(site)))
         mt_resolve(site);
-    if (mt_gate() & (MT_GATE_CLOSED | MT_GATE_PAUSED))
+    if (mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED))
         return s;
     if (mt_lies_in(&mt_bindings, site))
         mt_fortran_take(MT_CALL_ABORT, &s.site);
@@ -426,15 +426,15 @@ mt_span mt_aborting(uint64_t site, uint64_t frame, MPI_Comm comm, int errorcode)
     uint64_t now = mt_ticks();
     if (s.thread) {
         s.start = now - s.thread->open->spent;
-        mt_open_begin(&s);
-        mt_open_abort(s.thread, s.thread->open, comm, errorcode);
+        mt_current_call_begin(&s);
+        mt_current_call_abort(s.thread, s.thread->open, comm, errorcode);
         return s;
     }
-    mt_open *line = abort_line();
+    mt_current_call *line = abort_line();
     line->site = s.site;
     line->start = s.timed ? now : 0;
     line->slice = s.slice;
-    mt_open_abort(NULL, line, comm, errorcode);
+    mt_current_call_abort(NULL, line, comm, errorcode);
     __atomic_store_n(&line->call, MT_CALL_ABORT, __ATOMIC_RELEASE);
     return s;
 }
@@ -446,9 +446,9 @@ void mt_abort_returned(mt_span *s)
     } else if (mt_on()) {
         mt_lost(&mt_header->lost_calls, 1);
         if (s->thread)
-            mt_open_end(s);
+            mt_current_call_end(s);
         else
-            mt_open_clear(abort_line());
+            mt_current_call_clear(abort_line());
     }
 }
 

@@ -21,7 +21,7 @@
 //   slice.c, win.c
 //   comm.c
 //   modules.c
-//   pvars.c, world.c, types.c, thread.c, stack.c, held.c, mpit.c, resolve.c
+//   pvars.c, world.c, types.c, thread.c, stack.c, pvar_handle.c, mpit.c, resolve.c
 //   record.c, trace.c
 //   recording.c: log_lock
 //   recording.c: grow_lock

@@ -85,7 +85,7 @@ static build_id find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) 
 
 static const mt_l_module *record_module(const mt_l_module *m, const void *id, const char *path)
 {
-    mt_l_module *record = mt_log_begin(sizeof *record + m->build_id_length + m->path_length);
+    mt_l_module *record = mt_recording_begin(sizeof *record + m->build_id_length + m->path_length);
     if (!record)
         return NULL;
     mt_l_record head = record->record;
@@ -95,7 +95,7 @@ static const mt_l_module *record_module(const mt_l_module *m, const void *id, co
     if (m->build_id_length)
         memcpy(text, id, m->build_id_length);
     memcpy(text + m->build_id_length, path, m->path_length);
-    mt_log_commit(record, MT_RECORD_MODULE);
+    mt_recording_commit(record, MT_RECORD_MODULE);
     return record;
 }
 

@@ -49,52 +49,52 @@ extern MT_OURS int mt_world_rank, mt_world_size;
 // Why a call is more than two readings of the clock and a row. Without any of
 // these it is nothing else, and looks no further.
 enum {
-    MT_GATE_CLOSED = 1,    // nothing is recorded (now)
-    MT_GATE_PAUSED = 2,    // by the program
-    MT_GATE_CLOCK = 4,     // the clock is no instruction of the CPU
-    MT_GATE_INTERVAL = 8,  // the run is cut by time
-    MT_GATE_SITES = 16,    // some call sites take more than their address to tell: see gate.c
-    MT_GATE_UNTIMED = 32,  // --timing off
-    MT_GATE_SAMPLED = 64,  // --timing sampled
-    MT_GATE_PVARS = 128,   // performance variables are read by time
-    MT_GATE_MOST = 256,    // somebody watches how many requests are in flight
-    MT_GATE_TRACE = 512,   // calls have events
+    MT_ENTER_CLOSED = 1,    // nothing is recorded (now)
+    MT_ENTER_PAUSED = 2,    // by the program
+    MT_ENTER_CLOCK = 4,     // the clock is no instruction of the CPU
+    MT_ENTER_INTERVAL = 8,  // the run is cut by time
+    MT_ENTER_SITES = 16,    // some call sites take more than their address to tell: see enter.c
+    MT_ENTER_UNTIMED = 32,  // --timing off
+    MT_ENTER_SAMPLED = 64,  // --timing sampled
+    MT_ENTER_PVARS = 128,   // performance variables are read by time
+    MT_ENTER_MOST = 256,    // somebody watches how many requests are in flight
+    MT_ENTER_TRACE = 512,   // calls have events
 };
 
 // What each call reads, in a cache line that is seldom written.
 typedef struct mt_now {
-    _Atomic uint32_t gate;
+    _Atomic uint32_t flags;
     _Atomic uint32_t slice; // of calls that begin now
 } __attribute__((aligned(128))) mt_now;
 
 extern MT_OURS mt_now mt_at_call;
 
-MT_INLINE uint32_t mt_gate(void)
+MT_INLINE uint32_t mt_enter_flags(void)
 {
-    return atomic_load_explicit(&mt_at_call.gate, memory_order_relaxed);
+    return atomic_load_explicit(&mt_at_call.flags, memory_order_relaxed);
 }
 
-// Whether a call is quick: mt_gate() == 0. Compilers do not fold atomic loads
+// Whether a call is quick: mt_enter_flags() == 0. Compilers do not fold atomic loads
 // into comparisons.
-MT_INLINE bool mt_gate_open(void)
+MT_INLINE bool mt_enter_is_quick(void)
 {
 #if defined(__x86_64__)
     bool open;
-    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_at_call.gate));
+    __asm__ volatile("cmpl $0, %1" : "=@cce"(open) : "m"(mt_at_call.flags));
     return open;
 #else
-    return mt_gate() == 0;
+    return mt_enter_flags() == 0;
 #endif
 }
 
-void mt_gate_set(uint32_t reason, bool holds);
+void mt_enter_set(uint32_t reason, bool holds);
 
 #define MT_PAUSED 0xffffffffu // the slice of what began in a pause
 
 // Addresses from start to start + size.
-typedef struct mt_watch {
+typedef struct mt_code_range {
     _Atomic uint64_t start, size;
-} mt_watch;
+} mt_code_range;
 
 // A row. One thread writes it, and may read it as it likes; others read words.
 typedef struct mt_row {
@@ -104,7 +104,7 @@ _Static_assert(sizeof(mt_row) == sizeof(mt_l_row), "a row is a cache line");
 
 // A thread's mt_l_open, which starts as a row does. The thread writes it, and
 // reads in it, when a call returns, what row that call is to be booked in.
-typedef struct mt_open {
+typedef struct mt_current_call {
     uint64_t site;
     union {
         uint64_t place;
@@ -124,17 +124,17 @@ typedef struct mt_open {
     uint64_t start, bytes, spent, last;
     int32_t source;
     uint32_t count;
-} mt_open;
-_Static_assert(sizeof(mt_open) == sizeof(mt_l_open), "an open call is a cache line");
-_Static_assert(offsetof(mt_open, call) == offsetof(mt_l_open, call), "it is in a call while this is not 0");
-_Static_assert(offsetof(mt_open, last) == offsetof(mt_l_open, last) &&
-                   offsetof(mt_open, count) == offsetof(mt_l_open, count), "as readers have it");
+} mt_current_call;
+_Static_assert(sizeof(mt_current_call) == sizeof(mt_l_open), "an open call is a cache line");
+_Static_assert(offsetof(mt_current_call, call) == offsetof(mt_l_open, call), "it is in a call while this is not 0");
+_Static_assert(offsetof(mt_current_call, last) == offsetof(mt_l_open, last) &&
+                   offsetof(mt_current_call, count) == offsetof(mt_l_open, count), "as readers have it");
 
 // A call that another is inside of, or that was left without returning (longjmp
 // out of an error handler).
 typedef struct mt_outer {
     uint64_t frame; // 0: none
-    mt_open line;
+    mt_current_call line;
 } mt_outer;
 
 enum { MT_OUTER_CALLS = 8 };
@@ -175,7 +175,7 @@ typedef struct mt_thread {
     // One cache line has what nearly each call needs.
     mt_row *rows;
     uint64_t mask;   // (capacity - 1) * sizeof(mt_row)
-    mt_open *open;   // in the thread's record: the call that it is in
+    mt_current_call *open;   // in the thread's record: the call that it is in
     uint64_t frame;  // of that call: where its wrapper's stack is
     _Atomic uint64_t comm_key;  // the last communicator, unless it is an intercommunicator
     uint32_t comm_index;
@@ -278,7 +278,7 @@ MT_INLINE void mt_add(uint64_t *word, uint64_t n)
 #endif
 }
 
-MT_INLINE bool mt_lies_in(const mt_watch *w, uint64_t address)
+MT_INLINE bool mt_lies_in(const mt_code_range *w, uint64_t address)
 {
 #if defined(__x86_64__)
     bool lies; // no register for what compilers do not fold
@@ -297,8 +297,8 @@ MT_INLINE bool mt_on(void)
     return atomic_load_explicit(&mt_state_now, memory_order_relaxed) == MT_ON;
 }
 
-// say.c: one line on stderr, at most a few in the life of a process.
-void mt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// log.c: one line on stderr, at most a few in the life of a process.
+void mt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // Adds to a counter of the header from any thread.
 void mt_lost(uint64_t *counter, uint64_t n);

@@ -55,7 +55,7 @@ void mt_physical_name(void)
     name_file(name, (size_t)(end - name));
     if (leaves_out(coll, "monitoring")) { // and the program would end when it frees a communicator
         setenv(ENABLE, "0", 1);
-        mt_say("what the MPI library sends is not recorded: coll is %s, without monitoring", coll);
+        mt_log("what the MPI library sends is not recorded: coll is %s, without monitoring", coll);
     }
 }
 

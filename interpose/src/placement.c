@@ -139,11 +139,11 @@ void mt_placement_log(void)
     mt_l_placement found = {.words = words};
     read_node(&found);
     read_groups(&found);
-    mt_l_placement *p = mt_log_begin(sizeof *p + words * sizeof *mask);
+    mt_l_placement *p = mt_recording_begin(sizeof *p + words * sizeof *mask);
     if (!p)
         return;
     found.record = p->record;
     *p = found;
     memcpy(p + 1, mask, words * sizeof *mask);
-    mt_log_commit(p, MT_RECORD_PLACEMENT);
+    mt_recording_commit(p, MT_RECORD_PLACEMENT);
 }

@@ -121,7 +121,7 @@ void mt_prof_write(void)
         return;
     bool taken = mt_sums_take(&sums, MT_SUM_ALL);
     if (!taken || !mt_prof_print(&sums, prefix))
-        mt_say("cannot write %s.%d.prof", prefix, mt_world_rank);
+        mt_log("cannot write %s.%d.prof", prefix, mt_world_rank);
     if (taken)
         mt_sums_free(&sums);
 }

@@ -7,7 +7,7 @@
 #include "mpit.h"
 #include "recording.h"
 #include "variables.h"
-#include "watch.h"
+#include "unexpected.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -68,15 +68,15 @@ static void read_period(void)
         return;
     period = mt_clock_length(text);
     if (!period)
-        mt_say("MPITRACE_PVAR_INTERVAL=%s is no time like 10ms or 2s: variables are not read by time", text);
+        mt_log("MPITRACE_PVAR_INTERVAL=%s is no time like 10ms or 2s: variables are not read by time", text);
 }
 
 void mt_pvars_prepare(uint64_t caller)
 {
     mt_variables_prepare();
-    mt_watch_prepare();
+    mt_unexpected_prepare();
     read_period();
-    opened = (mt_variables_named() || mt_watch_wanted()) && mt_mpit_open(caller);
+    opened = (mt_variables_named() || mt_unexpected_wanted()) && mt_mpit_open(caller);
 }
 
 // Time that we spend inside a call is not the call's.
@@ -91,7 +91,7 @@ static void failed(mt_variable *v, const char *what, int code)
 {
     mt_lost(&mt_header->lost_readings, 1);
     if (!v->failed)
-        mt_say("%s cannot be %s (MPI_T, code %d, rank %d): what it would have told is missing", v->name, what, code,
+        mt_log("%s cannot be %s (MPI_T, code %d, rank %d): what it would have told is missing", v->name, what, code,
                mt_world_rank);
     v->failed = true;
 }
@@ -110,7 +110,7 @@ static bool has_room(uint64_t size, uint32_t moment)
     if (moment == MT_READ_AT_INIT || moment == MT_READ_AT_FINALIZE || kept + size <= mt_recording_bound() / 4)
         return true;
     if (!said)
-        mt_say("performance variables were read so often that it takes a quarter of MPITRACE_MAX_MB (rank %d): later "
+        mt_log("performance variables were read so often that it takes a quarter of MPITRACE_MAX_MB (rank %d): later "
                "readings are counted, not kept", mt_world_rank);
     said = true;
     return false;
@@ -119,7 +119,7 @@ static bool has_room(uint64_t size, uint32_t moment)
 static void write_down(const mt_variable *v, place *p, uint32_t moment, uint32_t slice, uint64_t ticks)
 {
     uint64_t size = sizeof(mt_l_reading) + (uint64_t)p->count * sizeof(uint64_t);
-    mt_l_reading *r = has_room(size, moment) ? mt_log_begin(size) : NULL;
+    mt_l_reading *r = has_room(size, moment) ? mt_recording_begin(size) : NULL;
     if (!r) {
         mt_lost(&mt_header->lost_readings, 1);
         return;
@@ -131,7 +131,7 @@ static void write_down(const mt_variable *v, place *p, uint32_t moment, uint32_t
     r->moment = moment;
     for (int i = 0; i < p->count; i++)
         ((uint64_t *)(r + 1))[i] = mt_mpit_word(v->type, (char *)values + (size_t)i * v->type->size);
-    mt_log_commit(r, MT_RECORD_READING);
+    mt_recording_commit(r, MT_RECORD_READING);
     p->last = hash_of(v, p);
     kept += size;
 }
@@ -186,14 +186,14 @@ static bool describe(const struct mt_bound *b, const mt_variable *v, place *p, i
 {
     if (p->known && p->count == count)
         return true;
-    mt_l_handle *r = mt_log_begin(sizeof *r);
+    mt_l_handle *r = mt_recording_begin(sizeof *r);
     if (!r)
         return false;
     r->index = p->index = handle_count++;
     r->pvar = v->index;
     r->comm = b->comm ? b->comm->index : MT_COMM_NONE;
     r->count = (uint32_t)count;
-    mt_log_commit(r, MT_RECORD_HANDLE);
+    mt_recording_commit(r, MT_RECORD_HANDLE);
     p->known = true;
     p->last = NEVER;
     return true;
@@ -294,7 +294,7 @@ static bool follows(const mt_comm *c)
     if (c->flags & MT_COMM_INTER) {
         for (int i = 0; i < mt_variables.count && !said; i++)
             if ((said = mt_variables.list[i].binding == MT_PVAR_COMMUNICATOR))
-                mt_say("variables of intercommunicators are not read: Open MPI counts the elements of another group");
+                mt_log("variables of intercommunicators are not read: Open MPI counts the elements of another group");
         return false;
     }
 #endif
@@ -469,7 +469,7 @@ static void open_session(void)
     static const char none;
     int rc = mt_pmpi.T_pvar_session_create(&session);
     if (rc != MPI_SUCCESS) {
-        mt_say("this MPI gives no session of performance variables (MPI_T, code %d): they are not read", rc);
+        mt_log("this MPI gives no session of performance variables (MPI_T, code %d): they are not read", rc);
         return;
     }
     if (!mt_variables.chosen)
@@ -494,10 +494,10 @@ void mt_pvars_open(void)
         zero = mt_clock_all();
         if (period) {
             foretell();
-            mt_gate_set(MT_GATE_PVARS, true);
+            mt_enter_set(MT_ENTER_PVARS, true);
         }
         mt_unlock(&lock);
-        mt_watch_open();
+        mt_unexpected_open();
     }
     errno = saved;
 }
@@ -505,7 +505,7 @@ void mt_pvars_open(void)
 void mt_pvars_close(void)
 {
     guard g;
-    mt_gate_set(MT_GATE_PVARS, false);
+    mt_enter_set(MT_ENTER_PVARS, false);
     if (!enter(&g))
         return;
     read_all(MT_READ_AT_FINALIZE, slice_now());

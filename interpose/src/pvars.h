@@ -1,6 +1,6 @@
 // The MPI's own performance variables (MPI_T), read beside what the program does:
 // those that MPITRACE_PVAR names (globs, with commas between them), and the one
-// that tells how many messages wait unexpected (watch.h).
+// that tells how many messages wait unexpected (unexpected.h).
 //
 // There is one session. A variable that belongs to no object is bound once; one
 // of communicators to each of them, from when it is made (or MPI is initialized)

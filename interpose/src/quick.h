@@ -5,8 +5,8 @@
 // of the thread: the last communicator, the last datatype, where the rows are. No
 // function is called but the MPI's own.
 //
-// A wrapper looks once, before anything else, whether the gate is open (gate.c
-// and mt.h have what closes it). If so the call is timed, and all is known here.
+// A wrapper looks once, before anything else, whether no flag is set (enter.c
+// and mt.h have the flags). If so the call is timed, and all is known here.
 // What its row will be is written into the thread's line before the call is
 // passed on, and read back from there when it has returned, so that no argument
 // is kept meanwhile. All else is apart, in a function of the same arguments: a
@@ -18,7 +18,7 @@
 
 #include "fortran.h"
 #include "leave.h"
-#include "open.h"
+#include "current_call.h"
 #include "sample.h"
 #include "stack.h"
 #include "status.h"
@@ -27,7 +27,7 @@
 // The functions below are told which way a call takes: they are inlined once for
 // each, and in each place the compiler knows it.
 typedef enum mt_way {
-    MT_TIMED,   // nothing closes the gate
+    MT_TIMED,   // no flag is set
     MT_UNTIMED, // nothing but --timing off
     MT_OTHER,   // from Fortran, timed by samples, or traced
     MT_AROUND,  // any of these, in what the wrapper has apart: handles may be others than the last
@@ -41,7 +41,7 @@ extern MT_OURS _Thread_local mt_caller mt_calling __attribute__((tls_model("init
 // The site of a call that may be from Fortran. False if it is not quick.
 MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 {
-    if (mt_gate() & MT_GATE_SITES) {
+    if (mt_enter_flags() & MT_ENTER_SITES) {
         if (mt_stacks_on)
             return false;
         if (mt_lies_in(&mt_bindings, *site) && !mt_fortran_take(call, site))
@@ -52,15 +52,15 @@ MT_INLINE bool mt_quick_site(unsigned call, uint64_t *site)
 
 // The thread's line, if a call can take this way, else NULL. Where the call is made
 // is written down at once: two words less to keep.
-MT_INLINE mt_open *mt_quick_ready(mt_way way, mt_thread *t, unsigned call, uint64_t site, uint64_t frame)
+MT_INLINE mt_current_call *mt_quick_ready(mt_way way, mt_thread *t, unsigned call, uint64_t site, uint64_t frame)
 {
-    uint32_t others = MT_GATE_SITES | MT_GATE_UNTIMED | MT_GATE_SAMPLED | MT_GATE_TRACE;
-    bool open = way == MT_TIMED     ? mt_gate_open()
-                : way == MT_UNTIMED ? mt_gate() == MT_GATE_UNTIMED
-                                    : !(mt_gate() & ~others) && !MT_CHECKING;
+    uint32_t others = MT_ENTER_SITES | MT_ENTER_UNTIMED | MT_ENTER_SAMPLED | MT_ENTER_TRACE;
+    bool open = way == MT_TIMED     ? mt_enter_is_quick()
+                : way == MT_UNTIMED ? mt_enter_flags() == MT_ENTER_UNTIMED
+                                    : !(mt_enter_flags() & ~others) && !MT_CHECKING;
     if (mt_unlikely(!open))
         return NULL;
-    mt_open *o = t->open;
+    mt_current_call *o = t->open;
     if (mt_unlikely(o->call != 0))
         return NULL;
     t->frame = frame;
@@ -71,17 +71,17 @@ MT_INLINE mt_open *mt_quick_ready(mt_way way, mt_thread *t, unsigned call, uint6
 }
 
 // Whether a call is timed.
-MT_INLINE bool mt_quick_timed(mt_way way, mt_thread *t, const mt_open *o)
+MT_INLINE bool mt_quick_timed(mt_way way, mt_thread *t, const mt_current_call *o)
 {
     if (way == MT_TIMED || way == MT_UNTIMED)
         return way == MT_TIMED;
-    if (mt_gate() & MT_GATE_SAMPLED)
+    if (mt_enter_flags() & MT_ENTER_SAMPLED)
         return mt_sample_turn(mt_sample_pace(t, o->site));
-    return !(mt_gate() & MT_GATE_UNTIMED);
+    return !(mt_enter_flags() & MT_ENTER_UNTIMED);
 }
 
 // Opens a call of which all is known. True, for those below to say so.
-MT_INLINE bool mt_quick_open(mt_way way, mt_thread *t, mt_open *o, unsigned call, unsigned direction,
+MT_INLINE bool mt_quick_begin(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, unsigned direction,
                              uint32_t comm, int32_t peer, uint64_t bytes)
 {
     mt_write(&o->bytes, bytes);
@@ -118,25 +118,25 @@ MT_INLINE bool mt_quick_bytes(mt_way way, mt_thread *t, int64_t count, MPI_Datat
     return true;
 }
 
-// What each policy opens: as in open.h.
+// What each policy opens: as in current_call.h.
 
 // Where calls are traced, the tag stands where others have a count.
-MT_INLINE void mt_quick_tag(mt_way way, mt_open *o, int tag)
+MT_INLINE void mt_quick_tag(mt_way way, mt_current_call *o, int tag)
 {
     if (way != MT_TIMED && way != MT_UNTIMED)
         o->count = (uint32_t)tag;
 }
 
-MT_INLINE bool mt_quick_open_probe(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm, int peer,
+MT_INLINE bool mt_quick_begin_probe(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, MPI_Comm comm, int peer,
                                    int tag)
 {
     uint32_t index;
     mt_quick_tag(way, o, tag);
     return mt_quick_comm(way, t, comm, &index) &&
-           mt_quick_open(way, t, o, call, MT_DIR_NONE, index, mt_peer(peer), 0);
+           mt_quick_begin(way, t, o, call, MT_DIR_NONE, index, mt_peer(peer), 0);
 }
 
-MT_INLINE bool mt_quick_open_send(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm, int dest,
+MT_INLINE bool mt_quick_begin_send(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, MPI_Comm comm, int dest,
                                   int64_t count, MPI_Datatype type, int tag)
 {
     uint32_t index;
@@ -145,12 +145,12 @@ MT_INLINE bool mt_quick_open_send(mt_way way, mt_thread *t, mt_open *o, unsigned
     if (!mt_quick_comm(way, t, comm, &index))
         return false;
     if (mt_unlikely(dest < 0))
-        return dest == MPI_PROC_NULL && mt_quick_open(way, t, o, call, MT_DIR_NONE, index, MT_PEER_PROC_NULL, 0);
+        return dest == MPI_PROC_NULL && mt_quick_begin(way, t, o, call, MT_DIR_NONE, index, MT_PEER_PROC_NULL, 0);
     return mt_quick_bytes(way, t, count, type, &bytes) &&
-           mt_quick_open(way, t, o, call, MT_DIR_SEND, index, dest, bytes);
+           mt_quick_begin(way, t, o, call, MT_DIR_SEND, index, dest, bytes);
 }
 
-MT_INLINE bool mt_quick_open_recv(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm, int source,
+MT_INLINE bool mt_quick_begin_recv(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, MPI_Comm comm, int source,
                                   int64_t count, MPI_Datatype type, int tag)
 {
     uint32_t index;
@@ -158,19 +158,19 @@ MT_INLINE bool mt_quick_open_recv(mt_way way, mt_thread *t, mt_open *o, unsigned
     mt_quick_tag(way, o, tag);
     return source != MPI_PROC_NULL && mt_quick_comm(way, t, comm, &index) &&
            mt_quick_bytes(way, t, count, type, &room) &&
-           mt_quick_open(way, t, o, call, MT_DIR_RECV, index, mt_peer(source), room);
+           mt_quick_begin(way, t, o, call, MT_DIR_RECV, index, mt_peer(source), room);
 }
 
-MT_INLINE bool mt_quick_open_sendrecv(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm,
+MT_INLINE bool mt_quick_begin_sendrecv(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, MPI_Comm comm,
                                       int dest, int64_t count, MPI_Datatype type, int source, int tag)
 {
     o->source = mt_peer(source);
-    return mt_quick_open_send(way, t, o, call, comm, dest, count, type, tag);
+    return mt_quick_begin_send(way, t, o, call, comm, dest, count, type, tag);
 }
 
 // A collective, of the kinds that are most frequent. An intercommunicator is never
 // the last communicator, since its collectives are more than this.
-MT_INLINE bool mt_quick_open_coll(mt_way way, mt_thread *t, mt_open *o, unsigned call, MPI_Comm comm,
+MT_INLINE bool mt_quick_begin_coll(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, MPI_Comm comm,
                                   mt_volume v)
 {
     bool rooted = v.shape == MT_SHAPE_FROM_ROOT, plain = !v.vector && (rooted || v.shape == MT_SHAPE_ALL);
@@ -180,17 +180,17 @@ MT_INLINE bool mt_quick_open_coll(mt_way way, mt_thread *t, mt_open *o, unsigned
         return false;
     bool sends = !rooted || v.root == t->comm_rank;
     return (!sends || mt_quick_bytes(way, t, v.count, v.type, &bytes)) &&
-           mt_quick_open(way, t, o, call, sends ? MT_DIR_SEND : MT_DIR_NONE, index,
+           mt_quick_begin(way, t, o, call, sends ? MT_DIR_SEND : MT_DIR_NONE, index,
                          rooted ? v.root : MT_PEER_NONE, bytes);
 }
 
-MT_INLINE bool mt_quick_open_count(mt_way way, mt_thread *t, mt_open *o, unsigned call, int count)
+MT_INLINE bool mt_quick_begin_count(mt_way way, mt_thread *t, mt_current_call *o, unsigned call, int count)
 {
     o->count = (uint32_t)count;
-    return mt_quick_open(way, t, o, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
+    return mt_quick_begin(way, t, o, call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
 }
 
-MT_INLINE uint64_t mt_quick_close(mt_way way, mt_open *o)
+MT_INLINE uint64_t mt_quick_close(mt_way way, mt_current_call *o)
 {
     if (way == MT_UNTIMED || (way != MT_TIMED && !o->start))
         return 0;
@@ -201,7 +201,7 @@ MT_INLINE uint64_t mt_quick_close(mt_way way, mt_open *o)
 // Books a call that is closed: the thread is not in it any more. What is seldom is
 // a function that does all that is left, as a register that is kept for what
 // follows would cost each call.
-MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_open *o, mt_key k, uint64_t bytes, uint64_t ticks)
+MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_current_call *o, mt_key k, uint64_t bytes, uint64_t ticks)
 {
     mt_row *row = mt_row_home(t, k);
     if (mt_unlikely(!mt_row_is(row, k.site, k.place, k.what)) || (way != MT_TIMED && way != MT_UNTIMED && t->apart))
@@ -215,20 +215,20 @@ MT_INLINE int mt_quick_book(mt_way way, mt_thread *t, mt_open *o, mt_key k, uint
             return mt_leave_quick_longest(t, row, ticks);
     }
     mt_add(&row->count, 1);
-    mt_open_clear(o);
+    mt_current_call_clear(o);
     int done = MPI_SUCCESS;
     __asm__("" : "+r"(done)); // not what the call returned, which would be kept for it
     return done;
 }
 
 // The key of the row. Until here the line has no size class: that is for rows.
-MT_INLINE mt_key mt_quick_key(const mt_open *o, uint64_t bytes)
+MT_INLINE mt_key mt_quick_key(const mt_current_call *o, uint64_t bytes)
 {
     return (mt_key){mt_read(&o->site), mt_read(&o->place), mt_read(&o->what) | (uint64_t)mt_size_class(bytes) << 56};
 }
 
 // The key of what was received: as the line has it, but from whom, and how much.
-MT_INLINE mt_key mt_quick_received(const mt_open *o, unsigned call, unsigned direction, int32_t source, uint64_t bytes)
+MT_INLINE mt_key mt_quick_received(const mt_current_call *o, unsigned call, unsigned direction, int32_t source, uint64_t bytes)
 {
     return mt_key_of(o->site, o->slice, call, direction, o->comm, source, mt_size_class(bytes));
 }
@@ -239,7 +239,7 @@ MT_INLINE int mt_quick_leave(mt_way way, mt_thread *t, uint64_t frame, unsigned 
 {
     if (mt_unlikely(rc != MPI_SUCCESS) || mt_unlikely(t->frame != frame))
         return mt_leave_quick_oddly(t, call, frame, rc);
-    mt_open *o = t->open;
+    mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o);
     uint64_t bytes = moves ? mt_read(&o->bytes) : 0;
     return mt_quick_book(way, t, o, mt_quick_key(o, bytes), bytes, ticks);
@@ -289,7 +289,7 @@ MT_INLINE int mt_quick_recv(mt_way way, mt_thread *t, uint64_t frame, unsigned c
     (void)comm, (void)source;
     if (!mt_quick_tells(rc, seen) || mt_unlikely(t->frame != frame))
         return mt_leave_quick_recv(t, call, frame, rc, seen);
-    mt_open *o = t->open;
+    mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o), bytes = mt_status_fields(seen);
     mt_quick_tag(way, o, seen->MPI_TAG);
     return mt_quick_book(way, t, o, mt_quick_received(o, call, MT_DIR_RECV, seen->MPI_SOURCE, bytes), bytes, ticks);
@@ -309,7 +309,7 @@ MT_INLINE int mt_quick_sendrecv(mt_way way, mt_thread *t, uint64_t frame, unsign
     (void)comm, (void)dest, (void)count, (void)type, (void)source;
     if (!mt_quick_tells(rc, seen) || mt_unlikely(t->frame != frame))
         return mt_leave_quick_sendrecv(t, call, frame, rc, seen);
-    mt_open *o = t->open;
+    mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o), received = mt_status_fields(seen);
     mt_quick_received_half(way, t, mt_quick_received(o, call, MT_DIR_RECV_POSTED, seen->MPI_SOURCE, received), received, seen);
     uint64_t bytes = mt_read(&o->bytes);
@@ -320,10 +320,10 @@ MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned 
                              int source, MPI_Request *request)
 {
     if (mt_unlikely(t->frame != frame))
-        mt_open_retrieve(t, call, frame);
+        mt_current_call_restore(t, call, frame);
     if (mt_unlikely(rc != MPI_SUCCESS))
         return mt_leave_quick_oddly(t, call, frame, rc);
-    mt_open *o = t->open;
+    mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o);
     if (mt_likely(source != MPI_PROC_NULL) && !mt_receives_unfollowed)
         mt_request_receive(o->site, o->slice, call, mt_comm_of(t, comm), o->peer, *request,
@@ -335,8 +335,8 @@ MT_INLINE int mt_quick_irecv(mt_way way, mt_thread *t, uint64_t frame, unsigned 
 MT_INLINE void mt_quick_bare(mt_way way, mt_thread *t, uint64_t frame, unsigned call)
 {
     if (mt_unlikely(t->frame != frame))
-        mt_open_retrieve(t, call, frame);
-    mt_open *o = t->open;
+        mt_current_call_restore(t, call, frame);
+    mt_current_call *o = t->open;
     uint64_t ticks = mt_quick_close(way, o);
     mt_quick_book(way, t, o, mt_quick_key(o, 0), 0, ticks);
 }
@@ -345,13 +345,13 @@ MT_INLINE void mt_quick_bare(mt_way way, mt_thread *t, uint64_t frame, unsigned 
 // booked by another.
 #define MT_QUICK_WAY(way, site, frame, name, passed, id, opens, opened, leaves, ...)                                   \
     line = mt_quick_ready(way, t, id, site, frame);                                                                    \
-    if (line && mt_quick_open_##opens(way, t, line, id, MT_UNWRAP opened))                                             \
+    if (line && mt_quick_begin_##opens(way, t, line, id, MT_UNWRAP opened))                                            \
         return mt_quick_##leaves(way, t, frame, id, mt_pmpi.name passed, __VA_ARGS__);
 
 // In a wrapper; and in what it has apart, which is told who called.
 #define MT_QUICK(...)                                                                                                  \
     mt_thread *t = mt_quick_self;                                                                                      \
-    mt_open *line;                                                                                                     \
+    mt_current_call *line;                                                                                             \
     MT_QUICK_WAY(MT_TIMED, MT_SITE, MT_FRAME, __VA_ARGS__)                                                             \
     MT_QUICK_WAY(MT_UNTIMED, MT_SITE, MT_FRAME, __VA_ARGS__)                                                           \
     MT_QUICK_WAY(MT_OTHER, MT_SITE, MT_FRAME, __VA_ARGS__)                                                             \
@@ -360,7 +360,7 @@ MT_INLINE void mt_quick_bare(mt_way way, mt_thread *t, uint64_t frame, unsigned 
 #define MT_QUICK_APART(...)                                                                                            \
     uint64_t site = mt_calling.site, frame = mt_calling.frame;                                                         \
     mt_thread *t = mt_quick_self;                                                                                      \
-    mt_open *line;                                                                                                     \
+    mt_current_call *line;                                                                                             \
     MT_QUICK_WAY(MT_AROUND, site, frame, __VA_ARGS__)
 
 #define MT_UNWRAP(...) __VA_ARGS__

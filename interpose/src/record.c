@@ -4,7 +4,7 @@
 
 #include "lock.h"
 #include "modules.h"
-#include "open.h"
+#include "current_call.h"
 #include "recording.h"
 #include "sample.h"
 #include "thread.h"
@@ -268,7 +268,7 @@ void mt_book(mt_span *s, mt_key k, uint64_t bytes)
         mt_sample_book(s->thread, mt_sample_pace(s->thread, s->site), row, s->timed, s->ticks);
     if (mt_unlikely(mt_traced()))
         mt_trace_call(s->thread, row, s->call, s->ticks, bytes);
-    mt_open_end(s);
+    mt_current_call_end(s);
 }
 
 void mt_book_bare(mt_span *s)

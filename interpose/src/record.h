@@ -101,14 +101,14 @@ mt_thread *mt_thread_met(uint64_t site) MT_SLOW;
 // And where its stack is, next to what called it.
 #define MT_FRAME ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
-// Opens a call: gate.c.
+// Opens a call: enter.c.
 mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame);
 #define mt_enter(call) mt_enter_from(call, MT_SITE, MT_FRAME)
 
 // Ticks that a call took, less those of the calls that the program made inside
 // it from callbacks: they were spent already. `last` tells how far the process
 // came, if it is killed.
-MT_INLINE uint64_t mt_spend(mt_open *o, uint64_t now, uint64_t start)
+MT_INLINE uint64_t mt_spend(mt_current_call *o, uint64_t now, uint64_t start)
 {
     uint64_t own = now - start;
     __asm__("" : "+r"(own)); // one after the other: their sum would be one more to keep

@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "events.h"
 #include "lock.h"
-#include "place.h"
+#include "recording_path.h"
 #include "sample.h"
 #include "settings.h"
 #include "world.h"
@@ -19,7 +19,7 @@
 
 mt_l_header *mt_header;
 
-static mt_place place;
+static mt_recording_path place;
 static uint64_t page;
 
 // The bytes that a recording may have at most.
@@ -37,14 +37,14 @@ void mt_recording_full(const char *why)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
-        mt_say("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
+        mt_log("no room for more (rank %d): %s; what comes new is counted, and no longer told apart",
                mt_world_rank_said(), why);
 }
 
 // Reserves `size` more bytes at `offset`; an error number if that cannot be.
 static int reserve(int fd, uint64_t offset, uint64_t size)
 {
-    if (!mt_place_allows(offset + size))
+    if (!mt_recording_path_allows(offset + size))
         return EFBIG;
     int rc = posix_fallocate(fd, (off_t)offset, (off_t)size);
     for (int tries = 0; rc == EINTR && tries < 100; tries++)
@@ -80,7 +80,7 @@ static mt_segment append_segment(uint32_t kind, uint64_t size, uint64_t rows)
     int saved = errno, fd = -1;
     size = pages(size);
     mt_lock(&grow_lock);
-    if (mt_header->end + size <= most && (fd = mt_place_reopen(&place)) < 0)
+    if (mt_header->end + size <= most && (fd = mt_recording_path_reopen(&place)) < 0)
         why = "its file cannot be opened again";
     if (fd >= 0) {
         uint64_t offset = mt_header->end;
@@ -167,7 +167,7 @@ static bool log_room(uint64_t size)
     return true;
 }
 
-void *mt_log_begin(uint64_t size)
+void *mt_recording_begin(uint64_t size)
 {
     size = (size + 7) & ~7ull;
     if (!mt_header || size > UINT32_MAX)
@@ -182,12 +182,12 @@ void *mt_log_begin(uint64_t size)
     return record;
 }
 
-uint64_t mt_log_offset(const void *at)
+uint64_t mt_recording_offset(const void *at)
 {
     return log_now.segment->offset + (uint64_t)((const char *)at - (const char *)log_now.segment);
 }
 
-void mt_log_commit(void *record, uint32_t kind)
+void mt_recording_commit(void *record, uint32_t kind)
 {
     mt_l_record *r = record;
     log_now.used += r->size;
@@ -195,17 +195,17 @@ void mt_log_commit(void *record, uint32_t kind)
     mt_unlock(&log_lock);
 }
 
-void mt_log_string(uint32_t key, const char *text, uint64_t length)
+void mt_recording_string(uint32_t key, const char *text, uint64_t length)
 {
     if (length > MT_MAX_STRING)
         length = MT_MAX_STRING;
-    mt_l_string *s = mt_log_begin(sizeof *s + length);
+    mt_l_string *s = mt_recording_begin(sizeof *s + length);
     if (!s)
         return;
     s->key = key;
     s->length = (uint32_t)length;
     memcpy(s + 1, text, length);
-    mt_log_commit(s, MT_RECORD_STRING);
+    mt_recording_commit(s, MT_RECORD_STRING);
 }
 
 // Memory, where the file lies on tmpfs: 64 MiB are some 130,000 rows.
@@ -216,7 +216,7 @@ static void read_bound(void)
     unsigned long long n = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     most = (n && !*end && n <= MT_MOST_MB ? n : MT_DEFAULT_MB) << 20;
     if (text && (!end || *end || n == 0 || n > MT_MOST_MB)) {
-        mt_say("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
+        mt_log("MPITRACE_MAX_MB=%s is no number of MiB from 1 to %d: a recording grows to %d", text, MT_MOST_MB,
                MT_DEFAULT_MB);
         mt_setting_refuse(MT_SETTING_MAX_MB);
     }
@@ -252,7 +252,7 @@ bool mt_recording_open(void)
     page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t head = pages(MT_HEADER_SIZE);
     int fd;
-    while ((fd = mt_place_next(&place)) >= 0) {
+    while ((fd = mt_recording_path_next(&place)) >= 0) {
         mt_l_header *h = map_header(fd, &place.why);
         close(fd);
         if (h) {
@@ -267,16 +267,16 @@ bool mt_recording_open(void)
             h->end = head;
             h->state = MT_STATE_RUNNING;
             mt_header = h;
-            mt_place_note(&place);
+            mt_recording_path_note(&place);
             return true;
         }
         unlink(place.path);
     }
-    mt_say("nothing is recorded: %s", place.why);
+    mt_log("nothing is recorded: %s", place.why);
     return false;
 }
 
-const mt_place *mt_recording_place(void)
+const mt_recording_path *mt_recording_where(void)
 {
     return &place;
 }
@@ -288,7 +288,7 @@ const char *mt_recording_name(void)
 
 bool mt_recording_resume(void)
 {
-    int fd = mt_place_reopen(&place);
+    int fd = mt_recording_path_reopen(&place);
     if (fd < 0)
         return false; // it was delivered elsewhere, as its place could not be kept
     close(fd);
@@ -319,7 +319,7 @@ static uint64_t checksum(int fd, uint64_t end)
 
 void mt_recording_close(void)
 {
-    int fd = mt_place_reopen(&place);
+    int fd = mt_recording_path_reopen(&place);
     if (fd < 0)
         return;
     // What lies behind the last segment was reserved and never used. A thread
@@ -329,7 +329,7 @@ void mt_recording_close(void)
     mt_header->checksum = checksum(fd, mt_header->end);
     mt_events_close();
     if (place.elsewhere)
-        mt_place_deliver(&place, fd, mt_header->end);
+        mt_recording_path_deliver(&place, fd, mt_header->end);
     mt_unlock(&grow_lock);
     close(fd);
 }

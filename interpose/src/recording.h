@@ -4,7 +4,7 @@
 #define MT_RECORDING_H
 
 #include "mt.h"
-#include "place.h"
+#include "recording_path.h"
 
 typedef struct mt_segment {
     mt_l_segment *segment; // NULL: no room
@@ -16,7 +16,7 @@ typedef struct mt_segment {
 bool mt_recording_open(void);
 
 // Where it is; valid for good once it was made.
-const mt_place *mt_recording_place(void);
+const mt_recording_path *mt_recording_where(void);
 
 // Maps `size` more bytes of a file at `offset`. The space is reserved first, so that
 // a full disk is an error here and never a SIGBUS later. On an error, which goes
@@ -46,12 +46,12 @@ void mt_segment_release(mt_l_segment *segment);
 
 // Appends a record of `size` bytes to the log: begin returns it zeroed, with
 // the log locked, or NULL; commit makes it visible to readers and unlocks.
-void *mt_log_begin(uint64_t size);
-void mt_log_commit(void *record, uint32_t kind);
+void *mt_recording_begin(uint64_t size);
+void mt_recording_commit(void *record, uint32_t kind);
 
 // Where in the file something is that lies in the record begun.
-uint64_t mt_log_offset(const void *at);
+uint64_t mt_recording_offset(const void *at);
 
-void mt_log_string(uint32_t key, const char *text, uint64_t length);
+void mt_recording_string(uint32_t key, const char *text, uint64_t length);
 
 #endif

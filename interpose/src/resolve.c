@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "resolve.h"
 
-#include "aside.h"
+#include "wrong_mpi.h"
 #include "dlclose.h"
 #include "lock.h"
 #include "modules.h"
@@ -136,7 +136,7 @@ static void find_intercepted(void)
     }
     mt_resolve_done(program);
     if (n && mt_world_rank_said() <= 0)
-        mt_say("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
+        mt_log("%.*s comes before mpitrace's library and intercepts %d MPI function%s: calls of %s are not recorded. "
                "Load it after mpitrace's library to record them",
                (int)strcspn(intercepted, "\n"), intercepted, n, n == 1 ? "" : "s", n == 1 ? "it" : "these");
 }
@@ -219,7 +219,7 @@ bool mt_resolve(uint64_t caller)
     mt_lock(&lock);
     bool first = !atomic_load(&known);
     if (first && state < 0)
-        mt_step_aside(mpi);
+        mt_wrong_mpi_pass_through(mpi);
     atomic_store_explicit(&known, state, memory_order_release);
     mt_unlock(&lock);
     if (first && state > 0)
@@ -241,6 +241,6 @@ bool mt_resolve_unloaded(void)
 
 void mt_resolve_forget(void)
 {
-    mt_step_back();
+    mt_wrong_mpi_record_again();
     atomic_store_explicit(&known, 0, memory_order_release);
 }

@@ -48,7 +48,7 @@ static void read_word(mt_setting s, const char *name, const char *const words[],
     const char *text = mt_setting_text(s);
     if (!text || is_one_of(text, words, value))
         return;
-    mt_say("%s=%s is not known: it is %s", name, text, words[0]);
+    mt_log("%s=%s is not known: it is %s", name, text, words[0]);
     mt_setting_refuse(s);
 }
 
@@ -57,8 +57,8 @@ void mt_sample_open(void)
     read_word(MT_SETTING_TIMING, "MPITRACE_TIMING", timings, &mt_header->timing);
     read_word(MT_SETTING_RECEIVES, "MPITRACE_RECEIVES", receives, &mt_header->receives);
     mt_receives_unfollowed = mt_header->receives == MT_RECEIVES_UNFOLLOWED;
-    mt_gate_set(MT_GATE_UNTIMED, mt_header->timing == MT_TIMING_OFF);
-    mt_gate_set(MT_GATE_SAMPLED, mt_header->timing == MT_TIMING_SAMPLED);
+    mt_enter_set(MT_ENTER_UNTIMED, mt_header->timing == MT_TIMING_OFF);
+    mt_enter_set(MT_ENTER_SAMPLED, mt_header->timing == MT_TIMING_SAMPLED);
     if (mt_header->timing == MT_TIMING_SAMPLED)
         measure_clock();
 }
@@ -160,5 +160,5 @@ void mt_sample_tell(void)
     const mt_l_clock now = mt_clock_all(), *start = &mt_header->start;
     mt_thread_each(add_spent, &ticks);
     double rate = (double)(now.monotonic - start->monotonic) / (double)(now.ticks - start->ticks);
-    mt_say("rank %d spent %.0f ns in MPI", mt_world_rank, (double)ticks * rate);
+    mt_log("rank %d spent %.0f ns in MPI", mt_world_rank, (double)ticks * rate);
 }

@@ -33,14 +33,14 @@ const char *mt_setting_text(mt_setting s)
 static void log_setting(mt_setting s, const char *value)
 {
     size_t name = strlen(mt_settings[s].name), length = strnlen(value, MT_SETTING_TEXT);
-    mt_l_setting *r = mt_log_begin(sizeof *r + name + length);
+    mt_l_setting *r = mt_recording_begin(sizeof *r + name + length);
     if (!r)
         return;
     r->name_length = (uint32_t)name;
     r->value_length = (uint32_t)length;
     memcpy(r + 1, mt_settings[s].name, name);
     memcpy((char *)(r + 1) + name, value, length);
-    mt_log_commit(r, MT_RECORD_SETTING);
+    mt_recording_commit(r, MT_RECORD_SETTING);
 }
 
 void mt_setting_refuse(mt_setting s)

@@ -44,14 +44,14 @@ static struct {
 static bool log_slice(uint32_t index, const char *name)
 {
     uint64_t length = strlen(name);
-    mt_l_slice *s = mt_log_begin(sizeof *s + length);
+    mt_l_slice *s = mt_recording_begin(sizeof *s + length);
     if (!s)
         return false;
     s->index = index;
     s->length = (uint32_t)length;
     s->start = mt_ticks();
     memcpy(s + 1, name, length);
-    mt_log_commit(s, MT_RECORD_SLICE);
+    mt_recording_commit(s, MT_RECORD_SLICE);
     return true;
 }
 
@@ -89,7 +89,7 @@ static uint32_t no_memory(void)
 {
     static bool said;
     if (!said)
-        mt_say("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
+        mt_log("no memory for more than %u slices (rank %d): calls are counted in the one before", table.count,
                mt_world_rank);
     said = true;
     return latest;
@@ -106,7 +106,7 @@ static uint32_t slice_of(const char *name)
     if (table.count == MT_SLICES)
         return MT_SLICES - 1;
     if (table.count == MT_SLICES - 1) {
-        mt_say("more than %d slices: the others are one (rank %d)", MT_SLICES - 1, mt_world_rank);
+        mt_log("more than %d slices: the others are one (rank %d)", MT_SLICES - 1, mt_world_rank);
         place = place_of(name = "others");
         if (*place)
             return *place - 1;
@@ -146,7 +146,7 @@ static void begin(bool resume)
     mt_trace_slice(name);
     atomic_store_explicit(&mt_at_call.slice, latest, memory_order_relaxed);
     if (resume)
-        mt_gate_set(MT_GATE_PAUSED, false);
+        mt_enter_set(MT_ENTER_PAUSED, false);
 }
 
 static void set_phase(const char *name, bool resume)
@@ -185,9 +185,9 @@ void mt_slice_level(int level)
         return;
     }
     mt_lock(&lock);
-    if (level == 0 && !(mt_gate() & MT_GATE_PAUSED))
+    if (level == 0 && !(mt_enter_flags() & MT_ENTER_PAUSED))
         mt_header->pauses++;
-    mt_gate_set(MT_GATE_PAUSED, level == 0);
+    mt_enter_set(MT_ENTER_PAUSED, level == 0);
     mt_unlock(&lock);
 }
 
@@ -303,7 +303,7 @@ void mt_slice_cut(const char *text)
     if (interval.length)
         look_at_clock();
     begin(false);
-    mt_gate_set(MT_GATE_INTERVAL, interval.length != 0);
+    mt_enter_set(MT_ENTER_INTERVAL, interval.length != 0);
     mt_unlock(&lock);
 }
 
@@ -316,7 +316,7 @@ void mt_slice_intervals(void)
         mt_slice_cut(text);
         return;
     }
-    mt_say("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
+    mt_log("MPITRACE_INTERVAL=%s is no time like 100ms or 2s: the run is not cut into intervals", text);
     mt_setting_refuse(MT_SETTING_INTERVAL);
 }
 

@@ -44,7 +44,7 @@ void mt_stack_open(void)
     char *end = NULL;
     long n = automatic ? MT_AUTO_STACK_DEPTH : strtol(text, &end, 10);
     if ((end && *end) || n < 0 || n > MT_MAX_STACK_DEPTH) {
-        mt_say("MPITRACE_STACK=%s: give auto, or a number of callers from 0 to %d; no stacks are recorded", text, MT_MAX_STACK_DEPTH);
+        mt_log("MPITRACE_STACK=%s: give auto, or a number of callers from 0 to %d; no stacks are recorded", text, MT_MAX_STACK_DEPTH);
         mt_setting_refuse(MT_SETTING_STACK);
         return;
     }
@@ -52,7 +52,7 @@ void mt_stack_open(void)
         return; // one frame is what rows have anyway
     void *map = mmap(NULL, MT_STACK_SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
-        mt_say("no room for stacks (rank %d): call sites are recorded alone", mt_world_rank);
+        mt_log("no room for stacks (rank %d): call sites are recorded alone", mt_world_rank);
         return;
     }
     void *warm[1];
@@ -60,7 +60,7 @@ void mt_stack_open(void)
     slots = map;
     depth_wanted = (int)n;
     mt_stacks_on = true;
-    mt_gate_set(MT_GATE_SITES, true);
+    mt_enter_set(MT_ENTER_SITES, true);
 }
 
 static uint64_t hash(stack s)
@@ -83,13 +83,13 @@ static _Atomic(mt_l_stack *) *probe(stack s, uint64_t h)
 
 static mt_l_stack *append(stack s)
 {
-    mt_l_stack *r = mt_log_begin(sizeof *r + s.depth * sizeof *s.frames);
+    mt_l_stack *r = mt_recording_begin(sizeof *r + s.depth * sizeof *s.frames);
     if (!r)
         return NULL;
     r->id = count++;
     r->depth = s.depth;
     memcpy(r + 1, s.frames, s.depth * sizeof *s.frames);
-    mt_log_commit(r, MT_RECORD_STACK);
+    mt_recording_commit(r, MT_RECORD_STACK);
     return r;
 }
 
@@ -107,7 +107,7 @@ static mt_l_stack *add(stack s, uint64_t h)
         else
             full = true;
         if (full && count == MT_MAX_STACKS)
-            mt_say("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
+            mt_log("more than %u stacks (rank %d): further calls have their call site alone", count, mt_world_rank);
     }
     mt_unlock(&lock);
     for (uint32_t i = 0; r && i < s.depth; i++)

@@ -6,7 +6,7 @@
 #include "modules.h"
 
 // Whether stacks are recorded, which MPITRACE_STACK asks for. Once it is true
-// each call is watched (mt_watched).
+// each call is looked at more closely (MT_ENTER_SITES).
 extern MT_OURS bool mt_stacks_on;
 
 // Reads the setting, once the recording is there and before it is on.

@@ -2,7 +2,7 @@
 
 #include "fortran.h"
 #include "lock.h"
-#include "open.h"
+#include "current_call.h"
 #include "recording.h"
 #include "trace.h"
 #include "world.h"
@@ -13,7 +13,7 @@
 
 _Thread_local mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
-static mt_open always_in_a_call = {.call = MT_CALL_INIT};
+static mt_current_call always_in_a_call = {.call = MT_CALL_INIT};
 static mt_thread nobody = {.open = &always_in_a_call};
 _Thread_local mt_thread *mt_quick_self __attribute__((tls_model("initial-exec"))) = &nobody;
 
@@ -35,7 +35,7 @@ static void give_back(void *thread)
     mt_thread *t = thread;
     mt_fortran_missed();
     if (mt_on())
-        mt_open_forget(t); // it may have ended in the middle of a call
+        mt_current_call_forget(t); // it may have ended in the middle of a call
     mt_thread_is(NULL);
     mt_trace_thread_ended(t);
     mt_lock(&lock);
@@ -47,14 +47,14 @@ static void give_back(void *thread)
 // The thread's record, and in it a cache line for the call that it is in.
 static bool write_down(mt_thread *t)
 {
-    mt_l_thread *r = mt_log_begin(sizeof *r + 2 * sizeof(mt_open) - _Alignof(mt_l_thread));
+    mt_l_thread *r = mt_recording_begin(sizeof *r + 2 * sizeof(mt_current_call) - _Alignof(mt_l_thread));
     if (!r)
         return false;
     t->record = r;
-    t->open = (mt_open *)(((uintptr_t)(r + 1) + sizeof(mt_open) - 1) & ~(uintptr_t)(sizeof(mt_open) - 1));
+    t->open = (mt_current_call *)(((uintptr_t)(r + 1) + sizeof(mt_current_call) - 1) & ~(uintptr_t)(sizeof(mt_current_call) - 1));
     r->index = t->index;
-    r->open = mt_log_offset(t->open);
-    mt_log_commit(r, MT_RECORD_THREAD);
+    r->open = mt_recording_offset(t->open);
+    mt_recording_commit(r, MT_RECORD_THREAD);
     return true;
 }
 
@@ -100,7 +100,7 @@ mt_thread *mt_thread_attach(void)
     }
     if (!t) {
         atomic_store(&failed, true);
-        mt_say("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());
+        mt_log("no room for another thread's table (rank %d): its calls are not recorded", mt_world_rank_said());
     }
     mt_unlock(&lock);
     if (t && has_key)

@@ -21,7 +21,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 #define MT_FORTRAN 1
 
 #define MT_THUNK_BEGIN(symbol)                                                                                         \
-    ".pushsection .text\n.balign 16\n.globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"                   \
+    ".pushsection .text\n.balign 16\n.globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"                    \
     ".cfi_startproc\nendbr64\n"
 #define MT_THUNK_END(symbol) ".cfi_endproc\n.size " symbol ", . - " symbol "\n.popsection\n"
 
@@ -104,7 +104,7 @@ enum { MT_NAMES_OF_A_CALL = 2 };
 #define MT_FORTRAN 1
 
 #define MT_THUNK_BEGIN(symbol)                                                                                         \
-    ".pushsection .text\n.balign 16\n.globl " symbol "\n.type " symbol ", %function\n" symbol ":\n"                   \
+    ".pushsection .text\n.balign 16\n.globl " symbol "\n.type " symbol ", %function\n" symbol ":\n"                    \
     ".cfi_startproc\nhint #34\n"
 #define MT_THUNK_END(symbol) ".cfi_endproc\n.size " symbol ", . - " symbol "\n.popsection\n"
 
@@ -171,8 +171,8 @@ enum { MT_NAMES_OF_A_CALL = 2 };
     "stp x6, x7, [sp, #48]\nstp x8, x16, [sp, #64]\nstr x30, [sp, #80]\n.cfi_rel_offset x30, 80\n"                     \
     "stp q0, q1, [sp, #96]\nstp q2, q3, [sp, #128]\nstp q4, q5, [sp, #160]\nstp q6, q7, [sp, #192]\n"
 #define MT_THUNK_RESTORE                                                                                               \
-    "ldp q0, q1, [sp, #96]\nldp q2, q3, [sp, #128]\nldp q4, q5, [sp, #160]\nldp q6, q7, [sp, #192]\n"                 \
-    "ldp x2, x3, [sp, #16]\nldp x4, x5, [sp, #32]\nldp x6, x7, [sp, #48]\nldp x8, x16, [sp, #64]\n"                  \
+    "ldp q0, q1, [sp, #96]\nldp q2, q3, [sp, #128]\nldp q4, q5, [sp, #160]\nldp q6, q7, [sp, #192]\n"                  \
+    "ldp x2, x3, [sp, #16]\nldp x4, x5, [sp, #32]\nldp x6, x7, [sp, #48]\nldp x8, x16, [sp, #64]\n"                    \
     "ldr x30, [sp, #80]\nldp x0, x1, [sp], #224\n.cfi_adjust_cfa_offset -224\n.cfi_restore x30\n"
 
 #else

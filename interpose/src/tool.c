@@ -1,7 +1,7 @@
 #include "tool.h"
 
 #include "lock.h"
-#include "offered.h"
+#include "pvar_table.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static int own(mt_tool_kind kind)
 {
     switch (kind) {
     case MT_TOOL_PVARS:
-        return mt_offered_count();
+        return mt_pvar_table_count();
     case MT_TOOL_CVARS:
         return mt_tool_cvars();
     default:
@@ -135,7 +135,7 @@ void mt_tool_forget(void)
     mt_lock(&lock);
     atomic_store(&opened, 0);
     counted = held = false;
-    mt_offered_forget();
+    mt_pvar_table_forget();
     mt_tool_cvars_forget();
     mt_unlock(&lock);
 }
@@ -157,7 +157,7 @@ MT_EXPORT int MPI_T_init_thread(int required, int *provided)
     level = *provided;
     hold(required);
     count_library();
-    mt_offered_open(site);
+    mt_pvar_table_open(site);
     atomic_fetch_add(&opened, 1);
     mt_unlock(&lock);
     errno = saved;
@@ -171,7 +171,7 @@ MT_EXPORT int MPI_T_finalize(void)
     int saved = errno;
     mt_lock(&lock);
     if (rc == MPI_SUCCESS && atomic_load(&opened) > 0 && atomic_fetch_sub(&opened, 1) == 1) {
-        mt_offered_forget();
+        mt_pvar_table_forget();
         mt_tool_cvars_forget();
     }
     mt_unlock(&lock);
@@ -206,7 +206,7 @@ MT_EXPORT int MPI_T_category_get_info(int cat_index, char *name, int *name_len, 
     mt_tool_text(category, name, name_len);
     mt_tool_text(about, desc, desc_len);
     MT_TOOL_GIVE(num_cvars, mt_tool_cvars());
-    MT_TOOL_GIVE(num_pvars, mt_offered_count());
+    MT_TOOL_GIVE(num_pvars, mt_pvar_table_count());
     MT_TOOL_GIVE(num_categories, 0);
     return MPI_SUCCESS;
 }

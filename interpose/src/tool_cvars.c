@@ -185,7 +185,7 @@ MT_EXPORT int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf)
     if (!buf)
         return MPI_T_ERR_INVALID;
     if (h.variable == MT_ENABLED)
-        *(int *)buf = mt_on() && !(mt_gate() & MT_GATE_PAUSED);
+        *(int *)buf = mt_on() && !(mt_enter_flags() & MT_ENTER_PAUSED);
     else
         mt_setting_shown((mt_setting)h.variable, buf, (size_t)h.count);
     return MPI_SUCCESS;

@@ -1,7 +1,7 @@
 // Performance variables as programs use them: sessions and handles of the
 // library's variables are the library's own; those of ours are here.
 #include "handles.h"
-#include "held.h"
+#include "pvar_handle.h"
 #include "lock.h"
 #include "mpit.h"
 
@@ -16,7 +16,7 @@ static mt_handles sessions, handles;
 
 static MPI_Datatype types[3]; // as type_of has them
 
-static MPI_Datatype type_of(const mt_offered *v)
+static MPI_Datatype type_of(const mt_pvar_entry *v)
 {
     return types[v->form == MT_FORM_FLUSH ? 0 : v->seconds ? 1 : 2];
 }
@@ -42,7 +42,7 @@ static bool is_all(MPI_T_pvar_handle handle)
     return handle == all && handle != MPI_T_PVAR_HANDLE_NULL;
 }
 
-void mt_offered_open(uint64_t site)
+void mt_pvar_table_open(uint64_t site)
 {
     if (types[0])
         return;
@@ -58,20 +58,20 @@ static mt_tool_session *session_of(MPI_T_pvar_session library)
 }
 
 // A handle of ours; `error` says what is wrong if it is NULL.
-static mt_held *held_of(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int *error)
+static mt_pvar_handle *held_of(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int *error)
 {
     const mt_tool_session *s = session_of(library);
-    mt_held *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
+    mt_pvar_handle *h = mt_handles_get(&handles, (uint64_t)(uintptr_t)handle);
     *error = !s ? MPI_T_ERR_INVALID_SESSION : !h || h->session != s ? MPI_T_ERR_INVALID_HANDLE : MPI_SUCCESS;
     return *error == MPI_SUCCESS ? h : NULL;
 }
 
 // --- handles and sessions
 
-static void forget_handle(mt_held *h)
+static void forget_handle(mt_pvar_handle *h)
 {
-    mt_held_let_go(h);
-    mt_held **at = &h->session->handles;
+    mt_pvar_handle_free(h);
+    mt_pvar_handle **at = &h->session->handles;
     while (*at != h)
         at = &(*at)->next;
     *at = h->next;
@@ -90,7 +90,7 @@ static void forget_session(mt_tool_session *s)
     free(s);
 }
 
-void mt_offered_forget(void)
+void mt_pvar_table_forget(void)
 {
     mt_lock(&lock);
     for (uint64_t i = 0; i < sessions.capacity;)
@@ -102,26 +102,26 @@ void mt_offered_forget(void)
     mt_unlock(&lock);
 }
 
-static void set_frozen(bool frozen, void (*visit)(mt_held *))
+static void set_frozen(bool frozen, void (*visit)(mt_pvar_handle *))
 {
     mt_lock(&lock);
     if (!frozen)
-        mt_held_frozen = false;
+        mt_pvar_handle_frozen = false;
     for (uint64_t i = 0; i < handles.capacity; i++)
         if (handles.keys[i])
             visit(handles.values[i]);
-    mt_held_frozen = frozen;
+    mt_pvar_handle_frozen = frozen;
     mt_unlock(&lock);
 }
 
-void mt_offered_freeze(void)
+void mt_pvar_table_freeze(void)
 {
-    set_frozen(true, mt_held_freeze);
+    set_frozen(true, mt_pvar_handle_freeze);
 }
 
-void mt_offered_thaw(void)
+void mt_pvar_table_thaw(void)
 {
-    set_frozen(false, mt_held_thaw);
+    set_frozen(false, mt_pvar_handle_thaw);
 }
 
 // Whether an object may be a communicator's handle itself, widened to an address.
@@ -139,7 +139,7 @@ static const mt_comm *comm_at(const void *object)
 {
     MPI_Comm given = (MPI_Comm)(uintptr_t)object;
     const mt_comm *c = NULL;
-    if (!object || !mt_held_live() || (may_be_handle(object, given) && given == mt_const.comm_null))
+    if (!object || !mt_pvar_handle_live() || (may_be_handle(object, given) && given == mt_const.comm_null))
         return NULL;
     if (may_be_handle(object, given))
         c = mt_comm_met(given);
@@ -150,16 +150,16 @@ static const mt_comm *comm_at(const void *object)
     return c && c->index != MT_COMM_NONE ? c : NULL;
 }
 
-static int elements(const mt_tool_session *s, const mt_offered *v, const mt_comm *c)
+static int elements(const mt_tool_session *s, const mt_pvar_entry *v, const mt_comm *c)
 {
     if (v->form == MT_FORM_FLUSH)
         return s->file ? (int)strlen(s->file) : 0;
     return v->form == MT_FORM_BY_PEER ? c->peers : 1;
 }
 
-static mt_held *make_handle(mt_tool_session *s, const mt_offered *v, const mt_comm *c)
+static mt_pvar_handle *make_handle(mt_tool_session *s, const mt_pvar_entry *v, const mt_comm *c)
 {
-    mt_held *h = calloc(1, sizeof *h);
+    mt_pvar_handle *h = calloc(1, sizeof *h);
     if (!h || !mt_handles_room(&handles)) {
         free(h);
         return NULL;
@@ -169,33 +169,33 @@ static mt_held *make_handle(mt_tool_session *s, const mt_offered *v, const mt_co
     h->variable = v;
     h->comm = c;
     h->count = elements(s, v, c);
-    if (mt_offered_counts(v)) {
+    if (mt_pvar_table_counts(v)) {
         h->counted = calloc((size_t)h->count, sizeof *h->counted);
         h->from = calloc((size_t)h->count, sizeof *h->from);
     }
-    if (mt_offered_counts(v) && (!h->counted || !h->from)) {
+    if (mt_pvar_table_counts(v) && (!h->counted || !h->from)) {
         free(h->counted);
         free(h->from);
         free(h);
         return NULL;
     }
-    mt_held_reset(h);
+    mt_pvar_handle_reset(h);
     h->next = s->handles;
     s->handles = h;
     mt_handles_put(&handles, h->number, h);
     return h;
 }
 
-static int allocate(MPI_T_pvar_session library, const mt_offered *v, const void *object, MPI_T_pvar_handle *handle,
+static int allocate(MPI_T_pvar_session library, const mt_pvar_entry *v, const void *object, MPI_T_pvar_handle *handle,
                     int *count)
 {
     mt_tool_session *s = session_of(library);
     if (!s)
         return MPI_T_ERR_INVALID_SESSION;
-    const mt_comm *c = mt_offered_bound(v) ? comm_at(object) : NULL;
-    if (!handle || !count || (mt_offered_bound(v) && !c))
+    const mt_comm *c = mt_pvar_table_bound(v) ? comm_at(object) : NULL;
+    if (!handle || !count || (mt_pvar_table_bound(v) && !c))
         return MPI_T_ERR_INVALID;
-    mt_held *h = make_handle(s, v, c);
+    mt_pvar_handle *h = make_handle(s, v, c);
     if (!h)
         return MPI_T_ERR_OUT_OF_HANDLES;
     *handle = (MPI_T_pvar_handle)(uintptr_t)h->number;
@@ -204,11 +204,11 @@ static int allocate(MPI_T_pvar_session library, const mt_offered *v, const void 
 }
 
 // Does something with a handle of ours, under the lock.
-static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_held *))
+static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)(mt_pvar_handle *))
 {
     int rc, saved = errno;
     mt_lock(&lock);
-    mt_held *h = held_of(library, handle, &rc);
+    mt_pvar_handle *h = held_of(library, handle, &rc);
     if (h)
         rc = act(h);
     mt_unlock(&lock);
@@ -218,12 +218,12 @@ static int with(MPI_T_pvar_session library, MPI_T_pvar_handle handle, int (*act)
 
 // And with all of a session, after the library has with its own. Handles that
 // cannot be started or stopped are left out.
-static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_held *))
+static int with_all(MPI_T_pvar_session library, int rc, int (*act)(mt_pvar_handle *))
 {
     int saved = errno;
     mt_lock(&lock);
     mt_tool_session *s = session_of(library);
-    for (mt_held *h = s ? s->handles : NULL; h; h = h->next) {
+    for (mt_pvar_handle *h = s ? s->handles : NULL; h; h = h->next) {
         int one = h->variable->form == MT_FORM_NOW ? MPI_SUCCESS : act(h);
         if (rc == MPI_SUCCESS)
             rc = one;
@@ -275,17 +275,17 @@ MT_EXPORT int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int
     if (own < 0)
         return mt_pmpi.T_pvar_get_info(mt_tool_library(MT_TOOL_PVARS, pvar_index), name, name_len, verbosity, var_class,
                                        datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic);
-    const mt_offered *v = mt_offered_at(own);
+    const mt_pvar_entry *v = mt_pvar_table_at(own);
     mt_tool_text(v->name, name, name_len);
     mt_tool_text(v->what, desc, desc_len);
     MT_TOOL_GIVE(verbosity, v->verbosity);
     MT_TOOL_GIVE(var_class, v->class);
     MT_TOOL_GIVE(datatype, type_of(v));
     MT_TOOL_GIVE(enumtype, MPI_T_ENUM_NULL);
-    MT_TOOL_GIVE(bind, mt_offered_bound(v) ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
+    MT_TOOL_GIVE(bind, mt_pvar_table_bound(v) ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
     MT_TOOL_GIVE(readonly, v->form != MT_FORM_FLUSH);
     MT_TOOL_GIVE(continuous, v->form == MT_FORM_NOW);
-    MT_TOOL_GIVE(atomic, mt_offered_counts(v));
+    MT_TOOL_GIVE(atomic, mt_pvar_table_counts(v));
     return MPI_SUCCESS;
 }
 
@@ -299,8 +299,8 @@ MT_EXPORT int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_in
         *pvar_index = mt_tool_index_of_library(MT_TOOL_PVARS, *pvar_index);
         return rc;
     }
-    for (int i = 0; i < mt_offered_count(); i++)
-        if (mt_offered_at(i)->class == var_class && strcmp(mt_offered_at(i)->name, name) == 0) {
+    for (int i = 0; i < mt_pvar_table_count(); i++)
+        if (mt_pvar_table_at(i)->class == var_class && strcmp(mt_pvar_table_at(i)->name, name) == 0) {
             *pvar_index = mt_tool_index_of_own(MT_TOOL_PVARS, i);
             return MPI_SUCCESS;
         }
@@ -359,13 +359,13 @@ MT_EXPORT int MPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_in
                                            count);
     int saved = errno;
     mt_lock(&lock);
-    int rc = allocate(pe_session, mt_offered_at(own), obj_handle, handle, count);
+    int rc = allocate(pe_session, mt_pvar_table_at(own), obj_handle, handle, count);
     mt_unlock(&lock);
     errno = saved;
     return rc;
 }
 
-static int free_handle(mt_held *h)
+static int free_handle(mt_pvar_handle *h)
 {
     forget_handle(h);
     return MPI_SUCCESS;
@@ -387,7 +387,7 @@ MT_EXPORT int MPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_h
 }
 
 // Does something with one handle or with all of a session, the library's and ours.
-static int with_any(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_held *),
+static int with_any(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*own)(mt_pvar_handle *),
                     int (*library)(MPI_T_pvar_session, MPI_T_pvar_handle))
 {
     if (mt_tool_is_own(handle))
@@ -402,27 +402,27 @@ static int with_any(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int (*
 MT_EXPORT int MPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     MT_TOOL_ENTER(T_pvar_start(pe_session, handle));
-    return with_any(pe_session, handle, mt_held_start, mt_pmpi.T_pvar_start);
+    return with_any(pe_session, handle, mt_pvar_handle_start, mt_pmpi.T_pvar_start);
 }
 
 MT_EXPORT int MPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     MT_TOOL_ENTER(T_pvar_stop(pe_session, handle));
-    return with_any(pe_session, handle, mt_held_stop, mt_pmpi.T_pvar_stop);
+    return with_any(pe_session, handle, mt_pvar_handle_stop, mt_pmpi.T_pvar_stop);
 }
 
 MT_EXPORT int MPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     MT_TOOL_ENTER(T_pvar_reset(pe_session, handle));
-    return with_any(pe_session, handle, mt_held_reset, mt_pmpi.T_pvar_reset);
+    return with_any(pe_session, handle, mt_pvar_handle_reset, mt_pmpi.T_pvar_reset);
 }
 
 // Likewise with one of ours, and a buffer.
-static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, void *buffer, int (*act)(mt_held *, void *))
+static int with_buffer(MPI_T_pvar_session library, MPI_T_pvar_handle handle, void *buffer, int (*act)(mt_pvar_handle *, void *))
 {
     int rc, saved = errno;
     mt_lock(&lock);
-    mt_held *h = held_of(library, handle, &rc);
+    mt_pvar_handle *h = held_of(library, handle, &rc);
     if (h)
         rc = buffer ? act(h, buffer) : MPI_T_ERR_INVALID;
     mt_unlock(&lock);
@@ -434,7 +434,7 @@ MT_EXPORT int MPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle h
 {
     MT_TOOL_ENTER(T_pvar_read(pe_session, handle, buf));
     if (mt_tool_is_own(handle))
-        return with_buffer(pe_session, handle, buf, mt_held_read);
+        return with_buffer(pe_session, handle, buf, mt_pvar_handle_read);
     int bad = wrong_alone(pe_session, handle);
     return bad ? bad : mt_pmpi.T_pvar_read(pe_session, handle, buf);
 }
@@ -443,14 +443,14 @@ MT_EXPORT int MPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_han
 {
     MT_TOOL_ENTER(T_pvar_readreset(pe_session, handle, buf));
     if (mt_tool_is_own(handle))
-        return with_buffer(pe_session, handle, buf, mt_held_readreset);
+        return with_buffer(pe_session, handle, buf, mt_pvar_handle_readreset);
     int bad = wrong_alone(pe_session, handle);
     return bad ? bad : mt_pmpi.T_pvar_readreset(pe_session, handle, buf);
 }
 
-static int write_text(mt_held *h, void *text)
+static int write_text(mt_pvar_handle *h, void *text)
 {
-    return mt_held_write(h, text);
+    return mt_pvar_handle_write(h, text);
 }
 
 MT_EXPORT int MPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, const void *buf)

@@ -65,7 +65,7 @@ static uint64_t bytes_of(mt_setting s, uint64_t otherwise)
     if (n && shift && n <= MT_MOST_EVENTS >> shift && n << shift >= MT_CHUNK_SIZE && !end[1])
         return n << shift;
     if (text) {
-        mt_say("%s=%s is no size like 64M or 2G", mt_settings[s].variable, text);
+        mt_log("%s=%s is no size like 64M or 2G", mt_settings[s].variable, text);
         mt_setting_refuse(s);
     }
     return otherwise;
@@ -132,7 +132,7 @@ static bool wanted(void)
         return false;
     if (mt_header->timing == MT_TIMING_EXACT && mt_header->receives == MT_RECEIVES_FOLLOWED)
         return true;
-    mt_say("a trace needs the time of each call and of each receive: nothing is traced with --timing other than exact, "
+    mt_log("a trace needs the time of each call and of each receive: nothing is traced with --timing other than exact, "
            "or --receives off");
     mt_setting_refuse(MT_SETTING_TRACE);
     return false;
@@ -152,7 +152,7 @@ void mt_trace_open(void)
     slots = calloc(most, sizeof *slots);
     header = slots ? mt_events_open() : NULL;
     if (!header) {
-        mt_say("nothing is traced: there is no room for the events");
+        mt_log("nothing is traced: there is no room for the events");
         mt_setting_refuse(MT_SETTING_TRACE);
         return;
     }
@@ -160,7 +160,7 @@ void mt_trace_open(void)
     header->cut |= slice_names ? MT_CUT_SLICES : 0;
     choose_calls();
     mt_trace_on = true;
-    mt_gate_set(MT_GATE_TRACE, true);
+    mt_enter_set(MT_ENTER_TRACE, true);
 }
 
 static bool lists_rank(const char *list, int rank)
@@ -181,7 +181,7 @@ void mt_trace_rank(int rank)
     const char *ranks = chosen(MT_SETTING_RANKS);
     if (!mt_trace_on || !ranks || lists_rank(ranks, rank))
         return;
-    mt_gate_set(MT_GATE_TRACE, false);
+    mt_enter_set(MT_ENTER_TRACE, false);
     mt_lock(&lock);
     stopped = true;
     mt_events_remove();
@@ -191,14 +191,14 @@ void mt_trace_rank(int rank)
 void mt_trace_slice(const char *name)
 {
     if (mt_trace_on && slice_names && !stopped)
-        mt_gate_set(MT_GATE_TRACE, lists(slice_names, name, strcspn(name, "@")));
+        mt_enter_set(MT_ENTER_TRACE, lists(slice_names, name, strcspn(name, "@")));
 }
 
 // Says once that a file has no room.
 static void say_full(const char *why)
 {
     room = 0;
-    mt_say("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(header->chunks * (MT_CHUNK_SIZE >> 10)),
+    mt_log("the trace has %u KiB in %s and no more: %s; %s", (unsigned)(header->chunks * (MT_CHUNK_SIZE >> 10)),
            mt_events_in_memory() ? "memory" : mt_events_path(MT_EVENTS_NEAR), why,
            ring ? "fewer of the last events are kept" : "the rest goes to the run directory");
 }
@@ -212,7 +212,7 @@ static mt_slot *map_slot(bool far_too)
     if (header->chunks < room && !(c = mt_events_map(MT_EVENTS_NEAR, &why)))
         say_full(why);
     if (!c && far_too && !(c = mt_events_map(MT_EVENTS_FAR, &why)))
-        mt_say("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_FAR), why);
+        mt_log("no further thread is traced: there is no room in %s: %s", mt_events_path(MT_EVENTS_FAR), why);
     if (!c)
         return NULL;
     slots[mapped].chunk = c;
@@ -251,7 +251,7 @@ static bool put_away(const mt_slot *s)
     }
     if (mt_events_write(MT_EVENTS_FAR, s->chunk, &why))
         return true;
-    mt_say("the trace cannot be written on to %s: %s; what comes now is counted, and no longer traced",
+    mt_log("the trace cannot be written on to %s: %s; what comes now is counted, and no longer traced",
            mt_events_path(MT_EVENTS_FAR), why);
     return false;
 }
@@ -354,7 +354,7 @@ uint32_t mt_trace_number(mt_thread *t)
 // When the thread's latest call returned; in a pause it is not known.
 static uint64_t latest(const mt_thread *t)
 {
-    return t->open->last && !(mt_gate() & MT_GATE_PAUSED) ? t->open->last : mt_ticks();
+    return t->open->last && !(mt_enter_flags() & MT_ENTER_PAUSED) ? t->open->last : mt_ticks();
 }
 
 void mt_trace_completed(uint32_t request)

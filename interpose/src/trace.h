@@ -41,7 +41,7 @@ mt_l_chunk *mt_trace_chunk(mt_thread *t) MT_APART;
 // Whether calls that end now have events.
 MT_INLINE bool mt_traced(void)
 {
-    return mt_gate() & MT_GATE_TRACE;
+    return mt_enter_flags() & MT_ENTER_TRACE;
 }
 
 // A thread leaves its table, with its chunk, to the next that starts; and a thread
@@ -92,7 +92,7 @@ MT_INLINE uint32_t mt_trace_row(const mt_thread *t, const mt_row *row)
 // An event of a call that has just been closed and booked.
 MT_INLINE void mt_trace_call(mt_thread *t, const mt_row *row, unsigned call, uint64_t ticks, uint64_t bytes)
 {
-    const mt_open *o = t->open;
+    const mt_current_call *o = t->open;
     uint32_t request = t->posts;
     t->posts = 0;
     if (mt_trace_how[call] != MT_TRACE_NOT)

@@ -76,12 +76,12 @@ static mt_l_usage *record_of(uint32_t slice)
         return NULL;
     if (records[slice])
         return records[slice];
-    mt_l_usage *r = mt_log_begin(sizeof *r);
+    mt_l_usage *r = mt_recording_begin(sizeof *r);
     if (!r)
         return NULL;
     r->slice = slice;
     r->delay_known = 1;
-    mt_log_commit(r, MT_RECORD_USAGE);
+    mt_recording_commit(r, MT_RECORD_USAGE);
     return records[slice] = r;
 }
 

@@ -3,7 +3,7 @@
 
 #include "recording.h"
 #include "resolve.h"
-#include "watch.h"
+#include "unexpected.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static bool ask(int number, facts *f)
 static bool log_variable(const mt_variable *v, const facts *f)
 {
     uint64_t name = strlen(f->name), description = strlen(f->description);
-    mt_l_pvar *r = mt_log_begin(sizeof *r + name + description);
+    mt_l_pvar *r = mt_recording_begin(sizeof *r + name + description);
     if (!r)
         return false;
     r->index = v->index;
@@ -131,7 +131,7 @@ static bool log_variable(const mt_variable *v, const facts *f)
     r->description_length = (uint32_t)description;
     memcpy(r + 1, f->name, name);
     memcpy((char *)(r + 1) + name, f->description, description);
-    mt_log_commit(r, MT_RECORD_PVAR);
+    mt_recording_commit(r, MT_RECORD_PVAR);
     return true;
 }
 
@@ -150,7 +150,7 @@ static void choose(int number, const facts *f, bool named)
     static bool said, risky;
     if (!can_be_read(f->name)) {
         if (named && !risky && mt_world_rank <= 0)
-            mt_say("%s is not read: Open MPI does not tell it reliably, unless --mca chooses its component and no other",
+            mt_log("%s is not read: Open MPI does not tell it reliably, unless --mca chooses its component and no other",
                    f->name);
         risky |= named;
         return;
@@ -158,9 +158,9 @@ static void choose(int number, const facts *f, bool named)
     // A level; Open MPI calls it a size.
     bool length = (f->class == MT_PVAR_LEVEL || f->class == MT_PVAR_SIZE) && f->type->kind <= MT_PVAR_UNSIGNED &&
                   (f->binding == MT_PVAR_UNBOUND || f->binding == MT_PVAR_COMMUNICATOR);
-    bool watch = length && mt_variables.queue < 0 && mt_watch_wanted() && mt_watch_is_queue(f->name);
+    bool watch = length && mt_variables.queue < 0 && mt_unexpected_wanted() && mt_unexpected_is_queue(f->name);
     if (f->binding == UINT32_MAX && named && !said && mt_world_rank <= 0) {
-        mt_say("%s is bound to what mpitrace does not follow: it is not read", f->name);
+        mt_log("%s is bound to what mpitrace does not follow: it is not read", f->name);
         said = true;
     }
     if (f->binding == UINT32_MAX || (!named && !watch))
@@ -195,10 +195,10 @@ void mt_variables_choose(void)
             choose(i, f, is_named(f, used));
         }
     if (pattern_count && !readable && mt_world_rank <= 0)
-        mt_say("MPITRACE_PVAR: this MPI has no performance variables here");
+        mt_log("MPITRACE_PVAR: this MPI has no performance variables here");
     for (int i = 0; i < pattern_count && used && readable && mt_world_rank <= 0; i++)
         if (!used[i])
-            mt_say("MPITRACE_PVAR: none of the %d performance variables that this MPI has here matches %s (`mpitrace "
+            mt_log("MPITRACE_PVAR: none of the %d performance variables that this MPI has here matches %s (`mpitrace "
                    "vars` lists them)", readable, patterns[i]);
     free(f);
     free(used);

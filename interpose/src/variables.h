@@ -1,5 +1,5 @@
 // Which of the MPI's performance variables are read: those that MPITRACE_PVAR
-// names, by globs with commas between them, and the one that is watched (watch.h).
+// names, by globs with commas between them, and the one that is watched (unexpected.h).
 #ifndef MT_VARIABLES_H
 #define MT_VARIABLES_H
 

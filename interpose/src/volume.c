@@ -58,7 +58,7 @@ static bool leaves(const mt_volume *v, const mt_comm *c, uint64_t i)
 
 static mt_l_vector *new_vector(mt_thread *t, mt_key k, uint64_t length)
 {
-    mt_l_vector *r = mt_log_begin(sizeof *r + length * sizeof(uint64_t));
+    mt_l_vector *r = mt_recording_begin(sizeof *r + length * sizeof(uint64_t));
     if (!r)
         return NULL;
     r->callsite = k.site;
@@ -68,7 +68,7 @@ static mt_l_vector *new_vector(mt_thread *t, mt_key k, uint64_t length)
     r->direction = (uint8_t)(k.what >> 48);
     r->thread = t->index;
     r->length = (uint32_t)length;
-    mt_log_commit(r, MT_RECORD_VECTOR);
+    mt_recording_commit(r, MT_RECORD_VECTOR);
     return r;
 }
 

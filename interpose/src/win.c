@@ -147,14 +147,14 @@ static uint32_t group_count;
 
 static bool write_group(const mt_comm *members, uint32_t number)
 {
-    mt_l_group *r = mt_log_begin(sizeof *r + (uint64_t)members->size * sizeof(int32_t));
+    mt_l_group *r = mt_recording_begin(sizeof *r + (uint64_t)members->size * sizeof(int32_t));
     if (!r)
         return false;
     r->index = number;
     r->count = (uint32_t)members->size;
     for (int i = 0; i < members->size; i++)
         ((int32_t *)(r + 1))[i] = members->members ? members->members[i] : members->base + i * members->stride;
-    mt_log_commit(r, MT_RECORD_GROUP);
+    mt_recording_commit(r, MT_RECORD_GROUP);
     return true;
 }
 

@@ -6,7 +6,7 @@ static MT_APART int apart_Send(const void *buf, int count, MPI_Datatype datatype
 {
     MT_QUICK_APART(Send, (buf, count, datatype, dest, tag, comm), MT_CALL_SEND, send, (comm, dest, count, datatype, tag), send, comm, dest, count, datatype)
     mt_span span = mt_enter_from(MT_CALL_SEND, site, frame);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Send(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -23,7 +23,7 @@ MT_EXPORT int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int de
 MT_EXPORT int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Send_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -34,7 +34,7 @@ MT_EXPORT int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype
 MT_EXPORT int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_BSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Bsend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -45,7 +45,7 @@ MT_EXPORT int MPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int d
 MT_EXPORT int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_BSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Bsend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -56,7 +56,7 @@ MT_EXPORT int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 MT_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ssend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -67,7 +67,7 @@ MT_EXPORT int MPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int d
 MT_EXPORT int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ssend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -78,7 +78,7 @@ MT_EXPORT int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 MT_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_RSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Rsend(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -89,7 +89,7 @@ MT_EXPORT int MPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int d
 MT_EXPORT int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_RSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Rsend_c(buf, count, datatype, dest, tag, comm);
     mt_leave_send(&span, rc, comm, dest, count, datatype);
     return rc;
@@ -102,7 +102,7 @@ static MT_APART int apart_Recv(void *buf, int count, MPI_Datatype datatype, int 
     MPI_Status own, *seen = mt_seen(status, &own);
     MT_QUICK_APART(Recv, (buf, count, datatype, source, tag, comm, seen), MT_CALL_RECV, recv, (comm, source, count, datatype, tag), recv, comm, source, seen)
     mt_span span = mt_enter_from(MT_CALL_RECV, site, frame);
-    mt_open_recv(&span, comm, source, count, datatype, tag);
+    mt_current_call_recv(&span, comm, source, count, datatype, tag);
     int rc = mt_pmpi.Recv(buf, count, datatype, source, tag, comm, seen);
     mt_leave_recv(&span, rc, comm, source, seen);
     return rc;
@@ -121,7 +121,7 @@ MT_EXPORT int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int 
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_span span = mt_enter_from(MT_CALL_RECV, MT_SITE, MT_FRAME);
-    mt_open_recv(&span, comm, source, count, datatype, tag);
+    mt_current_call_recv(&span, comm, source, count, datatype, tag);
     int rc = mt_pmpi.Recv_c(buf, count, datatype, source, tag, comm, seen);
     mt_leave_recv(&span, rc, comm, source, seen);
     return rc;
@@ -134,7 +134,7 @@ static MT_APART int apart_Sendrecv(const void *sendbuf, int sendcount, MPI_Datat
     MPI_Status own, *seen = mt_seen(status, &own);
     MT_QUICK_APART(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen), MT_CALL_SENDRECV, sendrecv, (comm, dest, sendcount, sendtype, source, sendtag), sendrecv, comm, dest, sendcount, sendtype, source, seen)
     mt_span span = mt_enter_from(MT_CALL_SENDRECV, site, frame);
-    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, sendcount, sendtype, source, seen);
     return rc;
@@ -153,7 +153,7 @@ MT_EXPORT int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_span span = mt_enter_from(MT_CALL_SENDRECV, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, sendcount, sendtype, source, seen);
     return rc;
@@ -165,7 +165,7 @@ MT_EXPORT int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, 
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_span span = mt_enter_from(MT_CALL_SENDRECV_REPLACE, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, count, datatype, source, seen);
     return rc;
@@ -177,7 +177,7 @@ MT_EXPORT int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype da
 {
     MPI_Status own, *seen = mt_seen(status, &own);
     mt_span span = mt_enter_from(MT_CALL_SENDRECV_REPLACE, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, seen);
     mt_leave_sendrecv(&span, rc, comm, dest, count, datatype, source, seen);
     return rc;
@@ -189,7 +189,7 @@ static MT_APART int apart_Isend(const void *buf, int count, MPI_Datatype datatyp
 {
     MT_QUICK_APART(Isend, (buf, count, datatype, dest, tag, comm, request), MT_CALL_ISEND, send, (comm, dest, count, datatype, tag), isend, comm, dest, count, datatype, request)
     mt_span span = mt_enter_from(MT_CALL_ISEND, site, frame);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Isend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -206,7 +206,7 @@ MT_EXPORT int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int d
 MT_EXPORT int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Isend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -217,7 +217,7 @@ MT_EXPORT int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatyp
 MT_EXPORT int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IBSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ibsend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -228,7 +228,7 @@ MT_EXPORT int MPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int 
 MT_EXPORT int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IBSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Ibsend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -239,7 +239,7 @@ MT_EXPORT int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype dataty
 MT_EXPORT int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Issend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -250,7 +250,7 @@ MT_EXPORT int MPI_Issend(const void *buf, int count, MPI_Datatype datatype, int 
 MT_EXPORT int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Issend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -261,7 +261,7 @@ MT_EXPORT int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype dataty
 MT_EXPORT int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IRSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Irsend(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -272,7 +272,7 @@ MT_EXPORT int MPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int 
 MT_EXPORT int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IRSEND, MT_SITE, MT_FRAME);
-    mt_open_send(&span, comm, dest, count, datatype, tag);
+    mt_current_call_send(&span, comm, dest, count, datatype, tag);
     int rc = mt_pmpi.Irsend_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_isend(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -284,7 +284,7 @@ static MT_APART int apart_Irecv(void *buf, int count, MPI_Datatype datatype, int
 {
     MT_QUICK_APART(Irecv, (buf, count, datatype, source, tag, comm, request), MT_CALL_IRECV, probe, (comm, source, tag), irecv, comm, source, request)
     mt_span span = mt_enter_from(MT_CALL_IRECV, site, frame);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Irecv(buf, count, datatype, source, tag, comm, request);
     mt_leave_irecv(&span, rc, comm, source, request);
     return rc;
@@ -301,7 +301,7 @@ MT_EXPORT int MPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source,
 MT_EXPORT int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IRECV, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Irecv_c(buf, count, datatype, source, tag, comm, request);
     mt_leave_irecv(&span, rc, comm, source, request);
     return rc;
@@ -312,7 +312,7 @@ MT_EXPORT int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int
 MT_EXPORT int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISENDRECV, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, sendcount, sendtype, source, request);
     return rc;
@@ -323,7 +323,7 @@ MT_EXPORT int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sen
 MT_EXPORT int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISENDRECV, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, sendcount, sendtype, source, sendtag);
     int rc = mt_pmpi.Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, sendcount, sendtype, source, request);
     return rc;
@@ -334,7 +334,7 @@ MT_EXPORT int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 MT_EXPORT int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISENDRECV_REPLACE, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, count, datatype, source, request);
     return rc;
@@ -345,7 +345,7 @@ MT_EXPORT int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
 MT_EXPORT int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISENDRECV_REPLACE, MT_SITE, MT_FRAME);
-    mt_open_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
+    mt_current_call_sendrecv(&span, comm, dest, count, datatype, source, sendtag);
     int rc = mt_pmpi.Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
     mt_leave_isendrecv(&span, rc, comm, dest, count, datatype, source, request);
     return rc;
@@ -356,7 +356,7 @@ MT_EXPORT int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype d
 MT_EXPORT int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Send_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -367,7 +367,7 @@ MT_EXPORT int MPI_Send_init(const void *buf, int count, MPI_Datatype datatype, i
 MT_EXPORT int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Send_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -378,7 +378,7 @@ MT_EXPORT int MPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype dat
 MT_EXPORT int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Bsend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -389,7 +389,7 @@ MT_EXPORT int MPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, 
 MT_EXPORT int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -400,7 +400,7 @@ MT_EXPORT int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 MT_EXPORT int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Ssend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -411,7 +411,7 @@ MT_EXPORT int MPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, 
 MT_EXPORT int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -422,7 +422,7 @@ MT_EXPORT int MPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 MT_EXPORT int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Rsend_init(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -433,7 +433,7 @@ MT_EXPORT int MPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, 
 MT_EXPORT int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
     mt_leave_send_init(&span, rc, comm, dest, count, datatype, request);
     return rc;
@@ -444,7 +444,7 @@ MT_EXPORT int MPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype da
 MT_EXPORT int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RECV_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Recv_init(buf, count, datatype, source, tag, comm, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -455,7 +455,7 @@ MT_EXPORT int MPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int sou
 MT_EXPORT int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RECV_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Recv_init_c(buf, count, datatype, source, tag, comm, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -466,7 +466,7 @@ MT_EXPORT int MPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 MT_EXPORT int MPI_Start(MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_START, MT_SITE, MT_FRAME);
-    mt_open_count(&span, 1);
+    mt_current_call_count(&span, 1);
     int rc = mt_pmpi.Start(request);
     mt_leave_start(&span, rc, request);
     return rc;
@@ -477,7 +477,7 @@ MT_EXPORT int MPI_Start(MPI_Request *request)
 MT_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[])
 {
     mt_span span = mt_enter_from(MT_CALL_STARTALL, MT_SITE, MT_FRAME);
-    mt_open_count(&span, count);
+    mt_current_call_count(&span, count);
     int rc = mt_pmpi.Startall(count, array_of_requests);
     mt_leave_startall(&span, rc, count, array_of_requests);
     return rc;
@@ -489,7 +489,7 @@ static MT_APART int apart_Probe(int source, int tag, MPI_Comm comm, MPI_Status *
 {
     MT_QUICK_APART(Probe, (source, tag, comm, status), MT_CALL_PROBE, probe, (comm, source, tag), probe, comm, source)
     mt_span span = mt_enter_from(MT_CALL_PROBE, site, frame);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Probe(source, tag, comm, status);
     mt_leave_probe(&span, rc, comm, source);
     return rc;
@@ -507,7 +507,7 @@ static MT_APART int apart_Iprobe(int source, int tag, MPI_Comm comm, int *flag, 
 {
     MT_QUICK_APART(Iprobe, (source, tag, comm, flag, status), MT_CALL_IPROBE, probe, (comm, source, tag), probe, comm, source)
     mt_span span = mt_enter_from(MT_CALL_IPROBE, site, frame);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Iprobe(source, tag, comm, flag, status);
     mt_leave_probe(&span, rc, comm, source);
     return rc;
@@ -524,7 +524,7 @@ MT_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Stat
 MT_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_MPROBE, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Mprobe(source, tag, comm, message, status);
     mt_leave_mprobe(&span, rc, comm, source, NULL, message);
     return rc;
@@ -535,7 +535,7 @@ MT_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 MT_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_IMPROBE, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Improbe(source, tag, comm, flag, message, status);
     mt_leave_mprobe(&span, rc, comm, source, flag, message);
     return rc;
@@ -547,7 +547,7 @@ static MT_APART int apart_Barrier(MPI_Comm comm)
 {
     MT_QUICK_APART(Barrier, (comm), MT_CALL_BARRIER, coll, (comm, mt_barrier()), coll, comm, mt_barrier())
     mt_span span = mt_enter_from(MT_CALL_BARRIER, site, frame);
-    mt_open_coll(&span, comm, mt_barrier());
+    mt_current_call_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.Barrier(comm);
     mt_leave_coll(&span, rc, comm, mt_barrier());
     return rc;
@@ -565,7 +565,7 @@ static MT_APART int apart_Bcast(void *buffer, int count, MPI_Datatype datatype, 
 {
     MT_QUICK_APART(Bcast, (buffer, count, datatype, root, comm), MT_CALL_BCAST, coll, (comm, mt_o2a(root, count, datatype)), coll, comm, mt_o2a(root, count, datatype))
     mt_span span = mt_enter_from(MT_CALL_BCAST, site, frame);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast(buffer, count, datatype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
@@ -582,7 +582,7 @@ MT_EXPORT int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root
 MT_EXPORT int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_BCAST, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_c(buffer, count, datatype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, count, datatype));
     return rc;
@@ -593,7 +593,7 @@ MT_EXPORT int MPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, 
 MT_EXPORT int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -604,7 +604,7 @@ MT_EXPORT int MPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendty
 MT_EXPORT int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -615,7 +615,7 @@ MT_EXPORT int MPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatyp
 MT_EXPORT int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -626,7 +626,7 @@ MT_EXPORT int MPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendt
 MT_EXPORT int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -637,7 +637,7 @@ MT_EXPORT int MPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 MT_EXPORT int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
@@ -648,7 +648,7 @@ MT_EXPORT int MPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendt
 MT_EXPORT int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_o2a(root, sendcount, sendtype));
     return rc;
@@ -659,7 +659,7 @@ MT_EXPORT int MPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 MT_EXPORT int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -670,7 +670,7 @@ MT_EXPORT int MPI_Scatterv(const void *sendbuf, const int sendcounts[], const in
 MT_EXPORT int MPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
     mt_leave_coll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -682,7 +682,7 @@ static MT_APART int apart_Allgather(const void *sendbuf, int sendcount, MPI_Data
 {
     MT_QUICK_APART(Allgather, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLGATHER, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
     mt_span span = mt_enter_from(MT_CALL_ALLGATHER, site, frame);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -699,7 +699,7 @@ MT_EXPORT int MPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sen
 MT_EXPORT int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -710,7 +710,7 @@ MT_EXPORT int MPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 MT_EXPORT int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -721,7 +721,7 @@ MT_EXPORT int MPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype se
 MT_EXPORT int MPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -733,7 +733,7 @@ static MT_APART int apart_Alltoall(const void *sendbuf, int sendcount, MPI_Datat
 {
     MT_QUICK_APART(Alltoall, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), MT_CALL_ALLTOALL, coll, (comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype)), coll, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype))
     mt_span span = mt_enter_from(MT_CALL_ALLTOALL, site, frame);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -750,7 +750,7 @@ MT_EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype send
 MT_EXPORT int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     return rc;
@@ -761,7 +761,7 @@ MT_EXPORT int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 MT_EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -772,7 +772,7 @@ MT_EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const i
 MT_EXPORT int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     return rc;
@@ -783,7 +783,7 @@ MT_EXPORT int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
 MT_EXPORT int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
@@ -794,7 +794,7 @@ MT_EXPORT int MPI_Alltoallw(const void *sendbuf, const int sendcounts[], const i
 MT_EXPORT int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     return rc;
@@ -805,7 +805,7 @@ MT_EXPORT int MPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
 MT_EXPORT int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
@@ -816,7 +816,7 @@ MT_EXPORT int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Data
 MT_EXPORT int MPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
     mt_leave_coll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype));
     return rc;
@@ -828,7 +828,7 @@ static MT_APART int apart_Allreduce(const void *sendbuf, void *recvbuf, int coun
 {
     MT_QUICK_APART(Allreduce, (sendbuf, recvbuf, count, datatype, op, comm), MT_CALL_ALLREDUCE, coll, (comm, mt_a2a(count, datatype)), coll, comm, mt_a2a(count, datatype))
     mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, site, frame);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -845,7 +845,7 @@ MT_EXPORT int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_D
 MT_EXPORT int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLREDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -856,7 +856,7 @@ MT_EXPORT int MPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count coun
 MT_EXPORT int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
@@ -867,7 +867,7 @@ MT_EXPORT int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int r
 MT_EXPORT int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     return rc;
@@ -878,7 +878,7 @@ MT_EXPORT int MPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI
 MT_EXPORT int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
@@ -889,7 +889,7 @@ MT_EXPORT int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int r
 MT_EXPORT int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(recvcount, datatype));
     return rc;
@@ -900,7 +900,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI
 MT_EXPORT int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -911,7 +911,7 @@ MT_EXPORT int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
 MT_EXPORT int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_SCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -922,7 +922,7 @@ MT_EXPORT int MPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MP
 MT_EXPORT int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_EXSCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -933,7 +933,7 @@ MT_EXPORT int MPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Data
 MT_EXPORT int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_EXSCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
     mt_leave_coll(&span, rc, comm, mt_a2a(count, datatype));
     return rc;
@@ -944,7 +944,7 @@ MT_EXPORT int MPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, 
 MT_EXPORT int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -955,7 +955,7 @@ MT_EXPORT int MPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Dat
 MT_EXPORT int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -966,7 +966,7 @@ MT_EXPORT int MPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount,
 MT_EXPORT int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -977,7 +977,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Da
 MT_EXPORT int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -988,7 +988,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount
 MT_EXPORT int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -999,7 +999,7 @@ MT_EXPORT int MPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Data
 MT_EXPORT int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor(sendcount, sendtype));
     return rc;
@@ -1010,7 +1010,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, 
 MT_EXPORT int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -1021,7 +1021,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[]
 MT_EXPORT int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     return rc;
@@ -1032,7 +1032,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count send
 MT_EXPORT int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
@@ -1043,7 +1043,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[]
 MT_EXPORT int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
     mt_leave_coll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     return rc;
@@ -1054,7 +1054,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count send
 MT_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IBARRIER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_barrier());
+    mt_current_call_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.Ibarrier(comm, request);
     mt_leave_icoll(&span, rc, comm, mt_barrier(), request);
     return rc;
@@ -1065,7 +1065,7 @@ MT_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 MT_EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IBCAST, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Ibcast(buffer, count, datatype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1076,7 +1076,7 @@ MT_EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int roo
 MT_EXPORT int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IBCAST, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Ibcast_c(buffer, count, datatype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1087,7 +1087,7 @@ MT_EXPORT int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype,
 MT_EXPORT int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1098,7 +1098,7 @@ MT_EXPORT int MPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendt
 MT_EXPORT int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1109,7 +1109,7 @@ MT_EXPORT int MPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
 MT_EXPORT int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1120,7 +1120,7 @@ MT_EXPORT int MPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype send
 MT_EXPORT int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1131,7 +1131,7 @@ MT_EXPORT int MPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 MT_EXPORT int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1142,7 +1142,7 @@ MT_EXPORT int MPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype send
 MT_EXPORT int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1153,7 +1153,7 @@ MT_EXPORT int MPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
 MT_EXPORT int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISCATTERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1164,7 +1164,7 @@ MT_EXPORT int MPI_Iscatterv(const void *sendbuf, const int sendcounts[], const i
 MT_EXPORT int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISCATTERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1175,7 +1175,7 @@ MT_EXPORT int MPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
 MT_EXPORT int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1186,7 +1186,7 @@ MT_EXPORT int MPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype se
 MT_EXPORT int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1197,7 +1197,7 @@ MT_EXPORT int MPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
 MT_EXPORT int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1208,7 +1208,7 @@ MT_EXPORT int MPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype s
 MT_EXPORT int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1219,7 +1219,7 @@ MT_EXPORT int MPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
 MT_EXPORT int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1230,7 +1230,7 @@ MT_EXPORT int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sen
 MT_EXPORT int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1241,7 +1241,7 @@ MT_EXPORT int MPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
 MT_EXPORT int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1252,7 +1252,7 @@ MT_EXPORT int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const 
 MT_EXPORT int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1263,7 +1263,7 @@ MT_EXPORT int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[]
 MT_EXPORT int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1274,7 +1274,7 @@ MT_EXPORT int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const 
 MT_EXPORT int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1285,7 +1285,7 @@ MT_EXPORT int MPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
 MT_EXPORT int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IREDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1296,7 +1296,7 @@ MT_EXPORT int MPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dat
 MT_EXPORT int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IREDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1307,7 +1307,7 @@ MT_EXPORT int MPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
 MT_EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLREDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1318,7 +1318,7 @@ MT_EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_
 MT_EXPORT int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IALLREDUCE, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1329,7 +1329,7 @@ MT_EXPORT int MPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count cou
 MT_EXPORT int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1340,7 +1340,7 @@ MT_EXPORT int MPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int 
 MT_EXPORT int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1351,7 +1351,7 @@ MT_EXPORT int MPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MP
 MT_EXPORT int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1362,7 +1362,7 @@ MT_EXPORT int MPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int 
 MT_EXPORT int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IREDUCE_SCATTER_BLOCK, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1373,7 +1373,7 @@ MT_EXPORT int MPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MP
 MT_EXPORT int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iscan(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1384,7 +1384,7 @@ MT_EXPORT int MPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datat
 MT_EXPORT int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ISCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1395,7 +1395,7 @@ MT_EXPORT int MPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, M
 MT_EXPORT int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IEXSCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1406,7 +1406,7 @@ MT_EXPORT int MPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Dat
 MT_EXPORT int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_IEXSCAN, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1417,7 +1417,7 @@ MT_EXPORT int MPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
 MT_EXPORT int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1428,7 +1428,7 @@ MT_EXPORT int MPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Da
 MT_EXPORT int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHER, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1439,7 +1439,7 @@ MT_EXPORT int MPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount
 MT_EXPORT int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1450,7 +1450,7 @@ MT_EXPORT int MPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_D
 MT_EXPORT int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLGATHERV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1461,7 +1461,7 @@ MT_EXPORT int MPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcoun
 MT_EXPORT int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1472,7 +1472,7 @@ MT_EXPORT int MPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Dat
 MT_EXPORT int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALL, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -1483,7 +1483,7 @@ MT_EXPORT int MPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount,
 MT_EXPORT int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1494,7 +1494,7 @@ MT_EXPORT int MPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[
 MT_EXPORT int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLV, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1505,7 +1505,7 @@ MT_EXPORT int MPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sen
 MT_EXPORT int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -1516,7 +1516,7 @@ MT_EXPORT int MPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[
 MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_INEIGHBOR_ALLTOALLW, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     mt_leave_icoll(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -1527,7 +1527,7 @@ MT_EXPORT int MPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sen
 MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BARRIER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_barrier());
+    mt_current_call_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.Barrier_init(comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_barrier(), request);
     return rc;
@@ -1538,7 +1538,7 @@ MT_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reques
 MT_EXPORT int MPIX_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BARRIER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_barrier());
+    mt_current_call_coll(&span, comm, mt_barrier());
     int rc = mt_pmpi.MPIX_Barrier_init(comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_barrier(), request);
     return rc;
@@ -1549,7 +1549,7 @@ MT_EXPORT int MPIX_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *reque
 MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_init(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1560,7 +1560,7 @@ MT_EXPORT int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int
 MT_EXPORT int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.MPIX_Bcast_init(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1571,7 +1571,7 @@ MT_EXPORT int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype datatype, in
 MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_BCAST_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, count, datatype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, count, datatype));
     int rc = mt_pmpi.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, count, datatype), request);
     return rc;
@@ -1582,7 +1582,7 @@ MT_EXPORT int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datat
 MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1593,7 +1593,7 @@ MT_EXPORT int MPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype s
 MT_EXPORT int MPIX_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1604,7 +1604,7 @@ MT_EXPORT int MPIX_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype 
 MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1615,7 +1615,7 @@ MT_EXPORT int MPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
 MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1626,7 +1626,7 @@ MT_EXPORT int MPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype 
 MT_EXPORT int MPIX_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1637,7 +1637,7 @@ MT_EXPORT int MPIX_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype
 MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_GATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gatherv(root, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1648,7 +1648,7 @@ MT_EXPORT int MPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1659,7 +1659,7 @@ MT_EXPORT int MPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype 
 MT_EXPORT int MPIX_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1670,7 +1670,7 @@ MT_EXPORT int MPIX_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype
 MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_o2a(root, sendcount, sendtype));
     int rc = mt_pmpi.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_o2a(root, sendcount, sendtype), request);
     return rc;
@@ -1681,7 +1681,7 @@ MT_EXPORT int MPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_D
 MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1692,7 +1692,7 @@ MT_EXPORT int MPI_Scatterv_init(const void *sendbuf, const int sendcounts[], con
 MT_EXPORT int MPIX_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.MPIX_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1703,7 +1703,7 @@ MT_EXPORT int MPIX_Scatterv_init(const void *sendbuf, const int sendcounts[], co
 MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCATTERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_scatterv(root, MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -1714,7 +1714,7 @@ MT_EXPORT int MPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcount
 MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1725,7 +1725,7 @@ MT_EXPORT int MPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatyp
 MT_EXPORT int MPIX_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1736,7 +1736,7 @@ MT_EXPORT int MPIX_Allgather_init(const void *sendbuf, int sendcount, MPI_Dataty
 MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1747,7 +1747,7 @@ MT_EXPORT int MPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
 MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1758,7 +1758,7 @@ MT_EXPORT int MPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Dataty
 MT_EXPORT int MPIX_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1769,7 +1769,7 @@ MT_EXPORT int MPIX_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datat
 MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_allgatherv(sendbuf, sendcount, sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1780,7 +1780,7 @@ MT_EXPORT int MPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
 MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1791,7 +1791,7 @@ MT_EXPORT int MPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype
 MT_EXPORT int MPIX_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.MPIX_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1802,7 +1802,7 @@ MT_EXPORT int MPIX_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatyp
 MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
+    mt_current_call_coll(&span, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype));
     int rc = mt_pmpi.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a_in_place(sendbuf, sendcount, sendtype, recvcount, recvtype), request);
     return rc;
@@ -1813,7 +1813,7 @@ MT_EXPORT int MPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
 MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1824,7 +1824,7 @@ MT_EXPORT int MPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], co
 MT_EXPORT int MPIX_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.MPIX_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1835,7 +1835,7 @@ MT_EXPORT int MPIX_Alltoallv_init(const void *sendbuf, const int sendcounts[], c
 MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
+    mt_current_call_coll(&span, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype));
     int rc = mt_pmpi.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallv(sendbuf, MT_COUNTS(sendcounts), sendtype, MT_COUNTS(recvcounts), recvtype), request);
     return rc;
@@ -1846,7 +1846,7 @@ MT_EXPORT int MPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
 MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1857,7 +1857,7 @@ MT_EXPORT int MPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], co
 MT_EXPORT int MPIX_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.MPIX_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1868,7 +1868,7 @@ MT_EXPORT int MPIX_Alltoallw_init(const void *sendbuf, const int sendcounts[], c
 MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
+    mt_current_call_coll(&span, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes));
     int rc = mt_pmpi.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_alltoallw(sendbuf, MT_COUNTS(sendcounts), sendtypes, MT_COUNTS(recvcounts), recvtypes), request);
     return rc;
@@ -1879,7 +1879,7 @@ MT_EXPORT int MPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
 MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1890,7 +1890,7 @@ MT_EXPORT int MPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI
 MT_EXPORT int MPIX_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.MPIX_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1901,7 +1901,7 @@ MT_EXPORT int MPIX_Reduce_init(const void *sendbuf, void *recvbuf, int count, MP
 MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
+    mt_current_call_coll(&span, comm, mt_gather(root, count, datatype, count, datatype));
     int rc = mt_pmpi.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_gather(root, count, datatype, count, datatype), request);
     return rc;
@@ -1912,7 +1912,7 @@ MT_EXPORT int MPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1923,7 +1923,7 @@ MT_EXPORT int MPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, 
 MT_EXPORT int MPIX_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1934,7 +1934,7 @@ MT_EXPORT int MPIX_Allreduce_init(const void *sendbuf, void *recvbuf, int count,
 MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_ALLREDUCE_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -1945,7 +1945,7 @@ MT_EXPORT int MPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count
 MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1956,7 +1956,7 @@ MT_EXPORT int MPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const 
 MT_EXPORT int MPIX_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.MPIX_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1967,7 +1967,7 @@ MT_EXPORT int MPIX_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const
 MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
+    mt_current_call_coll(&span, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype));
     int rc = mt_pmpi.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_reduce_scatter(MT_COUNTS(recvcounts), datatype), request);
     return rc;
@@ -1978,7 +1978,7 @@ MT_EXPORT int MPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, cons
 MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -1989,7 +1989,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, 
 MT_EXPORT int MPIX_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.MPIX_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -2000,7 +2000,7 @@ MT_EXPORT int MPIX_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
 MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_REDUCE_SCATTER_BLOCK_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(recvcount, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(recvcount, datatype));
     int rc = mt_pmpi.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(recvcount, datatype), request);
     return rc;
@@ -2011,7 +2011,7 @@ MT_EXPORT int MPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf
 MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -2022,7 +2022,7 @@ MT_EXPORT int MPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_D
 MT_EXPORT int MPIX_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -2033,7 +2033,7 @@ MT_EXPORT int MPIX_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_
 MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_SCAN_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -2044,7 +2044,7 @@ MT_EXPORT int MPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count coun
 MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -2055,7 +2055,7 @@ MT_EXPORT int MPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI
 MT_EXPORT int MPIX_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.MPIX_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -2066,7 +2066,7 @@ MT_EXPORT int MPIX_Exscan_init(const void *sendbuf, void *recvbuf, int count, MP
 MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_EXSCAN_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_a2a(count, datatype));
+    mt_current_call_coll(&span, comm, mt_a2a(count, datatype));
     int rc = mt_pmpi.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_a2a(count, datatype), request);
     return rc;
@@ -2077,7 +2077,7 @@ MT_EXPORT int MPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count co
 MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2088,7 +2088,7 @@ MT_EXPORT int MPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MP
 MT_EXPORT int MPIX_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2099,7 +2099,7 @@ MT_EXPORT int MPIX_Neighbor_allgather_init(const void *sendbuf, int sendcount, M
 MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHER_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2110,7 +2110,7 @@ MT_EXPORT int MPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendc
 MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2121,7 +2121,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, M
 MT_EXPORT int MPIX_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2132,7 +2132,7 @@ MT_EXPORT int MPIX_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, 
 MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLGATHERV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2143,7 +2143,7 @@ MT_EXPORT int MPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count send
 MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2154,7 +2154,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI
 MT_EXPORT int MPIX_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2165,7 +2165,7 @@ MT_EXPORT int MPIX_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MP
 MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALL_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor(sendcount, sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor(sendcount, sendtype));
     int rc = mt_pmpi.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor(sendcount, sendtype), request);
     return rc;
@@ -2176,7 +2176,7 @@ MT_EXPORT int MPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendco
 MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -2187,7 +2187,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcou
 MT_EXPORT int MPIX_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.MPIX_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -2198,7 +2198,7 @@ MT_EXPORT int MPIX_Neighbor_alltoallv_init(const void *sendbuf, const int sendco
 MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLV_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
+    mt_current_call_coll(&span, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype));
     int rc = mt_pmpi.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_v(MT_COUNTS(sendcounts), sendtype), request);
     return rc;
@@ -2209,7 +2209,7 @@ MT_EXPORT int MPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count
 MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -2220,7 +2220,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcou
 MT_EXPORT int MPIX_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.MPIX_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -2231,7 +2231,7 @@ MT_EXPORT int MPIX_Neighbor_alltoallw_init(const void *sendbuf, const int sendco
 MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_NEIGHBOR_ALLTOALLW_INIT, MT_SITE, MT_FRAME);
-    mt_open_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
+    mt_current_call_coll(&span, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes));
     int rc = mt_pmpi.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     mt_leave_coll_init(&span, rc, comm, mt_neighbor_w(MT_COUNTS(sendcounts), sendtypes), request);
     return rc;
@@ -2242,7 +2242,7 @@ MT_EXPORT int MPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count
 MT_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_DUP, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_dup(comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2253,7 +2253,7 @@ MT_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_DUP_WITH_INFO, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_dup_with_info(comm, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2264,7 +2264,7 @@ MT_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *new
 MT_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_create(comm, group, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2275,7 +2275,7 @@ MT_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 MT_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_CREATE_GROUP, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_create_group(comm, group, tag, newcomm);
     mt_leave_comm_group(&span, rc, comm, tag, newcomm);
     return rc;
@@ -2286,7 +2286,7 @@ MT_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI
 MT_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_SPLIT, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_split(comm, color, key, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2297,7 +2297,7 @@ MT_EXPORT int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcom
 MT_EXPORT int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_SPLIT_TYPE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_split_type(comm, split_type, key, info, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2308,7 +2308,7 @@ MT_EXPORT int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_In
 MT_EXPORT int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
 {
     mt_span span = mt_enter_from(MT_CALL_INTERCOMM_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, local_comm, MT_NO_RANK);
+    mt_current_call_peer(&span, local_comm, MT_NO_RANK);
     int rc = mt_pmpi.Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
     mt_leave_intercomm(&span, rc, local_comm, tag, newintercomm);
     return rc;
@@ -2319,7 +2319,7 @@ MT_EXPORT int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Co
 MT_EXPORT int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
     mt_span span = mt_enter_from(MT_CALL_INTERCOMM_MERGE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, intercomm, MT_NO_RANK);
+    mt_current_call_peer(&span, intercomm, MT_NO_RANK);
     int rc = mt_pmpi.Intercomm_merge(intercomm, high, newintracomm);
     mt_leave_comm(&span, rc, intercomm, newintracomm);
     return rc;
@@ -2330,7 +2330,7 @@ MT_EXPORT int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newint
 MT_EXPORT int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
 {
     mt_span span = mt_enter_from(MT_CALL_CART_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, old_comm, MT_NO_RANK);
+    mt_current_call_peer(&span, old_comm, MT_NO_RANK);
     int rc = mt_pmpi.Cart_create(old_comm, ndims, dims, periods, reorder, comm_cart);
     mt_leave_comm(&span, rc, old_comm, comm_cart);
     return rc;
@@ -2341,7 +2341,7 @@ MT_EXPORT int MPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], co
 MT_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_CART_SUB, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Cart_sub(comm, remain_dims, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -2352,7 +2352,7 @@ MT_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *new
 MT_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *comm_graph)
 {
     mt_span span = mt_enter_from(MT_CALL_GRAPH_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm_old, MT_NO_RANK);
+    mt_current_call_peer(&span, comm_old, MT_NO_RANK);
     int rc = mt_pmpi.Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph);
     mt_leave_comm(&span, rc, comm_old, comm_graph);
     return rc;
@@ -2363,7 +2363,7 @@ MT_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[],
 MT_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int nodes[], const int degrees[], const int targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm_old, MT_NO_RANK);
+    mt_current_call_peer(&span, comm_old, MT_NO_RANK);
     int rc = mt_pmpi.Dist_graph_create(comm_old, n, nodes, degrees, targets, weights, info, reorder, newcomm);
     mt_leave_comm(&span, rc, comm_old, newcomm);
     return rc;
@@ -2374,7 +2374,7 @@ MT_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int nodes[],
 MT_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     mt_span span = mt_enter_from(MT_CALL_DIST_GRAPH_CREATE_ADJACENT, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm_old, MT_NO_RANK);
+    mt_current_call_peer(&span, comm_old, MT_NO_RANK);
     int rc = mt_pmpi.Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
     mt_leave_comm(&span, rc, comm_old, comm_dist_graph);
     return rc;
@@ -2385,7 +2385,7 @@ MT_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, co
 MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_SET_NAME, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_set_name(comm, comm_name);
     mt_leave_comm_name(&span, rc, comm, comm_name);
     return rc;
@@ -2396,7 +2396,7 @@ MT_EXPORT int MPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_PUT, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2407,7 +2407,7 @@ MT_EXPORT int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype or
 MT_EXPORT int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_PUT, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2418,7 +2418,7 @@ MT_EXPORT int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Dat
 MT_EXPORT int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RPUT, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2429,7 +2429,7 @@ MT_EXPORT int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype o
 MT_EXPORT int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RPUT, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2440,7 +2440,7 @@ MT_EXPORT int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Da
 MT_EXPORT int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_ACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2451,7 +2451,7 @@ MT_EXPORT int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Data
 MT_EXPORT int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_ACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2462,7 +2462,7 @@ MT_EXPORT int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, 
 MT_EXPORT int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2473,7 +2473,7 @@ MT_EXPORT int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Dat
 MT_EXPORT int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     return rc;
@@ -2484,7 +2484,7 @@ MT_EXPORT int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count,
 MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_GET, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2495,7 +2495,7 @@ MT_EXPORT int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_d
 MT_EXPORT int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_GET, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2506,7 +2506,7 @@ MT_EXPORT int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype 
 MT_EXPORT int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RGET, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2517,7 +2517,7 @@ MT_EXPORT int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_
 MT_EXPORT int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RGET, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     int rc = mt_pmpi.Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
     mt_leave_rma(&span, rc, win, target_rank, MT_DIR_READ, target_count, target_datatype);
     return rc;
@@ -2528,7 +2528,7 @@ MT_EXPORT int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype
 MT_EXPORT int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_GET_ACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2539,7 +2539,7 @@ MT_EXPORT int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_
 MT_EXPORT int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_GET_ACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2550,7 +2550,7 @@ MT_EXPORT int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_cou
 MT_EXPORT int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RGET_ACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2561,7 +2561,7 @@ MT_EXPORT int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI
 MT_EXPORT int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_RGET_ACCUMULATE, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, origin_count, origin_datatype);
     int rc = mt_pmpi.Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
     mt_leave_rma_both(&span, rc, win, target_rank, op, origin_count, origin_datatype, target_count, target_datatype);
     return rc;
@@ -2572,7 +2572,7 @@ MT_EXPORT int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_co
 MT_EXPORT int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_FETCH_AND_OP, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, 1, datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, 1, datatype);
     int rc = mt_pmpi.Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
     mt_leave_rma_both(&span, rc, win, target_rank, op, 1, datatype, 1, datatype);
     return rc;
@@ -2583,7 +2583,7 @@ MT_EXPORT int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_D
 MT_EXPORT int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_COMPARE_AND_SWAP, MT_SITE, MT_FRAME);
-    mt_open_rma(&span, win, target_rank, MT_DIR_WRITE, 1, datatype);
+    mt_current_call_rma(&span, win, target_rank, MT_DIR_WRITE, 1, datatype);
     int rc = mt_pmpi.Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
     mt_leave_rma_both(&span, rc, win, target_rank, mt_const.op_null, 1, datatype, 1, datatype);
     return rc;
@@ -2594,7 +2594,7 @@ MT_EXPORT int MPI_Compare_and_swap(const void *origin_addr, const void *compare_
 MT_EXPORT int MPI_Win_fence(int assert, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_FENCE, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_fence(assert, win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2605,7 +2605,7 @@ MT_EXPORT int MPI_Win_fence(int assert, MPI_Win win)
 MT_EXPORT int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_START, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_start(group, assert, win);
     mt_leave_win_group(&span, rc, win, group);
     return rc;
@@ -2616,7 +2616,7 @@ MT_EXPORT int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 MT_EXPORT int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_POST, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_post(group, assert, win);
     mt_leave_win_group(&span, rc, win, group);
     return rc;
@@ -2627,7 +2627,7 @@ MT_EXPORT int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 MT_EXPORT int MPI_Win_complete(MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_COMPLETE, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_complete(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2638,7 +2638,7 @@ MT_EXPORT int MPI_Win_complete(MPI_Win win)
 MT_EXPORT int MPI_Win_wait(MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_WAIT, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_wait(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2649,7 +2649,7 @@ MT_EXPORT int MPI_Win_wait(MPI_Win win)
 MT_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_TEST, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_test(win, flag);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2660,7 +2660,7 @@ MT_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
 MT_EXPORT int MPI_Win_lock_all(int assert, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_LOCK_ALL, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_lock_all(assert, win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2671,7 +2671,7 @@ MT_EXPORT int MPI_Win_lock_all(int assert, MPI_Win win)
 MT_EXPORT int MPI_Win_unlock_all(MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_UNLOCK_ALL, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_unlock_all(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2682,7 +2682,7 @@ MT_EXPORT int MPI_Win_unlock_all(MPI_Win win)
 MT_EXPORT int MPI_Win_flush_all(MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_ALL, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_flush_all(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2693,7 +2693,7 @@ MT_EXPORT int MPI_Win_flush_all(MPI_Win win)
 MT_EXPORT int MPI_Win_flush_local_all(MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_LOCAL_ALL, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_flush_local_all(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2704,7 +2704,7 @@ MT_EXPORT int MPI_Win_flush_local_all(MPI_Win win)
 MT_EXPORT int MPI_Win_sync(MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_SYNC, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_sync(win);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2715,7 +2715,7 @@ MT_EXPORT int MPI_Win_sync(MPI_Win win)
 MT_EXPORT int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_LOCK, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, rank);
+    mt_current_call_win(&span, win, rank);
     int rc = mt_pmpi.Win_lock(lock_type, rank, assert, win);
     mt_leave_win_lock(&span, rc, win, rank, lock_type);
     return rc;
@@ -2726,7 +2726,7 @@ MT_EXPORT int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 MT_EXPORT int MPI_Win_unlock(int rank, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_UNLOCK, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, rank);
+    mt_current_call_win(&span, win, rank);
     int rc = mt_pmpi.Win_unlock(rank, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2737,7 +2737,7 @@ MT_EXPORT int MPI_Win_unlock(int rank, MPI_Win win)
 MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, rank);
+    mt_current_call_win(&span, win, rank);
     int rc = mt_pmpi.Win_flush(rank, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2748,7 +2748,7 @@ MT_EXPORT int MPI_Win_flush(int rank, MPI_Win win)
 MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_FLUSH_LOCAL, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, rank);
+    mt_current_call_win(&span, win, rank);
     int rc = mt_pmpi.Win_flush_local(rank, win);
     mt_leave_win(&span, rc, win, rank);
     return rc;
@@ -2759,7 +2759,7 @@ MT_EXPORT int MPI_Win_flush_local(int rank, MPI_Win win)
 MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_create(base, size, disp_unit, info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2770,7 +2770,7 @@ MT_EXPORT int MPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info 
 MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_CREATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_create_c(base, size, disp_unit, info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2781,7 +2781,7 @@ MT_EXPORT int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MP
 MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2792,7 +2792,7 @@ MT_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_
 MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2803,7 +2803,7 @@ MT_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info inf
 MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE_SHARED, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2814,7 +2814,7 @@ MT_EXPORT int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info inf
 MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_ALLOCATE_SHARED, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2825,7 +2825,7 @@ MT_EXPORT int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_I
 MT_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_CREATE_DYNAMIC, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Win_create_dynamic(info, comm, win);
     mt_leave_win_made(&span, rc, comm, win);
     return rc;
@@ -2836,7 +2836,7 @@ MT_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 MT_EXPORT int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_ATTACH, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_attach(win, base, size);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2847,7 +2847,7 @@ MT_EXPORT int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 MT_EXPORT int MPI_Win_detach(MPI_Win win, const void *base)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_DETACH, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_detach(win, base);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2858,7 +2858,7 @@ MT_EXPORT int MPI_Win_detach(MPI_Win win, const void *base)
 MT_EXPORT int MPI_Win_set_name(MPI_Win win, const char *win_name)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_SET_NAME, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_set_name(win, win_name);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2869,7 +2869,7 @@ MT_EXPORT int MPI_Win_set_name(MPI_Win win, const char *win_name)
 MT_EXPORT int MPI_Win_set_info(MPI_Win win, MPI_Info info)
 {
     mt_span span = mt_enter_from(MT_CALL_WIN_SET_INFO, MT_SITE, MT_FRAME);
-    mt_open_win(&span, win, MT_NO_RANK);
+    mt_current_call_win(&span, win, MT_NO_RANK);
     int rc = mt_pmpi.Win_set_info(win, info);
     mt_leave_win(&span, rc, win, MT_NO_RANK);
     return rc;
@@ -2910,7 +2910,7 @@ MT_EXPORT int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
 MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2921,7 +2921,7 @@ MT_EXPORT int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype dat
 MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2932,7 +2932,7 @@ MT_EXPORT int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Data
 MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_all(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2943,7 +2943,7 @@ MT_EXPORT int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype
 MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_all_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2954,7 +2954,7 @@ MT_EXPORT int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_
 MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2965,7 +2965,7 @@ MT_EXPORT int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int c
 MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2976,7 +2976,7 @@ MT_EXPORT int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI
 MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at_all(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2987,7 +2987,7 @@ MT_EXPORT int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, i
 MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_at_all_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -2998,7 +2998,7 @@ MT_EXPORT int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf,
 MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_shared(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3009,7 +3009,7 @@ MT_EXPORT int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datat
 MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IREAD_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_iread_shared_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3020,7 +3020,7 @@ MT_EXPORT int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, M
 MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3031,7 +3031,7 @@ MT_EXPORT int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datat
 MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3042,7 +3042,7 @@ MT_EXPORT int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, M
 MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_all(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3053,7 +3053,7 @@ MT_EXPORT int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_D
 MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_all_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3064,7 +3064,7 @@ MT_EXPORT int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count coun
 MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3075,7 +3075,7 @@ MT_EXPORT int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf
 MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3086,7 +3086,7 @@ MT_EXPORT int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *b
 MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at_all(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3097,7 +3097,7 @@ MT_EXPORT int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void 
 MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_at_all_c(fh, offset, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3108,7 +3108,7 @@ MT_EXPORT int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const voi
 MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_shared(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3119,7 +3119,7 @@ MT_EXPORT int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MP
 MT_EXPORT int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_IWRITE_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_iwrite_shared_c(fh, buf, count, datatype, request);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3150,7 +3150,7 @@ MT_EXPORT int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
 MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3161,7 +3161,7 @@ MT_EXPORT int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype data
 MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3172,7 +3172,7 @@ MT_EXPORT int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datat
 MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3183,7 +3183,7 @@ MT_EXPORT int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype 
 MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3194,7 +3194,7 @@ MT_EXPORT int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_D
 MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3205,7 +3205,7 @@ MT_EXPORT int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Dat
 MT_EXPORT int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_all_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3226,7 +3226,7 @@ MT_EXPORT int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
 MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3237,7 +3237,7 @@ MT_EXPORT int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int co
 MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3248,7 +3248,7 @@ MT_EXPORT int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_
 MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3259,7 +3259,7 @@ MT_EXPORT int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, in
 MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3270,7 +3270,7 @@ MT_EXPORT int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, 
 MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all_begin(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3281,7 +3281,7 @@ MT_EXPORT int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *b
 MT_EXPORT int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_at_all_begin_c(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3302,7 +3302,7 @@ MT_EXPORT int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *statu
 MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3313,7 +3313,7 @@ MT_EXPORT int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datat
 MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3324,7 +3324,7 @@ MT_EXPORT int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, M
 MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3335,7 +3335,7 @@ MT_EXPORT int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI
 MT_EXPORT int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_ORDERED_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_ordered_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3356,7 +3356,7 @@ MT_EXPORT int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *stat
 MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_shared(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3367,7 +3367,7 @@ MT_EXPORT int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Dataty
 MT_EXPORT int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_READ_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_READ, count, datatype);
+    mt_current_call_io(&span, MT_DIR_READ, count, datatype);
     int rc = mt_pmpi.File_read_shared_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_READ, count, datatype);
     return rc;
@@ -3448,7 +3448,7 @@ MT_EXPORT int MPI_File_sync(MPI_File fh)
 MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3459,7 +3459,7 @@ MT_EXPORT int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Dataty
 MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3470,7 +3470,7 @@ MT_EXPORT int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MP
 MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3481,7 +3481,7 @@ MT_EXPORT int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Da
 MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3492,7 +3492,7 @@ MT_EXPORT int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count
 MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3503,7 +3503,7 @@ MT_EXPORT int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, 
 MT_EXPORT int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_all_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3524,7 +3524,7 @@ MT_EXPORT int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *s
 MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3535,7 +3535,7 @@ MT_EXPORT int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf,
 MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3546,7 +3546,7 @@ MT_EXPORT int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *bu
 MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3557,7 +3557,7 @@ MT_EXPORT int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *
 MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all_c(fh, offset, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3568,7 +3568,7 @@ MT_EXPORT int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void
 MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all_begin(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3579,7 +3579,7 @@ MT_EXPORT int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const 
 MT_EXPORT int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_AT_ALL_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_at_all_begin_c(fh, offset, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3600,7 +3600,7 @@ MT_EXPORT int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status
 MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3611,7 +3611,7 @@ MT_EXPORT int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MP
 MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3622,7 +3622,7 @@ MT_EXPORT int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count c
 MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered_begin(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3633,7 +3633,7 @@ MT_EXPORT int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int cou
 MT_EXPORT int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_ORDERED_BEGIN, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_ordered_begin_c(fh, buf, count, datatype);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3654,7 +3654,7 @@ MT_EXPORT int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Statu
 MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_shared(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -3665,7 +3665,7 @@ MT_EXPORT int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI
 MT_EXPORT int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Status *status)
 {
     mt_span span = mt_enter_from(MT_CALL_FILE_WRITE_SHARED, MT_SITE, MT_FRAME);
-    mt_open_io(&span, MT_DIR_WRITE, count, datatype);
+    mt_current_call_io(&span, MT_DIR_WRITE, count, datatype);
     int rc = mt_pmpi.File_write_shared_c(fh, buf, count, datatype, status);
     mt_leave_io(&span, rc, MT_DIR_WRITE, count, datatype);
     return rc;
@@ -4206,7 +4206,7 @@ MT_EXPORT int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count co
 MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_PSEND_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, dest, tag);
+    mt_current_call_probe(&span, comm, dest, tag);
     int rc = mt_pmpi.Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
     mt_leave_send_init(&span, rc, comm, dest, (int64_t)partitions * count, datatype, request);
     return rc;
@@ -4217,7 +4217,7 @@ MT_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, M
 MT_EXPORT int MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     mt_span span = mt_enter_from(MT_CALL_PRECV_INIT, MT_SITE, MT_FRAME);
-    mt_open_probe(&span, comm, source, tag);
+    mt_current_call_probe(&span, comm, source, tag);
     int rc = mt_pmpi.Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);
     mt_leave_recv_init(&span, rc, comm, source, request);
     return rc;
@@ -4268,7 +4268,7 @@ MT_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
 MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_SPAWN, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
     mt_leave_comm(&span, rc, comm, intercomm);
     return rc;
@@ -4279,7 +4279,7 @@ MT_EXPORT int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MP
 MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_SPAWN_MULTIPLE, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
     mt_leave_comm(&span, rc, comm, intercomm);
     return rc;
@@ -4290,7 +4290,7 @@ MT_EXPORT int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char
 MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_ACCEPT, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_accept(port_name, info, root, comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -4301,7 +4301,7 @@ MT_EXPORT int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MP
 MT_EXPORT int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_COMM_CONNECT, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.Comm_connect(port_name, info, root, comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;
@@ -5602,7 +5602,7 @@ MT_EXPORT int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag)
 MT_EXPORT int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm)
 {
     mt_span span = mt_enter_from(MT_CALL_MPIX_COMM_SHRINK, MT_SITE, MT_FRAME);
-    mt_open_peer(&span, comm, MT_NO_RANK);
+    mt_current_call_peer(&span, comm, MT_NO_RANK);
     int rc = mt_pmpi.MPIX_Comm_shrink(comm, newcomm);
     mt_leave_comm(&span, rc, comm, newcomm);
     return rc;

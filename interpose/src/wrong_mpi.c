@@ -5,9 +5,9 @@
 // for each MPI that it loads, and nowhere else. (A test in every wrapper would cost
 // every call of everybody.)
 #define _GNU_SOURCE
-#include "aside.h"
+#include "wrong_mpi.h"
 
-#include "place.h"
+#include "recording_path.h"
 #include "resolve.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void leave_note(const char *mpi)
     static char program[4096], text[4095]; // no link is longer
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     snprintf(text, sizeof text, "%.*s\n%s", n > 0 ? (int)n : 0, program, mpi);
-    mt_place_leave(".wrong-mpi", text);
+    mt_recording_path_leave(".wrong-mpi", text);
 }
 
 static bool patch(unsigned char *at, void *target)
@@ -72,11 +72,11 @@ static size_t count_symbols(void)
     return n;
 }
 
-void mt_step_aside(const char *mpi)
+void mt_wrong_mpi_pass_through(const char *mpi)
 {
     static bool said;
     if (!said) {
-        mt_say("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
+        mt_log("this library was built for another MPI (%s) than the program uses (%s): the program is not recorded. "
                "Put `mpitrace run --` in front of its launcher, or name its MPI with --mpi", mt_flavour(), mpi);
         leave_note(mpi);
     }
@@ -94,10 +94,10 @@ void mt_step_aside(const char *mpi)
         done = patch(s->wrapper, target);
     }
     if (!done)
-        mt_say("and it cannot step aside here: start the program without it");
+        mt_log("and it cannot step aside here: start the program without it");
 }
 
-void mt_step_back(void)
+void mt_wrong_mpi_record_again(void)
 {
     static const code untouched;
     for (size_t i = 0; replaced && mt_symbols[i].name; i++)

@@ -1,4 +1,4 @@
-#include "offered.h"
+#include "pvar_table.h"
 
 #include "clock.h"
 #include "request.h"
@@ -15,7 +15,7 @@ static uint64_t requests_now(void)
 static void find_oldest(void *oldest, mt_thread *t)
 {
     uint64_t *start = oldest;
-    const mt_open *o = t->open;
+    const mt_current_call *o = t->open;
     if ((uint16_t)(__atomic_load_n(&o->what, __ATOMIC_ACQUIRE) >> 32) == 0)
         return; // between calls
     uint64_t begun = mt_read(&o->start);
@@ -41,13 +41,13 @@ static uint64_t age_now(void)
     {name, what, MPI_T_PVAR_CLASS_##class, MPI_T_VERBOSITY_USER_DETAIL, MT_FORM_BY_COMM, MT_SUM_BLOCKS,                \
      offsetof(mt_block, of), offsetof(mt_volume_sum, field), NULL, false}
 #define TOTAL(name, what, class, field, seconds)                                                                       \
-    {name, what, MPI_T_PVAR_CLASS_##class, MPI_T_VERBOSITY_USER_BASIC, MT_FORM_TOTAL, MT_SUM_TOTALS,                  \
+    {name, what, MPI_T_PVAR_CLASS_##class, MPI_T_VERBOSITY_USER_BASIC, MT_FORM_TOTAL, MT_SUM_TOTALS,                   \
      offsetof(mt_sums, field), 0, NULL, seconds}
 #define BYTES(name, what, class) TOTAL("mpitrace_bytes_" name, what, AGGREGATE, bytes[class], false)
 #define STATE(name, what, class, form, now, seconds)                                                                   \
     {name, what, MPI_T_PVAR_CLASS_##class, MPI_T_VERBOSITY_USER_DETAIL, form, 0, 0, 0, now, seconds}
 
-static const mt_offered table[] = {
+static const mt_pvar_entry table[] = {
     {"pml_monitoring_flush",
      "The name of a file, NAME.RANK.prof, that stopping this variable writes: what was sent since it was started",
      MPI_T_PVAR_CLASS_GENERIC, MPI_T_VERBOSITY_USER_BASIC, MT_FORM_FLUSH, 0, 0, 0, NULL, false},
@@ -86,17 +86,17 @@ static const mt_offered table[] = {
           age_now, true),
 };
 
-const mt_offered *mt_offered_at(int n)
+const mt_pvar_entry *mt_pvar_table_at(int n)
 {
     return &table[n];
 }
 
-int mt_offered_count(void)
+int mt_pvar_table_count(void)
 {
     return sizeof table / sizeof *table;
 }
 
-uint64_t mt_offered_nanoseconds(uint64_t ticks)
+uint64_t mt_pvar_table_nanoseconds(uint64_t ticks)
 {
     if (!mt_header || ticks == 0)
         return 0;
@@ -105,7 +105,7 @@ uint64_t mt_offered_nanoseconds(uint64_t ticks)
     return (uint64_t)((double)ticks * rate);
 }
 
-static bool read_counted(const mt_offered *v, const mt_comm *c, uint64_t *words, int count)
+static bool read_counted(const mt_pvar_entry *v, const mt_comm *c, uint64_t *words, int count)
 {
     mt_sums sums;
     if (!mt_sums_take(&sums, v->part))
@@ -124,7 +124,7 @@ static bool read_counted(const mt_offered *v, const mt_comm *c, uint64_t *words,
     return true;
 }
 
-bool mt_offered_read(const mt_offered *v, const mt_comm *c, uint64_t *words, int count)
+bool mt_pvar_table_read(const mt_pvar_entry *v, const mt_comm *c, uint64_t *words, int count)
 {
     for (int i = 0; i < count; i++)
         words[i] = 0;
@@ -134,5 +134,5 @@ bool mt_offered_read(const mt_offered *v, const mt_comm *c, uint64_t *words, int
         words[0] = v->now();
         return true;
     }
-    return !mt_offered_counts(v) || read_counted(v, c, words, count);
+    return !mt_pvar_table_counts(v) || read_counted(v, c, words, count);
 }

@@ -9,19 +9,19 @@
 // A receive is late by the queue of its communicator at the moment of the call: of
 // those that one Startall posts, each is. Mrecv and Imrecv post nothing: the message
 // left the queue when it was matched.
-#ifndef MT_WATCH_H
-#define MT_WATCH_H
+#ifndef MT_UNEXPECTED_H
+#define MT_UNEXPECTED_H
 
 #include "mt.h"
 
 // Reads the setting; whether it asks for anything.
-void mt_watch_prepare(void);
-bool mt_watch_wanted(void);
+void mt_unexpected_prepare(void);
+bool mt_unexpected_wanted(void);
 
 // Whether a variable of this name tells the length of the queue.
-bool mt_watch_is_queue(const char *name);
+bool mt_unexpected_is_queue(const char *name);
 
 // Once it is known which variables the MPI has.
-void mt_watch_open(void);
+void mt_unexpected_open(void);
 
 #endif

@@ -1,7 +1,7 @@
 // Calls that are more than two readings of the clock and one row, and why.
+#include "current_call.h"
 #include "fortran.h"
 #include "lifecycle.h"
-#include "open.h"
 #include "pvars.h"
 #include "quick.h"
 #include "record.h"
@@ -10,14 +10,14 @@
 #include "stack.h"
 
 _Thread_local mt_caller mt_calling;
-mt_now mt_at_call = {.gate = MT_GATE_CLOSED | MT_GATE_CLOCK};
+mt_now mt_at_call = {.flags = MT_ENTER_CLOSED | MT_ENTER_CLOCK};
 
-void mt_gate_set(uint32_t reason, bool holds)
+void mt_enter_set(uint32_t reason, bool holds)
 {
     if (holds)
-        atomic_fetch_or(&mt_at_call.gate, reason);
+        atomic_fetch_or(&mt_at_call.flags, reason);
     else
-        atomic_fetch_and(&mt_at_call.gate, ~reason);
+        atomic_fetch_and(&mt_at_call.flags, ~reason);
 }
 
 // A call from a file of bindings is the program's, from where the program called
@@ -31,11 +31,11 @@ static bool find_site(mt_span *s)
     return true;
 }
 
-static MT_APART void look_at_time(uint32_t gate)
+static MT_APART void look_at_time(uint32_t flags)
 {
-    if (gate & MT_GATE_PVARS) // first: what was up to now is of the slice that was
+    if (flags & MT_ENTER_PVARS) // first: what was up to now is of the slice that was
         mt_pvars_look();
-    if (gate & MT_GATE_INTERVAL)
+    if (flags & MT_ENTER_INTERVAL)
         mt_slice_look();
 }
 
@@ -48,23 +48,23 @@ mt_span mt_enter_from(unsigned call, uint64_t site, uint64_t frame)
     s.timed = false;
     s.slice = MT_PAUSED;
     s.thread = mt_likely(mt_self != NULL) ? mt_self : mt_thread_met(site);
-    uint32_t gate = mt_gate(); // now, as the first call of all may have opened it
-    if ((gate & MT_GATE_SITES) && !find_site(&s))
+    uint32_t flags = mt_enter_flags(); // now, as the first call of all may have changed them
+    if ((flags & MT_ENTER_SITES) && !find_site(&s))
         s.thread = NULL;
-    if (gate & (MT_GATE_CLOSED | MT_GATE_PAUSED)) {
+    if (flags & (MT_ENTER_CLOSED | MT_ENTER_PAUSED)) {
         s.thread = NULL;
         mt_mpi_met(site);
     }
     if (!s.thread)
         return s;
-    if (gate & (MT_GATE_INTERVAL | MT_GATE_PVARS))
-        look_at_time(gate);
+    if (flags & (MT_ENTER_INTERVAL | MT_ENTER_PVARS))
+        look_at_time(flags);
     s.slice = atomic_load_explicit(&mt_at_call.slice, memory_order_relaxed);
-    s.timed = !(gate & MT_GATE_UNTIMED);
-    if (gate & MT_GATE_SAMPLED)
+    s.timed = !(flags & MT_ENTER_UNTIMED);
+    if (flags & MT_ENTER_SAMPLED)
         s.timed = mt_sample_turn(mt_sample_pace(s.thread, s.site));
     if (s.timed || MT_CHECKING)
         s.start = mt_ticks() - s.thread->open->spent;
-    mt_open_begin(&s);
+    mt_current_call_begin(&s);
     return s;
 }

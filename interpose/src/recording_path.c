@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "place.h"
+#include "recording_path.h"
 
 #include "clock.h"
 #include "job.h"
@@ -46,7 +46,7 @@ static bool make_directory(const char *path)
 }
 
 // The run directory as an absolute path: the program may change its own.
-static bool run_directory(mt_place *p)
+static bool run_directory(mt_recording_path *p)
 {
     const char *dir = getenv("MPITRACE_DIR");
     char name[256];
@@ -71,7 +71,7 @@ static bool is_private(const char *dir)
     return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
-static bool in_spool(mt_place *p)
+static bool in_spool(mt_recording_path *p)
 {
     const char *spool = getenv("MPITRACE_SPOOL_DIR");
     if (!spool || spool[0] != '/' || !is_private(spool))
@@ -79,7 +79,7 @@ static bool in_spool(mt_place *p)
     return snprintf(p->path, sizeof p->path, "%s/%s", spool, p->name) < (int)sizeof p->path;
 }
 
-bool mt_place_in_run_directory(mt_place *p)
+bool mt_recording_path_in_run_directory(mt_recording_path *p)
 {
     char dir[4200];
     if (!run_directory(p) || !make_directory(p->directory))
@@ -92,7 +92,7 @@ bool mt_place_in_run_directory(mt_place *p)
     return n > 0 && n < (int)sizeof p->path;
 }
 
-static bool in_tmpdir(mt_place *p)
+static bool in_tmpdir(mt_recording_path *p)
 {
     const char *tmp = getenv("TMPDIR");
     char dir[3000];
@@ -105,7 +105,7 @@ static bool in_tmpdir(mt_place *p)
     return snprintf(p->path, sizeof p->path, "%s/%s", dir, p->name) < (int)sizeof p->path;
 }
 
-int mt_place_create(mt_place *p)
+int mt_recording_path_create(mt_recording_path *p)
 {
     struct stat st;
     mode_t mode = p->shared ? 0666 : 0600;
@@ -117,7 +117,7 @@ int mt_place_create(mt_place *p)
     return fd;
 }
 
-int mt_place_reopen(const mt_place *p)
+int mt_recording_path_reopen(const mt_recording_path *p)
 {
     int fd = open(p->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -128,7 +128,7 @@ int mt_place_reopen(const mt_place *p)
     return fd;
 }
 
-static void name_file(mt_place *p)
+static void name_file(mt_recording_path *p)
 {
     char host[256] = "node";
     gethostname(host, sizeof host - 1);
@@ -139,16 +139,16 @@ static void name_file(mt_place *p)
              (unsigned long long)mt_clock_ns(CLOCK_REALTIME));
 }
 
-int mt_place_next(mt_place *p)
+int mt_recording_path_next(mt_recording_path *p)
 {
-    static bool (*const places[])(mt_place *) = {in_spool, mt_place_in_run_directory, in_tmpdir};
+    static bool (*const places[])(mt_recording_path *) = {in_spool, mt_recording_path_in_run_directory, in_tmpdir};
     if (p->tried == 0)
         name_file(p);
     while (p->tried < (int)(sizeof places / sizeof *places)) {
         errno = 0;
         p->shared = false;
         if (places[p->tried++](p)) {
-            int fd = mt_place_create(p);
+            int fd = mt_recording_path_create(p);
             if (fd >= 0)
                 return fd;
         }
@@ -160,7 +160,7 @@ int mt_place_next(mt_place *p)
     return -1;
 }
 
-bool mt_place_allows(uint64_t size)
+bool mt_recording_path_allows(uint64_t size)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
@@ -169,7 +169,7 @@ bool mt_place_allows(uint64_t size)
 static bool copy(int from, int to, uint64_t size)
 {
     char buffer[1 << 16];
-    if (!mt_place_allows(size))
+    if (!mt_recording_path_allows(size))
         return false;
     for (uint64_t done = 0; done < size;) {
         ssize_t n = pread(from, buffer, sizeof buffer, (off_t)done);
@@ -186,9 +186,9 @@ static bool copy(int from, int to, uint64_t size)
     return true;
 }
 
-void mt_place_leave(const char *suffix, const char *text)
+void mt_recording_path_leave(const char *suffix, const char *text)
 {
-    static mt_place p; // it is large
+    static mt_recording_path p; // it is large
     const char *dir = getenv("MPITRACE_DIR");
     if (!dir || !*dir)
         return;
@@ -197,12 +197,12 @@ void mt_place_leave(const char *suffix, const char *text)
     snprintf(end, (size_t)(p.name + sizeof p.name - end), "%s", suffix);
     if (in_spool(&p) && symlink(text, p.path) == 0)
         return;
-    if (mt_place_in_run_directory(&p) && symlink(text, p.path) != 0) { /* nobody can be told */ }
+    if (mt_recording_path_in_run_directory(&p) && symlink(text, p.path) != 0) { /* nobody can be told */ }
 }
 
 // The path of the note about a recording of that path in the run directory.
 typedef struct note {
-    char path[sizeof((mt_place *)0)->path + 8];
+    char path[sizeof((mt_recording_path *)0)->path + 8];
 } note;
 
 static note note_of(const char *recording)
@@ -212,38 +212,38 @@ static note note_of(const char *recording)
     return n;
 }
 
-void mt_place_note(const mt_place *p)
+void mt_recording_path_note(const mt_recording_path *p)
 {
-    mt_place home = *p;
+    mt_recording_path home = *p;
     char host[256] = "node", where[sizeof p->path + sizeof host];
-    if (!p->elsewhere || !mt_place_in_run_directory(&home))
+    if (!p->elsewhere || !mt_recording_path_in_run_directory(&home))
         return;
     gethostname(host, sizeof host - 1);
     snprintf(where, sizeof where, "%s:%s", host, p->path);
     if (symlink(where, note_of(home.path).path) != 0) { /* nobody can be told */ }
 }
 
-void mt_place_deliver(mt_place *p, int fd, uint64_t size)
+void mt_recording_path_deliver(mt_recording_path *p, int fd, uint64_t size)
 {
-    mt_place target = *p;
+    mt_recording_path target = *p;
     char final[sizeof target.path];
-    if (!mt_place_in_run_directory(&target)) {
-        mt_say("the recording stays in %s", p->path);
+    if (!mt_recording_path_in_run_directory(&target)) {
+        mt_log("the recording stays in %s", p->path);
         return;
     }
     memcpy(final, target.path, sizeof final);
     strncat(target.path, ".part", sizeof target.path - strlen(target.path) - 1);
-    int to = mt_place_create(&target);
+    int to = mt_recording_path_create(&target);
     bool done = to >= 0 && copy(fd, to, size);
     if (to >= 0)
         done = close(to) == 0 && done;
     if (done && rename(target.path, final) == 0) {
         if (unlink(p->path) != 0)
-            mt_say("the recording was copied to %s, and %s cannot be removed", p->directory, p->path);
+            mt_log("the recording was copied to %s, and %s cannot be removed", p->directory, p->path);
         unlink(note_of(final).path);
         return;
     }
     if (to >= 0)
         unlink(target.path);
-    mt_say("the recording stays in %s", p->path);
+    mt_log("the recording stays in %s", p->path);
 }

@@ -1,4 +1,4 @@
-#include "watch.h"
+#include "unexpected.h"
 
 #include "leave.h"
 #include "pvars.h"
@@ -14,7 +14,7 @@ static mt_pmpi_table own; // the MPI's own functions
 // Open MPI's, one element for each member; MPICH's, if it was built with it.
 static const char *const queues[] = {"pml_ob1_unexpected_msgq_length", "unexpected_recvq_length"};
 
-bool mt_watch_is_queue(const char *name)
+bool mt_unexpected_is_queue(const char *name)
 {
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         if (strcmp(name, queues[i]) == 0)
@@ -22,7 +22,7 @@ bool mt_watch_is_queue(const char *name)
     return false;
 }
 
-void mt_watch_prepare(void)
+void mt_unexpected_prepare(void)
 {
     const char *text = getenv("MPITRACE_WATCH_UNEXPECTED");
     char *end = NULL;
@@ -31,23 +31,23 @@ void mt_watch_prepare(void)
     allowed = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     wanted = end && !*end;
     if (!wanted)
-        mt_say("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
+        mt_log("MPITRACE_WATCH_UNEXPECTED=%s is no number of messages: late receives are not counted", text);
 }
 
-bool mt_watch_wanted(void)
+bool mt_unexpected_wanted(void)
 {
     return wanted;
 }
 
 // The call that is open on this thread, if it is this one and recorded.
-static mt_open *line_of(unsigned call)
+static mt_current_call *line_of(unsigned call)
 {
     mt_thread *t = mt_self;
-    bool recorded = t && t->open->call == call && !(mt_gate() & (MT_GATE_CLOSED | MT_GATE_PAUSED));
+    bool recorded = t && t->open->call == call && !(mt_enter_flags() & (MT_ENTER_CLOSED | MT_ENTER_PAUSED));
     return recorded ? t->open : NULL;
 }
 
-static void post(const mt_open *line, const mt_comm *c, int32_t peer)
+static void post(const mt_current_call *line, const mt_comm *c, int32_t peer)
 {
     uint64_t messages;
     if (c && mt_pvars_queued(c, &messages) && messages > allowed) // no message of its own: it has no event
@@ -57,7 +57,7 @@ static void post(const mt_open *line, const mt_comm *c, int32_t peer)
 
 static void posted(unsigned call, MPI_Comm comm, int source)
 {
-    const mt_open *line = line_of(call);
+    const mt_current_call *line = line_of(call);
     int saved = errno;
     if (line && source != MPI_PROC_NULL)
         post(line, mt_comm_known(mt_self, comm), mt_peer(source));
@@ -66,7 +66,7 @@ static void posted(unsigned call, MPI_Comm comm, int source)
 
 static void started(unsigned call, int count, const MPI_Request requests[])
 {
-    const mt_open *line = line_of(call);
+    const mt_current_call *line = line_of(call);
     int saved = errno;
     for (int i = 0; line && requests && i < count; i++) {
         mt_comm *c;
@@ -146,7 +146,7 @@ static void take_places(void)
 #endif
 }
 
-void mt_watch_open(void)
+void mt_unexpected_open(void)
 {
     static bool done;
     if (!wanted || done)
@@ -155,7 +155,7 @@ void mt_watch_open(void)
     if (mt_pvars_tell_queue())
         take_places();
     else if (mt_world_rank <= 0)
-        mt_say("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "
+        mt_log("MPITRACE_WATCH_UNEXPECTED: this MPI does not tell here how many messages wait unexpected (%s): late "
                "receives are not counted",
 #ifdef OPEN_MPI
                "Open MPI does with --mca pml ob1"

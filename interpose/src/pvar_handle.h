@@ -1,9 +1,9 @@
 // What a handle of one of our performance variables holds: see tool_pvars.c, under
 // whose lock all of this is.
-#ifndef MT_HELD_H
-#define MT_HELD_H
+#ifndef MT_PVAR_HANDLE_H
+#define MT_PVAR_HANDLE_H
 
-#include "offered.h"
+#include "pvar_table.h"
 #include "slice.h"
 #include "sums.h"
 #include "tool.h"
@@ -12,10 +12,10 @@ enum { MT_FILE_NAME = 4000 };
 
 // What a variable counts is read as it is in all: a handle has where it was when
 // it was started, and what it counted before.
-typedef struct mt_held {
+typedef struct mt_pvar_handle {
     uint64_t number; // by which the program knows it
     struct mt_tool_session *session;
-    const mt_offered *variable;
+    const mt_pvar_entry *variable;
     const mt_comm *comm; // or NULL
     int count;           // elements; of a text, bytes
     bool started;
@@ -23,32 +23,32 @@ typedef struct mt_held {
     _Atomic uint64_t most;    // of MT_FORM_MOST
     mt_phase phase;           // of MT_FORM_FLUSH, while it is started
     mt_sums before;           // likewise: what had been sent when it was started
-    struct mt_held *next;     // of the session
-    struct mt_held *next_watching;
-} mt_held;
+    struct mt_pvar_handle *next;     // of the session
+    struct mt_pvar_handle *next_watching;
+} mt_pvar_handle;
 
 typedef struct mt_tool_session {
     MPI_T_pvar_session library;
-    mt_held *handles;
+    mt_pvar_handle *handles;
     char *file; // of pml_monitoring_flush, or NULL
 } mt_tool_session;
 
-int mt_held_start(mt_held *h);
-int mt_held_stop(mt_held *h);
-int mt_held_reset(mt_held *h);
-int mt_held_read(mt_held *h, void *buffer);
-int mt_held_readreset(mt_held *h, void *buffer);
-int mt_held_write(mt_held *h, const char *text);
+int mt_pvar_handle_start(mt_pvar_handle *h);
+int mt_pvar_handle_stop(mt_pvar_handle *h);
+int mt_pvar_handle_reset(mt_pvar_handle *h);
+int mt_pvar_handle_read(mt_pvar_handle *h, void *buffer);
+int mt_pvar_handle_readreset(mt_pvar_handle *h, void *buffer);
+int mt_pvar_handle_write(mt_pvar_handle *h, const char *text);
 
 // It is to be freed.
-void mt_held_let_go(mt_held *h);
+void mt_pvar_handle_free(mt_pvar_handle *h);
 
 // Whether anything is counted that a handle could be asked for.
-bool mt_held_live(void);
+bool mt_pvar_handle_live(void);
 
-// See mt_offered_freeze.
-extern MT_OURS bool mt_held_frozen;
-void mt_held_freeze(mt_held *h);
-void mt_held_thaw(mt_held *h);
+// See mt_pvar_table_freeze.
+extern MT_OURS bool mt_pvar_handle_frozen;
+void mt_pvar_handle_freeze(mt_pvar_handle *h);
+void mt_pvar_handle_thaw(mt_pvar_handle *h);
 
 #endif

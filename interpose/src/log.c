@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 // A process says little, whatever goes wrong in it.
-enum { MT_SAY_LIMIT = 8 };
+enum { MT_LOG_LIMIT = 8 };
 
 // Writes to stderr, unless that would wait. Where nobody reads it any more, or it
 // is a file as long as files may be, the kernel sends a signal to this thread,
@@ -46,10 +46,10 @@ static bool is_quiet(void)
     return text && strcmp(text, "off") != 0 && strcmp(text, "0") != 0;
 }
 
-void mt_say(const char *format, ...)
+void mt_log(const char *format, ...)
 {
     static _Atomic int said;
-    if (is_quiet() || atomic_fetch_add(&said, 1) >= MT_SAY_LIMIT)
+    if (is_quiet() || atomic_fetch_add(&said, 1) >= MT_LOG_LIMIT)
         return;
     int saved = errno;
     char line[1024] = "mpitrace: ";

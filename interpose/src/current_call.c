@@ -1,4 +1,4 @@
-#include "open.h"
+#include "current_call.h"
 
 #include "leave.h"
 #include "types.h"
@@ -13,7 +13,7 @@ static bool is_around(uint64_t outer, uint64_t frame)
     return outer > frame + MT_ARGUMENTS;
 }
 
-static void set_line(mt_open *o, const mt_open *line)
+static void set_line(mt_current_call *o, const mt_current_call *line)
 {
     mt_write(&o->site, line->site);
     mt_write(&o->place, line->place);
@@ -24,13 +24,13 @@ static void set_line(mt_open *o, const mt_open *line)
     __atomic_store_n(&o->what, line->what, __ATOMIC_RELEASE);
 }
 
-void mt_open_begin(const mt_span *s)
+void mt_current_call_begin(const mt_span *s)
 {
     mt_thread *t = s->thread;
-    mt_open *o = t->open;
+    mt_current_call *o = t->open;
     mt_key k = mt_key_of(s->site, s->slice, s->call, MT_DIR_NONE, MT_COMM_NONE, MT_PEER_NONE, 0);
     if (mt_unlikely(o->call != 0))
-        mt_open_aside(t, s->frame);
+        mt_current_call_save(t, s->frame);
     t->frame = s->frame;
     mt_write(&o->site, k.site);
     mt_write(&o->place, k.place);
@@ -61,7 +61,7 @@ static mt_outer *outer_of(mt_thread *t, uint64_t frame)
 }
 
 // Of two calls of one frame the older is dead.
-void mt_open_aside(mt_thread *t, uint64_t frame)
+void mt_current_call_save(mt_thread *t, uint64_t frame)
 {
     mt_outer *place = outer_of(t, t->frame);
     if (!place)
@@ -77,7 +77,7 @@ static void drop(mt_thread *t, mt_outer *outer)
     t->outers--;
 }
 
-void mt_open_retrieve(mt_thread *t, unsigned call, uint64_t frame)
+void mt_current_call_restore(mt_thread *t, unsigned call, uint64_t frame)
 {
     mt_outer *place = outer_of(t, frame), own = {0};
     if (place) {
@@ -86,7 +86,7 @@ void mt_open_retrieve(mt_thread *t, unsigned call, uint64_t frame)
     }
     if (own.frame) {
         if (t->open->call != 0)
-            mt_open_aside(t, frame);
+            mt_current_call_save(t, frame);
         t->frame = frame;
         set_line(t->open, &own.line);
         return;
@@ -98,7 +98,7 @@ void mt_open_retrieve(mt_thread *t, unsigned call, uint64_t frame)
     s.start = mt_ticks() - t->open->spent;
     mt_write(&t->open->bytes, 0);
     t->open->source = MT_PEER_NONE;
-    mt_open_begin(&s);
+    mt_current_call_begin(&s);
 }
 
 // The innermost of the calls that seem to be around.
@@ -113,16 +113,16 @@ static mt_outer *innermost(mt_thread *t, uint64_t frame)
     return found;
 }
 
-void mt_open_leave(mt_thread *t, uint64_t frame)
+void mt_current_call_leave(mt_thread *t, uint64_t frame)
 {
     if (t->frame != frame) {
         mt_outer *own = outer_of(t, frame);
         if (own)
             drop(t, own);
         if (t->open->call != 0)
-            mt_open_aside(t, frame);
+            mt_current_call_save(t, frame);
     }
-    mt_open_clear(t->open);
+    mt_current_call_clear(t->open);
     mt_outer *around = innermost(t, frame);
     if (!around)
         return;
@@ -131,9 +131,9 @@ void mt_open_leave(mt_thread *t, uint64_t frame)
     drop(t, around);
 }
 
-void mt_open_forget(mt_thread *t)
+void mt_current_call_forget(mt_thread *t)
 {
-    mt_open_clear(t->open);
+    mt_current_call_clear(t->open);
     for (int i = 0; i < MT_OUTER_CALLS; i++)
         t->outer[i].frame = 0;
     t->outers = 0;
@@ -142,7 +142,7 @@ void mt_open_forget(mt_thread *t)
 
 static void tell(const mt_span *s, unsigned direction, uint32_t comm, int32_t peer, uint64_t bytes)
 {
-    mt_open *o = s->thread->open;
+    mt_current_call *o = s->thread->open;
     mt_key k = mt_span_key(s, direction, comm, peer, bytes == MT_OPEN_BYTES_UNKNOWN ? 0 : bytes);
     mt_write(&o->place, k.place);
     mt_write(&o->bytes, bytes);
@@ -173,57 +173,57 @@ static uint64_t bytes_of(const mt_span *s, int64_t count, MPI_Datatype type)
     return (uint64_t)count * t->type_size;
 }
 
-void mt_open_comm(const mt_span *s, const mt_comm *c, int32_t peer)
+void mt_current_call_comm(const mt_span *s, const mt_comm *c, int32_t peer)
 {
     if (s->thread)
         tell(s, MT_DIR_NONE, c ? c->index : MT_COMM_NONE, peer, MT_OPEN_BYTES_UNKNOWN);
 }
 
-void mt_open_peer(const mt_span *s, MPI_Comm comm, int peer)
+void mt_current_call_peer(const mt_span *s, MPI_Comm comm, int peer)
 {
     if (s->thread)
         tell(s, MT_DIR_NONE, index_of(s, comm), mt_peer(peer), MT_OPEN_BYTES_UNKNOWN);
 }
 
-void mt_open_probe(const mt_span *s, MPI_Comm comm, int peer, int tag)
+void mt_current_call_probe(const mt_span *s, MPI_Comm comm, int peer, int tag)
 {
-    mt_open_peer(s, comm, peer);
-    mt_open_count(s, tag);
+    mt_current_call_peer(s, comm, peer);
+    mt_current_call_count(s, tag);
 }
 
-void mt_open_send(const mt_span *s, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int tag)
+void mt_current_call_send(const mt_span *s, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int tag)
 {
-    mt_open_count(s, tag);
+    mt_current_call_count(s, tag);
     if (dest < 0)
-        mt_open_peer(s, comm, dest);
+        mt_current_call_peer(s, comm, dest);
     else if (s->thread)
         tell(s, MT_DIR_SEND, index_of(s, comm), dest, bytes_of(s, count, type));
 }
 
-void mt_open_received(const mt_span *s, const mt_comm *c, int32_t peer, int64_t count, MPI_Datatype type)
+void mt_current_call_received(const mt_span *s, const mt_comm *c, int32_t peer, int64_t count, MPI_Datatype type)
 {
     if (s->thread)
         tell(s, MT_DIR_RECV, c ? c->index : MT_COMM_NONE, peer, bytes_of(s, count, type));
 }
 
-void mt_open_recv(const mt_span *s, MPI_Comm comm, int source, int64_t count, MPI_Datatype type, int tag)
+void mt_current_call_recv(const mt_span *s, MPI_Comm comm, int source, int64_t count, MPI_Datatype type, int tag)
 {
-    mt_open_count(s, tag);
+    mt_current_call_count(s, tag);
     if (source == MPI_PROC_NULL)
-        mt_open_peer(s, comm, source);
+        mt_current_call_peer(s, comm, source);
     else if (s->thread)
-        mt_open_received(s, mt_comm_known(s->thread, comm), mt_peer(source), count, type);
+        mt_current_call_received(s, mt_comm_known(s->thread, comm), mt_peer(source), count, type);
 }
 
-void mt_open_sendrecv(const mt_span *s, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source, int tag)
+void mt_current_call_sendrecv(const mt_span *s, MPI_Comm comm, int dest, int64_t count, MPI_Datatype type, int source, int tag)
 {
-    mt_open_send(s, comm, dest, count, type, tag);
+    mt_current_call_send(s, comm, dest, count, type, tag);
     if (s->thread)
         s->thread->open->source = mt_peer(source);
 }
 
 // Counts of vectors are not read: they may be no arrays.
-void mt_open_coll(const mt_span *s, MPI_Comm comm, mt_volume v)
+void mt_current_call_coll(const mt_span *s, MPI_Comm comm, mt_volume v)
 {
     if (!s->thread)
         return;
@@ -233,33 +233,33 @@ void mt_open_coll(const mt_span *s, MPI_Comm comm, mt_volume v)
     int32_t peer = rooted ? mt_root_peer(v.root) : MT_PEER_NONE;
     bool root = peer == MT_PEER_ROOT || (c && !(c->flags & MT_COMM_INTER) && v.root == c->rank);
     if (rooted && (v.shape == MT_SHAPE_FROM_ROOT ? !root : root || v.root == MPI_PROC_NULL))
-        mt_open_comm(s, c, peer);
+        mt_current_call_comm(s, c, peer);
     else
         tell(s, MT_DIR_SEND, c ? c->index : MT_COMM_NONE, peer,
              counted ? bytes_of(s, v.count, v.type) : MT_OPEN_BYTES_UNKNOWN);
 }
 
-void mt_open_rma(const mt_span *s, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
+void mt_current_call_rma(const mt_span *s, MPI_Win win, int target, unsigned direction, int64_t count, MPI_Datatype type)
 {
     if (target < 0)
-        mt_open_win(s, win, target);
+        mt_current_call_win(s, win, target);
     else if (s->thread)
         tell(s, direction, index_of_win(s, win), target, bytes_of(s, count, type));
 }
 
-void mt_open_win(const mt_span *s, MPI_Win win, int rank)
+void mt_current_call_win(const mt_span *s, MPI_Win win, int rank)
 {
     if (s->thread)
         tell(s, MT_DIR_NONE, index_of_win(s, win), mt_peer(rank), MT_OPEN_BYTES_UNKNOWN);
 }
 
-void mt_open_io(const mt_span *s, unsigned direction, int64_t count, MPI_Datatype type)
+void mt_current_call_io(const mt_span *s, unsigned direction, int64_t count, MPI_Datatype type)
 {
     if (s->thread)
         tell(s, direction, MT_COMM_NONE, MT_PEER_NONE, bytes_of(s, count, type));
 }
 
-void mt_open_abort(mt_thread *t, mt_open *line, MPI_Comm comm, int errorcode)
+void mt_current_call_abort(mt_thread *t, mt_current_call *line, MPI_Comm comm, int errorcode)
 {
     uint64_t key = MT_KEY(comm);
     mt_comm_hit *hit = t ? mt_comm_place(t->comms, MT_COMM_CACHE, key) : NULL;
@@ -270,7 +270,7 @@ void mt_open_abort(mt_thread *t, mt_open *line, MPI_Comm comm, int errorcode)
     line->count = (uint32_t)errorcode;
 }
 
-void mt_open_count(const mt_span *s, int count)
+void mt_current_call_count(const mt_span *s, int count)
 {
     if (s->thread)
         s->thread->open->count = (uint32_t)count;

@@ -1,0 +1,12 @@
+// Passing all calls on unrecorded, where the MPI is not the one we were built for.
+#ifndef MT_WRONG_MPI_H
+#define MT_WRONG_MPI_H
+
+// Makes every wrapper a plain jump to the function of the MPI, which is in the file
+// `mpi`.
+void mt_wrong_mpi_pass_through(const char *mpi);
+
+// Makes them wrappers again, if they are jumps: that MPI was unloaded.
+void mt_wrong_mpi_record_again(void);
+
+#endif
