@@ -2,15 +2,12 @@ package formats
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -118,58 +115,15 @@ func (fs Files) Open(i int) (profile.Source, error) {
 }
 
 // ahead is how many profiles of each file are read before they are asked for.
-const ahead = 256
-
-var errStopped = errors.New("nobody reads on")
+const ahead = 128
 
 // Each implements profile.Source. It reads several files at a time.
 func (fs Files) Each(f func(*profile.Profile) error) error {
-	stop := make(chan struct{})
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer close(stop)
-	var queue []*reading
-	next := 0
-	for next < len(fs) || len(queue) > 0 {
-		for next < len(fs) && len(queue) < runtime.GOMAXPROCS(0) {
-			r := &reading{profiles: make(chan *profile.Profile, ahead)}
-			i := next
-			running.Go(func() { r.run(fs, i, stop) })
-			queue = append(queue, r)
-			next++
-		}
-		for p := range queue[0].profiles {
-			if err := f(p); err != nil {
-				return err
-			}
-		}
-		if err := queue[0].err; err != nil {
+	return profile.ReadAhead(len(fs), ahead, func(i int, give func(*profile.Profile) error) error {
+		src, err := fs.Open(i)
+		if err != nil {
 			return err
 		}
-		queue = queue[1:]
-	}
-	return nil
-}
-
-// reading is a file that is being read.
-type reading struct {
-	profiles chan *profile.Profile
-	err      error // once profiles is closed
-}
-
-func (r *reading) run(fs Files, i int, stop <-chan struct{}) {
-	defer close(r.profiles)
-	src, err := fs.Open(i)
-	if err != nil {
-		r.err = err
-		return
-	}
-	r.err = src.Each(func(p *profile.Profile) error {
-		select {
-		case r.profiles <- p:
-			return nil
-		case <-stop:
-			return errStopped
-		}
-	})
+		return src.Each(give)
+	}, func(_ int, p *profile.Profile) error { return f(p) })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
@@ -163,20 +162,14 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 }
 
 func (r *Run) readRecordings(members []member, give func(*profile.Profile) error) error {
-	read := func(i int) (*profile.Profile, error) {
+	return profile.ReadAhead(len(members), 1, func(i int, deliver func(*profile.Profile) error) error {
 		p, err := members[i].read(r.home)
-		if err == nil {
-			p.Physical = r.physical(p)
+		if err != nil {
+			return err
 		}
-		return p, err
-	}
-	return readAhead(len(members), read,
-		func(_ int, p *profile.Profile, err error) error {
-			if err != nil {
-				return err
-			}
-			return give(p)
-		})
+		p.Physical = r.physical(p)
+		return deliver(p)
+	}, func(_ int, p *profile.Profile) error { return give(p) })
 }
 
 // read gives the profile of a single origin. A recording may have been brought
@@ -208,45 +201,4 @@ func (m *many) each(members []member, give func(*profile.Profile) error) error {
 		}
 		return give(p)
 	})
-}
-
-// readAhead reads the things from 0 to n-1, as many at a time as there are
-// processors, and uses them one at a time and in order. It ends at the first
-// error of use.
-func readAhead[T any](n int, read func(i int) (T, error), use func(i int, v T, err error) error) error {
-	type result struct {
-		v   T
-		err error
-	}
-	window := 2 * runtime.GOMAXPROCS(0)
-	queue := make(chan chan result, window)
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		defer close(queue)
-		busy := make(chan struct{}, runtime.GOMAXPROCS(0))
-		for i := range n {
-			done := make(chan result, 1)
-			select {
-			case queue <- done:
-			case <-stop:
-				return
-			}
-			busy <- struct{}{}
-			go func() {
-				v, err := read(i)
-				<-busy
-				done <- result{v, err}
-			}()
-		}
-	}()
-	i := 0
-	for done := range queue {
-		r := <-done
-		if err := use(i, r.v, r.err); err != nil {
-			return err
-		}
-		i++
-	}
-	return nil
 }

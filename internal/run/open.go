@@ -122,28 +122,35 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 // OpenRecordings looks through files, several at a time.
 func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	r := &Run{log: log}
-	read := recording.ReadFile
+	readFile := recording.ReadFile
 	if depth == Heads {
-		read = recording.ReadHead
+		readFile = recording.ReadHead
 	}
 	var members []member
 	bar := text.StartProgress(log, "looking through recordings", len(files))
 	defer bar.Done()
-	readAhead(len(files), func(i int) (*profile.Profile, error) { return read(files[i]) },
-		func(i int, p *profile.Profile, err error) error {
-			bar.Step()
-			if err == nil && (depth == Whole || p.Run == "") {
-				err = Damage(p)
-			}
-			if err != nil {
-				r.Damaged = append(r.Damaged, err)
-			}
-			if p != nil && (err == nil || p.Run != "") {
-				r.note(p)
-				members = append(members, memberOf(p, originOf(files[i], p, depth), 0))
-			}
-			return nil
-		})
+	type read struct {
+		p   *profile.Profile
+		err error
+	}
+	_ = profile.ReadAhead(len(files), 1, func(i int, give func(read) error) error {
+		p, err := readFile(files[i])
+		return give(read{p, err})
+	}, func(i int, got read) error {
+		p, err := got.p, got.err
+		bar.Step()
+		if err == nil && (depth == Whole || p.Run == "") {
+			err = Damage(p)
+		}
+		if err != nil {
+			r.Damaged = append(r.Damaged, err)
+		}
+		if p != nil && (err == nil || p.Run != "") {
+			r.note(p)
+			members = append(members, memberOf(p, originOf(files[i], p, depth), 0))
+		}
+		return nil
+	})
 	r.tellApart(members)
 	return r
 }

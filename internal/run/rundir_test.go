@@ -206,26 +206,6 @@ func TestOpenRecordings(t *testing.T) {
 	}
 }
 
-func TestReadAhead(t *testing.T) {
-	const n = 100
-	enough := errors.New("enough")
-	for _, most := range []int{n, 50} {
-		used := 0
-		err := readAhead(n, func(i int) (int, error) { return i * i, nil }, func(i, v int, _ error) error {
-			if i != used || v != i*i {
-				t.Fatalf("%d: %d in place %d", i, v, used)
-			}
-			if used++; used == most && most < n {
-				return enough
-			}
-			return nil
-		})
-		if used != most || (most < n) != errors.Is(err, enough) {
-			t.Errorf("used %d of %d, %v", used, most, err)
-		}
-	}
-}
-
 func TestRecordingsInSpool(t *testing.T) {
 	d, err := Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
