@@ -11,18 +11,18 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// maxListed is how many pairs that do not add up are listed one by one.
+// maxListed is how many of the pairs that differ are listed.
 const maxListed = 10
 
-// allRanks asks for the check of a whole job, not of one rank.
-const allRanks = -1
+// AllRanks, given to Job.Conservation as the rank, checks the whole job.
+const AllRanks = -1
 
-// Verdict is what became of the check.
+// Verdict is the result of the check.
 type Verdict string
 
 const (
-	Conserved   Verdict = "ok"      // all pairs were compared, and what was received is what was sent
-	PartlyKnown Verdict = "partial" // as far as it could be compared
+	Conserved   Verdict = "ok"      // all pairs were compared, and each received what was sent
+	PartlyKnown Verdict = "partial" // the pairs that could be compared are ok
 	Differs     Verdict = "differs"
 	NoMessages  Verdict = "none" // there is nothing to compare
 )
@@ -30,30 +30,30 @@ const (
 // Conservation compares, for each ordered pair of ranks, the point-to-point
 // messages that the one sent with those that the other received from it.
 //
-// Messages that were set aside (profile.Aside) are taken into account: a pair
-// may differ by them. Where a message of theirs was surely sent, the pair must
-// differ by it.
+// Messages and receives that did not complete normally (profile.Aside) are taken
+// into account: a pair may differ by them. If such a message was certainly sent, the
+// pair must differ by it.
 type Conservation struct {
 	Verdict  Verdict       `json:"verdict"`
 	Pairs    int           `json:"pairs"`    // compared
 	Sent     matrix.Volume `json:"sent"`     // in these
 	Received matrix.Volume `json:"received"` // in these
-	// Explained is how many of the pairs differ by what was set aside.
+	// Explained is the number of pairs that differ by messages in SetAside only.
 	Explained   int           `json:"pairs_explained"`
 	Unequal     int           `json:"pairs_differing"`
-	Differing   []Imbalance   `json:"differing"` // the first of them, largest difference first
+	Differing   []Imbalance   `json:"differing"` // at most 10, largest difference first
 	SetAside    []SetAside    `json:"set_aside"`
 	NotCompared []NotCompared `json:"not_compared"`
-	OtherWorlds Exchange      `json:"other_worlds"` // with processes that are of another job: not compared
+	OtherWorlds Exchange      `json:"other_worlds"` // exchanged with processes of other jobs, which are not compared
 }
 
-// Imbalance is a pair of ranks whose messages do not add up.
+// Imbalance is a pair of ranks that received less or more than was sent.
 type Imbalance struct {
 	matrix.Pair
 	Exchange
 }
 
-// Exchange is what went from one side and what reached the other.
+// Exchange is what one rank sent to another, and what the other received from it.
 type Exchange struct {
 	Sent     matrix.Volume `json:"sent"`
 	Received matrix.Volume `json:"received"`
@@ -68,7 +68,7 @@ type SetAside struct {
 
 // NotCompared are ranks whose record is not enough to compare.
 type NotCompared struct {
-	Reason string `json:"reason"`
+	Reason Gap    `json:"reason"`
 	Ranks  string `json:"ranks"`
 	Pairs  int    `json:"pairs"` // of which something is known
 }
@@ -76,10 +76,10 @@ type NotCompared struct {
 // check is a Conservation on the way.
 type check struct {
 	*Conservation
-	judge   *judge
-	rank    int
-	unequal []Imbalance
-	open    map[doubt]int // pairs that were not compared
+	completeness *completeness
+	rank         int
+	unequal      []Imbalance
+	gaps         map[Gap]int // pairs that were not compared
 }
 
 // exchange is what ranks received from each other, from row sender to column
@@ -132,20 +132,19 @@ func (x *exchange) merge(o *exchange) {
 	}
 }
 
-// Conservation makes the check, for the pairs of one rank if it is not
-// allRanks.
+// Conservation checks the pairs of one rank, or of the whole job if rank is AllRanks.
 func (j *Job) Conservation(rank int) *Conservation {
-	c := &check{judge: j.judge.of(j), rank: rank, open: map[doubt]int{},
-		Conservation: &Conservation{SetAside: j.judge.asideOf(rank), NotCompared: []NotCompared{}}}
+	c := &check{completeness: j.completeness.of(j), rank: rank, gaps: map[Gap]int{},
+		Conservation: &Conservation{SetAside: j.completeness.unmatchedOf(rank), NotCompared: []NotCompared{}}}
 	for r, e := range j.exchange.elsewhere {
 		if rank < 0 || r == rank {
 			c.OtherWorlds.plus(e)
 		}
 	}
 	sent, received := &j.Matrices()[matrix.External], &j.exchange.received
-	if spoken := c.judge.spokenOf(); !spoken.Empty() {
-		spoken.Merge(sent)
-		sent = spoken
+	if more := c.completeness.pairsThatSent(); !more.Empty() {
+		more.Merge(sent)
+		sent = more
 	}
 	for p, v := range sent.All() {
 		c.compare(p, Exchange{v, received.At(p.From, p.To)})
@@ -163,15 +162,15 @@ func (c *check) compare(p matrix.Pair, x Exchange) {
 	if c.rank >= 0 && p.From != c.rank && p.To != c.rank {
 		return
 	}
-	if d := c.judge.doubtOf(p); d != "" {
-		c.open[d]++
+	if gap := c.completeness.gapOf(p); gap != "" {
+		c.gaps[gap]++
 		return
 	}
 	c.Pairs++
 	c.Sent.Add(x.Sent)
 	c.Received.Add(x.Received)
 	switch {
-	case !c.judge.agrees(p, x):
+	case !c.completeness.explains(p, x):
 		c.unequal = append(c.unequal, Imbalance{p, x})
 	case x.Sent != x.Received:
 		c.Explained++
@@ -179,10 +178,10 @@ func (c *check) compare(p matrix.Pair, x Exchange) {
 }
 
 func (c *check) conclude() {
-	for _, d := range doubts {
-		ranks := c.judge.ranksIn(d)
-		if c.open[d] > 0 || ranks.Len() > 0 && (c.rank < 0 || ranks.Contains(c.rank)) {
-			c.NotCompared = append(c.NotCompared, NotCompared{string(d), ranks.String(), c.open[d]})
+	for _, gap := range gaps {
+		ranks := c.completeness.ranksIn(gap)
+		if c.gaps[gap] > 0 || ranks.Len() > 0 && (c.rank < 0 || ranks.Contains(c.rank)) {
+			c.NotCompared = append(c.NotCompared, NotCompared{gap, ranks.String(), c.gaps[gap]})
 		}
 	}
 	slices.SortFunc(c.unequal, compareImbalances)
@@ -200,7 +199,7 @@ func (c *check) conclude() {
 	}
 }
 
-// problems are those that make a record wrong, not merely partial.
+// problems returns a text if the check failed; a partial one is no problem.
 func (c *Conservation) problems() []string {
 	if c.Unequal == 0 {
 		return nil
@@ -219,10 +218,10 @@ func compareImbalances(a, b Imbalance) int {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// asideOf sums up, kind by kind, what is in no row.
-func (g *judge) asideOf(rank int) []SetAside {
+// unmatchedOf returns the numbers of messages that are in no row, by kind.
+func (c *completeness) unmatchedOf(rank int) []SetAside {
 	out := []SetAside{}
-	for k, byRank := range g.setAside {
+	for k, byRank := range c.counts {
 		s := SetAside{Kind: profile.AsideKind(k).String()}
 		var ranks []int
 		for _, r := range slices.Sorted(maps.Keys(byRank)) {

@@ -27,7 +27,7 @@ func BenchmarkConservation(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	rounds := 0
 	for b.Loop() {
-		if c := j.Conservation(allRanks); c.Verdict != Conserved || c.Pairs != 6*n {
+		if c := j.Conservation(AllRanks); c.Verdict != Conserved || c.Pairs != 6*n {
 			b.Fatalf("got %+v", c)
 		}
 		rounds++

@@ -25,7 +25,7 @@ func TestConservationLists(t *testing.T) {
 			Spread: profile.ToPeer, Peer: int32(4 + i), Messages: 1, Bytes: uint64(i)})
 		ps = append(ps, peer)
 	}
-	c := New(ps).Conservation(allRanks)
+	c := New(ps).Conservation(AllRanks)
 	if c.Verdict != Differs || c.Unequal != 20 || len(c.Differing) != maxListed {
 		t.Fatalf("got %+v", c)
 	}

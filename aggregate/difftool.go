@@ -52,7 +52,7 @@ func (c CounterChange) Relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
 
 // compareLate is null where late receives cannot be compared: they were not
 // watched for in both jobs, or not in the same way.
-func compareLate(x, y *Summary, a, b lateSums, o DiffOptions) []LateChange {
+func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChange {
 	watched := x.LateOver != "" || len(x.LateReceives) > 0 && len(y.LateReceives) > 0
 	if x.LateOver != y.LateOver || !watched {
 		return nil
@@ -66,7 +66,7 @@ func compareLate(x, y *Summary, a, b lateSums, o DiffOptions) []LateChange {
 }
 
 // callSites have the late receives for their calls.
-func (s lateSums) callSites() []CallSite {
+func (s lateReceiveSums) callSites() []CallSite {
 	out := make([]CallSite, 0, len(s))
 	for k, site := range s {
 		c := CallSite{Place: site.Place, Callers: site.Callers, Call: k.call}

@@ -20,21 +20,21 @@ import (
 type Job struct {
 	Run string // as the launcher names it; empty if not known
 
-	ranks      matrix.Ranks
-	processes  []process
-	builder    *matrix.Builder
-	exchange   exchange
-	judge      judge
-	calls      callSums
-	sizes      sizeSums
-	slices     sliceSums
-	sites      siteSums
-	ends       endings
-	variables  variableSums
-	settingsOf settingSums // of mpitrace
-	physical   physicalSums
-	pvars      pvarSums
-	late       lateSums
+	ranks        matrix.Ranks
+	processes    []process
+	builder      *matrix.Builder
+	exchange     exchange
+	completeness completeness
+	calls        callSums
+	sizes        sizeSums
+	slices       sliceSums
+	sites        siteSums
+	ends         endings
+	variables    variableSums
+	settingsOf   settingSums // of mpitrace
+	physical     physicalSums
+	pvars        pvarSums
+	late         lateReceiveSums
 
 	options Options
 	kept    []*profile.Profile // of the ranks that Options.Keep reports
@@ -83,7 +83,7 @@ func (j *Job) Add(p *profile.Profile) {
 	j.processes = append(j.processes, processOf(p))
 	j.builder.Add(p)
 	j.exchange.add(p)
-	j.judge.addProcess(p)
+	j.completeness.add(p)
 	j.calls.add(p)
 	j.sizes.add(p)
 	j.slices.add(p)
@@ -106,7 +106,7 @@ func (j *Job) Merge(o *Job) {
 	j.processes = append(j.processes, o.processes...)
 	j.builder.Merge(o.builder)
 	j.exchange.merge(&o.exchange)
-	j.judge.merge(&o.judge)
+	j.completeness.merge(&o.completeness)
 	j.calls.merge(&o.calls)
 	j.sizes.merge(&o.sizes)
 	j.slices.merge(&o.slices)

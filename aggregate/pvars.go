@@ -108,7 +108,7 @@ func (s *pvarSums) of(k pvarKey, description string) *pvarSum {
 
 // add adds what a process has read.
 func (s *pvarSums) add(p *profile.Profile) {
-	for _, part := range gaugesOf(p) {
+	for _, part := range pvarStatsOf(p) {
 		if part.readings == 0 {
 			continue
 		}
@@ -150,7 +150,7 @@ func (o *pvarObject) merge(from *pvarObject) {
 }
 
 // add adds a rank that has a value.
-func (s *pvarSpread) add(rank int, k pvarKey, g *gauge) {
+func (s *pvarSpread) add(rank int, k pvarKey, g *stats) {
 	if g.n == 0 {
 		return
 	}

@@ -117,7 +117,7 @@ func (j *Job) Summary() *Summary {
 	s.Oversubscribed = j.oversubscriptions()
 	s.Physical = j.physical.physical(s.Traffic)
 	s.Deadlocks = j.deadlocks()
-	s.Conservation = j.Conservation(allRanks)
+	s.Conservation = j.Conservation(AllRanks)
 	s.Problems = append(j.Problems(), s.Conservation.problems()...)
 	return s
 }

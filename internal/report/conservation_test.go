@@ -167,7 +167,7 @@ func TestConservation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
 			o := newOutput(&b, Options{ASCII: true}, 0)
-			o.conservationText(aggregate.New(c.change(jobs.Fixture())).Conservation(-1))
+			o.conservationText(aggregate.New(c.change(jobs.Fixture())).Conservation(aggregate.AllRanks))
 			o.Flush()
 			if diff := cmp.Diff("\n"+c.want, b.String()); diff != "" {
 				t.Error(diff)

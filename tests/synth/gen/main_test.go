@@ -36,7 +36,7 @@ func TestRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := synth.NewStencil(130).TotalP2P()
-	c := job.Conservation(-1)
+	c := job.Conservation(aggregate.AllRanks)
 	if c.Verdict != aggregate.Conserved || c.Sent.Bytes != want.Bytes || c.Sent.Messages != want.Messages {
 		t.Errorf("%v, sent %+v, want %+v", c.Verdict, c.Sent, want)
 	}

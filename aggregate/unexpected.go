@@ -7,10 +7,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// watchUnexpected is the setting that has late receives counted.
+// watchUnexpected is the name of the setting that makes the recorder count late
+// receives.
 const watchUnexpected = "watch-unexpected"
 
-// watchedFor is what it was for a process; empty if it was off.
+// watchedFor returns the value of that setting for a process; empty if it was off.
 func watchedFor(p *profile.Profile) string {
 	if value := p.Settings[watchUnexpected]; value != "off" {
 		return value
@@ -20,28 +21,28 @@ func watchedFor(p *profile.Profile) string {
 
 func (p *process) lateOver() string { return p.watched }
 
-// LateReceives are the receives of one call site and communicator, over all
-// ranks, that were posted while more messages than were allowed waited in the
-// MPI's queue of unexpected ones: the messages came before the program asked for
-// them, and were copied.
+// LateReceives are the receives of one call site and communicator, over all ranks,
+// that were posted while the MPI library's queue of unexpected messages was longer
+// than the setting watch-unexpected allows. Unexpected messages arrived before their
+// receive was posted, so they had to be buffered and copied.
 type LateReceives struct {
 	Site
 	Call         string `json:"call"` // without MPI_
 	Communicator string `json:"communicator,omitempty"`
-	Others       bool   `json:"others,omitempty"` // all communicators that have no entry of their own
+	Others       bool   `json:"others,omitempty"` // of all communicators that have no entry of their own
 	Late         uint64 `json:"late"`
-	// Receives are all that were posted at the site, on any communicator; of
-	// persistent ones, those that received something. Null where it is not known.
+	// Receives is the number of all receives posted at the site, on any communicator;
+	// of persistent ones, only of those that received something. Nil if not known.
 	Receives *uint64  `json:"receives"`
-	Share    *float64 `json:"share"`             // late ones of these
-	Queue    float64  `json:"mean_queue_length"` // when late ones were posted: messages of any sender
-	Ranks    int      `json:"ranks"`             // that posted late ones
-	Pairs    int      `json:"pairs"`             // of a rank and whom it was to receive from
-	// Most are the pairs with the most late receives, at most 10.
+	Share    *float64 `json:"share"`             // Late / Receives
+	Queue    float64  `json:"mean_queue_length"` // when the late ones were posted: messages from any sender
+	Ranks    int      `json:"ranks"`             // number of ranks that posted late ones
+	Pairs    int      `json:"pairs"`             // number of pairs of a receiver and its sender
+	// Most has the pairs with the most late receives, at most 10.
 	Most []LatePair `json:"most"`
 }
 
-// LatePair is late receives of one rank from another.
+// LatePair counts late receives of rank To from rank From.
 type LatePair struct {
 	From  int     `json:"from"` // world rank, or one of profile's constants: -3 for any source, -6 for a process of another world
 	To    int     `json:"to"`
@@ -49,15 +50,15 @@ type LatePair struct {
 	Queue float64 `json:"mean_queue_length"`
 }
 
-// lateSums are late receives on the way.
-type lateSums map[siteKey]*lateSite
+// lateReceiveSums collects the late receives of a job.
+type lateReceiveSums map[siteKey]*lateSite
 
 type lateSite struct {
 	Site
-	comms byObject[lateSum, *lateSum]
+	comms byObject[lateReceiveSum, *lateReceiveSum]
 }
 
-type lateSum struct {
+type lateReceiveSum struct {
 	late, queued uint64
 	ranks, pairs int
 	most         []latePair // in order
@@ -70,8 +71,8 @@ type latePair struct {
 
 const maxLatePairs = 10
 
-// add adds what one process has.
-func (s *lateSums) add(p *profile.Profile) {
+// add adds the late receives of a process.
+func (s *lateReceiveSums) add(p *profile.Profile) {
 	type place struct {
 		siteKey
 		communicator string
@@ -95,15 +96,15 @@ func (s *lateSums) add(p *profile.Profile) {
 		pair.queued += l.Queued
 	}
 	for at, pairs := range parts {
-		sum := lateSum{ranks: 1}
+		sum := lateReceiveSum{ranks: 1}
 		for _, pair := range pairs {
-			sum.merge(&lateSum{late: pair.late, queued: pair.queued, pairs: 1, most: []latePair{*pair}})
+			sum.merge(&lateReceiveSum{late: pair.late, queued: pair.queued, pairs: 1, most: []latePair{*pair}})
 		}
 		(*s)[at.siteKey].comms.of(at.communicator).merge(&sum)
 	}
 }
 
-// siteOf is a place without a name where it is not known.
+// siteOf returns the call site of a stack; one labelled unknown if it is empty.
 func siteOf(frames []profile.Frame) Site {
 	if len(frames) == 0 {
 		return Site{Place: Place{Label: "unknown"}}
@@ -115,9 +116,9 @@ func siteOf(frames []profile.Frame) Site {
 	return s
 }
 
-func (s *lateSums) site(k siteKey, at Site) *lateSite {
+func (s *lateReceiveSums) site(k siteKey, at Site) *lateSite {
 	if *s == nil {
-		*s = lateSums{}
+		*s = lateReceiveSums{}
 	}
 	if (*s)[k] == nil {
 		(*s)[k] = &lateSite{Site: at}
@@ -126,15 +127,15 @@ func (s *lateSums) site(k siteKey, at Site) *lateSite {
 	return (*s)[k]
 }
 
-func (s *lateSums) merge(o *lateSums) {
+func (s *lateReceiveSums) merge(o *lateReceiveSums) {
 	for k, site := range *o {
 		s.site(k, site.Site).comms.merge(&site.comms)
 	}
 }
 
-// merge keeps the pairs with the most: each comes from one process, so that what
-// is not among the most of some is not among those of all.
-func (s *lateSum) merge(o *lateSum) {
+// merge keeps the pairs with the most late receives. Each pair is from one process
+// only, so a pair that is not among the first of a part is not among those of all.
+func (s *lateReceiveSum) merge(o *lateReceiveSum) {
 	s.late += o.late
 	s.queued += o.queued
 	s.ranks += o.ranks
@@ -146,8 +147,8 @@ func (s *lateSum) merge(o *lateSum) {
 	s.most = s.most[:min(len(s.most), maxLatePairs)]
 }
 
-// sites are those with the most late receives first.
-func (s *lateSums) sites(all siteSums) []LateReceives {
+// sites returns the call sites, those with the most late receives first.
+func (s *lateReceiveSums) sites(all siteSums) []LateReceives {
 	out := []LateReceives{}
 	for k, site := range *s {
 		for label, sum := range site.comms.known {
@@ -170,7 +171,7 @@ func (s *lateSums) sites(all siteSums) []LateReceives {
 	return out
 }
 
-func (s *lateSite) result(k siteKey, sum *lateSum, all *CallSite) LateReceives {
+func (s *lateSite) result(k siteKey, sum *lateReceiveSum, all *CallSite) LateReceives {
 	l := LateReceives{Site: s.Site, Call: k.call, Late: sum.late, Queue: mean(sum.queued, sum.late),
 		Ranks: sum.ranks, Pairs: sum.pairs, Most: make([]LatePair, len(sum.most))}
 	for i, pair := range sum.most {
@@ -180,7 +181,7 @@ func (s *lateSite) result(k siteKey, sum *lateSum, all *CallSite) LateReceives {
 		return l
 	}
 	receives := all.Calls
-	if profile.TraitsOf(k.call).Any(profile.TraitStarts) { // which start sends as well, or several receives at once
+	if profile.TraitsOf(k.call).Any(profile.TraitStarts) { // which also start sends, and several requests at once
 		receives = all.Received.Messages
 	}
 	if receives >= sum.late {
@@ -190,6 +191,7 @@ func (s *lateSite) result(k siteKey, sum *lateSum, all *CallSite) LateReceives {
 	return l
 }
 
+// mean returns sum / n; 0 if n is 0.
 func mean(sum, n uint64) float64 {
 	if n == 0 {
 		return 0
