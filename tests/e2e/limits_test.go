@@ -283,7 +283,7 @@ func TestClocks(t *testing.T) {
 	withEach(t, one, func(t *testing.T, m implementation) {
 		run := func(t *testing.T, clock, program string, args ...string) (*profile.Profile, string) {
 			dir := filepath.Join(t.TempDir(), "run")
-			lib := m.libraryWith(t, "clocks.h", "-D"+clock)
+			lib := m.libraryWith(t, "clocks.h", "-O0", "-D"+clock)
 			out := succeed(t, nil, m.launch(2, preload(lib, []string{"MPITRACE_DIR=" + dir}, append([]string{m.compile(t, program)}, args...)...)...)...)
 			ranks := readRecordings(t, dir)
 			if len(ranks) != 2 {

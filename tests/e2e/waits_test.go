@@ -367,7 +367,7 @@ func TestClocksOfHosts(t *testing.T) {
 				lib := m.library(t)
 				other := lib
 				if skew.clock != "" {
-					other = m.libraryWith(t, "clocks.h", "-D"+skew.clock)
+					other = m.libraryWith(t, "clocks.h", "-O0", "-D"+skew.clock)
 				}
 				dir, stdout := m.onTwoHosts(t, lib, other, m.compile(t, "late"))
 				var traces []profile.EventSource
