@@ -9,12 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
-	"github.com/mpitrace/mpitrace/formats/csvfile"
-	"github.com/mpitrace/mpitrace/formats/jsonfile"
-	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -48,10 +45,10 @@ type Content struct {
 var Table = []Format{
 	{"recording", ".rec", "what the library inside a process wrote", recording.Is, readRecording, nil},
 	{"prof", ".prof", "Open MPI's format, <program>.<rank>.prof for each rank, in a directory", prof.Is, readProf, writeProf},
-	{"arrow", ".arrow", "Arrow IPC (Feather 2)", arrowfile.Is, readArrow, arrowfile.WriteProfile},
-	{"parquet", ".parquet", "Parquet, compressed with zstd", beginsWith("PAR1"), nil, parquetfile.Write},
-	{"csv", ".csv", "text: a line with the names of the columns, a line for each row", nil, nil, csvfile.Write},
-	{"json", ".jsonl", "JSON lines: an object for each row (.jsonl)", nil, nil, jsonfile.Write},
+	{"arrow", ".arrow", "Arrow IPC (Feather 2)", table.Is, readArrow, table.WriteProfile},
+	{"parquet", ".parquet", "Parquet, compressed with zstd", beginsWith("PAR1"), nil, table.WriteParquet},
+	{"csv", ".csv", "text: a line with the names of the columns, a line for each row", nil, nil, table.WriteCSV},
+	{"json", ".jsonl", "JSON lines: an object for each row (.jsonl)", nil, nil, table.WriteJSON},
 }
 
 func beginsWith(magic string) func(head []byte) bool {
@@ -189,7 +186,7 @@ func readRecording(path string) (*Content, error) {
 }
 
 func readArrow(path string) (*Content, error) {
-	f, err := arrowfile.Open(path)
+	f, err := table.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/report"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
@@ -150,7 +150,7 @@ func writeWaits(path string, force bool, waits []profile.Wait) error {
 	slices.SortFunc(waits, func(a, b profile.Wait) int {
 		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
 	})
-	return run.WriteOutput(path, force, func(w io.Writer) error { return arrowfile.WriteWaits(w, waits) })
+	return run.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
 }
 
 // analyze shows meanwhile how many events it has seen.

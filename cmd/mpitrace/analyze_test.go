@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/trace"
@@ -79,9 +79,9 @@ func TestAnalyzeWaits(t *testing.T) {
 	if got.code != 0 || got.stdout != plain.stdout {
 		t.Fatalf("status %d, stdout %s, stderr %q", got.code, got.stdout, got.stderr)
 	}
-	table, err := os.ReadFile(file)
-	if err != nil || !arrowfile.Is(table) {
-		t.Errorf("%v: %d bytes that are no Arrow file", err, len(table))
+	waits, err := os.ReadFile(file)
+	if err != nil || !table.Is(waits) {
+		t.Errorf("%v: %d bytes that are no Arrow file", err, len(waits))
 	}
 	if got := call("analyze", "--waits", file, dir); got.code != 2 || !strings.Contains(got.stderr, "exists") {
 		t.Errorf("status %d, stderr %q", got.code, got.stderr)

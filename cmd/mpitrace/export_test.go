@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
@@ -19,7 +19,7 @@ import (
 // ranks, in an empty working directory.
 func exported(t *testing.T, name string) {
 	t.Helper()
-	ps := factstest.Job("run")
+	ps := tabletest.Job("run")
 	for _, p := range ps {
 		p.Problems = nil
 	}
@@ -164,7 +164,7 @@ func exists(path string) bool {
 // What was found damaged as it was merged is damaged in all that is made of it.
 func TestExportOfDamagedTables(t *testing.T) {
 	const place = " is damaged: recording r.rec: byte 4096: no such kind of record"
-	ps := factstest.Job("run")
+	ps := tabletest.Job("run")
 	ps[0].Problems, ps[2].Problems = nil, nil
 	mergedRun(t, "run", ps)
 	one, three := "run/recordings/1.rec"+place, "run/recordings/3.rec"+place

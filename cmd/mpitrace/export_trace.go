@@ -15,9 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/formats/csvfile"
-	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/perfetto"
+	"github.com/mpitrace/mpitrace/formats/tracefile"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -27,10 +26,10 @@ import (
 var traceFormats = []traceFormat{
 	{"perfetto", perfetto.Extension, perfetto.Write},
 	{"csv", ".csv", func(w io.Writer, srcs []profile.EventSource, _ perfetto.Options) error {
-		return csvfile.WriteEvents(w, srcs)
+		return tracefile.WriteCSV(w, srcs)
 	}},
 	{"parquet", ".parquet", func(w io.Writer, srcs []profile.EventSource, _ perfetto.Options) error {
-		return parquetfile.WriteEvents(w, srcs)
+		return tracefile.WriteParquet(w, srcs)
 	}},
 }
 

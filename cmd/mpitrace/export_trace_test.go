@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/events/eventstest"
 	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -59,7 +59,7 @@ func checkFiles(t *testing.T, opened, stem string) {
 		t.Errorf("first line is %+v", e)
 	}
 	for _, name := range []string{"profile.arrow", "arrow/" + stem + ".0.arrow"} {
-		ps, err := arrowfile.Read(filepath.Join(opened, name))
+		ps, err := table.Read(filepath.Join(opened, name))
 		if err != nil || len(ps) == 0 {
 			t.Errorf("%s: %d profiles, %v", name, len(ps), err)
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -333,7 +333,7 @@ func arrowFile(t *testing.T, path, run string, ranks ...int) string {
 func arrowOf(t *testing.T, path string, ps []*profile.Profile) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrowfile.WriteProfile(&b, profile.List(ps)); err != nil {
+	if err := table.WriteProfile(&b, profile.List(ps)); err != nil {
 		t.Fatal(err)
 	}
 	return put(t, path, b.String())

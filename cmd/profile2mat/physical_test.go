@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -17,7 +17,7 @@ import (
 // Without calls, rank r made none: there is nothing but what the library sent.
 func physicalJob(t *testing.T, calls bool) string {
 	t.Helper()
-	ps, err := arrowfile.Read(filepath.Join(mixedJob(t), "profile.arrow"))
+	ps, err := table.Read(filepath.Join(mixedJob(t), "profile.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestPhysicalMatrices(t *testing.T) {
 }
 
 func TestPhysicalUnknown(t *testing.T) {
-	ps, err := arrowfile.Read(filepath.Join(physicalJob(t, true), "profile.arrow"))
+	ps, err := table.Read(filepath.Join(physicalJob(t, true), "profile.arrow"))
 	if err != nil {
 		t.Fatal(err)
 	}

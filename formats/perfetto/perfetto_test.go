@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/mpitrace/mpitrace/formats/events/eventstest"
+	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 

@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // A rank's file has the library's own messages beside the program's, with a
 // histogram where no E line has one: rank 0 sends point to point to 1 and 3.
 func TestInternalLines(t *testing.T) {
-	p := factstest.Physical("run")[0]
+	p := tabletest.Physical("run")[0]
 	var text bytes.Buffer
 	if err := Write(&text, p.Traffic()); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestInternalLines(t *testing.T) {
 	if p.Physical.Flows[4].Histogram == nil {
 		t.Error("the profile lost a histogram")
 	}
-	if diff := cmp.Diff(factstest.Job("run")[0].Traffic().Flows, rest); diff != "" {
+	if diff := cmp.Diff(tabletest.Job("run")[0].Traffic().Flows, rest); diff != "" {
 		t.Errorf("the other lines (-without +with):\n%s", diff)
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// column is one column of the table, with the values of a batch as they are in
-// the file.
+// column gathers the values of a column for a batch, as they are in the file.
 type column interface {
 	field() arrow.Field
-	learn(*profile.EventKind) error // meets the kinds, in order, each before its events
-	add(*profile.Events)            // appends the values of these
+	learn(Event) error   // meets the kinds, in order, each before its events
+	add(*profile.Events) // appends the values of these
 	// take empties the column of n values: the bitmap of those that there are, nil
 	// if it is all of them. Both hold until the next add.
 	take() (valid, values []byte, nulls int)
@@ -34,19 +34,19 @@ const null = -1
 
 // values are those of a batch.
 type values[V value] struct {
-	about arrow.Field
-	of    []V
+	of    *table.Column[Event]
+	all   []V
 	valid []byte
 }
 
-func (v *values[V]) field() arrow.Field { return v.about }
+func (v *values[V]) field() arrow.Field { return v.of.Field() }
 
 func (v *values[V]) take() (valid, raw []byte, nulls int) {
-	if v.about.Nullable {
+	if v.of.Null {
 		nulls = v.mark()
 	}
-	raw = arrow.GetBytes(v.of)
-	v.of = v.of[:0]
+	raw = arrow.GetBytes(v.all)
+	v.all = v.all[:0]
 	if nulls == 0 {
 		return nil, raw, 0
 	}
@@ -55,10 +55,10 @@ func (v *values[V]) take() (valid, raw []byte, nulls int) {
 
 // mark sets the bits of the values that there are, and counts the others.
 func (v *values[V]) mark() (nulls int) {
-	v.valid = append(v.valid[:0], make([]byte, (len(v.of)+7)/8)...)
+	v.valid = append(v.valid[:0], make([]byte, (len(v.all)+7)/8)...)
 	absent := V(0)
 	absent--
-	for i, x := range v.of {
+	for i, x := range v.all {
 		if x == absent {
 			nulls++
 		} else {
@@ -69,7 +69,7 @@ func (v *values[V]) mark() (nulls int) {
 }
 
 func (v *values[V]) sample() arrow.Array {
-	return array.MakeFromData(sampleOf[V](v.about.Type))
+	return array.MakeFromData(sampleOf[V](v.field().Type))
 }
 
 func sampleOf[V value](typ arrow.DataType) *array.Data {
@@ -83,75 +83,51 @@ type eventValues[V value] struct {
 	get func(*profile.Events) []V
 }
 
-func perEvent[V value](name, unit, doc string, get func(*profile.Events) []V) column {
-	return &eventValues[V]{values[V]{about: about(name, arrow.GetDataType[V](), unit, doc)}, get}
-}
-
-func (c *eventValues[V]) learn(*profile.EventKind) error { return nil }
-func (c *eventValues[V]) add(e *profile.Events)          { c.of = append(c.of, c.get(e)...) }
-func (c *eventValues[V]) nullable()                      { c.about.Nullable = true }
+func (c *eventValues[V]) learn(Event) error     { return nil }
+func (c *eventValues[V]) add(e *profile.Events) { c.all = append(c.all, c.get(e)...) }
 
 // kindValues are a column that is the same for all events of a kind.
 type kindValues[V value] struct {
 	values[V]
-	get  func(*profile.EventKind) V
 	kind []V
 }
 
-func perKind[V value](name, unit, doc string, get func(*profile.EventKind) V) column {
-	return &kindValues[V]{values: values[V]{about: about(name, arrow.GetDataType[V](), unit, doc)}, get: get}
-}
-
-func (c *kindValues[V]) nullable() { c.about.Nullable = true }
-
-func (c *kindValues[V]) learn(k *profile.EventKind) error {
-	c.kind = append(c.kind, c.get(k))
+func (c *kindValues[V]) learn(e Event) error {
+	v, ok := c.of.Number(e)
+	if !ok {
+		v = ^uint64(0) // null
+	}
+	c.kind = append(c.kind, V(v))
 	return nil
 }
 
 func (c *kindValues[V]) add(e *profile.Events) {
-	n := len(c.of)
-	c.of = append(c.of, make([]V, e.Len())...)
-	to, kind := c.of[n:], c.kind
+	n := len(c.all)
+	c.all = append(c.all, make([]V, e.Len())...)
+	to, kind := c.all[n:], c.kind
 	for i, k := range e.Kind[:len(to)] {
 		to[i] = kind[k]
 	}
 }
 
-// orNull lets a column have nulls.
-func orNull(c column) column {
-	c.(interface{ nullable() }).nullable()
-	return c
-}
-
 // words are a column of strings out of few distinct ones, which a kind has one of.
 type words[V int8 | int32] struct {
 	kindValues[V]
-	word  func(*profile.EventKind) (string, bool)
 	codes map[string]V
 	dict  *array.StringBuilder
 }
 
-func text[V int8 | int32](name, doc string, get func(*profile.EventKind) string) column {
-	return newWords[V](name, doc, func(k *profile.EventKind) (string, bool) { return get(k), true })
-}
-
-func optionalText(name, doc string, get func(*profile.EventKind) (string, bool)) column {
-	return orNull(newWords[int32](name, doc, get))
-}
-
-func newWords[V int8 | int32](name, doc string, word func(*profile.EventKind) (string, bool)) column {
-	typ := &arrow.DictionaryType{IndexType: arrow.GetDataType[V](), ValueType: arrow.BinaryTypes.String}
-	return &words[V]{kindValues: kindValues[V]{values: values[V]{about: about(name, typ, "text", doc)}},
-		word: word, codes: map[string]V{}, dict: array.NewStringBuilder(memory.DefaultAllocator)}
+func newWords[V int8 | int32](c *table.Column[Event]) column {
+	return &words[V]{kindValues: kindValues[V]{values: values[V]{of: c}},
+		codes: map[string]V{}, dict: array.NewStringBuilder(memory.DefaultAllocator)}
 }
 
 // errWords is of a column whose type is too narrow. Only the narrow ones, whose
 // words are constants of ours, could come to it.
 var errWords = errors.New("too many different texts in one column")
 
-func (c *words[V]) learn(k *profile.EventKind) error {
-	word, ok := c.word(k)
+func (c *words[V]) learn(e Event) error {
+	word, ok := c.of.Text(e)
 	if !ok {
 		c.kind = append(c.kind, null)
 		return nil
@@ -173,11 +149,11 @@ func (c *words[V]) learn(k *profile.EventKind) error {
 // take leaves no index that is outside the dictionary, as readers may look also
 // where there is no value.
 func (c *words[V]) take() (valid, raw []byte, nulls int) {
-	of := c.of
+	all := c.all
 	valid, raw, nulls = c.values.take()
 	if nulls > 0 {
-		for i, code := range of {
-			of[i] = max(code, 0)
+		for i, code := range all {
+			all[i] = max(code, 0)
 		}
 	}
 	return valid, raw, nulls
@@ -185,5 +161,5 @@ func (c *words[V]) take() (valid, raw []byte, nulls int) {
 
 func (c *words[V]) sample() arrow.Array {
 	dict := c.dict.NewArray()
-	return array.NewDictionaryArray(c.about.Type, array.MakeFromData(sampleOf[V](arrow.GetDataType[V]())), dict)
+	return array.NewDictionaryArray(c.field().Type, array.MakeFromData(sampleOf[V](arrow.GetDataType[V]())), dict)
 }

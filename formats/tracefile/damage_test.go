@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/internal/position"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -108,7 +108,7 @@ func rewritten(t *testing.T, data []byte) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	w, err := ipc.NewFileWriter(position.New(&out), ipc.WithSchema(in.Schema()))
+	w, err := ipc.NewFileWriter(table.Position(&out), ipc.WithSchema(in.Schema()))
 	if err == nil {
 		err = w.Write(batch)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
-	"github.com/mpitrace/mpitrace/internal/position"
+	"github.com/mpitrace/mpitrace/formats/table"
 )
 
 // An Arrow file is a stream of messages (the schema, dictionaries, batches)
@@ -70,7 +70,7 @@ func newSkeleton(schema *arrow.Schema, cols []column) (s skeleton, err error) {
 		arrays[i] = c.sample()
 	}
 	var file bytes.Buffer
-	w, err := ipc.NewFileWriter(position.New(&file), ipc.WithSchema(schema), ipc.WithZstd())
+	w, err := ipc.NewFileWriter(table.Position(&file), ipc.WithSchema(schema), ipc.WithZstd())
 	if err == nil {
 		err = w.Write(array.NewRecord(schema, arrays, 1))
 	}

@@ -19,19 +19,14 @@
 // to be read twice. And it unpacks into new memory each time.
 package tracefile
 
-import "github.com/mpitrace/mpitrace/formats/arrowfile"
+import "github.com/mpitrace/mpitrace/formats/table"
 
 // FormatVersion of the files. It changes when a reader of the one before would go
 // wrong.
 const FormatVersion = "1"
 
-// Keys of the schema's metadata.
-const (
-	keyFormat = "mpitrace.format" // FormatVersion
-	keyTool   = "mpitrace.tool"   // who wrote the file
-	keyTable  = "mpitrace.table"  // that it is of events
-	keyTrace  = "mpitrace.trace"  // profile.Trace as JSON
-)
+// keyTrace is the key of profile.Trace, as JSON, in the schema's metadata.
+const keyTrace = "mpitrace.trace"
 
 const tableEvents = "events"
 
@@ -53,4 +48,4 @@ func batchOf(processes int) int {
 const maxHeld = 128 << 20
 
 // Is reports whether a file that begins with head is an Arrow IPC file.
-func Is(head []byte) bool { return arrowfile.Is(head) }
+func Is(head []byte) bool { return table.Is(head) }

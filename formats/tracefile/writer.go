@@ -10,7 +10,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -55,10 +55,19 @@ type packed struct {
 }
 
 func newWriter(file io.Writer, trace *profile.Trace, maxBatch, maxHeld int) (w *writer, err error) {
-	w = &writer{file: file, trace: *trace, maxBatch: maxBatch, maxHeld: maxHeld, cols: columnsOf(trace.Comms)}
+	w = &writer{file: file, trace: *trace, maxBatch: maxBatch, maxHeld: maxHeld, cols: gatherers()}
 	w.index.Format, w.index.Trace = FormatVersion, &w.trace
 	w.model, err = w.skeleton()
 	return w, err
+}
+
+// gatherers are of all columns.
+func gatherers() []column {
+	out := make([]column, len(columns))
+	for i := range columns {
+		out[i] = columns[i].gather(&columns[i].Column)
+	}
+	return out
 }
 
 // skeleton is of the dictionaries as they are now.
@@ -71,8 +80,8 @@ func (w *writer) skeleton() (skeleton, error) {
 	for i, c := range w.cols {
 		fields[i] = c.field()
 	}
-	md := arrow.NewMetadata([]string{keyFormat, keyTool, keyTable, arrowfile.PandasKey, keyTrace},
-		[]string{FormatVersion, arrowfile.Tool, tableEvents, arrowfile.Pandas(fields), string(text)})
+	md := arrow.NewMetadata([]string{table.KeyFormat, table.KeyTool, table.KeyTable, table.KeyPandas, keyTrace},
+		[]string{FormatVersion, table.Tool, tableEvents, table.Pandas(Columns()), string(text)})
 	return newSkeleton(arrow.NewSchema(fields, &md), w.cols)
 }
 
@@ -105,7 +114,7 @@ func (w *writer) learn(last uint32, kinds []profile.EventKind) error {
 	for i := len(w.index.Kinds); i <= int(last); i++ {
 		w.index.add(&kinds[i])
 		for _, c := range w.cols {
-			if err := c.learn(&kinds[i]); err != nil {
+			if err := c.learn(Event{Trace: &w.trace, EventKind: &kinds[i]}); err != nil {
 				return fmt.Errorf("write trace: column %s: %w", c.field().Name, err)
 			}
 		}

@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/formats/csvfile"
-	"github.com/mpitrace/mpitrace/formats/events/eventstest"
-	"github.com/mpitrace/mpitrace/formats/parquetfile"
 	"github.com/mpitrace/mpitrace/formats/perfetto"
+	"github.com/mpitrace/mpitrace/formats/tracefile"
+	"github.com/mpitrace/mpitrace/formats/tracefile/eventstest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -64,8 +63,8 @@ func TestPythonEvents(t *testing.T) {
 		return func(w io.Writer) error { return perfetto.Write(w, srcs, o) }
 	}
 	for name, write := range map[string]func(io.Writer) error{
-		"events.csv":     func(w io.Writer) error { return csvfile.WriteEvents(w, srcs) },
-		"events.parquet": func(w io.Writer) error { return parquetfile.WriteEvents(w, srcs) },
+		"events.csv":     func(w io.Writer) error { return tracefile.WriteCSV(w, srcs) },
+		"events.parquet": func(w io.Writer) error { return tracefile.WriteParquet(w, srcs) },
 		"all.json.gz":    timeline(perfetto.Options{}),
 		"some.json.gz":   timeline(perfetto.Options{MaxEvents: 1000}),
 	} {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/formats/facts/factstest"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -32,7 +32,7 @@ func format(t *testing.T, name string) *formats.Format {
 
 // twoJobs are of four ranks each; a process of the second never had its rank.
 func twoJobs() profile.List {
-	ps := append(factstest.Job("one"), factstest.Job("two")...)
+	ps := append(tabletest.Job("one"), tabletest.Job("two")...)
 	ps[4].Rank = -1
 	return ps
 }

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -95,7 +95,7 @@ func (d Dir) writeTables(run *Run) error {
 		if run.readings {
 			pvars = w[3]
 		}
-		return arrowfile.WriteTables(w[0], w[1], w[2], pvars, run)
+		return table.WriteTables(w[0], w[1], w[2], pvars, run)
 	})
 }
 
@@ -124,5 +124,5 @@ func writeRank(w io.Writer, p *profile.Profile, f Format) error {
 	if f == Prof {
 		return prof.Write(w, p.Traffic())
 	}
-	return arrowfile.WriteProfile(w, profile.List{p})
+	return table.WriteProfile(w, profile.List{p})
 }

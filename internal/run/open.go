@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/symbolize"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
@@ -87,13 +87,13 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 // openMerged reads what the recordings were merged into. The facts are used also
 // if the readings of variables are damaged.
 func (d Dir) openMerged(log io.Writer) (*Run, error) {
-	merged, err := arrowfile.Open(d.Profile())
+	merged, err := table.Open(d.Profile())
 	if err != nil {
 		return nil, err
 	}
 	src, damage := profile.Source(merged), error(nil)
 	if exists(d.Pvars()) {
-		src, damage = arrowfile.WithReadings(merged, d.Pvars())
+		src, damage = table.WithReadings(merged, d.Pvars())
 	}
 	run, err := OpenSource(src, log)
 	if err == nil && damage != nil {
@@ -212,7 +212,7 @@ func (r *Run) Symbolize(known profile.Symbols) []error {
 
 // Known are the names of call sites in the merged file, if there is one.
 func (d Dir) Known() profile.Symbols {
-	known, _ := arrowfile.ReadSymbols(d.Profile()) // there may be none yet
+	known, _ := table.ReadSymbols(d.Profile()) // there may be none yet
 	return known
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -102,7 +102,7 @@ func checkMergedPhysical(t *testing.T, d Dir, want []*profile.Physical) {
 	if err != nil || d.Stale() {
 		t.Fatalf("stale %v, %v", d.Stale(), err)
 	}
-	ps, err := arrowfile.Read(d.Profile())
+	ps, err := table.Read(d.Profile())
 	if err != nil {
 		t.Fatal(err)
 	}

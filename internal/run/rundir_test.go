@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -351,7 +351,7 @@ func rewritten(t *testing.T, d Dir, info *Info) string {
 // What was read of variables is merged where anything was, and is read back when
 // the recordings are gone.
 func TestMergeReadings(t *testing.T) {
-	for name, ps := range map[string][]*profile.Profile{"read": factstest.Readings("a"), "not read": factstest.Job("a")} {
+	for name, ps := range map[string][]*profile.Profile{"read": tabletest.Readings("a"), "not read": tabletest.Job("a")} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Create(filepath.Join(t.TempDir(), "run"))
 			if err != nil {

@@ -13,9 +13,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
-	"github.com/mpitrace/mpitrace/formats/facts/factstest"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
 	"github.com/mpitrace/mpitrace/tests/testenv"
@@ -82,12 +82,12 @@ func checkHarmless(t *testing.T, what, text string) {
 func TestHostileNames(t *testing.T) {
 	testenv.At(t, testenv.Quick)
 	merged, recorded := filepath.Join(t.TempDir(), "merged"), filepath.Join(t.TempDir(), "recorded")
-	ps := withHostileNames(factstest.Job("")) // which has all that a table can hold, and a recording cannot
-	var table bytes.Buffer
-	err := errors.Join(arrowfile.WriteProfile(&table, ps), os.MkdirAll(merged, 0o755),
+	ps := withHostileNames(tabletest.Job("")) // which has all that a table can hold, and a recording cannot
+	var file bytes.Buffer
+	err := errors.Join(table.WriteProfile(&file, ps), os.MkdirAll(merged, 0o755),
 		os.MkdirAll(filepath.Join(recorded, "recordings"), 0o755))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(merged, "profile.arrow"), table.Bytes(), 0o644)
+		err = os.WriteFile(filepath.Join(merged, "profile.arrow"), file.Bytes(), 0o644)
 	}
 	for _, p := range withHostileNames(synthetic(synth.NewStencil(4))) {
 		err = errors.Join(err, recording.WriteFile(filepath.Join(recorded, "recordings", fmt.Sprintf("a-%d-1.rec", p.Rank)), p))

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -253,13 +253,13 @@ func TestArrow(t *testing.T) {
 		var ps []*profile.Profile
 		each(t, j, func(p *profile.Profile) { ps = append(ps, p) })
 		var out bytes.Buffer
-		if err := arrowfile.WriteProfile(&out, profile.List(ps)); err != nil {
+		if err := table.WriteProfile(&out, profile.List(ps)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := arrowfile.Read(path)
+		got, err := table.Read(path)
 		if err != nil {
 			t.Fatal(err)
 		}

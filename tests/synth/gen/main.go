@@ -23,9 +23,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mpitrace/mpitrace/formats/arrowfile"
 	"github.com/mpitrace/mpitrace/formats/prof"
 	"github.com/mpitrace/mpitrace/formats/recording"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/synth"
@@ -94,7 +94,7 @@ func (o options) write(j *synth.Job) error {
 			return b.Each(func(p *profile.Profile) error { return prof.Write(w, p.Traffic()) })
 		})
 	case "arrow":
-		return o.blocks(j, func(w io.Writer, b block) error { return arrowfile.WriteProfile(w, b) })
+		return o.blocks(j, func(w io.Writer, b block) error { return table.WriteProfile(w, b) })
 	}
 	return fmt.Errorf("write job: unknown format %q", o.format)
 }

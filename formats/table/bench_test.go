@@ -1,0 +1,102 @@
+package table
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// benchJob is a job of 256 ranks that each have 500 rows.
+func benchJob() (ps []*profile.Profile, rows int) {
+	for rank := range 256 {
+		p := tabletest.Profile("run", rank%4)
+		p.Rank = rank
+		for len(p.Rows) < 500 {
+			r := p.Rows[len(p.Rows)%15]
+			r.Callsite += uint64(len(p.Rows)) * 8
+			r.Bytes, r.TimeNs = r.Bytes+uint64(rank), r.TimeNs*uint64(len(p.Rows))
+			p.Rows = append(p.Rows, r)
+		}
+		ps, rows = append(ps, p), rows+len(p.Rows)
+	}
+	return ps, rows
+}
+
+func BenchmarkWriteProfile(b *testing.B) {
+	ps, rows := benchJob()
+	for b.Loop() {
+		if err := WriteProfile(io.Discard, profile.List(ps)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(len(encode(b, ps)))/float64(rows), "B/row")
+}
+
+func BenchmarkRead(b *testing.B) {
+	ps, rows := benchJob()
+	data := encode(b, ps)
+	for b.Loop() {
+		if _, err := readBytes(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkStream writes and reads jobs of ever more ranks, one process at a
+// time: the memory may grow by what is written, but not by what is read.
+func BenchmarkStream(b *testing.B) {
+	for _, ranks := range []int{1000, 10_000, 100_000} {
+		path := filepath.Join(b.TempDir(), "profile.arrow")
+		b.Run("write/"+strconv.Itoa(ranks), func(b *testing.B) {
+			for b.Loop() {
+				writeStream(b, path, tabletest.Stencil(ranks))
+			}
+			reportStream(b, path, ranks)
+		})
+		b.Run("read/"+strconv.Itoa(ranks), func(b *testing.B) {
+			for b.Loop() {
+				f, err := Open(path)
+				if err == nil {
+					err = f.Each(func(*profile.Profile) error { return nil })
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			reportStream(b, path, ranks)
+		})
+	}
+}
+
+func writeStream(b *testing.B, path string, src profile.Source) {
+	b.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if err := WriteProfile(f, src); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func reportStream(b *testing.B, path string, ranks int) {
+	b.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(ranks*tabletest.StencilRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(info.Size())/float64(ranks), "B/rank")
+	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+}

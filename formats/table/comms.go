@@ -1,0 +1,109 @@
+package table
+
+import (
+	"io"
+	"slices"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// communicatorRow is one row of comms.arrow: what all processes that had the
+// communicator say of it together.
+type communicatorRow struct {
+	run, parent string
+	*profile.Comm
+	hasParent bool
+	seenBy    int
+	freedBy   int
+	latest    int // process that was counted last
+	folded    uint64
+}
+
+// WriteComms writes one row for each communicator, in the order in which they
+// are first met.
+func WriteComms(w io.Writer, src profile.Source) error { return writeTables(src, newCommTable(w)) }
+
+// commTable is comms.arrow.
+type commTable struct {
+	arrowTable[*communicatorRow]
+	rows  []*communicatorRow
+	index map[commOfRun]*communicatorRow
+	n     int // processes
+}
+
+type commOfRun struct{ run, id string }
+
+func newCommTable(w io.Writer) *commTable {
+	return &commTable{arrowTable: newArrowTable(w, tableComms, CommColumns), index: map[commOfRun]*communicatorRow{}}
+}
+
+func (t *commTable) note(p *profile.Profile) error {
+	t.n++
+	for i := range p.Comms {
+		c := &p.Comms[i]
+		row := t.index[commOfRun{p.Run, c.ID}]
+		if row == nil {
+			first := *c // alone, so that the rest of the profile can go
+			row = &communicatorRow{run: p.Run, Comm: &first}
+			row.parent, row.hasParent = parentLabel(p, c)
+			t.index[commOfRun{p.Run, c.ID}] = row
+			t.rows = append(t.rows, row)
+		}
+		if row.latest != t.n { // a process may have made it several times
+			row.seenBy++
+			if c.Freed {
+				row.freedBy++
+			}
+			row.latest = t.n
+		}
+		row.folded = max(row.folded, c.Folded)
+	}
+	return nil
+}
+
+func (t *commTable) start() error {
+	if err := t.arrow.note(slices.Values(t.rows)); err != nil {
+		return err
+	}
+	return t.arrowTable.start()
+}
+
+func (t *commTable) add(*profile.Profile) error { return nil }
+
+func (t *commTable) close() error {
+	if err := t.arrow.add(slices.Values(t.rows)); err != nil {
+		return err
+	}
+	return t.arrowTable.close()
+}
+
+func parentLabel(p *profile.Profile, c *profile.Comm) (string, bool) {
+	if c.Parent < 0 || int(c.Parent) >= len(p.Comms) {
+		return "", false
+	}
+	return p.Comms[c.Parent].Label(), true
+}
+
+func (r *communicatorRow) size() int32 { return int32(r.Members.Len()) }
+
+// CommColumns are the columns of comms.arrow, in order.
+var CommColumns = []Column[*communicatorRow]{
+	Words("run", "the MPI job, as its launcher names it", func(r *communicatorRow) string { return r.run }),
+	Words("comm", "the communicator, as column comm of profile.arrow has it", func(r *communicatorRow) string { return r.Label() }),
+	Words("id", "128-bit id that all members agree on, hexadecimal", func(r *communicatorRow) string { return r.ID }),
+	OptionalWords("name", "MPI's or the program's name for it; null where it has none",
+		func(r *communicatorRow) (string, bool) { return r.Name, r.Name != "" }),
+	OptionalWords("constructor", "the call that made it; null for MPI's own",
+		func(r *communicatorRow) (string, bool) { return r.Constructor, r.Constructor != "" }),
+	OptionalWords("parent", "the communicator that it was made from; null where there is none",
+		func(r *communicatorRow) (string, bool) { return r.parent, r.hasParent }),
+	Numbers("size", "processes", "number of members; of an intercommunicator, of the local group", (*communicatorRow).size),
+	Flags("inter", "an intercommunicator", func(r *communicatorRow) bool { return r.Inter }),
+	RankLists("members", "members in rank order; of an intercommunicator the local group of the lowest world rank that had it; -6 for a process of another world",
+		func(r *communicatorRow) []int { return r.Members.Ranks() }),
+	RankLists("remote", "the remote group of an intercommunicator, else empty", func(r *communicatorRow) []int { return r.Remote.Ranks() }),
+	Numbers("seen_by", "processes", "number of recordings that have it", func(r *communicatorRow) int32 { return int32(r.seenBy) }),
+	Flags("freed", "freed by every process that had it", func(r *communicatorRow) bool { return r.freedBy == r.seenBy }),
+	Numbers("folded", "communicators", "how many later ones, made at the same place with the same members, are counted under this one",
+		func(r *communicatorRow) uint64 { return r.folded }),
+}

@@ -1,0 +1,154 @@
+package table
+
+import (
+	"bufio"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mpitrace/mpitrace/internal/text"
+)
+
+// CSVWriter writes a table as CSV (RFC 4180, with the lines of Unix) under a line of
+// the columns' names: numbers plain, nulls empty. Texts are text.Cell: spreadsheets
+// open such files, and would run a phase called =cmd().
+type CSVWriter[T any] struct {
+	out   *bufio.Writer
+	cols  []Column[T]
+	kind  func(T) int
+	kinds [][]string // cells of columns that are PerKind, by kind
+	cells map[string]string
+	words [][]string // cells of columns whose words are known
+	line  []byte
+}
+
+// maxTexts bounds how many texts a writer keeps as they are written.
+const maxTexts = 64 << 10
+
+// NewCSVWriter begins a file.
+func NewCSVWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*CSVWriter[T], error) {
+	t := &CSVWriter[T]{out: bufio.NewWriterSize(w, 64<<10), cols: cols, kind: o.Kind, cells: map[string]string{}, words: make([][]string, len(cols))}
+	for i := range cols {
+		if i > 0 {
+			t.line = append(t.line, ',')
+		}
+		t.line = append(t.line, cols[i].Name...)
+		for _, word := range cols[i].Words {
+			t.words[i] = append(t.words[i], csvCell(word))
+		}
+	}
+	_, err := t.out.Write(append(t.line, '\n'))
+	return t, err
+}
+
+// Add writes rows.
+func (t *CSVWriter[T]) Add(rows iter.Seq[T]) error {
+	for row := range rows {
+		var known []string
+		if t.kind != nil {
+			known = t.ofKind(row)
+		}
+		line := t.line[:0]
+		for i := range t.cols {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			if known != nil && t.cols[i].PerKind {
+				line = append(line, known[i]...)
+			} else {
+				line = t.append(line, i, row)
+			}
+		}
+		t.line = append(line, '\n')
+		if _, err := t.out.Write(t.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NewKinds begins a new numbering of kinds.
+func (t *CSVWriter[T]) NewKinds() { t.kinds = t.kinds[:0] }
+
+// ofKind returns the cells of the columns that are PerKind.
+func (t *CSVWriter[T]) ofKind(row T) []string {
+	k := t.kind(row)
+	for k >= len(t.kinds) {
+		t.kinds = append(t.kinds, nil)
+	}
+	if t.kinds[k] == nil {
+		cells := make([]string, len(t.cols))
+		for i := range t.cols {
+			if t.cols[i].PerKind {
+				cells[i] = string(t.append(nil, i, row))
+			}
+		}
+		t.kinds[k] = cells
+	}
+	return t.kinds[k]
+}
+
+// append adds the cell of a column.
+func (t *CSVWriter[T]) append(line []byte, i int, row T) []byte {
+	c := &t.cols[i]
+	if c.Text != nil {
+		s, _ := c.Text(row)
+		return append(line, t.cell(s)...)
+	}
+	v, ok := c.Number(row)
+	switch {
+	case !ok:
+		return line
+	case t.words[i] != nil:
+		return append(line, t.words[i][v]...)
+	}
+	return appendNumber(line, c.Type, v)
+}
+
+func (t *CSVWriter[T]) cell(s string) string {
+	cell, ok := t.cells[s]
+	if !ok {
+		if len(t.cells) == maxTexts {
+			clear(t.cells)
+		}
+		cell = csvCell(s)
+		t.cells[s] = cell
+	}
+	return cell
+}
+
+// Close ends the file.
+func (t *CSVWriter[T]) Close() error { return t.out.Flush() }
+
+// csvCell is a text as it is in the file, quoted if it needs to be.
+func csvCell(s string) string {
+	s = text.Cell(s)
+	first, _ := utf8.DecodeRuneInString(s)
+	if s == "" || !strings.ContainsAny(s, ",\"\r\n") && !unicode.IsSpace(first) && s != `\.` {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// appendNumber writes a number without rounding.
+func appendNumber(to []byte, t Type, v uint64) []byte {
+	switch t {
+	case Int32, Int64, Time:
+		return strconv.AppendInt(to, int64(v), 10)
+	case Bool:
+		return strconv.AppendBool(to, v != 0)
+	case Float64:
+		return strconv.AppendFloat(to, math.Float64frombits(v), 'g', -1, 64)
+	case Half:
+		to = strconv.AppendUint(to, v/2, 10)
+		if v%2 == 1 {
+			to = append(to, ".5"...)
+		}
+		return to
+	}
+	return strconv.AppendUint(to, v, 10)
+}

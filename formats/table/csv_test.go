@@ -1,0 +1,71 @@
+package table
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+const csvHeader = "run,rank,thread,call,class,direction,comm,peer,size_class,callsite,function,file,line,address,slice," +
+	"calls,messages,bytes,time_ns,time_error_ns,min_ns,max_ns\n"
+
+func TestCSV(t *testing.T) {
+	p := tabletest.Profile(`a "quoted", name`, 1)
+	p.Rows = []profile.Row{p.Rows[0], p.Rows[1], p.Rows[14]}
+	p.Rows[0].TimeNs, p.Rows[0].MinNs, p.Rows[0].MaxNs = 1<<64-1, 0, 0
+	p.Slices[1].Name = "=two\nlines"
+	var out strings.Builder
+	if err := WriteCSV(&out, profile.List{p}); err != nil {
+		t.Fatal(err)
+	}
+	const run = `"a ""quoted"", name"`
+	want := csvHeader +
+		run + ",1,0,Init,other,none,,,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,1,0,0,18446744073709551615,0,,\n" +
+		run + ",1,0,Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,0,400,1600\n" +
+		run + ",1,1,Reduce,A2O,send,back to front#c0ffee00,0,7,0x1000,,,,0x1000,'=two\\nlines,1,1,1152921504606847976,1000,0,400,1600\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+	records, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil || len(records) != 4 || records[3][14] != `'=two\nlines` {
+		t.Errorf("read back: %q, %v", records, err)
+	}
+}
+
+// Times that were not taken are empty, those of samples have their error.
+func TestCSVTiming(t *testing.T) {
+	ps := tabletest.Settings("run")
+	for rank, want := range map[int]string{
+		0: "Send,p2p,send,MPI_COMM_WORLD,1,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,0,400,1600\n",
+		1: "Send,p2p,send,MPI_COMM_WORLD,2,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,3000,21,400,1600\n",
+		2: "Send,p2p,send,MPI_COMM_WORLD,3,7,exchange solve.c:118,exchange,/src/solve.c,118,solve+0x1234,run,3,3,300,,,,\n",
+	} {
+		var out strings.Builder
+		if err := WriteCSV(&out, profile.List(ps[rank:rank+1])); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("rank %d: no %q in\n%s%v", rank, want, &out, err)
+		}
+	}
+}
+
+// What the MPI library sent has no call, thread, communicator, place or time.
+func TestCSVPhysical(t *testing.T) {
+	p := tabletest.Physical("run")[0]
+	p.Rows, p.Physical.Flows = nil, p.Physical.Flows[:4]
+	want := csvHeader +
+		"run,0,-1,internal,internal,internal,,1,4,unknown,,,,unknown,run,0,10,80,,,,\n" +
+		"run,0,-1,internal,internal,internal,,2,4,unknown,,,,unknown,run,0,6,60,,,,\n"
+	var out strings.Builder
+	if err := WriteCSV(&out, profile.List{p}); err != nil || out.String() != want {
+		t.Errorf("got\n%s%v\nwant\n%s", &out, err, want)
+	}
+}
+
+func TestCSVNoRows(t *testing.T) {
+	var out strings.Builder
+	if err := WriteCSV(&out, profile.List{}); err != nil || out.String() != csvHeader {
+		t.Errorf("got %q, %v", &out, err)
+	}
+}

@@ -1,0 +1,88 @@
+package table
+
+import (
+	"cmp"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// How processes ended, for ranks.arrow.
+
+func exitStatus(p *profile.Profile) (int32, bool) {
+	return int32(p.Exit.Status), p.Exit.Known && p.Exit.Signal == 0
+}
+
+func exitSignal(p *profile.Profile) (int32, bool) {
+	return int32(p.Exit.Signal), p.Exit.Known && p.Exit.Signal != 0
+}
+
+// lastCall is a call that had not returned.
+type lastCall struct {
+	*profile.OpenCall
+	of *profile.Profile
+}
+
+// opened is the open call of the first thread that is in one.
+func opened(p *profile.Profile) (*lastCall, bool) {
+	if len(p.Open) == 0 {
+		return nil, false
+	}
+	return &lastCall{&p.Open[0], p}, true
+}
+
+// openText is a column's text of the open call, if there is both.
+func openText(get func(*lastCall) string) func(*profile.Profile) (string, bool) {
+	return func(p *profile.Profile) (text string, ok bool) {
+		if o, is := opened(p); is {
+			text = get(o)
+		}
+		return text, text != ""
+	}
+}
+
+func (o *lastCall) call() string { return o.Call }
+
+func (o *lastCall) comm() string {
+	if c := o.communicator(); c != nil {
+		return c.Label()
+	}
+	return ""
+}
+
+func (o *lastCall) communicator() *profile.Comm {
+	if o.Comm < 0 || int(o.Comm) >= len(o.of.Comms) {
+		return nil
+	}
+	return &o.of.Comms[o.Comm]
+}
+
+func (o *lastCall) callsite() string {
+	if frames := o.of.Frames(o.Callsite); len(frames) > 0 {
+		return frames[0].String()
+	}
+	return ""
+}
+
+func openPeer(p *profile.Profile) (int32, bool) {
+	o, ok := opened(p)
+	if !ok || o.communicator() == nil {
+		return 0, false
+	}
+	rank := o.communicator().WorldRank(o.Peer)
+	return int32(rank), rank >= 0
+}
+
+// physicalText tells whether it is known what the MPI library sent.
+func physicalText(p *profile.Profile) (text string, ok bool) {
+	if p.Physical == nil {
+		return "", false
+	}
+	return cmp.Or(p.Physical.Unknown, "known"), true
+}
+
+func openSince(p *profile.Profile) int64 {
+	if o, ok := opened(p); ok {
+		return o.Start
+	}
+	return 0
+}

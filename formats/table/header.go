@@ -1,0 +1,369 @@
+package table
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// shared is what many processes share of that which the columns do not say.
+// Processes refer to it by index.
+type shared struct {
+	Format   string         `json:"format"` // FormatVersion
+	Table    string         `json:"table"`
+	Programs []program      `json:"programs,omitempty"`
+	Files    []moduleFile   `json:"files,omitempty"`
+	Comms    []communicator `json:"communicators,omitempty"`
+	Places   []place        `json:"places,omitempty"` // those that have a name
+}
+
+type program struct {
+	Run     string   `json:"run"`
+	Size    int      `json:"size"`
+	Program string   `json:"program"`
+	Command []string `json:"command"`
+	Library string   `json:"library"`
+}
+
+type moduleFile struct {
+	Path    string `json:"path"`
+	BuildID string `json:"build_id,omitempty"`
+}
+
+// place is an address in a file, with what the source calls it.
+type place struct {
+	File     int    `json:"file"`
+	Offset   uint64 `json:"offset"`
+	Function string `json:"function,omitempty"`
+	Into     uint64 `json:"into,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Line     int    `json:"line,omitempty"`
+}
+
+// communicator is what its members agree on.
+type communicator struct {
+	ID          string `json:"id"`
+	Name        string `json:"name,omitempty"`
+	Constructor string `json:"constructor,omitempty"`
+	Inter       bool   `json:"inter,omitempty"`
+	Members     group  `json:"members"`
+	Remote      group  `json:"remote,omitzero"`
+}
+
+// group has a list, or else says that it is base, base+stride, ...
+type group struct {
+	Base   int     `json:"base,omitempty"`
+	Stride int     `json:"stride,omitempty"`
+	N      int     `json:"n,omitempty"`
+	List   []int32 `json:"list,omitzero"`
+}
+
+// processInfo is what the columns do not say of one process. Its rows' keys follow
+// it (see packKeys).
+type processInfo struct {
+	Program       int            `json:"program"`
+	Rank          int            `json:"rank"`
+	Host          string         `json:"host"`
+	Pid           int            `json:"pid"`
+	Source        string         `json:"source,omitempty"`
+	State         profile.State  `json:"state"`
+	Timing        string         `json:"timing,omitempty"` // exact where there is none: format version 2
+	Unfollowed    bool           `json:"unfollowed,omitempty"`
+	Start         int64          `json:"start,omitempty"`
+	InitEnd       int64          `json:"init_end,omitempty"`
+	FinalizeStart int64          `json:"finalize_start,omitempty"`
+	End           int64          `json:"end,omitempty"`
+	Threads       int            `json:"threads"`
+	Losses        profile.Losses `json:"losses,omitzero"`
+	Pauses        uint64         `json:"pauses,omitempty"`
+	Problems      []string       `json:"problems,omitempty"`
+
+	Clocks profile.ClockCheck `json:"clocks,omitzero"`
+
+	Intercepted *profile.Intercepted `json:"intercepted,omitempty"`
+
+	Slices  []slice      `json:"slices,omitempty"`
+	Modules []module     `json:"modules,omitempty"`
+	Comms   []membership `json:"communicators,omitempty"`
+	Stacks  *packed      `json:"stacks,omitempty"` // see packStacks
+	Vectors []vector     `json:"vectors,omitempty"`
+	Asides  []aside      `json:"asides,omitempty"`
+	Open    []openCall   `json:"open,omitempty"`
+	Exit    exit         `json:"exit,omitzero"`
+
+	Settings  map[string]string  `json:"settings,omitempty"`
+	Variables []profile.Variable `json:"variables,omitempty"`
+	Late      []late             `json:"late,omitempty"`
+
+	Placement *profile.Placement `json:"placement,omitempty"`
+	Usage     []profile.Usage    `json:"usage,omitempty"`
+
+	Rows     int       `json:"rows"`
+	Physical *physical `json:"physical,omitempty"`
+}
+
+type slice struct {
+	Index uint32 `json:"index"`
+	Name  string `json:"name"`
+	Start int64  `json:"start"`
+}
+
+// module is one that holds a call site; the others are left out.
+type module struct {
+	File  int    `json:"file"`
+	Start uint64 `json:"start"`
+	End   uint64 `json:"end"`
+	Bias  uint64 `json:"bias"`
+}
+
+// membership is a communicator as one process sees it. The process's
+// memberships have the order, and so the indices, of Profile.Comms.
+type membership struct {
+	Comm   int           `json:"communicator"`  // index into the shared ones, where Own is nil
+	Own    *communicator `json:"own,omitempty"` // one of a single member, as each process has some
+	Parent int32         `json:"parent"`
+	Rank   int           `json:"rank"`
+	Edges  *edges        `json:"edges,omitempty"`
+	Freed  bool          `json:"freed,omitempty"`
+	Folded uint64        `json:"folded,omitempty"`
+}
+
+// edges tells no edges from none used.
+type edges []int32
+
+type vector struct {
+	Thread   int32          `json:"thread"`
+	Call     string         `json:"call"`
+	Class    profile.Class  `json:"class"`
+	Spread   profile.Spread `json:"spread"`
+	Comm     int32          `json:"communicator"` // index into the process's
+	Callsite uint64         `json:"callsite"`
+	Slice    uint32         `json:"slice"`
+	Calls    uint64         `json:"calls"`
+	N        int            `json:"n"`
+	Bytes    []byte         `json:"bytes"` // packed
+}
+
+// packed is so many numbers, packed.
+type packed struct {
+	N     int    `json:"n"`
+	Bytes []byte `json:"bytes"`
+}
+
+type aside struct {
+	Kind     string `json:"kind"`
+	Call     string `json:"call,omitempty"`
+	Comm     int32  `json:"communicator"` // index into the process's, -1 if there is none
+	Peer     int32  `json:"peer"`         // rank there
+	Callsite uint64 `json:"callsite,omitempty"`
+	Slice    uint32 `json:"slice,omitempty"`
+	Count    uint64 `json:"count"`
+	Bytes    uint64 `json:"bytes,omitempty"`
+}
+
+// late is receives that were posted late.
+type late struct {
+	Call     string `json:"call"`
+	Comm     int32  `json:"communicator"` // as of an aside
+	Peer     int32  `json:"peer"`
+	Callsite uint64 `json:"callsite"`
+	Slice    uint32 `json:"slice,omitempty"`
+	Count    uint64 `json:"count"`
+	Queued   uint64 `json:"queued"`
+}
+
+// openCall is a call that had not returned.
+type openCall struct {
+	Thread    int32             `json:"thread,omitempty"`
+	Call      string            `json:"call"`
+	Class     profile.Class     `json:"class"`
+	Direction profile.Direction `json:"direction"`
+	Comm      int32             `json:"communicator"` // as of an aside
+	Peer      int32             `json:"peer"`
+	Source    int32             `json:"from"`
+	Requests  int               `json:"requests,omitempty"`
+	Code      int32             `json:"code,omitempty"`
+	Bytes     uint64            `json:"bytes,omitempty"`
+	Sized     bool              `json:"sized,omitempty"`
+	Callsite  uint64            `json:"callsite"`
+	Slice     uint32            `json:"slice,omitempty"`
+	Start     int64             `json:"start,omitempty"`
+}
+
+// exit is how the process was seen to end.
+type exit struct {
+	At     int64 `json:"at,omitempty"`
+	Known  bool  `json:"known,omitempty"`
+	Status int   `json:"status,omitempty"`
+	Signal int   `json:"signal,omitempty"`
+	Alive  int64 `json:"alive,omitempty"`
+	Gone   bool  `json:"gone,omitempty"`
+
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// symbols are the names of the places; nil if there are none.
+func (h *shared) symbols() profile.Symbols {
+	if len(h.Places) == 0 {
+		return nil
+	}
+	out := make(profile.Symbols, len(h.Places))
+	for _, p := range h.Places {
+		f := h.Files[p.File]
+		out[profile.Place{Path: f.Path, BuildID: f.BuildID, Offset: p.Offset}] = profile.Symbol{
+			Function: p.Function, Into: p.Into, Source: p.Source, Line: p.Line}
+	}
+	return out
+}
+
+// parseShared reads the shared part back and checks it.
+func parseShared(text []byte) (*shared, error) {
+	h := new(shared)
+	if err := json.Unmarshal(text, h); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	for i, p := range h.Places {
+		if p.File < 0 || p.File >= len(h.Files) {
+			return nil, fmt.Errorf("header: place %d: no file %d", i, p.File)
+		}
+	}
+	for i := range h.Comms {
+		if c := &h.Comms[i]; !c.sane() {
+			return nil, fmt.Errorf("header: communicator %s: a group of %d", c.ID, max(c.Members.N, c.Remote.N))
+		}
+	}
+	return h, nil
+}
+
+// parseProcess reads one process's part back and checks what it refers to, so
+// that a profile can be made of it without further checks.
+func (h *shared) parseProcess(text []byte) (*processInfo, error) {
+	info := new(processInfo)
+	if err := json.Unmarshal(text, info); err != nil {
+		return nil, err
+	}
+	return info, h.check(info)
+}
+
+func (h *shared) check(info *processInfo) error {
+	if info.Program < 0 || info.Program >= len(h.Programs) {
+		return fmt.Errorf("no program %d", info.Program)
+	}
+	if _, ok := profile.ParseTiming(cmp.Or(info.Timing, profile.TimingExact.String())); !ok {
+		return fmt.Errorf("timing %q is not known", info.Timing)
+	}
+	if info.Rows < 0 {
+		return fmt.Errorf("%d rows", info.Rows)
+	}
+	for _, m := range info.Modules {
+		if m.File < 0 || m.File >= len(h.Files) {
+			return fmt.Errorf("no file %d", m.File)
+		}
+	}
+	for _, a := range info.Asides {
+		if _, ok := profile.ParseAsideKind(a.Kind); !ok || int(a.Comm) >= len(info.Comms) {
+			return fmt.Errorf("set aside: %q of communicator %d", a.Kind, a.Comm)
+		}
+	}
+	for _, o := range info.Open {
+		if int(o.Comm) >= len(info.Comms) || o.Direction >= profile.NumDirections || o.Class >= profile.NumClasses {
+			return fmt.Errorf("open call %q of communicator %d", o.Call, o.Comm)
+		}
+	}
+	for _, l := range info.Late {
+		if int(l.Comm) >= len(info.Comms) {
+			return fmt.Errorf("late %q of communicator %d", l.Call, l.Comm)
+		}
+	}
+	for _, m := range info.Comms {
+		if err := h.checkMembership(m); err != nil {
+			return err
+		}
+		if int(m.Parent) >= len(info.Comms) {
+			return fmt.Errorf("no parent communicator %d", m.Parent)
+		}
+	}
+	return nil
+}
+
+func (h *shared) checkMembership(m membership) error {
+	switch {
+	case m.Own == nil && (m.Comm < 0 || m.Comm >= len(h.Comms)):
+		return fmt.Errorf("no communicator %d", m.Comm)
+	case m.Own != nil && !m.Own.sane():
+		return fmt.Errorf("communicator %s: a group of %d", m.Own.ID, max(m.Own.Members.N, m.Own.Remote.N))
+	case m.Rank < -1:
+		return fmt.Errorf("communicator %d: rank %d", m.Comm, m.Rank)
+	}
+	return nil
+}
+
+func (c *communicator) sane() bool { return c.Members.sane() && c.Remote.sane() }
+
+func (g group) sane() bool { return g.N >= 0 && g.N <= maxRanks }
+
+// profile makes the process's profile, all but its rows.
+func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
+	prog := h.Programs[info.Program]
+	timing, _ := profile.ParseTiming(info.Timing) // checked
+	p := &profile.Profile{
+		Run: prog.Run, Rank: info.Rank, Size: prog.Size, Host: info.Host, Pid: info.Pid,
+		Program: prog.Program, Command: prog.Command, Library: prog.Library, Source: info.Source,
+		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
+		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
+		Pauses: info.Pauses, Clocks: info.Clocks, Problems: info.Problems, Exit: profile.Exit(info.Exit),
+		Settings: info.Settings, Variables: info.Variables, Placement: info.Placement, Usage: info.Usage, Intercepted: info.Intercepted,
+	}
+	for _, s := range info.Slices {
+		p.Slices = append(p.Slices, profile.Slice(s))
+	}
+	for _, m := range info.Modules {
+		f := h.Files[m.File]
+		p.Modules = append(p.Modules, profile.Module{Path: f.Path, BuildID: f.BuildID, Start: m.Start, End: m.End, Bias: m.Bias})
+	}
+	for _, m := range info.Comms {
+		p.Comms = append(p.Comms, h.comm(m))
+	}
+	var err error
+	if p.Stacks, err = unpackStacks(info.Stacks); err != nil {
+		return nil, fmt.Errorf("stacks: %w", err)
+	}
+	if p.Physical, err = unpackPhysical(info.Physical, info.Rank); err != nil {
+		return nil, fmt.Errorf("what the MPI library sent: %w", err)
+	}
+	for _, v := range info.Vectors {
+		bytes, err := unpackVector(v.Bytes, v.N)
+		if err != nil {
+			return nil, fmt.Errorf("counts of %s: %w", v.Call, err)
+		}
+		p.Vectors = append(p.Vectors, profile.Vector{Thread: v.Thread, Call: v.Call, Class: v.Class, Spread: v.Spread,
+			Comm: v.Comm, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Calls, Bytes: bytes})
+	}
+	for _, a := range info.Asides {
+		kind, _ := profile.ParseAsideKind(a.Kind) // checked
+		p.Asides = append(p.Asides, profile.Aside{Kind: kind, Call: a.Call, Comm: a.Comm, Peer: a.Peer,
+			Callsite: a.Callsite, Slice: a.Slice, Count: a.Count, Bytes: a.Bytes})
+	}
+	for _, o := range info.Open {
+		p.Open = append(p.Open, profile.OpenCall(o))
+	}
+	for _, l := range info.Late {
+		p.Late = append(p.Late, profile.Late(l))
+	}
+	return p, nil
+}
+
+func (h *shared) comm(m membership) profile.Comm {
+	c := m.Own
+	if c == nil {
+		c = &h.Comms[m.Comm]
+	}
+	out := profile.Comm{ID: c.ID, Name: c.Name, Constructor: c.Constructor, Parent: m.Parent, Inter: c.Inter,
+		Rank: m.Rank, Members: profile.Group(c.Members), Remote: profile.Group(c.Remote), Freed: m.Freed, Folded: m.Folded}
+	if m.Edges != nil {
+		out.Edges = *m.Edges
+	}
+	return out
+}

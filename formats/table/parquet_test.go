@@ -1,0 +1,127 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func encodeGroups(t testing.TB, ps []*profile.Profile, rows int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := writeParquet(&out, profile.List(ps), rows); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestParquetMetadata(t *testing.T) {
+	in, err := file.NewParquetReader(bytes.NewReader(encodeGroups(t, tabletest.Settings("run")[1:2], groupRows)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := in.MetaData().KeyValueMetadata()
+	for key, want := range map[string]string{"mpitrace.timing": "sampled", "mpitrace.receives": "off"} {
+		if got := meta.FindValue(key); got == nil || *got != want {
+			t.Errorf("%s: %v, want %s", key, got, want)
+		}
+	}
+}
+
+// Row groups that end within a process, with texts that others do not have, and
+// one column of nothing but nulls.
+func TestManyGroups(t *testing.T) {
+	ps := tabletest.Job("run")
+	for _, p := range ps[:2] {
+		for i := range p.Rows {
+			p.Rows[i].MinNs, p.Rows[i].MaxNs = 0, 0
+		}
+	}
+	var calls []string
+	var bytes, maxNs []int64
+	for _, p := range ps {
+		for _, r := range p.Rows {
+			calls, bytes, maxNs = append(calls, r.Call), append(bytes, int64(r.Bytes)), append(maxNs, int64(r.MaxNs))
+		}
+	}
+	for _, rows := range []int{7, 15, 16, 59, 60, 61, groupRows} {
+		data := encodeGroups(t, ps, rows)
+		var texts []string
+		for _, text := range columnOf[parquet.ByteArray](t, data, "call") {
+			texts = append(texts, string(text))
+		}
+		for name, diff := range map[string]string{"call": cmp.Diff(calls, texts),
+			"bytes": cmp.Diff(bytes, columnOf[int64](t, data, "bytes")), "max_ns": cmp.Diff(maxNs, columnOf[int64](t, data, "max_ns"))} {
+			if diff != "" {
+				t.Errorf("groups of %d rows: column %s (-want +got):\n%s", rows, name, diff)
+			}
+		}
+	}
+}
+
+// columnOf reads a column of all row groups; nulls are the zero value.
+func columnOf[V any](t *testing.T, data []byte, name string) (out []V) {
+	t.Helper()
+	in, err := file.NewParquetReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for g := range in.NumRowGroups() {
+		group := in.RowGroup(g)
+		chunk, err := group.Column(group.MetaData().Schema.ColumnIndexByName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, levels := make([]V, group.NumRows()), make([]int16, group.NumRows())
+		typed := chunk.(interface {
+			ReadBatch(n int64, values []V, defLevels, repLevels []int16) (total int64, valuesRead int, err error)
+		})
+		for got := int64(0); got < group.NumRows(); {
+			n, _, err := typed.ReadBatch(group.NumRows()-got, values, levels, nil)
+			if err != nil || n == 0 {
+				t.Fatalf("column %s: %d rows of %d, %v", name, got, group.NumRows(), err)
+			}
+			next := 0
+			for _, level := range levels[:n] {
+				var v V
+				if level == chunk.Descriptor().MaxDefinitionLevel() {
+					v = values[next]
+					next++
+				}
+				out = append(out, v)
+			}
+			got += n
+		}
+	}
+	return out
+}
+
+// full is a disk with so much room.
+type full struct{ left int }
+
+var errFull = errors.New("disk full")
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// The library drops some errors of what it writes into, and panics on others.
+func TestParquetDiskFull(t *testing.T) {
+	ps := profile.List(tabletest.Job("run"))
+	size := len(encodeGroups(t, ps, groupRows))
+	for room := 0; room < size; room += 997 {
+		if err := WriteParquet(&full{room}, ps); !errors.Is(err, errFull) {
+			t.Fatalf("room for %d of %d bytes: error %v", room, size, err)
+		}
+	}
+}

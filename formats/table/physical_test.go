@@ -1,0 +1,68 @@
+package table
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Rows of what the MPI library sent are no calls, and in no sum of another class
+// or direction.
+func TestInternalRows(t *testing.T) {
+	type sums struct{ calls, messages, bytes uint64 }
+	by := func(ps []*profile.Profile) (classes, directions map[string]sums) {
+		classes, directions = map[string]sums{}, map[string]sums{}
+		for _, p := range ps {
+			for f := range Facts(p) {
+				for of, key := range map[*map[string]sums]string{&classes: f.className(), &directions: f.directionName()} {
+					s := (*of)[key]
+					(*of)[key] = sums{s.calls + f.Calls, s.messages + f.Messages, s.bytes + f.Bytes}
+				}
+			}
+		}
+		return classes, directions
+	}
+	classes, directions := by(tabletest.Physical("run"))
+	want, wantDirections := by(tabletest.Job("run"))
+	// 80, 60 and 2^64-1 bytes in 10, 6 and 2^64-1 messages, modulo 2^64.
+	want[Internal], wantDirections[Internal] = sums{0, 15, 139}, sums{0, 15, 139}
+	for what, diff := range map[string]string{
+		"classes":    cmp.Diff(want, classes, cmp.AllowUnexported(sums{})),
+		"directions": cmp.Diff(wantDirections, directions, cmp.AllowUnexported(sums{})),
+	} {
+		if diff != "" {
+			t.Errorf("sums by %s (-without +with):\n%s", what, diff)
+		}
+	}
+}
+
+// FuzzPhysical: what is unpacked packs to something that unpacks equal.
+func FuzzPhysical(f *testing.F) {
+	for _, p := range tabletest.Physical("run") {
+		if packed := packPhysical(p.Physical); packed != nil && packed.Flows != nil {
+			f.Add(packed.Flows.Bytes, packed.Flows.N)
+		}
+	}
+	f.Add(packVector([]uint64{'I', 1, 2, 3, 68, 0}), 6)
+	f.Add(packVector([]uint64{'I', 1, 2, 3, 2, 66, 1}), 7)
+	f.Add(packVector([]uint64{'E', 1 << 40, 2, 3, 0}), 5)
+	f.Fuzz(func(t *testing.T, data []byte, n int) {
+		p, err := unpackPhysical(&physical{Flows: &packed{n, data}}, 1)
+		if err != nil {
+			return
+		}
+		again, err := unpackPhysical(packPhysical(p), 1)
+		if diff := cmp.Diff(p, again); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		for _, r := range internalRows(&profile.Profile{Physical: p}) {
+			if int(r.SizeClass) > bits.Len64(r.Bytes) {
+				t.Errorf("%d bytes in %d messages are of size class %d", r.Bytes, r.Messages, r.SizeClass)
+			}
+		}
+	})
+}

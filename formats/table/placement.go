@@ -1,0 +1,56 @@
+package table
+
+import "github.com/mpitrace/mpitrace/profile"
+
+// placementColumns are the columns of ranks.arrow that tell on which processors a
+// process ran, and what it used of them.
+func placementColumns() []Column[*profile.Profile] {
+	type row = *profile.Profile
+	node := func(name, what string, get func(*profile.Placement) int) Column[row] {
+		return OptionalNumbers(name, what, what+" of the node; null where not known", func(p row) (int32, bool) {
+			if p.Placement == nil {
+				return 0, false
+			}
+			n := get(p.Placement)
+			return int32(n), n > 0
+		})
+	}
+	used := func(name, unit, doc string, get func(profile.Usage) uint64) Column[row] {
+		return OptionalNumbers(name, unit, doc+", from init_end on; null where not known", func(p row) (uint64, bool) {
+			sum, ok := profile.TotalUsage(p.Usage)
+			return get(sum), ok
+		})
+	}
+	return []Column[row]{
+		OptionalWords("processors", "the processors (hardware threads) on which the process may run, as 0-3,8; null where not known", processors),
+		OptionalDoubles("cpu_limit", "processors", "how many processors' time the control group of the process may use; null if it has no limit", cpuLimit),
+		node("node_processors", "hardware threads", func(at *profile.Placement) int { return at.NodeProcessors }),
+		node("node_cores", "cores", func(at *profile.Placement) int { return at.NodeCores }),
+		node("node_sockets", "sockets", func(at *profile.Placement) int { return at.NodeSockets }),
+		used("usage_ns", "ns", "the time that the next four columns cover: up to finalize_start, or to the last slice that ended", func(u profile.Usage) uint64 { return u.WallNs }),
+		used("cpu_user_ns", "ns", "CPU time of all threads in the program and its libraries", func(u profile.Usage) uint64 { return u.UserNs }),
+		used("cpu_system_ns", "ns", "CPU time of all threads in the kernel", func(u profile.Usage) uint64 { return u.SystemNs }),
+		used("voluntary_switches", "switches", "context switches in which a thread began to wait", func(u profile.Usage) uint64 { return u.Voluntary }),
+		used("involuntary_switches", "switches", "context switches that took the processor from a thread, or in which it yielded", func(u profile.Usage) uint64 { return u.Involuntary }),
+		OptionalNumbers("run_delay_ns", "ns", "how long within usage_ns the main thread was ready to run and had no processor; null where not known", runDelay),
+	}
+}
+
+func processors(p *profile.Profile) (list string, ok bool) {
+	if p.Placement != nil {
+		list = p.Placement.Processors
+	}
+	return list, list != ""
+}
+
+func cpuLimit(p *profile.Profile) (limit float64, ok bool) {
+	if p.Placement != nil {
+		limit = p.Placement.CPULimit
+	}
+	return limit, limit > 0
+}
+
+func runDelay(p *profile.Profile) (ns uint64, ok bool) {
+	sum, ok := profile.TotalUsage(p.Usage)
+	return sum.RunDelayNs, ok && sum.DelayKnown
+}

@@ -1,0 +1,172 @@
+package table
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Fact is a row of profile.arrow.
+type Fact struct {
+	*profile.Row
+	of       *process
+	site     *site
+	internal bool // one of internalRows
+}
+
+// Facts returns the rows of a profile, and behind them what the MPI library sent on
+// its own behalf.
+func Facts(p *profile.Profile) iter.Seq[Fact] {
+	of := newProcess(p)
+	return func(yield func(Fact) bool) {
+		for i := range p.Rows {
+			if !yield(Fact{&p.Rows[i], of, of.sites[p.Rows[i].Callsite], false}) {
+				return
+			}
+		}
+		nowhere, own := newSite(nil), internalRows(p)
+		for i := range own {
+			if !yield(Fact{&own[i], of, nowhere, true}) {
+				return
+			}
+		}
+	}
+}
+
+// site is what the columns say of a call site.
+type site struct {
+	label, address string
+	inner          profile.Frame
+}
+
+// process is a profile with the texts of its rows made once.
+type process struct {
+	*profile.Profile
+	comms  []string          // labels, by index
+	slices map[uint32]string // names, by index
+	sites  map[uint64]*site  // by Row.Callsite
+}
+
+func newProcess(p *profile.Profile) *process {
+	out := &process{Profile: p, comms: make([]string, len(p.Comms)),
+		slices: map[uint32]string{}, sites: map[uint64]*site{}}
+	for i := range p.Comms {
+		out.comms[i] = p.Comms[i].Label()
+	}
+	for _, s := range p.Slices {
+		out.slices[s.Index] = s.Name
+	}
+	for i := range p.Rows {
+		addr := p.Rows[i].Callsite
+		if _, ok := out.sites[addr]; !ok {
+			out.sites[addr] = newSite(p.Frames(addr))
+		}
+	}
+	return out
+}
+
+// newSite makes the texts of a call site; the folded calls' has no frames.
+func newSite(frames []profile.Frame) *site {
+	if len(frames) == 0 {
+		return &site{label: "unknown", address: "unknown"}
+	}
+	addresses := make([]string, len(frames))
+	for i, f := range frames {
+		addresses[i] = f.Address()
+	}
+	return &site{profile.SiteLabel(frames), strings.Join(addresses, profile.Callers), frames[0]}
+}
+
+// comm is the row's communicator, nil if it has none.
+func (f Fact) comm() *profile.Comm {
+	if f.Comm < 0 || int(f.Comm) >= len(f.of.Comms) {
+		return nil
+	}
+	return &f.of.Comms[f.Comm]
+}
+
+func (f Fact) commLabel() (string, bool) {
+	if f.comm() == nil {
+		return "", false
+	}
+	return f.of.comms[f.Comm], true
+}
+
+// worldPeer is the peer's world rank, if it has one.
+func (f Fact) worldPeer() (int32, bool) {
+	if f.internal {
+		return f.Peer, true
+	}
+	c := f.comm()
+	if c == nil {
+		return 0, false
+	}
+	rank := c.WorldRank(f.Peer)
+	return int32(rank), rank >= 0
+}
+
+func (f Fact) sliceName() string {
+	if name, ok := f.of.slices[f.Slice]; ok {
+		return name
+	}
+	return fmt.Sprintf("slice %d", f.Slice)
+}
+
+func (f Fact) className() string {
+	if f.internal {
+		return Internal
+	}
+	return f.Class.String()
+}
+
+func (f Fact) directionName() string {
+	if f.internal {
+		return Internal
+	}
+	return f.Direction.String()
+}
+
+// clocked tells whether the row is of calls, and any of the process was timed.
+func (f Fact) clocked() bool { return f.of.Timing != profile.TimingOff && !f.internal }
+
+// timed tells whether the shortest and longest call are known.
+func (f Fact) timed() bool { return f.MaxNs > 0 }
+
+// ProfileColumns are the columns of profile.arrow, in order.
+var ProfileColumns = []Column[Fact]{
+	Words("run", "the MPI job, as its launcher names it", func(f Fact) string { return f.of.Run }),
+	Numbers("rank", "world rank", "rank in MPI_COMM_WORLD of the process that made the calls; -1 where it ended before that was known",
+		func(f Fact) int32 { return int32(f.of.Rank) }),
+	Numbers("thread", "index", "which of the process's threads, in the order of their first calls; a new thread may take the place of one that ended; -1 in rows of class internal",
+		func(f Fact) int32 { return f.Thread }),
+	Words("call", "the MPI function, without MPI_; internal in rows of that class", func(f Fact) string { return f.Call }),
+	Words("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other; internal is what the MPI library sent on its own behalf (--physical), which is no call", Fact.className),
+	Words("direction", "which way the bytes went, seen from rank: none (a call that moved nothing itself), send, recv, read, write; internal: the MPI library sent them to peer",
+		Fact.directionName),
+	OptionalWords("comm", "communicator, by its name and the start of its id; null where the call has none", Fact.commLabel),
+	OptionalNumbers("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null where there is none: no peer, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT, a process of another world",
+		Fact.worldPeer),
+	Numbers("size_class", "log2 class", "of one message: 0 if it is empty, k+1 for 2^k <= bytes < 2^(k+1); of the mean message in rows of class internal", func(f Fact) uint8 { return f.SizeClass }),
+	Words("callsite", "function and line that the call is in, the same on all ranks; as address where these are not known; the callers after it where stacks were recorded",
+		func(f Fact) string { return f.site.label }),
+	OptionalWords("function", "that the call is in; null where it is not known",
+		func(f Fact) (string, bool) { return f.site.inner.Function, f.site.inner.Function != "" }),
+	OptionalWords("file", "path of the source file that the call is in; null where it is not known",
+		func(f Fact) (string, bool) { return f.site.inner.Source, f.site.inner.Source != "" }),
+	OptionalNumbers("line", "line", "of the call in its source file, from 1; null where it is not known",
+		func(f Fact) (int32, bool) { return int32(f.site.inner.Line), f.site.inner.Line > 0 }),
+	Words("address", "where the call returns to: module and address in the module's file; a bare address where the module is not known",
+		func(f Fact) string { return f.site.address }),
+	Words("slice", "part of the run in which the call began", Fact.sliceName),
+	Numbers("calls", "calls", "how often the function was called under this key", func(f Fact) uint64 { return f.Calls }),
+	Numbers("messages", "messages", "messages that moved under this key; a collective's are those to all others together", func(f Fact) uint64 { return f.Messages }),
+	Numbers("bytes", "bytes", "data in these messages, without gaps of datatypes", func(f Fact) uint64 { return f.Bytes }),
+	OptionalNumbers("time_ns", "ns", "time in the calls, sum, or an estimate of it; null where calls were not timed (--timing off), and in rows that are of no call",
+		func(f Fact) (uint64, bool) { return f.TimeNs, f.clocked() }),
+	OptionalNumbers("time_error_ns", "ns", "standard error of time_ns where it is an estimate (--timing sampled), 0 where all calls were timed; errors of sums are added by their squares",
+		func(f Fact) (uint64, bool) { return f.TimeErrorNs, f.clocked() }),
+	OptionalNumbers("min_ns", "ns", "shortest call; null where no call was timed", func(f Fact) (uint64, bool) { return f.MinNs, f.timed() }),
+	OptionalNumbers("max_ns", "ns", "longest call; null where no call was timed", func(f Fact) (uint64, bool) { return f.MaxNs, f.timed() }),
+}

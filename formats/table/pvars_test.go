@@ -1,0 +1,128 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mpitrace/mpitrace/formats/table/tabletest"
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+func TestPvarColumns(t *testing.T) {
+	var data bytes.Buffer
+	if err := WritePvars(&data, profile.List(tabletest.Readings("run")[2:3])); err != nil {
+		t.Fatal(err)
+	}
+	// Alone, rank 2 is the first process of the job.
+	for column, want := range map[string]string{
+		"rank":      "2 2 2 2 2 2 2 2",
+		"time_ns":   "1000000000 1998000000 2498000000 3998000000 3998000000 3998000000 3998000000 3998000000",
+		"slice":     "run run solve solve solve solve solve solve",
+		"moment":    "init slice free finalize finalize finalize finalize finalize",
+		"name":      "queue queue queue bytes bytes balance share pml",
+		"class":     "level level level counter counter level percentage generic",
+		"binding":   "communicator communicator communicator none none none none none",
+		"handle":    "0 0 5 1 1 2 3 4",
+		"index":     "0 0 0 0 1 0 0 0",
+		"value":     "0 20 3 1.152921504606847e+18 7 -2 0.25 (null)",
+		"value_u64": "0 20 3 1152921504606846978 7 (null) (null) (null)",
+		"value_i64": "(null) (null) (null) (null) (null) -2 (null) (null)",
+		"text":      "(null) (null) (null) (null) (null) (null) (null) ob1",
+	} {
+		if got := strings.Join(table(t, data.Bytes(), column), " "); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", column, got, want)
+		}
+	}
+	p := tabletest.Readings("run")[2]
+	world, reversed := p.Comms[tabletest.World].Label(), p.Comms[tabletest.Reversed].Label()
+	want := []string{world, world, reversed, "(null)", "(null)", "(null)", "(null)", "(null)"}
+	if got := table(t, data.Bytes(), "object"); !slices.Equal(got, want) {
+		t.Errorf("object: got %q, want %q", got, want)
+	}
+}
+
+// Times are from the start of the first process of their own job.
+func TestPvarTimes(t *testing.T) {
+	two := tabletest.Readings("two")
+	for _, p := range two {
+		p.Start += 7
+		for i := range p.Readings {
+			p.Readings[i].At += 10
+		}
+	}
+	var data bytes.Buffer
+	if err := WritePvars(&data, append(profile.List(tabletest.Readings("one")), two...)); err != nil {
+		t.Fatal(err)
+	}
+	got := table(t, data.Bytes(), "time_ns")
+	for i := range 4 {
+		if one := fmt.Sprint(1_000_000_000 + i*1_000_000); got[8*i] != one {
+			t.Errorf("rank %d of one: %s, want %s", i, got[8*i], one)
+		}
+		if other := fmt.Sprint(1_000_000_003 + i*1_000_000); got[8*(4+i)] != other {
+			t.Errorf("rank %d of two: %s, want %s", i, got[8*(4+i)], other)
+		}
+	}
+}
+
+func TestPvarTableWithTheOthers(t *testing.T) {
+	src := &counted{List: tabletest.Readings("run")}
+	var together, alone bytes.Buffer
+	if err := WriteTables(io.Discard, io.Discard, io.Discard, &together, src); err != nil {
+		t.Fatal(err)
+	}
+	if src.walks != 2 {
+		t.Errorf("%d walks over the source, want 2", src.walks)
+	}
+	if err := WritePvars(&alone, src); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(alone.Bytes(), together.Bytes()) {
+		t.Error("the table differs from the one written alone")
+	}
+}
+
+// many is a source of one process after the other, with 1600 values each, that
+// looks at the memory in use meanwhile.
+type many struct {
+	processes int
+	peak      uint64
+}
+
+func (m *many) Each(f func(*profile.Profile) error) error {
+	p := tabletest.Readings("run")[1]
+	p.Readings = slices.Repeat(p.Readings, 200)
+	for rank := range m.processes {
+		p.Rank = rank
+		if err := f(p); err != nil {
+			return err
+		}
+		if rank%20 == 19 {
+			var now runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&now)
+			m.peak = max(m.peak, now.HeapAlloc)
+		}
+	}
+	return nil
+}
+
+// The memory does not grow with the number of processes, and so of readings: ten
+// batches take no more than one.
+func TestPvarTableStreams(t *testing.T) {
+	few, lots := &many{processes: 40}, &many{processes: 400}
+	for _, src := range []*many{few, lots} {
+		if err := WritePvars(io.Discard, src); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lots.peak > few.peak+few.peak/4 {
+		t.Errorf("%d bytes in use with 640,000 values, %d with 64,000", lots.peak, few.peak)
+	}
+	t.Logf("%d bytes in use with 640,000 values, %d with 64,000", lots.peak, few.peak)
+}

@@ -1,0 +1,187 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+)
+
+// An Arrow file has no checksum of the whole, and the library believes every
+// length in it: one flipped bit can make it ask for a terabyte, which ends a Go
+// program without a chance to recover. So our files carry a part of their own
+// before the footer, where readers, who go by the footer, do not look:
+//
+//	blocks   processes (see Header)
+//	shared   what the processes share, compressed JSON
+//	8 bytes  length of blocks, 8 bytes length of shared
+//	4 bytes  sealMark, 4 bytes CRC-32C of all bytes of the file but these eight
+//
+// The checksum is compared before the file is given to the library.
+const (
+	sealMark    = "MPT2"
+	oldSealMark = "MPTR" // of format version 1
+)
+
+const (
+	sealLen    = len(sealMark) + 4
+	lengthsLen = 2 * 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var errNotSealed = errors.New("not as mpitrace writes it: it has no seal; only a file that no other program has written can be read back")
+
+var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it anew from the recordings", FormatVersion)
+
+// Position lets Arrow's file writer write to anything: it seeks only to find out
+// where it is.
+func Position(w io.Writer) io.WriteSeeker { return &position{w: w} }
+
+type position struct {
+	w  io.Writer
+	at int64
+}
+
+func (p *position) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	p.at += int64(n)
+	return n, err
+}
+
+func (p *position) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekCurrent {
+		return 0, errors.ErrUnsupported
+	}
+	return p.at, nil
+}
+
+// Sealer is what the writer of a file writes into: it puts our part before the
+// footer.
+type Sealer struct {
+	position
+	sum    uint32
+	footer *bytes.Buffer // holds what comes from the footer on
+}
+
+// NewSealer writes to w.
+func NewSealer(w io.Writer) *Sealer { return &Sealer{position: position{w: w}} }
+
+func (s *Sealer) Write(p []byte) (int, error) {
+	if s.footer != nil {
+		s.at += int64(len(p))
+		return s.footer.Write(p)
+	}
+	s.sum = crc32.Update(s.sum, castagnoli, p)
+	return s.position.Write(p)
+}
+
+// Close ends the file with our part and the footer, which is what finish writes.
+func (s *Sealer) Close(head *Header, table string, finish func() error) error {
+	blocks, common, err := head.finish(table)
+	if err != nil {
+		return err
+	}
+	return s.close(blocks, common, finish)
+}
+
+func (s *Sealer) close(blocks, common []byte, finish func() error) error {
+	lengths := binary.LittleEndian.AppendUint64(nil, uint64(len(blocks)))
+	lengths = binary.LittleEndian.AppendUint64(lengths, uint64(len(common)))
+	for _, part := range [][]byte{blocks, common, lengths} {
+		if _, err := s.Write(part); err != nil {
+			return err
+		}
+	}
+	s.footer = new(bytes.Buffer)
+	if err := finish(); err != nil {
+		return err
+	}
+	sum := crc32.Update(s.sum, castagnoli, s.footer.Bytes())
+	if _, err := s.w.Write(binary.LittleEndian.AppendUint32([]byte(sealMark), sum)); err != nil {
+		return err
+	}
+	_, err := s.w.Write(s.footer.Bytes())
+	return err
+}
+
+// sealed is where the parts of a file are.
+type sealed struct {
+	blocks, shared, seal, size int64 // offsets; shared ends lengthsLen before the seal
+	sum                        uint32
+}
+
+// magic is how an Arrow file begins and ends, with the length of the footer before
+// the last.
+const magic = "ARROW1"
+
+// Is reports whether a file that begins with head is an Arrow IPC file.
+func Is(head []byte) bool { return strings.HasPrefix(string(head), magic) }
+
+// findSeal tells a file that is no Arrow file from one that was cut off and from
+// another program's.
+func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
+	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
+	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return s, err
+	}
+	if !Is(head) {
+		return s, fmt.Errorf("no Arrow file: it does not begin with %s", magic)
+	}
+	if size < int64(len(head)+len(tail)) {
+		return s, fmt.Errorf("truncated after %d bytes", size)
+	}
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return s, err
+	}
+	if string(tail[4:]) != magic {
+		return s, fmt.Errorf("truncated after %d bytes: it does not end with %s", size, magic)
+	}
+	footer := int64(binary.LittleEndian.Uint32(tail)) + int64(len(tail))
+	s = sealed{seal: size - footer - int64(sealLen), size: size}
+	return s, s.find(r)
+}
+
+// find fills in what the bytes before the footer say.
+func (s *sealed) find(r io.ReaderAt) error {
+	at := s.seal - int64(lengthsLen)
+	if at < 0 {
+		return errNotSealed
+	}
+	raw := make([]byte, lengthsLen+sealLen)
+	if _, err := r.ReadAt(raw, at); err != nil {
+		return err
+	}
+	blocks, common := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
+	mark := string(raw[lengthsLen:][:len(sealMark)])
+	switch {
+	case mark == oldSealMark:
+		return errOldFormat
+	case mark != sealMark:
+		return errNotSealed
+	case common > uint64(at) || blocks > uint64(at)-common:
+		return fmt.Errorf("damaged: a header of %d and %d bytes", blocks, common)
+	}
+	s.shared = at - int64(common)
+	s.blocks = s.shared - int64(blocks)
+	s.sum = binary.LittleEndian.Uint32(raw[lengthsLen+len(sealMark):])
+	return nil
+}
+
+// check compares the checksum with the bytes of the file.
+func (s *sealed) check(r io.ReaderAt) error {
+	sum := crc32.New(castagnoli)
+	after := s.seal + int64(sealLen)
+	for _, part := range []*io.SectionReader{io.NewSectionReader(r, 0, s.seal), io.NewSectionReader(r, after, s.size-after)} {
+		if _, err := io.Copy(sum, part); err != nil {
+			return err
+		}
+	}
+	if sum.Sum32() != s.sum {
+		return fmt.Errorf("damaged: its checksum is %08x, %08x when it was written", sum.Sum32(), s.sum)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// Tables of a run, as the metadata of their files name them.
+const (
+	tableProfile = "profile"
+	tableComms   = "communicators"
+	tableRanks   = "ranks"
+	tablePvars   = "pvars"
+	tableWaits   = "waits"
+)
+
+// FormatVersion changes when an older reader would misread a newer file. Version
+// 2, in which all times were exact, is read as well.
+const (
+	FormatVersion    = "3"
+	oldFormatVersion = "2"
+)
+
+// metadataOf are those of a table of a run.
+func metadataOf[T any](name string, cols []Column[T]) map[string]string {
+	return map[string]string{KeyFormat: FormatVersion, KeyTool: Tool, KeyTable: name, KeyPandas: Pandas(cols)}
+}
+
+// WriteProfile writes profile.arrow: the rows of all the profiles, in the order of
+// the source, each profile's in their own order. It goes over the source twice.
+func WriteProfile(w io.Writer, src profile.Source) error { return writeTables(src, newProfileTable(w)) }
+
+// WriteTables writes all tables, and goes over the source no more often than for
+// one: that of a large job is thousands of files. That of performance variables is
+// left out if pvars is nil.
+func WriteTables(profiles, comms, ranks, pvars io.Writer, src profile.Source) error {
+	tables := []output{newProfileTable(profiles), newCommTable(comms), newRankTable(ranks)}
+	if pvars != nil {
+		tables = append(tables, newPvarTable(pvars))
+	}
+	return writeTables(src, tables...)
+}
+
+// WriteParquet writes the rows of WriteProfile as Parquet. It goes over the source
+// once, like the two below.
+func WriteParquet(w io.Writer, src profile.Source) error {
+	return writeParquet(w, src, groupRows)
+}
+
+func writeParquet(w io.Writer, src profile.Source, groupRows int) error {
+	out, err := NewParquetWriter(w, ProfileColumns,
+		Options[Fact]{Metadata: metadataOf(tableProfile, ProfileColumns), GroupRows: groupRows})
+	if err != nil {
+		return fmt.Errorf("write parquet table: %w", err)
+	}
+	var settings Settings
+	return writeFacts("parquet", src, &settings, out.Add, func() error { return out.Close(settings.Metadata()) })
+}
+
+// WriteCSV writes them as CSV.
+func WriteCSV(w io.Writer, src profile.Source) error {
+	out, err := NewCSVWriter(w, ProfileColumns, Options[Fact]{})
+	if err != nil {
+		return fmt.Errorf("write csv table: %w", err)
+	}
+	return writeFacts("csv", src, new(Settings), out.Add, out.Close)
+}
+
+// WriteJSON writes them as JSON lines.
+func WriteJSON(w io.Writer, src profile.Source) error {
+	out := NewJSONWriter(w, ProfileColumns)
+	return writeFacts("json", src, new(Settings), out.Add, out.Close)
+}
+
+func writeFacts(format string, src profile.Source, settings *Settings, add func(iter.Seq[Fact]) error, end func() error) error {
+	err := src.Each(func(p *profile.Profile) error {
+		settings.Note(p)
+		return add(Facts(p))
+	})
+	if err == nil {
+		err = end()
+	}
+	if err != nil {
+		return fmt.Errorf("write %s table: %w", format, err)
+	}
+	return nil
+}
+
+// output is a table that is made of profiles.
+type output interface {
+	note(*profile.Profile) error // meets every profile once, before the start
+	start() error
+	add(*profile.Profile) error
+	close() error
+}
+
+func writeTables(src profile.Source, tables ...output) error {
+	each := func(f func(output) error) error {
+		for _, t := range tables {
+			if err := f(t); err != nil {
+				return fmt.Errorf("write arrow table: %w", err)
+			}
+		}
+		return nil
+	}
+	err := src.Each(func(p *profile.Profile) error {
+		return each(func(t output) error { return t.note(p) })
+	})
+	if err == nil {
+		err = each(output.start)
+	}
+	if err != nil {
+		return err
+	}
+	err = src.Each(func(p *profile.Profile) error {
+		return each(func(t output) error { return t.add(p) })
+	})
+	if err != nil {
+		return err
+	}
+	return each(output.close)
+}
+
+// arrowTable is the Arrow file of a table.
+type arrowTable[T any] struct {
+	name     string
+	settings Settings // for the schema's metadata
+	head     Header
+	seal     *Sealer
+	arrow    *arrowWriter[T]
+}
+
+func newArrowTable[T any](w io.Writer, name string, cols []Column[T]) arrowTable[T] {
+	seal := NewSealer(w)
+	return arrowTable[T]{name: name, seal: seal, arrow: newArrowWriter(seal, cols, metadataOf(name, cols))}
+}
+
+func (t *arrowTable[T]) start() error { return t.arrow.start(t.settings.Metadata()) }
+
+func (t *arrowTable[T]) close() error {
+	if err := t.arrow.finish(); err != nil {
+		return err
+	}
+	return t.seal.Close(&t.head, t.name, t.arrow.out.Close)
+}
+
+// rowTable is one that has rows of each profile.
+type rowTable[T any] struct {
+	arrowTable[T]
+	rows func(*profile.Profile) iter.Seq[T]
+}
+
+func (t *rowTable[T]) note(p *profile.Profile) error {
+	t.settings.Note(p)
+	return t.arrow.note(t.rows(p))
+}
+
+func (t *rowTable[T]) add(p *profile.Profile) error { return t.arrow.add(t.rows(p)) }
+
+// profileTable is profile.arrow.
+type profileTable struct{ rowTable[Fact] }
+
+func newProfileTable(w io.Writer) *profileTable {
+	return &profileTable{rowTable[Fact]{newArrowTable(w, tableProfile, ProfileColumns), Facts}}
+}
+
+func (t *profileTable) add(p *profile.Profile) error {
+	if err := t.rowTable.add(p); err != nil {
+		return err
+	}
+	return t.head.Add(p)
+}

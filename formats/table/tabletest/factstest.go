@@ -1,0 +1,208 @@
+// Package tabletest holds the profiles that the tests of the formats write.
+package tabletest
+
+import (
+	"fmt"
+
+	"github.com/mpitrace/mpitrace/profile"
+)
+
+// The fixture is a job of four ranks. Its communicators, by index: the world,
+// itself, a split with the order of ranks reversed, an intercommunicator from
+// the even to the odd ranks, and a ring (Cart_create) with a PROC_NULL edge.
+const (
+	World = iota
+	Self
+	Reversed
+	Inter
+	Ring
+)
+
+const (
+	Base     = 0x55550000_0000 // where the program is loaded
+	Exchange = Base + 0x1234   // a call site in it
+	Mystery  = 0x1000          // one in no module
+	Stack    = profile.StackSite | 1
+)
+
+var symbols = profile.Symbols{
+	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1234}: {Function: "exchange", Source: "/src/solve.c", Line: 118},
+	{Path: "/opt/app/solve", BuildID: "beef", Offset: 0x1400}: {Function: "main", Source: "/src/solve.c", Line: 12},
+}
+
+// Job is the four ranks.
+func Job(run string) []*profile.Profile {
+	ps := make([]*profile.Profile, 4)
+	for rank := range ps {
+		ps[rank] = Profile(run, rank)
+	}
+	return ps
+}
+
+// Settings is a job whose ranks were recorded in different ways: times of rank 1
+// are of samples, rank 2 has none, and in both nonblocking receives were not
+// followed.
+func Settings(run string) []*profile.Profile {
+	ps := Job(run)
+	ps[1].Timing, ps[1].Unfollowed = profile.TimingSampled, true
+	ps[2].Timing, ps[2].Unfollowed = profile.TimingOff, true
+	for i := range ps[1].Rows {
+		ps[1].Rows[i].TimeErrorNs = 7 * ps[1].Rows[i].Calls
+		r := &ps[2].Rows[i]
+		r.TimeNs, r.MinNs, r.MaxNs = 0, 0, 0
+	}
+	return ps
+}
+
+// Killed is a job that ended before MPI_Finalize: rank 0 was killed in a call of
+// each of its two threads, rank 1 exited outside MPI, rank 2 was gone when somebody
+// looked, in MPI_Abort, and rank 3 was
+// stopped.
+func Killed(run string) []*profile.Profile {
+	const second = 1_000_000_000
+	ps := Job(run)
+	for _, p := range ps {
+		p.State, p.FinalizeStart, p.End = profile.Running, 0, p.Start+3*second
+	}
+	start := ps[0].Start
+	ps[0].Open = []profile.OpenCall{
+		{Call: "Recv", Class: profile.P2P, Direction: profile.Recv, Comm: Reversed, Peer: 1, Source: profile.PeerNone,
+			Bytes: 8, Sized: true, Callsite: Exchange, Start: start + 4*second},
+		{Thread: 1, Call: "Waitall", Class: profile.P2P, Comm: -1, Peer: profile.PeerNone, Source: profile.PeerNone,
+			Requests: 6, Callsite: Stack, Slice: 1},
+	}
+	ps[0].Exit = profile.Exit{At: start + 5*second, Known: true, Signal: 9}
+	ps[1].Exit = profile.Exit{At: start + 6*second, Known: true, Status: 3}
+	ps[2].Exit = profile.Exit{Gone: true}
+	ps[2].Open = []profile.OpenCall{{Call: "Abort", Class: profile.Other, Comm: World, Peer: profile.PeerNone, Source: profile.PeerNone,
+		Code: -3, Callsite: Mystery}}
+	ps[3].Exit = profile.Exit{Alive: start + 7*second, Stopped: true}
+	ps[3].Open = []profile.OpenCall{{Call: "Probe", Class: profile.P2P, Comm: World, Peer: profile.PeerAnySource,
+		Source: profile.PeerNone, Callsite: Mystery, Start: start + 6*second}}
+	return ps
+}
+
+// Physical is a job whose MPI library was asked what it sent: it tells of ranks 0
+// and 1, of which 1 sent nothing, and not of rank 2; rank 3 nobody asked.
+func Physical(run string) []*profile.Profile {
+	ps := Job(run)
+	few, many := new(profile.Histogram), new(profile.Histogram)
+	few[0], few[4] = 1, 5
+	many[len(many)-1] = 1<<64 - 1
+	ps[0].Physical = &profile.Physical{Flows: []profile.Flow{
+		{Kind: profile.External, From: 0, To: 1, Bytes: 300, Messages: 3},
+		{Kind: profile.External, From: 0, To: 2, Bytes: 9, Messages: 1},
+		{Kind: profile.Internal, From: 0, To: 1, Bytes: 80, Messages: 10},
+		{Kind: profile.Internal, From: 0, To: 2, Bytes: 60, Messages: 6, Histogram: few},
+		{Kind: profile.Internal, From: 0, To: 3, Bytes: 1<<64 - 1, Messages: 1<<64 - 1, Histogram: many},
+	}}
+	ps[1].Physical = &profile.Physical{}
+	ps[2].Physical = &profile.Physical{Unknown: "no file was written"}
+	return ps
+}
+
+// Profile is one of them.
+func Profile(run string, rank int) *profile.Profile {
+	const second = 1_000_000_000
+	start := int64(1_700_000_000 * second)
+	return &profile.Profile{
+		Run: run, Rank: rank, Size: 4, Host: "node" + string(rune('a'+rank/2)), Pid: 100 + rank,
+		Program: "/opt/app/solve", Command: []string{"./solve", "-n", "two words"}, Library: "Open MPI v4.1.4",
+		Source: fmt.Sprintf("run/recordings/%d.rec", rank), State: profile.Finalized,
+		Start: start, InitEnd: start + second, FinalizeStart: start + 4*second, End: start + 5*second + 7,
+		Threads: 2, Comms: comms(rank), Rows: rows(rank), Vectors: vectors(rank),
+		Slices: []profile.Slice{{Index: 0, Name: "run", Start: start}, {Index: 1, Name: "solve", Start: start + 2*second}},
+		Modules: []profile.Module{
+			{Path: "/opt/app/solve", BuildID: "beef", Start: Base + uint64(rank)<<24, End: Base + uint64(rank)<<24 + 0x10000, Bias: Base + uint64(rank)<<24},
+		},
+		Stacks:  map[uint64][]uint64{Stack: {Base + uint64(rank)<<24 + 0x1300, Base + uint64(rank)<<24 + 0x1400}},
+		Symbols: symbols,
+		Asides: []profile.Aside{
+			{Kind: profile.TruncatedReceive, Call: "Recv", Comm: Reversed, Peer: 2, Callsite: Base + uint64(rank)<<24 + 0x1234, Slice: 1, Count: 3},
+			{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Count: uint64(rank) + 1, Bytes: 40},
+		},
+		Settings: map[string]string{"timing": "exact", "watch-unexpected": "3"},
+		Variables: []profile.Variable{
+			{Name: "OMPI_MCA_pml", Value: "ob1"},
+			{Name: "btl_eager_limit", Value: fmt.Sprint(4096 + rank), Asked: true, Scope: profile.ScopeAllEq},
+			{Name: "no_such", Value: "\x1b", Asked: true, Refused: "there is none"},
+		},
+		Late: []profile.Late{
+			{Call: "Irecv", Comm: World, Peer: profile.PeerAnySource, Callsite: Exchange + uint64(rank)<<24, Slice: 1, Count: 2, Queued: 1 << 40},
+			{Call: "Recv", Comm: -1, Peer: 1, Callsite: Stack, Count: uint64(rank) + 1, Queued: 9},
+		},
+		Pauses: 2,
+		Placement: &profile.Placement{Processors: "0-3,64", CPULimit: 1.5, LimitGroup: 4711,
+			NodeProcessors: 128, NodeCores: 64, NodeSockets: 2},
+		Usage:       []profile.Usage{{WallNs: 5_000, UserNs: 4_000, SystemNs: 500, Voluntary: 3, Involuntary: 7, RunDelayNs: 400, DelayKnown: true}},
+		Clocks:      profile.ClockCheck{Error: 3_000_000, Step: -5},
+		Intercepted: &profile.Intercepted{Library: "/opt/tool.so", Functions: []string{"MPI_Send", "MPI_Isend"}},
+		Losses:      profile.Losses{Calls: uint64(rank), Requests: 7},
+		Problems:    []string{"recording r.rec: byte 4096: no such kind of record"},
+	}
+}
+
+func comms(rank int) []profile.Comm {
+	even, odd := profile.Group{Base: 0, Stride: 2, N: 2}, profile.Group{Base: 1, Stride: 2, N: 2}
+	local, remote := even, odd
+	if rank%2 == 1 {
+		local, remote = odd, even
+	}
+	edges := []int32{int32(rank+1) % 4, int32(rank+3) % 4}
+	if rank == 3 {
+		edges[0] = profile.PeerProcNull
+	}
+	all := profile.Group{Base: 0, Stride: 1, N: 4}
+	return []profile.Comm{
+		World:    {ID: "00000000000000000000000000000001", Name: "MPI_COMM_WORLD", Parent: -1, Rank: rank, Members: all},
+		Self:     {ID: fmt.Sprintf("000000000000000000000000000000a%d", rank), Name: "MPI_COMM_SELF", Parent: -1, Members: profile.Group{Base: rank, Stride: 1, N: 1}},
+		Reversed: {ID: "c0ffee00000000000000000000000002", Name: "back to front", Constructor: "Comm_split", Parent: World, Rank: 3 - rank, Members: profile.Group{List: []int32{3, 2, 1, 0}}, Freed: true, Folded: 12},
+		Inter:    {ID: "feedface000000000000000000000003", Constructor: "Intercomm_create", Parent: World, Inter: true, Rank: rank / 2, Members: local, Remote: remote, Freed: rank != 2},
+		Ring:     {ID: "0123456789abcdef0000000000000004", Constructor: "Cart_create", Parent: World, Rank: rank, Members: all, Edges: edges},
+	}
+}
+
+// rows has a row for each way of spreading messages, and each kind of peer.
+func rows(rank int) []profile.Row {
+	row := func(call string, class profile.Class, dir profile.Direction, spread profile.Spread, comm, peer int32, calls, messages, bytes uint64) profile.Row {
+		return profile.Row{Call: call, Class: class, Direction: dir, Spread: spread, Comm: comm, Peer: peer,
+			SizeClass: 7, Callsite: Exchange + uint64(rank)<<24, Calls: calls, Messages: messages, Bytes: bytes,
+			TimeNs: 1000 * calls, MinNs: min(calls, 1) * 400, MaxNs: min(calls, 1) * 1600}
+	}
+	others := func(c profile.Comm, s profile.Spread, n uint64) uint64 { return n * uint64(c.FanOut(s)) }
+	comms := comms(rank)
+	right := int32(rank+1) % 4
+	rows := []profile.Row{
+		row("Init", profile.Other, profile.None, profile.ToNobody, -1, profile.PeerNone, 1, 0, 0),
+		row("Send", profile.P2P, profile.Send, profile.ToPeer, World, right, 3, 3, 300),
+		row("Send", profile.P2P, profile.None, profile.ToPeer, World, profile.PeerProcNull, 5, 0, 0),
+		row("Irecv", profile.P2P, profile.None, profile.ToPeer, World, profile.PeerAnySource, 3, 0, 0),
+		row("Irecv", profile.P2P, profile.Recv, profile.ToPeer, World, int32(rank+3)%4, 0, 3, 300),
+		row("Isend", profile.P2P, profile.Send, profile.ToPeer, Reversed, 0, 1, 1, 40), // to world rank 3
+		row("Send", profile.P2P, profile.Send, profile.ToPeer, Inter, 1, 2, 2, 160),    // to the second of the others
+		row("Allreduce", profile.AllToAll, profile.Send, profile.ToOthers, World, profile.PeerNone, 10, others(comms[World], profile.ToOthers, 10), others(comms[World], profile.ToOthers, 80)),
+		row("Scan", profile.AllToAll, profile.Send, profile.ToHigher, World, profile.PeerNone, 1, others(comms[World], profile.ToHigher, 1), others(comms[World], profile.ToHigher, 64)),
+		row("Neighbor_alltoall", profile.AllToAll, profile.Send, profile.ToEdges, Ring, profile.PeerNone, 2, others(comms[Ring], profile.ToEdges, 2), others(comms[Ring], profile.ToEdges, 200)),
+		row("Alltoallv", profile.AllToAll, profile.Send, profile.ToVector, World, profile.PeerNone, 1, 3, 6000-1000*uint64(rank)),
+		row("Neighbor_alltoallv", profile.AllToAll, profile.Send, profile.ToEdgeVector, Ring, profile.PeerNone, 1, others(comms[Ring], profile.ToEdges, 1), 24),
+		row("Put", profile.OneSided, profile.Write, profile.ToPeer, World, 2, 1, 1, 512),
+		row("Get", profile.OneSided, profile.Read, profile.ToPeer, World, 1, 1, 1, 256),
+	}
+	rows[len(rows)-2].Callsite = Stack
+	if rank == 0 {
+		rows = append(rows, row("Bcast", profile.OneToAll, profile.Send, profile.ToOthers, Reversed, 3, 1, 3, 3000))
+	} else {
+		rows = append(rows, row("Reduce", profile.AllToOne, profile.Send, profile.ToPeer, Reversed, 3, 1, 1, 1000))
+	}
+	last := &rows[len(rows)-1]
+	last.Thread, last.Slice, last.Callsite = 1, 1, Mystery
+	last.Bytes += 1 << 60 // sums beyond what a double holds
+	return rows
+}
+
+func vectors(rank int) []profile.Vector {
+	return []profile.Vector{
+		{Call: "Alltoallv", Class: profile.AllToAll, Spread: profile.ToVector, Comm: World, Calls: 1, Bytes: []uint64{0, 1000, 2000, 3000}},
+		{Call: "Neighbor_alltoallv", Class: profile.AllToAll, Spread: profile.ToEdgeVector, Comm: Ring, Slice: 1, Callsite: Mystery, Calls: 1, Bytes: []uint64{8, 1<<64 - 1}},
+	}
+}
