@@ -104,6 +104,11 @@ func OptionalWords[T any](name, doc string, get func(T) (string, bool)) Column[T
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Word, Null: true, Text: get}
 }
 
+// OptionalTexts is a column of any texts, with nulls.
+func OptionalTexts[T any](name, doc string, get func(T) (string, bool)) Column[T] {
+	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Text, Null: true, Text: get}
+}
+
 // Numbers is a column of integers.
 func Numbers[T any, V number](name, unit, doc string, get func(T) V) Column[T] {
 	return Column[T]{Name: name, Unit: unit, Doc: doc, Type: typeOf[V](), Unlike: unlikeOf(unit),

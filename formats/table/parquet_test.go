@@ -116,7 +116,7 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 // The library drops some errors of what it writes into, and panics on others.
-func TestParquetDiskFull(t *testing.T) {
+func TestDiskFull(t *testing.T) {
 	ps := profile.List(tabletest.Job("run"))
 	size := len(encodeGroups(t, ps, groupRows))
 	for room := 0; room < size; room += 997 {

@@ -3,14 +3,72 @@ package mpit
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/formats/varsfile"
+	"github.com/mpitrace/mpitrace/formats/table"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
 // WriteArrow writes a list as an Arrow IPC file with one row for each entry.
-func WriteArrow(w io.Writer, l *List) error { return varsfile.Write(w, l.Library, l.rows()) }
+func WriteArrow(w io.Writer, l *List) error { return writeRows(w, l.Library, l.rows()) }
+
+func writeRows(w io.Writer, library string, rows []*row) error {
+	return table.WriteArrow(w, Columns, slices.Values(rows), table.Options[*row]{Metadata: map[string]string{
+		table.KeyFormat: "1", table.KeyTool: table.Tool, table.KeyTable: "vars",
+		"mpitrace.library": strings.ToValidUTF8(library, "\uFFFD")}})
+}
+
+// row is an entry of the table of variables. An empty text is null, but in Value and
+// Default.
+type row struct {
+	Kind        string // cvar, pvar, category, enum, event, source
+	Name        string
+	Class       string // of pvars
+	Type        string
+	Count       int32 // elements; null if negative
+	Binding     string
+	Scope       string // of cvars
+	Verbosity   string
+	Readonly    *bool // of pvars, as Continuous and Atomic
+	Continuous  *bool
+	Atomic      *bool
+	Value       *string // elements separated by commas
+	Default     *string
+	Enum        string // "0=false, 1=true"
+	Description string
+	Category    string // names separated by commas
+	Error       string
+}
+
+// Columns are the columns of the table of variables: a row for each variable, category,
+// enumeration, event and source, and for each entry that the library does not describe.
+var Columns = []table.Column[*row]{
+	table.OptionalWords("kind", "cvar, pvar, category, enum, event or source", func(r *row) (string, bool) { return r.Kind, r.Kind != "" }),
+	table.OptionalTexts("name", "null if the library does not describe the entry", func(r *row) (string, bool) { return r.Name, r.Name != "" }),
+	table.OptionalWords("class", "class of a performance variable", func(r *row) (string, bool) { return r.Class, r.Class != "" }),
+	table.OptionalWords("type", "datatype of an element", func(r *row) (string, bool) { return r.Type, r.Type != "" }),
+	table.OptionalNumbers("count", "elements", "elements", func(r *row) (int32, bool) { return r.Count, r.Count >= 0 }),
+	table.OptionalWords("binding", "kind of object that a handle is for", func(r *row) (string, bool) { return r.Binding, r.Binding != "" }),
+	table.OptionalWords("scope", "where a control variable must be set alike", func(r *row) (string, bool) { return r.Scope, r.Scope != "" }),
+	table.OptionalWords("verbosity", "level of detail", func(r *row) (string, bool) { return r.Verbosity, r.Verbosity != "" }),
+	table.OptionalFlags("readonly", "a performance variable that cannot be written", func(r *row) *bool { return r.Readonly }),
+	table.OptionalFlags("continuous", "a performance variable that always runs", func(r *row) *bool { return r.Continuous }),
+	table.OptionalFlags("atomic", "a performance variable that can be read and reset at once", func(r *row) *bool { return r.Atomic }),
+	table.OptionalTexts("value", "current value, elements separated by commas; null if it cannot be read", func(r *row) (string, bool) { return given(r.Value) }),
+	table.OptionalTexts("default", "value where nothing is set; null if that was not asked for", func(r *row) (string, bool) { return given(r.Default) }),
+	table.OptionalTexts("enum", "what values are called", func(r *row) (string, bool) { return r.Enum, r.Enum != "" }),
+	table.OptionalTexts("description", "as the library has it", func(r *row) (string, bool) { return r.Description, r.Description != "" }),
+	table.OptionalTexts("category", "categories that it is in, separated by commas", func(r *row) (string, bool) { return r.Category, r.Category != "" }),
+	table.OptionalTexts("error", "why something is missing", func(r *row) (string, bool) { return r.Error, r.Error != "" }),
+}
+
+func given(s *string) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	return *s, true
+}
 
 // WriteArrowFile writes the file whole or not at all.
 func WriteArrowFile(path string, l *List) error {
@@ -18,8 +76,8 @@ func WriteArrowFile(path string, l *List) error {
 }
 
 // rows returns the list as rows of a table.
-func (l *List) rows() []varsfile.Row {
-	var out []varsfile.Row
+func (l *List) rows() []*row {
+	var out []*row
 	for i := range l.CVars {
 		r := variableRow("cvar", &l.CVars[i].Variable)
 		r.Scope = l.CVars[i].Scope
@@ -36,28 +94,28 @@ func (l *List) rows() []varsfile.Row {
 		out = append(out, r)
 	}
 	for _, c := range l.Categories {
-		out = append(out, varsfile.Row{Kind: "category", Name: c.Name, Count: -1, Description: c.Description})
+		out = append(out, &row{Kind: "category", Name: c.Name, Count: -1, Description: c.Description})
 	}
 	for i := range l.Enums {
-		out = append(out, varsfile.Row{Kind: "enum", Name: l.Enums[i].Name, Count: int32(len(l.Enums[i].Items)), Enum: l.Enums[i].String()})
+		out = append(out, &row{Kind: "enum", Name: l.Enums[i].Name, Count: int32(len(l.Enums[i].Items)), Enum: l.Enums[i].String()})
 	}
 	for _, e := range l.Events {
-		out = append(out, varsfile.Row{Kind: "event", Name: e.Name, Count: int32(len(e.Elements)), Type: strings.Join(e.Elements, ","),
+		out = append(out, &row{Kind: "event", Name: e.Name, Count: int32(len(e.Elements)), Type: strings.Join(e.Elements, ","),
 			Binding: e.Binding, Verbosity: e.Verbosity.String(), Description: e.Description, Category: strings.Join(e.Categories, ",")})
 	}
 	for _, s := range l.Sources {
-		out = append(out, varsfile.Row{Kind: "source", Name: s.Name, Count: -1, Description: s.Description})
+		out = append(out, &row{Kind: "source", Name: s.Name, Count: -1, Description: s.Description})
 	}
 	for _, e := range l.Errors {
 		if e.Untold() {
-			out = append(out, varsfile.Row{Kind: e.Kind, Count: -1, Error: e.String()})
+			out = append(out, &row{Kind: e.Kind, Count: -1, Error: e.String()})
 		}
 	}
 	return out
 }
 
-func variableRow(kind string, v *Variable) varsfile.Row {
-	r := varsfile.Row{Kind: kind, Name: v.Name, Type: v.Type, Count: int32(v.Count), Binding: v.Binding, Verbosity: v.Verbosity.String(),
+func variableRow(kind string, v *Variable) *row {
+	r := &row{Kind: kind, Name: v.Name, Type: v.Type, Count: int32(v.Count), Binding: v.Binding, Verbosity: v.Verbosity.String(),
 		Description: v.Description, Category: strings.Join(v.Categories, ","), Error: v.Error}
 	if value, ok := v.Value(); ok {
 		r.Value = &value
