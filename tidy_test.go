@@ -102,7 +102,7 @@ var mayImport = []struct {
 	{"internal/settings", []string{"internal/text", "interpose/layout", "profile"}},
 	{"internal/text", nil},
 	{"internal/plot", []string{"internal/text"}},
-	{"internal/trace", []string{"aggregate", "aggregate/matrix", "internal/text", "profile"}},
+	{"internal/trace", []string{"internal/text", "profile"}},
 	{"internal/report", []string{"aggregate", "aggregate/matrix", "internal/text", "internal/trace", "profile"}},
 	{"internal", []string{"aggregate/...", "formats/...", "internal/...", "interpose/...", "profile"}},
 	{"cmd", []string{"..."}},

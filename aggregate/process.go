@@ -40,7 +40,7 @@ type RankTimes struct {
 	Timing           string  `json:"timing"` // profile.Timing
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
-	CPU       *CPUShare          `json:"cpu,omitempty"`       // nil likewise
+	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil likewise
 }
 
 func processOf(p *profile.Profile) process {
@@ -56,7 +56,7 @@ func processOf(p *profile.Profile) process {
 		out.Placement = &at
 	}
 	out.usage, _ = profile.TotalUsage(p.Usage)
-	out.CPU = cpuShare([]Placed{{Usage: out.usage}})
+	out.CPU = profile.CPUShareOf([]profile.PlacedProcess{{Usage: out.usage}})
 	if p.Losses.Any() {
 		losses := p.Losses
 		out.losses = &losses
@@ -117,3 +117,14 @@ func elapsed(from, to int64) float64 {
 }
 
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
+
+// oversubscriptions returns the ranks of the job that shared processors.
+func (j *Job) oversubscriptions() []profile.Oversubscription {
+	ps := j.ordered()
+	placed := make([]profile.PlacedProcess, len(ps))
+	for i := range ps {
+		p := &ps[i]
+		placed[i] = profile.PlacedProcess{Rank: p.Rank, Threads: p.threads, Host: p.Host, Placement: p.Placement, Usage: p.usage}
+	}
+	return profile.Oversubscriptions(placed)
+}

@@ -61,7 +61,7 @@ func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	s.Pairs = []PairTotals{}
 	s.Ends = slices.DeleteFunc(j.ends.ends(j.Start()), func(e End) bool { return e.Rank != rank })
 	s.Deadlocks = slices.DeleteFunc(j.deadlocks(), func(ring []int) bool { return !slices.Contains(ring, rank) })
-	s.Oversubscribed = slices.DeleteFunc(j.oversubscriptions(), func(o Oversubscription) bool { return !o.Ranks.Contains(rank) })
+	s.Oversubscribed = slices.DeleteFunc(j.oversubscriptions(), func(o profile.Oversubscription) bool { return !o.Ranks.Contains(rank) })
 	s.Comms = commTotals(profiles)
 	s.Conservation = j.Conservation(rank)
 	s.Problems = append(j.rankProblems(own, rank), s.Conservation.problems()...)

@@ -45,7 +45,7 @@ type Summary struct {
 	MPIShare          Share   `json:"mpi_share"`
 	POP               *POP    `json:"pop"` // nil where the times of no rank are known, and in a RankSummary
 
-	Oversubscribed []Oversubscription `json:"oversubscribed"` // ranks that shared processors
+	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // ranks that shared processors
 
 	Untimed      uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
 	Totals       Totals         `json:"totals"`        // of all rows

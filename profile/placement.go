@@ -27,20 +27,8 @@ type Placement struct {
 // ProcessorList returns processors, which must be in ascending order, in the
 // form that Linux uses: "0-3,8".
 func ProcessorList(processors []int) string {
-	var out []string
-	for i := 0; i < len(processors); {
-		last := i
-		for last+1 < len(processors) && processors[last+1] == processors[last]+1 {
-			last++
-		}
-		text := strconv.Itoa(processors[i])
-		if last > i {
-			text += "-" + strconv.Itoa(processors[last])
-		}
-		out = append(out, text)
-		i = last + 1
-	}
-	return strings.Join(out, ",")
+	text, _ := RankSetOf(processors...).MarshalText() // the same form
+	return string(text)
 }
 
 // ParseProcessors is the inverse of ProcessorList. The empty text is the empty

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -14,7 +13,7 @@ const textOversubscribed = 4
 
 // oversubscriptionText writes a line for each, and what the ranks had of their cores.
 // It names hosts if the job has more ranks than one of them.
-func (o *output) oversubscriptionText(list []aggregate.Oversubscription, ranks int) {
+func (o *output) oversubscriptionText(list []profile.Oversubscription, ranks int) {
 	list, more := top(list, textOversubscribed)
 	for i := range list {
 		s := &list[i]
@@ -31,11 +30,11 @@ func (o *output) oversubscriptionText(list []aggregate.Oversubscription, ranks i
 }
 
 // sharedText says who shared what.
-func sharedText(s *aggregate.Oversubscription, of string) string {
+func sharedText(s *profile.Oversubscription, of string) string {
 	switch who := who(s); {
-	case s.Reason == aggregate.TooSmallLimit:
+	case s.Reason == profile.TooSmallLimit:
 		return fmt.Sprintf("oversubscribed: %s%s in a control group that may use the time of %.3g cores", who, of, s.CPULimit)
-	case s.Reason == aggregate.OtherProcesses:
+	case s.Reason == profile.OtherProcesses:
 		whose := "their"
 		if s.Ranks.Len() == 1 {
 			whose = "its"
@@ -50,7 +49,7 @@ func sharedText(s *aggregate.Oversubscription, of string) string {
 
 // who reads "16 ranks" where it is all on the host, else "ranks 0-3"; with their
 // threads if these are more.
-func who(s *aggregate.Oversubscription) string {
+func who(s *profile.Oversubscription) string {
 	words := s.Ranks.String()
 	if n := s.Ranks.Len(); n == s.HostRanks {
 		words = text.CountOf(n, "rank")
@@ -62,14 +61,14 @@ func who(s *aggregate.Oversubscription) string {
 }
 
 // cores calls processors cores where each core has one.
-func cores(s *aggregate.Oversubscription, n int) string {
+func cores(s *profile.Oversubscription, n int) string {
 	if s.NodeProcessors > s.NodeCores && s.NodeCores > 0 {
 		return text.CountOf(n, "hardware thread")
 	}
 	return text.CountOf(n, "core")
 }
 
-func outOf(s *aggregate.Oversubscription, of string) string {
+func outOf(s *profile.Oversubscription, of string) string {
 	if s.NodeProcessors > s.Count {
 		return fmt.Sprintf(" of the %d%s", s.NodeProcessors, of)
 	}
@@ -77,7 +76,7 @@ func outOf(s *aggregate.Oversubscription, of string) string {
 }
 
 // cpuText says how much of a core the ranks had.
-func cpuText(c *aggregate.CPUShare, whose string) string {
+func cpuText(c *profile.CPUShare, whose string) string {
 	waited, of := "", "of "+whose+" time"
 	if c.WithoutProcessor != nil {
 		waited, of = fmt.Sprintf("waited for a core %s %s; ", text.Percent(*c.WithoutProcessor), of), "of it"

@@ -4,23 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
 // on are processes with these masks, one after the other by rank, on a node with
 // four cores of one hardware thread each.
-func on(masks ...string) []aggregate.Placed {
-	var out []aggregate.Placed
+func on(masks ...string) []profile.PlacedProcess {
+	var out []profile.PlacedProcess
 	for rank, mask := range masks {
-		out = append(out, aggregate.Placed{Rank: rank, Threads: 1, Host: "n0",
-			At: &profile.Placement{Processors: mask, NodeProcessors: 4, NodeCores: 4, NodeSockets: 1}})
+		out = append(out, profile.PlacedProcess{Rank: rank, Threads: 1, Host: "n0",
+			Placement: &profile.Placement{Processors: mask, NodeProcessors: 4, NodeCores: 4, NodeSockets: 1}})
 	}
 	return out
 }
 
 // with changes each of them.
-func with(ps []aggregate.Placed, change func(p *aggregate.Placed)) []aggregate.Placed {
+func with(ps []profile.PlacedProcess, change func(p *profile.PlacedProcess)) []profile.PlacedProcess {
 	for i := range ps {
 		change(&ps[i])
 	}
@@ -28,21 +27,21 @@ func with(ps []aggregate.Placed, change func(p *aggregate.Placed)) []aggregate.P
 }
 
 func TestOversubscriptions(t *testing.T) {
-	limited := func(limit float64) func(*aggregate.Placed) {
-		return func(p *aggregate.Placed) { p.At.CPULimit, p.At.LimitGroup = limit, 7 }
+	limited := func(limit float64) func(*profile.PlacedProcess) {
+		return func(p *profile.PlacedProcess) { p.Placement.CPULimit, p.Placement.LimitGroup = limit, 7 }
 	}
 	// 1 s, of which 200 ms on a processor and 700 ms waiting for one.
-	crowded := func(p *aggregate.Placed) {
+	crowded := func(p *profile.PlacedProcess) {
 		p.Usage = profile.Usage{WallNs: 1e9, UserNs: 150e6, SystemNs: 50e6, Involuntary: 300, RunDelayNs: 700e6, DelayKnown: true}
 	}
 	for _, test := range []struct {
 		name string
-		ps   []aggregate.Placed
+		ps   []profile.PlacedProcess
 		want string // lines of text
 	}{
 		{"as many ranks as cores", on("0-3", "0-3", "0-3", "0-3"), ""},
 		{"more ranks than cores", on("0-3", "0-3", "0-3", "0-3", "0-3"), "oversubscribed: 5 ranks on 4 cores"},
-		{"threads", with(on("0-3", "0-3"), func(p *aggregate.Placed) { p.Threads = 3 }), "oversubscribed: 2 ranks with 6 threads on 4 cores"},
+		{"threads", with(on("0-3", "0-3"), func(p *profile.PlacedProcess) { p.Threads = 3 }), "oversubscribed: 2 ranks with 6 threads on 4 cores"},
 		{"bound to a core each", on("0", "1", "2", "3"), ""},
 		{"all bound to one core", on("2", "2", "2"), "oversubscribed: 3 ranks may run on 1 core of the 4 only (2)"},
 		{"two of them bound to one core", on("0", "1", "1", "2-3"), "oversubscribed: ranks 1-2 may run on 1 core of the 4 only (1)"},
@@ -52,27 +51,27 @@ func TestOversubscriptions(t *testing.T) {
 		{"overlapping masks with room", on("0-2", "0", "1"), ""},
 		{"overlapping masks without", on("0-1", "0", "1", "3"), "oversubscribed: ranks 0-2 may run on 2 cores of the 4 only (0-1)"},
 		{"a cpuset of two", on("1,3", "1,3", "1,3"), "oversubscribed: 3 ranks may run on 2 cores of the 4 only (1,3)"},
-		{"hardware threads", with(on("0-3", "0-3", "0-3", "0-3", "0-3"), func(p *aggregate.Placed) { p.At.NodeCores = 2 }),
+		{"hardware threads", with(on("0-3", "0-3", "0-3", "0-3", "0-3"), func(p *profile.PlacedProcess) { p.Placement.NodeCores = 2 }),
 			"oversubscribed: 5 ranks on 4 hardware threads"},
 		{"a limit of the control group", with(on("0-3", "0-3", "0-3"), limited(1.5)),
 			"oversubscribed: 3 ranks in a control group that may use the time of 1.5 cores"},
 		{"a limit that is enough", with(on("0-3", "0-3", "0-3"), limited(2.5)), ""},
-		{"control groups of their own", with(on("0-3", "0-3"), func(p *aggregate.Placed) { p.At.CPULimit, p.At.LimitGroup = 1, uint64(p.Rank) }), ""},
+		{"control groups of their own", with(on("0-3", "0-3"), func(p *profile.PlacedProcess) { p.Placement.CPULimit, p.Placement.LimitGroup = 1, uint64(p.Rank) }), ""},
 		{"measured", with(on("0-3", "0-3"), crowded), "ranks 0-1 shared their cores with other processes or threads\n" +
 			"ranks waited for a core 70.0 % of their time; used a core 20.0 % of it; 300 involuntary context switches a second each"},
-		{"without the kernel's delay", with(on("0", "1"), func(p *aggregate.Placed) { crowded(p); p.Usage.DelayKnown = false }),
+		{"without the kernel's delay", with(on("0", "1"), func(p *profile.PlacedProcess) { crowded(p); p.Usage.DelayKnown = false }),
 			"ranks 0-1 shared their cores with other processes or threads\nranks used a core 20.0 % of their time; 300 involuntary context switches a second each"},
-		{"asleep", with(on("0", "1"), func(p *aggregate.Placed) {
+		{"asleep", with(on("0", "1"), func(p *profile.PlacedProcess) {
 			p.Usage = profile.Usage{WallNs: 1e9, UserNs: 1e6, Voluntary: 5000, DelayKnown: true}
 		}), ""},
-		{"too short to tell", with(on("0", "1"), func(p *aggregate.Placed) { crowded(p); p.Usage.WallNs = 99e6 }), ""},
-		{"other hosts", with(on("0", "0"), func(p *aggregate.Placed) { p.Host = []string{"n0", "n1"}[p.Rank] }), ""},
-		{"nothing known", []aggregate.Placed{{Rank: 0, Host: "n0"}, {Rank: 1, Host: "n0"}}, ""},
+		{"too short to tell", with(on("0", "1"), func(p *profile.PlacedProcess) { crowded(p); p.Usage.WallNs = 99e6 }), ""},
+		{"other hosts", with(on("0", "0"), func(p *profile.PlacedProcess) { p.Host = []string{"n0", "n1"}[p.Rank] }), ""},
+		{"nothing known", []profile.PlacedProcess{{Rank: 0, Host: "n0"}, {Rank: 1, Host: "n0"}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b strings.Builder
 			o := newOutput(&b, Options{Top: -1}, 0)
-			o.oversubscriptionText(aggregate.Oversubscriptions(test.ps), len(test.ps))
+			o.oversubscriptionText(profile.Oversubscriptions(test.ps), len(test.ps))
 			o.Flush()
 			got := strings.ReplaceAll(b.String(), "; waiting includes waiting for a core", "")
 			if got = strings.ReplaceAll(strings.TrimSpace(got), "\n  ", "\n"); got != test.want {
@@ -84,12 +83,12 @@ func TestOversubscriptions(t *testing.T) {
 
 // A job of two hosts names the one.
 func TestOversubscribedHost(t *testing.T) {
-	ps := with(on("0-3", "0-3", "0-3", "0-3", "0-3", "0-3"), func(p *aggregate.Placed) {
+	ps := with(on("0-3", "0-3", "0-3", "0-3", "0-3", "0-3"), func(p *profile.PlacedProcess) {
 		if p.Rank == 5 {
 			p.Host = "n1"
 		}
 	})
-	found := aggregate.Oversubscriptions(ps)
+	found := profile.Oversubscriptions(ps)
 	if len(found) != 1 || found[0].Threads != 5 || found[0].Count != 4 || found[0].Ranks.Len() != 5 {
 		t.Fatalf("found %+v", found)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/trace"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -101,7 +100,7 @@ func TestTextFits(t *testing.T) {
 	waits[2].Peer, waits[2].PeerCallsite = 201, "other"
 	r := &trace.Result{Size: 256, Ranks: 256, WaitStates: waits,
 		POP:            &trace.POP{Runtime: 2.28, IdealRuntime: 0.11, UsefulMean: 0.0484, UsefulMax: 0.0584, UsefulMaxRank: 100, ParallelEfficiency: 0.02, LoadBalance: 0.83, CommunicationEfficiency: 0.02, Serialisation: 0.53, Transfer: 0.05},
-		Oversubscribed: []aggregate.Oversubscription{{Reason: aggregate.OtherProcesses, Ranks: profile.RankSet{{First: 0, Last: 255}}, HostRanks: 256}},
+		Oversubscribed: []profile.Oversubscription{{Reason: profile.OtherProcesses, Ranks: profile.RankSet{{First: 0, Last: 255}}, HostRanks: 256}},
 		Calls:          []trace.CallTotal{{Call: "Reduce_scatter_block", Count: 1234567, Time: 123, Waiting: 123, Undecided: 1}},
 		EagerLimits:    []trace.EagerLimit{{Path: profile.InNode, Bytes: 4096, Variable: "btl_vader_eager_limit"}, {Path: profile.ToSelf, Bytes: 1024, Variable: "btl_self_eager_limit"}}}
 	for pattern := range trace.Undecided + 1 {

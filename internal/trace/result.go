@@ -3,7 +3,6 @@ package trace
 import (
 	"slices"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
@@ -30,12 +29,12 @@ type Result struct {
 	EagerLimits []EagerLimit `json:"eager_limits"`
 	// Oversubscribed are ranks that shared processors. Their waits and
 	// efficiencies include waiting for a processor.
-	Oversubscribed []aggregate.Oversubscription `json:"oversubscribed"`
-	Runtime        float64                      `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
-	POP            *POP                         `json:"pop"`              // nil if traces are cut: missing calls would look like computing
-	CriticalPath   *CriticalPath                `json:"critical_path"`    // nil if traces are cut
-	Frames         *Frames                      `json:"frames,omitempty"` // nil if none were requested
-	Clocks         *profile.JobClocks           `json:"clocks,omitempty"` // how the hosts' clocks were corrected; nil if there is one host
+	Oversubscribed []profile.Oversubscription `json:"oversubscribed"`
+	Runtime        float64                    `json:"runtime_s"`        // from the first end of Init to the last start of Finalize
+	POP            *POP                       `json:"pop"`              // nil if traces are cut: missing calls would look like computing
+	CriticalPath   *CriticalPath              `json:"critical_path"`    // nil if traces are cut
+	Frames         *Frames                    `json:"frames,omitempty"` // nil if none were requested
+	Clocks         *profile.JobClocks         `json:"clocks,omitempty"` // how the hosts' clocks were corrected; nil if there is one host
 }
 
 func (r *replay) result(path *CriticalPath) *Result {
@@ -62,15 +61,15 @@ func (r *replay) result(path *CriticalPath) *Result {
 
 // oversubscriptions returns the ranks that shared processors, from the
 // placement and the usage in the traces.
-func (r *replay) oversubscriptions() []aggregate.Oversubscription {
-	placed := make([]aggregate.Placed, len(r.processes))
+func (r *replay) oversubscriptions() []profile.Oversubscription {
+	placed := make([]profile.PlacedProcess, len(r.processes))
 	for i, p := range r.processes {
-		placed[i] = aggregate.Placed{Rank: p.trace.Rank, Threads: p.trace.Threads, Host: p.trace.Host, At: p.trace.Placement}
+		placed[i] = profile.PlacedProcess{Rank: p.trace.Rank, Threads: p.trace.Threads, Host: p.trace.Host, Placement: p.trace.Placement}
 		if p.trace.Usage != nil {
 			placed[i].Usage = *p.trace.Usage
 		}
 	}
-	return aggregate.Oversubscriptions(placed)
+	return profile.Oversubscriptions(placed)
 }
 
 // cut reports whether some calls are in no trace.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/profile"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -124,7 +123,7 @@ func TestOversubscribed(t *testing.T) {
 			t.Fatalf("the report has %s", raw)
 		}
 		got := report.Oversubscribed[0]
-		if got.Reason != aggregate.TooFewProcessors || got.Ranks.String() != "ranks 0-3" || got.Threads != 4 || got.Processors != one {
+		if got.Reason != profile.TooFewProcessors || got.Ranks.String() != "ranks 0-3" || got.Threads != 4 || got.Processors != one {
 			t.Errorf("oversubscribed: %+v", got)
 		}
 		// Four ranks cannot have more than one core between them, and none sleeps long.
