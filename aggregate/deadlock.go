@@ -63,12 +63,12 @@ func (j *Job) waiting() map[int]*ending {
 // asked of one that has ended nobody knows when: whoever was in a receive at the
 // end had received nothing.
 func (e *ending) stuck(now int64) bool {
-	if e.threads != 1 || !e.complete || e.State == EndStopped || len(e.Calls) != 1 || e.Calls[0].WorldPeer < 0 {
+	if e.threads != 1 || !e.complete || e.State == profile.EndStopped || len(e.Calls) != 1 || e.Calls[0].WorldPeer < 0 {
 		return false
 	}
 	c, start, until := &e.Calls[0], e.starts[0], e.until(now)
 	if start == 0 || until == 0 {
-		return c.awaitsMessage() && e.State != EndRunning && e.State != EndUnknown
+		return c.awaitsMessage() && e.State != profile.EndRunning && e.State != profile.EndUnknown
 	}
 	return (c.awaitsMessage() || c.awaitsReceiver()) && until-start >= settled
 }

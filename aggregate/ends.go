@@ -13,12 +13,12 @@ import (
 // End is how a process ended that did not finalize, or where it is if it still
 // runs. Moments are in seconds since the first process of the job began.
 type End struct {
-	Rank   int      `json:"rank"`
-	Host   string   `json:"host"`
-	Pid    int      `json:"pid"`
-	State  EndState `json:"state"`
-	Status *int     `json:"status,omitempty"` // exit status
-	Signal string   `json:"signal,omitempty"` // SIGSEGV: that ended it
+	Rank   int              `json:"rank"`
+	Host   string           `json:"host"`
+	Pid    int              `json:"pid"`
+	State  profile.EndState `json:"state"`
+	Status *int             `json:"status,omitempty"` // exit status
+	Signal string           `json:"signal,omitempty"` // SIGSEGV: that ended it
 
 	EndedS    float64 `json:"ended_s,omitempty"` // 0 where nobody saw it
 	AliveS    float64 `json:"alive_s,omitempty"` // when it was seen running
@@ -27,21 +27,6 @@ type End struct {
 	Calls        []OpenCall    `json:"calls"`         // those that it is or was in, by thread: none outside MPI
 	OpenReceives []OpenReceive `json:"open_receives"` // posted before, and not completed
 }
-
-// EndState is what is known of the end of a process.
-type EndState string
-
-const (
-	EndKilled  EndState = "killed"  // by a signal
-	EndExited  EndState = "exited"  // with a status
-	EndGone    EndState = "ended"   // nobody knows how
-	EndRunning EndState = "running" // it has not ended
-	EndStopped EndState = "stopped" // nor that, but a signal or a debugger keeps it from going on
-	EndUnknown EndState = "unknown" // nobody looked
-)
-
-// runs tells that it has not ended.
-func (s EndState) Runs() bool { return s == EndRunning || s == EndStopped }
 
 // OpenCall is a call that has not returned, or had not at the end. Peers are
 // ranks in the communicator and in the world, or one of profile's constants: -1
@@ -104,11 +89,11 @@ func (e *endings) add(p *profile.Profile) {
 		return
 	}
 	out := ending{exit: p.Exit, last: p.End, threads: p.Threads, complete: p.Losses.Calls == 0 && p.Losses.Folded == 0 && p.Pauses == 0}
-	out.End = End{Rank: p.Rank, Host: shared(p.Host), Pid: p.Pid, State: stateOf(p.Exit), Calls: []OpenCall{}, OpenReceives: []OpenReceive{}}
+	out.End = End{Rank: p.Rank, Host: shared(p.Host), Pid: p.Pid, State: p.Exit.State(), Calls: []OpenCall{}, OpenReceives: []OpenReceive{}}
 	switch out.State {
-	case EndKilled:
+	case profile.EndKilled:
 		out.Signal = shared(signalName(p.Exit.Signal))
-	case EndExited:
+	case profile.EndExited:
 		status := p.Exit.Status
 		out.Status = &status
 	}
@@ -123,22 +108,6 @@ func (e *endings) add(p *profile.Profile) {
 		}
 	}
 	e.list = append(e.list, out)
-}
-
-func stateOf(x profile.Exit) EndState {
-	switch {
-	case x.Known && x.Signal != 0:
-		return EndKilled
-	case x.Known:
-		return EndExited
-	case x.At != 0 || x.Gone:
-		return EndGone
-	case x.Alive != 0 && x.Stopped:
-		return EndStopped
-	case x.Alive != 0:
-		return EndRunning
-	}
-	return EndUnknown
 }
 
 func signalName(signal int) string {
@@ -288,7 +257,7 @@ func (e *ending) until(now int64) int64 {
 		return e.exit.At
 	case e.State.Runs():
 		return e.exit.Alive
-	case e.State == EndUnknown:
+	case e.State == profile.EndUnknown:
 		return now
 	}
 	return 0

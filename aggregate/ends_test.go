@@ -25,7 +25,7 @@ func TestEnds(t *testing.T) {
 	}
 	eight, zero := uint64(8), uint64(0)
 	recv, barrier := s.Ends[2], s.Ends[3]
-	want := End{Rank: 1, Host: "node0", Pid: 101, State: EndKilled, Signal: "SIGTERM", EndedS: 10.002, LastCallS: 1,
+	want := End{Rank: 1, Host: "node0", Pid: 101, State: profile.EndKilled, Signal: "SIGTERM", EndedS: 10.002, LastCallS: 1,
 		Calls: []OpenCall{{Call: "Recv", Class: "p2p", Direction: "recv", Communicator: "MPI_COMM_WORLD", Peer: 0, WorldPeer: 0,
 			Source: -1, WorldSource: -1, Bytes: &eight, Callsite: recv.Calls[0].Callsite, SinceS: 3, ForS: 7.002}},
 		OpenReceives: []OpenReceive{}}
@@ -75,12 +75,12 @@ func TestEndsOfTheKilled(t *testing.T) {
 // its beginning, or with its age as long as others run.
 func TestEndsUnknown(t *testing.T) {
 	ps := hung()
-	if e := New(ps).Summary().Ends; e[0].State != EndUnknown || e[0].Rank != 5 || e[1].Calls[0].ForS != 0 {
+	if e := New(ps).Summary().Ends; e[0].State != profile.EndUnknown || e[0].Rank != 5 || e[1].Calls[0].ForS != 0 {
 		t.Errorf("nobody was seen: %+v, %+v", e[0], e[1])
 	}
 	ps[5].Exit.Alive = start + 20*second
 	s := New(ps).Status()
-	if e := s.Processes; e[0].State != EndUnknown || e[0].Calls[0].ForS != 18 || s.Running != 1 || s.Unknown != 5 || s.AgeS != 20 {
+	if e := s.Processes; e[0].State != profile.EndUnknown || e[0].Calls[0].ForS != 18 || s.Running != 1 || s.Unknown != 5 || s.AgeS != 20 {
 		t.Errorf("one runs: %+v", s)
 	}
 }

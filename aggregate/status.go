@@ -1,5 +1,7 @@
 package aggregate
 
+import "github.com/mpitrace/mpitrace/profile"
+
 // JobStatus is the MPI call that each process of a job is in at one moment. Times are in seconds.
 type JobStatus struct {
 	Run       string  `json:"run"`
@@ -29,11 +31,11 @@ func (j *Job) Status() *JobStatus {
 	}
 	for i := range s.Processes {
 		switch s.Processes[i].State {
-		case EndRunning:
+		case profile.EndRunning:
 			s.Running++
-		case EndStopped:
+		case profile.EndStopped:
 			s.Stopped++
-		case EndUnknown:
+		case profile.EndUnknown:
 			s.Unknown++
 		default:
 			s.Ended++

@@ -113,20 +113,6 @@ type OpenCall struct {
 	Start     int64 // Unix ns, 0 if calls are not timed
 }
 
-// Exit is how a process ended, as seen from outside. `mpitrace run` observes
-// the processes of its own node.
-type Exit struct {
-	At     int64 // Unix ns when the process ended, 0 if not observed
-	Known  bool  // whether Status or Signal is known
-	Status int   // exit status, if the process was not killed by a signal
-	Signal int   // signal that killed the process, 0 if none
-
-	Alive int64 // Unix ns when the process was last seen running, 0 if not observed or if it had ended
-	Gone  bool  // whether it has ended, even if the time is not known
-
-	Stopped bool // whether a signal or a debugger had stopped it when it was last seen running
-}
-
 // Timing defines which calls are timed.
 type Timing uint8
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/internal/trace"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // job is a recorded command from its start to the summary.
@@ -138,24 +139,17 @@ func (j *job) late() {
 func (j *job) note(left []string) {
 	j.dir.SetUncollected(j.info, left)
 	j.info.Processes = nil
-	exits := j.watch.Exits()
-	seen := make([]string, len(exits))
-	for i, e := range exits {
-		seen[i] = e.Recording
+	ended := j.watch.Ended()
+	seen := make([]string, len(ended))
+	for i, p := range ended {
+		seen[i] = p.Recording
 	}
 	j.dir.SetLost(j.info, seen)
-	for _, e := range exits {
-		if e.Finalized && e.Known && e.Status == 0 {
-			continue // as it should be
+	for _, p := range ended {
+		if succeeded := p.Exit.State() == profile.EndExited && p.Exit.Status == 0; !succeeded || !p.Finalized {
+			p.Host = j.info.Host
+			j.info.Processes = append(j.info.Processes, p)
 		}
-		p := run.Process{Host: j.info.Host, Pid: e.Pid, Recording: e.Recording, Ended: e.At}
-		switch code := e.Status.ExitStatus(); {
-		case e.Known && e.Status.Signaled():
-			p.Signal = int(e.Status.Signal())
-		case e.Known:
-			p.Status = &code
-		}
-		j.info.Processes = append(j.info.Processes, p)
 	}
 	if err := j.dir.WriteInfo(j.info); err != nil {
 		fmt.Fprintln(j.log, "mpitrace:", err)

@@ -54,18 +54,18 @@ func key(e *aggregate.End) string {
 
 func endText(e *aggregate.End) string {
 	switch e.State {
-	case aggregate.EndKilled:
+	case profile.EndKilled:
 		return "killed by " + e.Signal
-	case aggregate.EndExited:
+	case profile.EndExited:
 		return fmt.Sprintf("exited with status %d", *e.Status)
-	case aggregate.EndGone:
+	case profile.EndGone:
 		return "ended"
-	case aggregate.EndRunning:
+	case profile.EndRunning:
 		if len(e.Calls) > 0 {
 			return "still in MPI"
 		}
 		return "running"
-	case aggregate.EndStopped:
+	case profile.EndStopped:
 		return "stopped by a signal or a debugger"
 	}
 	return "not finalized"
@@ -235,7 +235,7 @@ func (o *output) howLong(g endGroup, i int) string {
 	since := func(e *aggregate.End) float64 { return e.Calls[i].SinceS }
 	long := func(e *aggregate.End) float64 { return e.Calls[i].ForS }
 	switch low, _ := g.extremes(long); {
-	case low > 0 && g[0].State == aggregate.EndUnknown:
+	case low > 0 && g[0].State == profile.EndUnknown:
 		return ", for " + o.spread(g, long) + " if still there"
 	case low > 0:
 		return ", for " + o.spread(g, long)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate"
 	"github.com/mpitrace/mpitrace/internal/text"
+	"github.com/mpitrace/mpitrace/profile"
 )
 
 // Status prints where the processes of a job are: the longest wait first.
@@ -56,7 +57,7 @@ func countsText(s *aggregate.JobStatus) string {
 // does not.
 func (g endGroup) rest() int {
 	switch {
-	case g[0].State != aggregate.EndRunning && g[0].State != aggregate.EndUnknown:
+	case g[0].State != profile.EndRunning && g[0].State != profile.EndUnknown:
 		return 0
 	case len(g[0].Calls) > 0:
 		return 1

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/profile"
@@ -131,16 +130,16 @@ func TestExits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	five, at := 5, time.Unix(1700000000, 123456789)
+	const at = 1700000000_123456789
 	info := &Info{Processes: []Process{
-		{Host: "n1", Pid: 1, Recording: "n1-1-1.rec", Ended: at, Status: &five},
-		{Host: "n1", Pid: 2, Recording: "n1-2-1.rec", Ended: at, Signal: 9},
-		{Host: "n1", Pid: 3, Recording: "n1-3-1.rec", Ended: at},
+		{Host: "n1", Pid: 1, Recording: "n1-1-1.rec", Exit: profile.Exit{At: at, Known: true, Status: 5}},
+		{Host: "n1", Pid: 2, Recording: "n1-2-1.rec", Exit: profile.Exit{At: at, Known: true, Signal: 9}},
+		{Host: "n1", Pid: 3, Recording: "n1-3-1.rec", Exit: profile.Exit{At: at}},
 	}}
 	if err := d.WriteInfo(info); err != nil {
 		t.Fatal(err)
 	}
-	want := []profile.Exit{{At: at.UnixNano(), Known: true, Status: 5}, {At: at.UnixNano(), Known: true, Signal: 9}, {At: at.UnixNano()}, {}}
+	want := []profile.Exit{{At: at, Known: true, Status: 5}, {At: at, Known: true, Signal: 9}, {At: at}, {}}
 	for rank := range want {
 		name := "n1-" + string(rune('1'+rank)) + "-1.rec"
 		p := &profile.Profile{Rank: rank, Size: len(want), State: profile.Running, Threads: 1, Run: "job"}

@@ -70,29 +70,53 @@ type Setting struct {
 	SetBy  string `json:"set_by,omitempty"` // --timing, MPITRACE_TIMING, FILE:LINE
 }
 
-// Process is how a process that recorded ended.
+// Process is a process that recorded, and how it was seen to end.
 type Process struct {
+	Host      string // where it ran; empty for this node
+	Pid       int
+	Recording string // name of its file
+	Exit      profile.Exit
+	Finalized bool // whether the recording was complete when the process ended; not in run.json
+}
+
+// processJSON is a Process in run.json.
+type processJSON struct {
 	Host      string    `json:"host"`
 	Pid       int       `json:"pid"`
-	Recording string    `json:"recording"`        // name of its file
-	Ended     time.Time `json:"ended"`            //
-	Status    *int      `json:"status,omitempty"` // it exited with, if that is known
+	Recording string    `json:"recording"`
+	Ended     time.Time `json:"ended"`
+	Status    *int      `json:"status,omitempty"` // exit status, if it is known
 	Signal    int       `json:"signal,omitempty"` // that killed it, if one did
 }
 
-func (p *Process) exit() profile.Exit {
-	e := profile.Exit{At: p.Ended.UnixNano(), Known: p.Status != nil || p.Signal != 0, Signal: p.Signal}
-	if p.Status != nil {
-		e.Status = *p.Status
+// MarshalJSON implements json.Marshaler.
+func (p Process) MarshalJSON() ([]byte, error) {
+	out := processJSON{Host: p.Host, Pid: p.Pid, Recording: p.Recording, Ended: time.Unix(0, p.Exit.At), Signal: p.Exit.Signal}
+	if p.Exit.State() == profile.EndExited {
+		out.Status = &p.Exit.Status
 	}
-	return e
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Process) UnmarshalJSON(text []byte) error {
+	var in processJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*p = Process{Host: in.Host, Pid: in.Pid, Recording: in.Recording,
+		Exit: profile.Exit{At: in.Ended.UnixNano(), Known: in.Status != nil || in.Signal != 0, Signal: in.Signal}}
+	if in.Status != nil {
+		p.Exit.Status = *in.Status
+	}
+	return nil
 }
 
 // exits are the ends of processes by the names of their recordings.
 func (i *Info) exits() map[string]profile.Exit {
 	exits := make(map[string]profile.Exit, len(i.Processes))
 	for _, p := range i.Processes {
-		exits[p.Recording] = p.exit()
+		exits[p.Recording] = p.Exit
 	}
 	return exits
 }

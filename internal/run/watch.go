@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -14,17 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// Exit is what was seen of the end of a process that recorded.
-type Exit struct {
-	Recording string // name of its file
-	Pid       int
-	At        time.Time
-	Known     bool // Status is
-	Status    unix.WaitStatus
-	// Finalized tells that the recording was complete by then.
-	Finalized bool
-}
 
 // Watch sees the processes of this node that start recordings, and how they
 // end, though they are other programs' children: it holds a descriptor of each
@@ -40,12 +30,12 @@ type Watch struct {
 	done               chan struct{}
 
 	mutex sync.Mutex
-	exits []Exit
+	seen  []Process // to end
 }
 
 // watched is a process that is.
 type watched struct {
-	exit  Exit
+	Process
 	path  string // of its recording
 	pidfd int
 	until time.Time // for how long an unseen one is looked at again
@@ -114,17 +104,17 @@ func (w *Watch) Close() {
 	}
 }
 
-// Exits are the ends that were seen, the first first.
-func (w *Watch) Exits() []Exit {
+// Ended returns the processes that were seen to end, in order of ending.
+func (w *Watch) Ended() []Process {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return slices.SortedStableFunc(slices.Values(w.exits), func(a, b Exit) int { return a.At.Compare(b.At) })
+	return slices.SortedStableFunc(slices.Values(w.seen), func(a, b Process) int { return cmp.Compare(a.Exit.At, b.Exit.At) })
 }
 
-func (w *Watch) note(e Exit) {
+func (w *Watch) note(p Process) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.exits = append(w.exits, e)
+	w.seen = append(w.seen, p)
 }
 
 // expect has the poll wake for a descriptor.
@@ -177,7 +167,7 @@ func (w *Watch) timeout() time.Duration {
 // launcher may end while the kernel still takes its ranks apart.
 func (w *Watch) ending() bool {
 	for _, p := range w.live {
-		if p.exit.At.IsZero() && !hasMapped(p.exit.Pid, p.exit.Recording) {
+		if p.Exit.At == 0 && !hasMapped(p.Pid, p.Recording) {
 			return true
 		}
 	}
@@ -197,7 +187,7 @@ func (w *Watch) meet() {
 			continue
 		}
 		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			w.unseen = append(w.unseen, watched{Exit{Recording: name, Pid: pid}, filepath.Join(w.dirs[id], name), fd, time.Now().Add(lookUntil)})
+			w.unseen = append(w.unseen, watched{Process{Recording: name, Pid: pid}, filepath.Join(w.dirs[id], name), fd, time.Now().Add(lookUntil)})
 		}
 	}
 }
@@ -217,7 +207,7 @@ func inotifyEvent(b []byte) (id int, name string, length int) {
 func (w *Watch) look() {
 	w.unseen = slices.DeleteFunc(w.unseen, func(p watched) bool {
 		switch {
-		case hasMapped(p.exit.Pid, p.exit.Recording) && w.expect(p.pidfd, unix.EPOLLIN|unix.EPOLLONESHOT) == nil:
+		case hasMapped(p.Pid, p.Recording) && w.expect(p.pidfd, unix.EPOLLIN|unix.EPOLLONESHOT) == nil:
 			w.live[p.pidfd] = p
 		case time.Now().Before(p.until):
 			return false
@@ -236,21 +226,32 @@ func (w *Watch) ended(fd int, events uint32) {
 	if !ok {
 		return
 	}
-	if p.exit.At.IsZero() {
-		p.exit.At = time.Now()
-		p.exit.Finalized = canPack(p.path)
-		p.exit.Status, p.exit.Known = zombieStatus(p.exit.Pid)
+	if p.Exit.At == 0 {
+		p.Exit.At = time.Now().UnixNano()
+		p.Finalized = canPack(p.path)
+		if status, ok := zombieStatus(p.Pid); ok {
+			p.setStatus(status)
+		}
 	}
 	if status, ok := pidfdStatus(fd); ok {
-		p.exit.Status, p.exit.Known = status, true
+		p.setStatus(status)
 	}
 	w.live[fd] = p
-	if !p.exit.Known && events&unix.EPOLLHUP == 0 && w.expectReaped(fd) {
+	if !p.Exit.Known && events&unix.EPOLLHUP == 0 && w.expectReaped(fd) {
 		return
 	}
-	w.note(p.exit)
+	w.note(p.Process)
 	delete(w.live, fd)
 	unix.Close(fd)
+}
+
+func (p *watched) setStatus(status unix.WaitStatus) {
+	p.Exit.Known = true
+	if status.Signaled() {
+		p.Exit.Signal = int(status.Signal())
+	} else {
+		p.Exit.Status = status.ExitStatus()
+	}
 }
 
 // expectReaped has the poll wake once more, when the process is reaped.
@@ -261,8 +262,8 @@ func (w *Watch) expectReaped(fd int) bool {
 // unreaped are the ends of which no more came to be known.
 func (w *Watch) unreaped() {
 	for _, p := range w.live {
-		if !p.exit.At.IsZero() {
-			w.note(p.exit)
+		if p.Exit.At != 0 {
+			w.note(p.Process)
 		}
 	}
 }

@@ -98,22 +98,22 @@ func TestWatch(t *testing.T) {
 	end()
 	whole.cmd.Wait()
 	w.Close()
-	exits := w.Exits()
+	exits := w.Ended()
 	if len(exits) != 3 {
 		t.Fatalf("saw %+v, want three ends", exits)
 	}
 	for i, want := range []struct {
 		*recorder
-		status    unix.WaitStatus
-		finalized bool
-	}{{leaves, 7 << 8, false}, {killed, unix.WaitStatus(unix.SIGKILL), false}, {whole, 7 << 8, true}} {
+		status, signal int
+		finalized      bool
+	}{{leaves, 7, 0, false}, {killed, 0, int(unix.SIGKILL), false}, {whole, 7, 0, true}} {
 		e := exits[i]
 		if e.Recording != want.name || e.Pid != want.cmd.Process.Pid || e.Finalized != want.finalized ||
-			e.At.Before(before) || e.At.After(time.Now()) {
+			e.Exit.At < before.UnixNano() || e.Exit.At > time.Now().UnixNano() {
 			t.Errorf("got %+v, want the end of %s, finalized %v", e, want.name, want.finalized)
 		}
-		if e.Known && e.Status != want.status || !e.Known && kernelTells(t) {
-			t.Errorf("%s: status %#x, known %v; want %#x", want.name, e.Status, e.Known, want.status)
+		if e.Exit.Known && (e.Exit.Status != want.status || e.Exit.Signal != want.signal) || !e.Exit.Known && kernelTells(t) {
+			t.Errorf("%s: %+v; want status %d, signal %d", want.name, e.Exit, want.status, want.signal)
 		}
 	}
 	if err := stays.cmd.Process.Signal(syscall.Signal(0)); err != nil {
@@ -143,7 +143,7 @@ func kernelTells(t *testing.T) bool {
 func TestWatchNothing(t *testing.T) {
 	w := NewWatch("/no/such/directory")
 	w.Close()
-	if exits := w.Exits(); len(exits) > 0 {
+	if exits := w.Ended(); len(exits) > 0 {
 		t.Errorf("saw %+v", exits)
 	}
 }

@@ -186,8 +186,8 @@ func checkInterrupted(t *testing.T, s *session, dir string) {
 		t.Errorf("run.json does not have the exit status %d", s.code())
 	}
 	for _, p := range info.Processes {
-		if !slices.Contains(s.ranks, p.Pid) || p.Ended.IsZero() {
-			t.Errorf("an end of process %d of %d at %v", p.Pid, s.ranks, p.Ended)
+		if !slices.Contains(s.ranks, p.Pid) || p.Exit.At == 0 {
+			t.Errorf("an end of process %d of %d at %v", p.Pid, s.ranks, p.Exit.At)
 		}
 	}
 	if _, err := os.Stat(info.Spool); !os.IsNotExist(err) {
