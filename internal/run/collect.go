@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// Left is a recording that is not in the run directory yet, or of which more
-// may come; or a spool, with all recordings in it.
+// Left is a recording that is not in the run directory yet, or whose process is
+// still running. It may also be a spool with all its recordings.
 type Left struct{ Host, Path string }
 
-// String is how run.json names it: "host:path".
+// String returns the form used in run.json, "host:path".
 func (l Left) String() string { return l.Host + ":" + l.Path }
 
 func parseLeft(text string) (Left, bool) {
@@ -25,8 +25,8 @@ func parseLeft(text string) (Left, bool) {
 	return l, plainHost(host) && filepath.IsAbs(path) && filepath.Clean(path) == path
 }
 
-// plainHost tells whether a name can be that of a host, and no option or
-// command of the program that is to reach it.
+// plainHost reports whether name can be a host name. It must not be an option
+// or a command of the program that connects to the host.
 func plainHost(name string) bool {
 	odd := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("._-", r)
@@ -34,12 +34,12 @@ func plainHost(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, odd)
 }
 
-// noteSuffix ends the name of a note that the library leaves beside where a
-// recording is to be, if it had to put it into $TMPDIR: a symbolic link to
-// "host:path". It goes when the recording comes.
+// noteSuffix ends the name of a note: a symbolic link to "host:path". The
+// library leaves it in the recordings directory if it had to put a recording
+// into $TMPDIR. The note is removed when the recording is collected.
 const noteSuffix = ".rec.at"
 
-// notes are the recordings that notes tell of, in order.
+// notes returns the recordings that notes refer to, sorted by the notes' names.
 func (d Dir) notes() []Left {
 	files, _ := filepath.Glob(filepath.Join(escape(d.Recordings()), "*"+noteSuffix)) // the pattern is well formed
 	var left []Left
@@ -53,14 +53,16 @@ func (d Dir) notes() []Left {
 	return left
 }
 
-// Uncollected is what is still to be brought home: of the spool what run.json
-// says, of other places what the notes say.
+// Uncollected returns what has not been collected yet: recordings in the spool,
+// according to run.json, and recordings in other directories, according to the
+// notes.
 func (d Dir) Uncollected() []Left {
-	info, _ := d.ReadInfo() // without it there are the notes
+	info, _ := d.ReadInfo() // if it cannot be read, there are still the notes
 	return append(info.spooled(), d.notes()...)
 }
 
-// spooled is what is left in the spool, as far as is known.
+// spooled returns the recordings that are still in the spool, according to
+// run.json.
 func (i *Info) spooled() []Left {
 	var left []Left
 	for _, text := range i.Uncollected {
@@ -71,8 +73,8 @@ func (i *Info) spooled() []Left {
 	return left
 }
 
-// SetUncollected has run.json name what is left in the spool, and in the places
-// that notes tell of.
+// SetUncollected sets info.Uncollected to the given paths in the spool and the
+// recordings that notes refer to.
 func (d Dir) SetUncollected(info *Info, spooled []string) {
 	info.Uncollected = nil
 	for _, path := range spooled {
@@ -83,8 +85,8 @@ func (d Dir) SetUncollected(info *Info, spooled []string) {
 	}
 }
 
-// SetLost has run.json name those of the recordings that were seen on this node, by
-// the names of their files, that are neither home nor still to be collected.
+// SetLost sets info.Lost to the recordings that were seen on this node but are
+// neither collected nor still to be collected. seen holds file names.
 func (d Dir) SetLost(info *Info, seen []string) {
 	noted := map[string]bool{}
 	for _, l := range d.notes() {
@@ -99,9 +101,9 @@ func (d Dir) SetLost(info *Info, seen []string) {
 	}
 }
 
-// Collect brings home what is left on this node, host being its name, and notes
-// in run.json what is still left. n is the number of recordings that came.
-// It goes on after an error.
+// Collect moves the recordings that are left on this node into the run
+// directory, and updates run.json. host is the name of this node. n is the
+// number of recordings that were moved. Collect continues after an error.
 func (d Dir) Collect(host string) (n int, err error) {
 	if err := d.own(); err != nil {
 		return 0, err
@@ -111,8 +113,8 @@ func (d Dir) Collect(host string) (n int, err error) {
 	return fromNotes + fromSpool, errors.Join(err, spoolErr)
 }
 
-// own checks that the run is this user's: whose it is says which files are to
-// be moved and which nodes to be asked.
+// own returns an error if the run belongs to another user. Its owner decides
+// which files are moved and which nodes are connected to.
 func (d Dir) own() error {
 	for _, path := range []string{string(d), d.Recordings(), d.Info()} {
 		info, err := os.Stat(path)
@@ -123,14 +125,14 @@ func (d Dir) own() error {
 			return err
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
-			return fmt.Errorf("%s is another user's: only its owner can collect", path)
+			return fmt.Errorf("%s belongs to another user: only its owner can collect", path)
 		}
 	}
 	return nil
 }
 
-// CollectNotes brings home recordings that this node's processes had to put into
-// $TMPDIR. With the recording goes the note.
+// CollectNotes moves recordings that this node's processes had to put into
+// $TMPDIR, and removes their notes.
 func (d Dir) CollectNotes(host string) (n int, err error) {
 	var errs []error
 	writers := sync.OnceValue(Writers)
@@ -141,10 +143,11 @@ func (d Dir) CollectNotes(host string) (n int, err error) {
 		home := filepath.Join(d.Recordings(), filepath.Base(l.Path))
 		stays, err := Fetch(l.Path, d.Recordings(), writers())
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && exists(home): // the process has brought it
+		case errors.Is(err, fs.ErrNotExist) && exists(home): // the process has moved it
 		case errors.Is(err, fs.ErrNotExist):
-			// The note stays: a job's own /tmp is not seen from everywhere.
-			errs = append(errs, fmt.Errorf("%s is not there, or cannot be seen from here: if it is gone, remove %s.at", l, home))
+			// Keep the note: a job's private /tmp may be visible only from
+			// inside the job.
+			errs = append(errs, fmt.Errorf("%s does not exist or is not visible from this node: if it was deleted, remove %s.at", l, home))
 			continue
 		case err != nil:
 			errs = append(errs, err)
@@ -159,7 +162,7 @@ func (d Dir) CollectNotes(host string) (n int, err error) {
 	return n, errors.Join(errs...)
 }
 
-// collectSpool brings home what is in the spool of the node where the job was
+// collectSpool moves the recordings in the spool of the node where the job was
 // launched.
 func (d Dir) collectSpool(host string) (n int, err error) {
 	info, err := d.ReadInfo()
@@ -181,14 +184,14 @@ func (d Dir) collectSpool(host string) (n int, err error) {
 	return n - len(left), errors.Join(err, d.WriteInfo(info))
 }
 
-// spoolGone is the error that recordings were lost with the spool; nil if all are
-// home: mpitrace run may have been killed, or have had no room to write run.json,
-// when it had brought them.
+// spoolGone returns the error for recordings that were lost with the spool. It
+// returns nil if all have been collected: mpitrace run may have collected them
+// and then been killed, or have found no space to write run.json.
 func (d Dir) spoolGone(info *Info) error {
 	spool := Left{info.Host, info.Spool}
 	run, err := d.Open(Heads, nil)
 	if err != nil {
-		return fmt.Errorf("%s is gone, and what is home cannot be read: %w", spool, err)
+		return fmt.Errorf("%s no longer exists, and the collected recordings cannot be read: %w", spool, err)
 	}
 	recorded, missing := 0, 0
 	for _, j := range run.Jobs {
@@ -197,14 +200,14 @@ func (d Dir) spoolGone(info *Info) error {
 	}
 	switch {
 	case recorded == 0:
-		return fmt.Errorf("%s is gone, and the recordings in it with it: somebody deleted it, or the node was restarted", spool)
+		return fmt.Errorf("%s no longer exists, so its recordings are lost: it was deleted, or the node was restarted", spool)
 	case missing > 0:
-		return fmt.Errorf("%s is gone: %d of %d recordings are home, the others are lost", spool, recorded, recorded+missing)
+		return fmt.Errorf("%s no longer exists: %d of %d recordings were collected, the others are lost", spool, recorded, recorded+missing)
 	}
 	return nil
 }
 
-// Hosts are the nodes on which something is left, but for this one.
+// Hosts returns the nodes with something left, without the node named host.
 func Hosts(left []Left, host string) []string {
 	var hosts []string
 	for _, l := range left {

@@ -97,8 +97,8 @@ func TestCollectLost(t *testing.T) {
 		home int    // recordings, of 2 ranks
 		want string // empty for no error
 	}{
-		{0, "is gone, and the recordings in it with it"},
-		{1, "is gone: 1 of 2 recordings are home, the others are lost"},
+		{0, "no longer exists, so its recordings are lost"},
+		{1, "no longer exists: 1 of 2 recordings were collected, the others are lost"},
 		{2, ""},
 	} {
 		d, err := Create(filepath.Join(t.TempDir(), "run"))

@@ -19,26 +19,26 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Traced is what became of the events of a run.
+// Traced is the result of converting the events of a run.
 type Traced struct {
 	Processes int
 	Events    uint64
-	Dropped   uint64               // events that had no room
-	Clocks    []*profile.JobClocks // of the jobs that ran on several hosts
-	Damaged   []error              // what of the events cannot be read
-	// Left is how many events were written of recordings beside which they still are:
-	// their processes may go on, or some of them are damaged.
+	Dropped   uint64               // number of events that were lost
+	Clocks    []*profile.JobClocks // of each job that ran on several hosts
+	Damaged   []error              // events that cannot be read
+	// Left maps recordings whose event files were kept to the number of events
+	// that were converted. Their processes may still be running, or some events
+	// are damaged.
 	Left map[string]uint64
 }
 
-// ClockEstimator finds out from events how the clocks of a job's hosts differ. It is
-// trace.EstimateClocks; as an argument, it lets programs that merge nothing do
-// without package trace.
+// ClockEstimator estimates the differences between the clocks of a job's hosts
+// from events. It is always trace.EstimateClocks; it is a parameter so that
+// programs that merge nothing do not link package trace.
 type ClockEstimator func([]profile.EventSource) (*profile.JobClocks, error)
 
-// writeTraces writes the events of each process that was traced, several
-// processes at a time, and removes what they were recorded in once nobody writes
-// to it any more.
+// writeTraces writes a trace file for each traced process, several at a time.
+// It removes the event files of processes that have ended.
 func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
 	traced := d.traced()
 	if len(traced) == 0 {
@@ -57,12 +57,12 @@ func (d Dir) writeTraces(run *Run, estimate ClockEstimator) error {
 	return nil
 }
 
-// traceWriter writes the events of one job.
+// traceWriter writes the trace files of one job.
 type traceWriter struct {
 	dir      Dir
-	job      int // its number
+	job      int // index of the job in Run.Jobs
 	clocks   map[string]recording.Clock
-	hosts    *profile.JobClocks // how they differ; nil if there is one
+	hosts    *profile.JobClocks // differences between their clocks; nil if there is only one host
 	estimate ClockEstimator
 	run      *Run
 	bar      *text.Progress
@@ -84,8 +84,8 @@ func (w *traceWriter) write(j *Job) error {
 	return errors.Join(err, work.Wait())
 }
 
-// each gives the processes that were traced; of those whose recordings are not home
-// yet, the rest of the events may be.
+// each calls f with the traced processes. It leaves out those whose recordings
+// are not collected yet, because some of their events may be missing.
 func (w *traceWriter) each(j *Job, f func(*profile.Profile) error) error {
 	return j.Each(func(p *profile.Profile) error {
 		home := filepath.Dir(p.Source) == w.dir.Recordings()
@@ -96,13 +96,14 @@ func (w *traceWriter) each(j *Job, f func(*profile.Profile) error) error {
 	})
 }
 
-// compareClocks finds out from the job's messages how the clocks of hosts differ.
+// compareClocks estimates the differences between the hosts' clocks from the
+// job's messages.
 func (w *traceWriter) compareClocks(j *Job) error {
 	var sources []profile.EventSource
 	err := w.each(j, func(p *profile.Profile) error {
-		slim := *p // events need none of the rows
+		slim := *p // events do not need the rows
 		slim.Rows, slim.Vectors = nil, nil
-		if events, err := recording.OpenEvents(&slim, w.clocks[p.Host]); err == nil { // else it is said below
+		if events, err := recording.OpenEvents(&slim, w.clocks[p.Host]); err == nil { // writeTrace reports the error
 			sources = append(sources, events)
 		}
 		return nil
@@ -116,8 +117,8 @@ func (w *traceWriter) compareClocks(j *Job) error {
 	return err
 }
 
-// writeTrace writes the events of a process. That they cannot be read is damage of
-// this one.
+// writeTrace writes the trace file of a process. If the events cannot be read,
+// it adds the error to Damaged and returns nil.
 func (w *traceWriter) writeTrace(p *profile.Profile) error {
 	events, err := recording.OpenEvents(p, w.clocks[p.Host])
 	if err != nil {
@@ -131,7 +132,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 		src = profile.CorrectClock(src, w.hosts.Of(p.Host))
 	}
 	err = atomicfile.Write(w.dir.traceFile(w.job, p.Rank), func(out io.Writer) error { return tracefile.Write(out, src) })
-	done := err == nil && ended(p) && len(events.Problems) == 0 // somebody may want to mend what is damaged
+	done := err == nil && ended(p) && len(events.Problems) == 0 // keep damaged event files: they may be repairable
 	if done {
 		err = recording.RemoveEvents(p.Source)
 	}
@@ -144,7 +145,7 @@ func (w *traceWriter) writeTrace(p *profile.Profile) error {
 			w.run.Traced.leave(filepath.Base(p.Source), events.Trace().Events)
 		}
 	} else {
-		w.run.Traced.Dropped += events.Trace().Dropped // they are lost wherever the others will be written
+		w.run.Traced.Dropped += events.Trace().Dropped // these are lost, whether or not the others can be written later
 	}
 	for _, problem := range events.Problems {
 		w.run.Traced.Damaged = append(w.run.Traced.Damaged, errors.New(text.Line(problem)))
@@ -158,8 +159,9 @@ func (t *Traced) add(of *profile.Trace) {
 	t.Dropped += of.Dropped
 }
 
-// leaveRest notes what is still there of events that belong to no job, or that cannot
-// be read: that was said, and is not tried again until there are more.
+// leaveRest adds to Left the event files that belong to no job or cannot be
+// read. They have been reported, and are not converted again until they have
+// more events.
 func (t *Traced) leaveRest(files []string) {
 	for _, file := range files {
 		name := filepath.Base(file)
@@ -178,7 +180,7 @@ func (t *Traced) leave(name string, events uint64) {
 	t.Left[name] = events
 }
 
-// traced are the recordings here beside which there are events.
+// traced returns the recordings in the run directory that have event files.
 func (d Dir) traced() []string {
 	files, _ := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.events")) // the pattern is well formed
 	for i, file := range files {
@@ -187,13 +189,14 @@ func (d Dir) traced() []string {
 	return files
 }
 
-// clocksOf finds the clock of each node: processes of one count the same ticks.
+// clocksOf returns the clock of each node. The processes of a node use the same
+// counter.
 func (t *Traced) clocksOf(files []string) map[string]recording.Clock {
 	clocks := map[string]recording.Clock{}
 	for _, file := range files {
 		host, clock, err := recording.ReadClock(file)
 		if err != nil {
-			t.Damaged = append(t.Damaged, fmt.Errorf("the events beside it are not written: %w", err))
+			t.Damaged = append(t.Damaged, fmt.Errorf("convert events: %w", err))
 			continue
 		}
 		clocks[host] = clocks[host].Better(clock)
@@ -201,24 +204,25 @@ func (t *Traced) clocksOf(files []string) map[string]recording.Clock {
 	return clocks
 }
 
-// ended tells whether nobody writes to a recording any more.
+// ended reports whether the process of a recording has ended.
 func ended(p *profile.Profile) bool {
 	return p.State == profile.Finalized || p.Exit.At != 0 || p.Exit.Gone
 }
 
-// Untraced tells whether there are events that were not written yet, or more of
-// them since. A file that a process has mapped does not tell by its time.
+// Untraced reports whether there are events that were not converted yet. It
+// compares numbers of events, because writing to a mapped file does not change
+// its modification time.
 func (d Dir) Untraced() bool {
 	info, err := d.ReadInfo()
 	if err != nil && exists(d.Info()) {
-		return false // nothing is merged then
+		return false // a run with a damaged run.json is not merged
 	}
 	return slices.ContainsFunc(d.traced(), func(file string) bool {
 		before, written := uint64(0), false
 		if err == nil {
 			before, written = info.UnfinishedTraces[filepath.Base(file)]
 		}
-		now, _ := recording.CountEvents(file) // 0 if they cannot be read, which was said then
+		now, _ := recording.CountEvents(file) // 0 if they cannot be read, which was reported before
 		return !written || now != before
 	})
 }

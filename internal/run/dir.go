@@ -1,20 +1,20 @@
-// Package run is the directory of a run: what is where, how its name is
-// found, and how the recordings in it become files that others read.
+// Package run manages run directories: their names and files, collecting the
+// recordings, and merging them into the files that other programs read.
 //
-//	run.json                     what was run, how it ended, the jobs in it
+//	run.json                     command, settings, how the run ended, its jobs
 //	recordings/*.rec             one for each process
-//	recordings/*.wrong-mpi       a process of another MPI than the library was built for
+//	recordings/*.wrong-mpi       a process that uses another MPI than the library was built for
 //	recordings/*.nested          another `mpitrace run` that the command started
-//	lib/*.so                     the library, if it could be kept nowhere else
-//	physical/*.prof              what the MPI library wrote of what it sent, if asked for
-//	profile.arrow                the facts of all ranks of all jobs
-//	comms.arrow ranks.arrow      the communicators and the processes
-//	trace.<rank>.arrow           the events of a rank, if it was traced
-//	pvars.arrow                  what was read of the MPI's performance variables, if anything was
-//	prof/<program>.<rank>.prof   a rank in Open MPI's format, if asked for
-//	arrow/<program>.<rank>.arrow a rank in Arrow, if asked for
+//	lib/*.so                     the library, if there was no cache for it
+//	physical/*.prof              messages counted by the MPI library, if requested
+//	profile.arrow                rows of all ranks of all jobs
+//	comms.arrow ranks.arrow      communicators and processes
+//	trace.<rank>.arrow           events of a rank, if it was traced
+//	pvars.arrow                  readings of the MPI's performance variables, if there are any
+//	prof/<program>.<rank>.prof   a rank in Open MPI's format, if requested
+//	arrow/<program>.<rank>.arrow a rank in Arrow, if requested
 //
-// Each file is written whole or not at all.
+// Each file is written completely or not at all.
 package run
 
 import (
@@ -34,12 +34,12 @@ import (
 // Dir is the path of a run directory.
 type Dir string
 
-// Recordings is the directory of the recordings.
+// Recordings returns the path of the directory of recordings.
 func (d Dir) Recordings() string { return filepath.Join(string(d), "recordings") }
 
-// RecordingFiles lists the recordings, in the order of their names. With them
-// are those in the spool (Spooled), in place of the copies here, if there are
-// any, of what is still written to.
+// RecordingFiles returns the paths of the recordings, sorted by name, followed
+// by those that are still in the spool. A recording in the spool replaces an
+// older copy in the run directory.
 func (d Dir) RecordingFiles() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(escape(d.Recordings()), "*.rec"))
 	if err != nil {
@@ -54,9 +54,10 @@ func (d Dir) RecordingFiles() ([]string, error) {
 	return append(files, spooled...), nil
 }
 
-// Spooled is the spool that run.json names and how many recordings are in it,
-// as far as it is on this node: while the run goes on, or if `mpitrace run` was
-// killed or had no room to bring them home.
+// Spooled returns the spool that run.json names, and the number of recordings
+// in it. The spool has recordings while the job runs, or if `mpitrace run` was
+// killed or could not collect them. It must be on this node, otherwise Spooled
+// returns "" and 0.
 func (d Dir) Spooled() (spool string, n int) {
 	files := d.spooled()
 	if len(files) == 0 {
@@ -74,20 +75,20 @@ func (d Dir) spooled() []string {
 	return files
 }
 
-// Profile is the merged table of facts.
+// Profile returns the path of the merged rows.
 func (d Dir) Profile() string { return filepath.Join(string(d), "profile.arrow") }
 
-// Comms is the merged table of communicators.
+// Comms returns the path of the merged communicators.
 func (d Dir) Comms() string { return filepath.Join(string(d), "comms.arrow") }
 
-// Ranks is the table of processes.
+// Ranks returns the path of the table of processes.
 func (d Dir) Ranks() string { return filepath.Join(string(d), "ranks.arrow") }
 
-// library is the directory of PrepareLibrary.
+// library returns the directory that PrepareLibrary makes.
 func (d Dir) library() string { return filepath.Join(string(d), "lib") }
 
-// PrepareLibrary makes the directory for a library that is built for this run
-// alone, where the user has no cache, and returns its path.
+// PrepareLibrary makes a directory for a library that is built for this run
+// only, and returns its path. It is used if the user has no cache directory.
 func (d Dir) PrepareLibrary() (string, error) {
 	dir := d.library()
 	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
@@ -96,13 +97,14 @@ func (d Dir) PrepareLibrary() (string, error) {
 	return dir, nil
 }
 
-// Pvars is the table of readings of performance variables.
+// Pvars returns the path of the readings of performance variables.
 func (d Dir) Pvars() string { return filepath.Join(string(d), "pvars.arrow") }
 
-// Info is the description of the run.
+// Info returns the path of run.json.
 func (d Dir) Info() string { return filepath.Join(string(d), "run.json") }
 
-// escape keeps a directory's name from being taken for a pattern.
+// escape escapes the pattern characters in a directory's name, for
+// filepath.Glob.
 func escape(dir string) string {
 	var out []rune
 	for _, r := range dir {
@@ -115,8 +117,8 @@ func escape(dir string) string {
 	return string(out)
 }
 
-// Name is the default name for a run of a program: with the batch system's id
-// of the job, else with the date and time.
+// Name returns the default name for a run directory. It contains the program
+// and the batch system's job id or, without one, the date and time.
 func Name(program, job string, now time.Time) string {
 	if job == "" {
 		job = now.Format("20060102-150405")
@@ -124,11 +126,12 @@ func Name(program, job string, now time.Time) string {
 	return "mpitrace-" + text.FileName(program) + "-" + text.FileName(job)
 }
 
-// maxRuns bounds the search for a name that is free.
+// maxRuns is the largest number of names that Create tries.
 const maxRuns = 10000
 
-// Create makes a new run directory of the given name, or name.2, name.3 … if
-// it exists. The result is absolute: processes of the run change theirs.
+// Create makes a new run directory with the given name or, if it exists,
+// name.2, name.3, and so on. The returned path is absolute, because processes
+// of the run may change their working directory.
 func Create(name string) (Dir, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -147,10 +150,10 @@ func Create(name string) (Dir, error) {
 	}
 }
 
-// ExistsError says that a directory belongs to a run already.
+// ExistsError is the error for a directory that already belongs to a run.
 type ExistsError struct {
 	Dir  string
-	Used bool // something is recorded in it
+	Used bool // whether it contains a run
 }
 
 func (e *ExistsError) Error() string {
@@ -162,9 +165,9 @@ func (e *ExistsError) Error() string {
 }
 
 // CreateAt makes the run directory that the user named. It returns an
-// *ExistsError if a run is in it. Of several processes that call it at the same
-// time for one directory one gets it: the one whose mkdir makes the directory of
-// the recordings.
+// *ExistsError if there is already a run in it. If several processes call it at
+// the same time for one directory, only the one that makes the directory of
+// recordings succeeds.
 func CreateAt(path string) (Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -187,15 +190,15 @@ func CreateAt(path string) (Dir, error) {
 	return d, nil
 }
 
-// Discard removes the directory of a run that recorded nothing, and keeps the
-// directory itself unless it was made for the run. It reports whether it did: not
-// if there is or may be anything of a process, here or on a node.
+// Discard removes the files of a run that recorded nothing. It removes the
+// directory itself only if made is true. It does nothing and returns false if
+// there is, or may be, a recording of any process, here or on another node.
 func (d Dir) Discard(made bool) bool {
 	recordings, err := d.RecordingFiles()
 	if err != nil || len(recordings)+len(d.traced())+len(d.physicalFiles())+len(d.Uncollected()) > 0 {
 		return false
 	}
-	if os.Remove(d.Recordings()) != nil { // it is not empty
+	if os.Remove(d.Recordings()) != nil { // not empty
 		return false
 	}
 	os.Remove(d.Physical())
@@ -211,14 +214,14 @@ func (d Dir) Discard(made bool) bool {
 	return true
 }
 
-// Used tells whether there is anything of a run.
+// Used reports whether the directory contains a run.
 func (d Dir) Used() bool {
 	recordings, err := d.RecordingFiles()
 	return err != nil || len(recordings) > 0 || exists(d.Info()) || exists(d.Profile())
 }
 
-// Share makes a run directory, or uses the one that another process of the
-// run has made.
+// Share makes a run directory, or uses one that another process of the same run
+// has made.
 func Share(path string) (Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -236,8 +239,8 @@ func (d Dir) prepare() error {
 	return nil
 }
 
-// makeDirectory makes a directory of a run, unless that would be in a place that
-// another user has prepared.
+// makeDirectory makes a directory for a run. It returns an error if another
+// user could have put a directory or symbolic link in its place.
 func makeDirectory(dir string, mkdir func(string, os.FileMode) error) error {
 	err := checkLinks(filepath.Dir(dir))
 	var made error

@@ -16,27 +16,29 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// ExportOptions say what is written and where.
+// ExportOptions defines what Export writes and where.
 type ExportOptions struct {
 	Format    *formats.Format
-	Path      string // of the file, or of the directory (see Directory)
-	Partition int    // ranks of a block of a dataset; 0 for no dataset
-	Force     bool   // replace what is there, if it is of the same kind
+	Path      string // path of the file or directory (see Directory)
+	Partition int    // number of ranks in a block of a dataset; 0 for no dataset
+	Force     bool   // replace an existing file or directory of the same kind
 }
 
-// PerRank tells formats of which each rank has a file of its own.
+// PerRank reports whether the format has one file for each rank.
 func PerRank(f *formats.Format) bool { return f.Name == "prof" }
 
-// Directory tells that a directory of files is written, and not one file.
+// Directory reports whether a directory of files is written instead of one
+// file.
 func (o *ExportOptions) Directory() bool {
 	return o.Partition > 0 || o.Format != nil && PerRank(o.Format)
 }
 
-// Export writes the profiles of a source, ordered by run and rank, and tells the
-// files in that order. A dataset takes the memory of a few blocks, everything
-// else that of one profile and of what the format gathers.
+// Export writes the profiles of a source, which are ordered by run and rank,
+// and returns the written files in that order. A dataset needs the memory of a
+// few blocks. Any other format needs the memory of one profile and of the data
+// that the format collects.
 func Export(src profile.Source, o ExportOptions) (files []string, err error) {
-	o.Path = filepath.Clean(o.Path) // a slash at its end would make the place beside it one inside
+	o.Path = filepath.Clean(o.Path) // with a slash at the end, the temporary file would be inside the directory
 	if !o.Directory() {
 		if err := o.writeFile(func(w io.Writer) error { return o.Format.Write(w, src) }); err != nil {
 			return nil, err
@@ -53,8 +55,8 @@ func Export(src profile.Source, o ExportOptions) (files []string, err error) {
 	return files, nil
 }
 
-// WriteOutput writes a file of any kind in the same way, and replaces one that is
-// there only if told to.
+// WriteOutput writes one file of any kind. It replaces an existing file only if
+// force is set.
 func WriteOutput(path string, force bool, write func(io.Writer) error) error {
 	o := ExportOptions{Path: filepath.Clean(path), Force: force}
 	return o.writeFile(write)
@@ -70,14 +72,14 @@ func (o *ExportOptions) writeFile(write func(io.Writer) error) error {
 	return atomicfile.Write(o.Path, write)
 }
 
-// OutputExistsError says that there is something where a file is to be written.
+// OutputExistsError is the error for an output file that already exists.
 type OutputExistsError struct{ Path string }
 
 func (e *OutputExistsError) Error() string {
 	return e.Path + " exists: name another place with -o, or overwrite it with --force"
 }
 
-// check refuses before anything is read.
+// check returns an error for an unusable output path before anything is read.
 func (o *ExportOptions) check() error {
 	info, err := os.Stat(o.Path)
 	switch {
@@ -97,19 +99,20 @@ func (o *ExportOptions) check() error {
 	return nil
 }
 
-// Replaceable refuses what is there and is no file: devices are not to be replaced by
-// one.
+// Replaceable returns an error if path exists but is not a regular file:
+// devices must not be replaced by a file.
 func Replaceable(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file: it is not replaced", path)
+		return fmt.Errorf("%s is not a regular file and is not replaced", path)
 	}
 	return nil
 }
 
 var exported = regexp.MustCompile(`^(rank_block=-?[0-9]+/part-[0-9]+\.[a-z]+|[^/]+\.prof)$`)
 
-// onlyExported keeps --force from removing anything but what was exported.
+// onlyExported returns an error if a directory has files that Export does not
+// write, so that --force removes nothing else.
 func onlyExported(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -117,13 +120,13 @@ func onlyExported(dir string) error {
 		}
 		name, err := filepath.Rel(dir, path)
 		if err == nil && !exported.MatchString(filepath.ToSlash(name)) {
-			return fmt.Errorf("%s holds %s, which no export has written: it is not overwritten", dir, name)
+			return fmt.Errorf("%s contains %s, which mpitrace export did not write: move it, or choose another directory with -o", dir, name)
 		}
 		return err
 	})
 }
 
-// writeDirectory writes a directory of files and returns their names in it.
+// writeDirectory writes a directory of files and returns their names.
 func (o *ExportOptions) writeDirectory(src profile.Source) ([]string, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -148,7 +151,7 @@ func (o *ExportOptions) writeDirectory(src profile.Source) ([]string, error) {
 	return d.files, err
 }
 
-// directory is one that files are written to, several at a time.
+// directory writes files into a directory, several at a time.
 type directory struct {
 	dir     string
 	format  *formats.Format
@@ -159,8 +162,8 @@ type directory struct {
 func (d *directory) add(name string, ps profile.List) {
 	d.files = append(d.files, name)
 	d.writers.Go(func() error {
-		// In a source that is out of order, two of one name would come together:
-		// the second is an error.
+		// If a source is not ordered, the same name may occur twice: the second
+		// is an error.
 		err := atomicfile.WriteNew(filepath.Join(d.dir, name), func(w io.Writer) error { return d.format.Write(w, ps) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -176,14 +179,14 @@ func (d *directory) writeRanks(src profile.Source) error {
 		return err
 	}
 	return src.Each(func(p *profile.Profile) error {
-		if p.Rank >= 0 { // else it ended before it had one, and so before it sent anything
+		if p.Rank >= 0 { // ended before it had a rank, and so before it sent anything
 			d.add(fmt.Sprintf("%s.%d%s", stems[p.Run], p.Rank, d.format.Extension), profile.List{p})
 		}
 		return nil
 	})
 }
 
-// stemsOf are what the files of each run begin with.
+// stemsOf returns the start of the file names of each run.
 func stemsOf(src profile.Source) (map[string]string, error) {
 	run, err := OpenSource(src, nil)
 	if err != nil {
@@ -196,7 +199,7 @@ func stemsOf(src profile.Source) (map[string]string, error) {
 	return stems, nil
 }
 
-// writeBlocks writes a dataset with so many ranks in a block.
+// writeBlocks writes a dataset with the given number of ranks in each block.
 func (d *directory) writeBlocks(src profile.Source, ranks int) error {
 	var (
 		ps         profile.List
@@ -234,7 +237,8 @@ func (d *directory) writeBlocks(src profile.Source, ranks int) error {
 	return flush()
 }
 
-// blockOf is -1 for processes without a rank.
+// blockOf returns the index of a process's block, or -1 for processes without a
+// rank.
 func blockOf(rank, ranks int) int {
 	if rank < 0 {
 		return -1

@@ -1,6 +1,7 @@
 package run
 
-// Flavour is a family of MPI libraries whose handles and constants are alike.
+// Flavour is a family of MPI libraries with the same ABI: the same handles and
+// constants.
 type Flavour string
 
 const (
@@ -8,12 +9,12 @@ const (
 	MPICH       Flavour = "mpich"
 	IntelMPI    Flavour = "intelmpi"
 	MVAPICH     Flavour = "mvapich"
-	StandardABI Flavour = "mpi-abi" // the ABI of MPI 5, on any implementation
+	StandardABI Flavour = "mpi-abi" // the ABI of MPI 5.0, in any implementation
 	Unknown     Flavour = "mpi"
 )
 
 var titles = map[Flavour]string{OpenMPI: "Open MPI", MPICH: "MPICH", IntelMPI: "Intel MPI",
 	MVAPICH: "MVAPICH", StandardABI: "MPI with the standard ABI", Unknown: "MPI"}
 
-// Title is the flavour's name for people.
+// Title returns the flavour's name for messages.
 func (f Flavour) Title() string { return titles[f] }

@@ -12,65 +12,68 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Info is what run.json holds.
+// Info is the content of run.json.
 type Info struct {
-	Version          string    `json:"mpitrace"`                    // of mpitrace, which wrote it
-	Command          []string  `json:"command,omitempty"`           // as the user gave it
-	Launched         []string  `json:"launched_command,omitempty"`  // as it was run
-	WorkingDirectory string    `json:"working_directory,omitempty"` // where it was run
-	Host             string    `json:"host,omitempty"`              // on which node
-	MPI              any       `json:"mpi,omitempty"`               // the MPI that was found
-	Library          string    `json:"library,omitempty"`           // that was preloaded
-	Spool            string    `json:"spool,omitempty"`             // where the recordings of this node were mapped
-	Settings         []Setting `json:"settings,omitempty"`          // that were made
-	CVars            []CVar    `json:"cvars,omitempty"`             // of the MPI, that differ from their defaults where the command was started
-	Start            time.Time `json:"start,omitzero"`              //
-	WallNs           int64     `json:"wall_ns,omitempty"`           // from starting the command to its end
-	ExitStatus       *int      `json:"exit_status,omitempty"`       // of the command; absent if it was not waited for
-	Jobs             []JobInfo `json:"jobs"`                        // by start time
+	Version          string    `json:"mpitrace"`                   // version of the mpitrace that wrote it
+	Command          []string  `json:"command,omitempty"`          // as the user gave it
+	Launched         []string  `json:"launched_command,omitempty"` // as it was executed
+	WorkingDirectory string    `json:"working_directory,omitempty"`
+	Host             string    `json:"host,omitempty"`        // node on which the command was started
+	MPI              any       `json:"mpi,omitempty"`         // the MPI that was detected
+	Library          string    `json:"library,omitempty"`     // path of the preloaded library
+	Spool            string    `json:"spool,omitempty"`       // directory in which this node's recordings were mapped
+	Settings         []Setting `json:"settings,omitempty"`    // that differ from their defaults
+	CVars            []CVar    `json:"cvars,omitempty"`       // that differ from their defaults in the command's environment
+	Start            time.Time `json:"start,omitzero"`        //
+	WallNs           int64     `json:"wall_ns,omitempty"`     // ns from the command's start to its end
+	ExitStatus       *int      `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
+	Jobs             []JobInfo `json:"jobs"`                  // ordered by start time
 
-	// Processes are those of this node that were seen to end without a complete
-	// recording, or badly, the first first.
+	// Processes are the processes of this node that failed or ended without a
+	// complete recording, in order of ending.
 	Processes []Process `json:"processes,omitempty"`
-	// WrongMPI is the programs that were not recorded, as they use another MPI than
-	// the library was built for.
+	// WrongMPI lists programs that were not recorded because they use another
+	// MPI than the library was built for.
 	WrongMPI []WrongMPI `json:"wrong_mpi,omitempty"`
-	// UnfinishedTraces is how many events were written of recordings beside which they still
-	// are: their processes may go on, or some of them are damaged.
+	// UnfinishedTraces maps recordings whose event files were kept to the
+	// number of events that were converted. Their processes may still be
+	// running, or some events are damaged.
 	UnfinishedTraces map[string]uint64 `json:"unfinished_traces,omitempty"`
-	// Uncollected are recordings that are not here yet, or of which more may
-	// come: "host:path" of one, or of the spool with all that is in it.
+	// Uncollected are recordings that are not in the run directory yet, or
+	// whose processes are still running. Each is "host:path" of a recording or
+	// of a spool.
 	Uncollected []string `json:"uncollected,omitempty"`
-	// Lost are recordings that processes of this node made and that somebody deleted
-	// before they were brought home: the names of their files.
+	// Lost are the file names of recordings of this node that were deleted
+	// before they were collected.
 	Lost []string `json:"lost,omitempty"`
-	// TracedEvents is what is in all trace.*.arrow; nil if there are none.
+	// TracedEvents counts the events in all trace.*.arrow files; nil if there
+	// are none.
 	TracedEvents *TracedEvents `json:"traced_events,omitempty"`
 }
 
 // TracedEvents counts the events of a run.
 type TracedEvents struct {
-	Processes int    `json:"processes"` // that were traced
-	Written   uint64 `json:"written"`   // events that are in the traces
-	Dropped   uint64 `json:"dropped"`   // events that had no room: a full disk, --trace-limit, --trace-buffer or --keep
+	Processes int    `json:"processes"` // number of traced processes
+	Written   uint64 `json:"written"`   // number of events in the traces
+	Dropped   uint64 `json:"dropped"`   // number of events lost because of a full disk, --trace-limit, --trace-buffer or --keep
 }
 
-// CVar is a control variable of the MPI that differs from its default.
+// CVar is a control variable of the MPI whose value differs from its default.
 type CVar struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
 	Default string `json:"default"`
 }
 
-// Setting is one that was made for the run, and where.
+// Setting is a setting that differs from its default, and where it was set.
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"`           // a settings.Source
-	SetBy  string `json:"set_by,omitempty"` // --timing, MPITRACE_TIMING, FILE:LINE
+	SetBy  string `json:"set_by,omitempty"` // such as --timing, MPITRACE_TIMING or FILE:LINE
 }
 
-// Process is a process that recorded, and how it was seen to end.
+// Process is a recorded process and its observed end.
 type Process struct {
 	Host      string // where it ran; empty for this node
 	Pid       int
@@ -83,10 +86,10 @@ type Process struct {
 type processJSON struct {
 	Host      string    `json:"host"`
 	Pid       int       `json:"pid"`
-	Recording string    `json:"recording"`
+	Recording string    `json:"recording"` // file name of its recording
 	Ended     time.Time `json:"ended"`
-	Status    *int      `json:"status,omitempty"` // exit status, if it is known
-	Signal    int       `json:"signal,omitempty"` // that killed it, if one did
+	Status    *int      `json:"status,omitempty"` // exit status, if known
+	Signal    int       `json:"signal,omitempty"` // signal that killed it, if any
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -112,7 +115,7 @@ func (p *Process) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// exits are the ends of processes by the names of their recordings.
+// exits returns how processes ended, by the file names of their recordings.
 func (i *Info) exits() map[string]profile.Exit {
 	exits := make(map[string]profile.Exit, len(i.Processes))
 	for _, p := range i.Processes {
@@ -123,25 +126,25 @@ func (i *Info) exits() map[string]profile.Exit {
 
 // JobInfo describes an MPI job of the run.
 type JobInfo struct {
-	Run      string `json:"run"`               // the value of column `run` in the Arrow files
-	Program  string `json:"program"`           // the stem of the job's file names
-	Size     int    `json:"size"`              // of MPI_COMM_WORLD, as far as it is known
-	Recorded int    `json:"recorded"`          // processes
+	Run      string `json:"run"`               // value of the column `run` in the Arrow files
+	Program  string `json:"program"`           // start of the job's file names
+	Size     int    `json:"size"`              // size of MPI_COMM_WORLD, as far as known
+	Recorded int    `json:"recorded"`          // number of processes with a recording
 	StartNs  int64  `json:"start_ns"`          // Unix time
-	Library  string `json:"library,omitempty"` // the MPI, as it names itself
+	Library  string `json:"library,omitempty"` // version string of the MPI
 
-	// Variables are the MPI's control variables that mpitrace was asked to set and
-	// those that the environment sets, with the launcher's own, as rank 0 has them.
+	// Variables are the MPI's control variables that mpitrace or the
+	// environment sets, including those of the launcher, as recorded by rank 0.
 	Variables []profile.Variable `json:"variables,omitempty"`
 }
 
-// maxInfo is the largest run.json that is read: it names each process that was
-// traced or that ended badly, in some 100 bytes.
+// maxInfo is the largest run.json that is read, in bytes. It has about 100
+// bytes for each process that was traced or failed.
 const maxInfo = 256 << 20
 
-// ReadInfo reads run.json. Without one it is empty: a run that nobody waited
-// for has none. With an error it is empty, too, and not nil: what was recorded
-// can be read without it.
+// ReadInfo reads run.json. If there is none, because nobody waited for the run,
+// it returns an empty Info. The Info is also empty, not nil, if there is an
+// error, because the recordings can be read without it.
 func (d Dir) ReadInfo() (*Info, error) {
 	info := new(Info)
 	b, err := atomicfile.Read(d.Info(), maxInfo)
@@ -157,10 +160,11 @@ func (d Dir) ReadInfo() (*Info, error) {
 	return info, nil
 }
 
-// WrongMPI returns the programs that were not recorded, as they use another MPI
-// than the library was built for: so far, if the run goes on.
+// WrongMPI returns the programs that were not recorded because they use another
+// MPI than the library was built for. If the job is still running, there may be
+// more later.
 func (d Dir) WrongMPI() []WrongMPI {
-	info, _ := d.ReadInfo() // without it nothing is in a spool
+	info, _ := d.ReadInfo() // if it cannot be read, there is no spool
 	if found := WrongMPIs(d.Recordings()); len(found) > 0 || info.Spool == "" {
 		return found
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// OpenFiles gives the profiles of files: recordings, whose call sites are named as
-// far as that goes, or tables that were written of them. Recordings are a
-// *Run, which knows what is damaged; what has no names is said on log.
+// OpenFiles returns the profiles in files, which are either all recordings or
+// all tables. Recordings are returned as a *Run, which has a list of damage.
+// Their call sites are symbolized as far as possible, and files without symbols
+// are reported on log.
 func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	format, err := formatOf(paths)
 	if err != nil {
@@ -37,7 +38,7 @@ func OpenFiles(paths []string, log io.Writer) (profile.Source, error) {
 	return files, err
 }
 
-// formatOf is the one that all files have.
+// formatOf returns the format of the files, which must all have the same.
 func formatOf(paths []string) (first *formats.Format, err error) {
 	for _, path := range paths {
 		f, err := formats.Detect(path)
@@ -58,8 +59,8 @@ func formatOf(paths []string) (first *formats.Format, err error) {
 	return first, nil
 }
 
-// inOrder sorts files by the process that each begins with: `*.arrow` gives
-// those of a run as 0, 1, 10, 2.
+// inOrder sorts files by the rank of the first process in each. A shell expands
+// `*.arrow` to ranks 0, 1, 10, 2.
 func inOrder(files formats.Files) (profile.Source, error) {
 	type start struct {
 		path string

@@ -12,22 +12,22 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Job is an MPI job of a run: a profile.Source of its processes.
+// Job is an MPI job of a run. It is a profile.Source of the job's processes.
 type Job struct {
-	Run       string // differs for each job of the run; the launcher's name where that does
-	Stem      string // what its files begin with: the program's name, and -job1, -job2 … of several jobs
-	Start     int64  // when the first process began to record, in Unix ns
-	Size      int    // of MPI_COMM_WORLD, as far as it is known, and at least what the largest rank asks for
-	Processes int    // that were recorded
+	Run       string // unique in the run; the launcher's name of the job if that is unique
+	Stem      string // start of the job's file names: the program's name, followed by -job1, -job2, ... if there are several jobs
+	Start     int64  // Unix ns when the first process began to record
+	Size      int    // size of MPI_COMM_WORLD, as far as known; at least the largest rank plus 1
+	Processes int    // number of processes with a recording
 
 	members   []member
-	finalized int                // processes that reached MPI_Finalize
-	library   string             // as the process of the lowest rank names it
-	variables []profile.Variable // as rank 0 has them
+	finalized int                // number of processes that reached MPI_Finalize
+	library   string             // version string of the MPI, from the process with the lowest rank
+	variables []profile.Variable // from rank 0
 	run       *Run
 }
 
-// member is a process of a job, and where its profile is.
+// member is a process of a job, and the place where its profile is stored.
 type member struct {
 	run, program, host string
 	library            string
@@ -35,31 +35,33 @@ type member struct {
 	rank, pid, size    int
 	start              int64
 	from               origin
-	index              int                // in from
-	variables          []profile.Variable // of rank 0
+	index              int                // index of the profile in from
+	variables          []profile.Variable // only of rank 0
 }
 
-// origin is where profiles come from.
+// origin is the place where a profile is stored. single reports whether it
+// holds only one profile.
 type origin interface{ single() bool }
 
-// one is the path of a recording.
-type one string
+// recordingPath is the path of a recording.
+type recordingPath string
 
-// met is a profile that was kept: its recording may have changed since.
-type met struct{ p *profile.Profile }
+// keptProfile is a profile in memory. It is used for a running process, whose
+// recording may have changed since it was read.
+type keptProfile struct{ p *profile.Profile }
 
-// many is a source of several.
-type many struct{ src profile.Source }
+// fileSource holds several profiles.
+type fileSource struct{ src profile.Source }
 
-func (one) single() bool   { return true }
-func (met) single() bool   { return true }
-func (*many) single() bool { return false }
+func (recordingPath) single() bool { return true }
+func (keptProfile) single() bool   { return true }
+func (*fileSource) single() bool   { return false }
 
 func originOf(path string, p *profile.Profile, depth Depth) origin {
 	if depth == Whole && p.State != profile.Finalized {
-		return met{p}
+		return keptProfile{p}
 	}
-	return one(path)
+	return recordingPath(path)
 }
 
 func memberOf(p *profile.Profile, from origin, index int) member {
@@ -86,16 +88,16 @@ func (j *Job) add(m member) {
 	}
 }
 
-// info describes the job for run.json.
+// info returns the description of the job for run.json.
 func (j *Job) info() JobInfo {
 	return JobInfo{Run: j.Run, Program: j.Stem, Size: j.Size, Recorded: j.Processes, StartNs: j.Start, Library: j.library, Variables: j.variables}
 }
 
-// Loaded are the files that the process of the lowest rank had loaded, as far
-// as they are known.
+// Loaded returns the paths of the files that the process with the lowest rank
+// had loaded, as far as known.
 func (j *Job) Loaded() []string {
 	var files []string
-	_ = j.Each(func(p *profile.Profile) error { // what was read before can be read
+	_ = j.Each(func(p *profile.Profile) error { // Open has already read it without an error
 		for _, m := range p.Modules {
 			files = append(files, m.Path)
 		}
@@ -104,11 +106,11 @@ func (j *Job) Loaded() []string {
 	return files
 }
 
-// errEnough ends a walk.
+// errEnough stops Job.Each early.
 var errEnough = errors.New("enough")
 
-// sort puts the processes in order of their ranks, and names the job for the
-// program of the lowest.
+// sort orders the processes by rank, and sets the job's Stem to the program of
+// the lowest rank.
 func (j *Job) sort() {
 	slices.SortFunc(j.members, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(a.host, b.host), cmp.Compare(a.pid, b.pid))
@@ -125,7 +127,8 @@ func (j *Job) sort() {
 	}
 }
 
-// Each gives the processes by rank, recordings being read several at a time.
+// Each calls f with the profiles in order of rank. It reads several recordings
+// at a time.
 func (j *Job) Each(f func(*profile.Profile) error) error {
 	bar := text.StartProgress(j.run.log, "reading "+j.Stem, len(j.members))
 	defer bar.Done()
@@ -148,7 +151,7 @@ func (j *Job) Each(f func(*profile.Profile) error) error {
 			n++
 		}
 		var err error
-		if from, ok := rest[0].from.(*many); ok {
+		if from, ok := rest[0].from.(*fileSource); ok {
 			err = from.each(rest[:n], give)
 		} else {
 			err = j.run.readRecordings(rest[:n], give)
@@ -172,15 +175,16 @@ func (r *Run) readRecordings(members []member, give func(*profile.Profile) error
 	}, func(_ int, p *profile.Profile) error { return give(p) })
 }
 
-// read gives the profile of a single origin. A recording may have been brought
-// home since it was found in the spool.
+// read returns the profile of a single origin. It also looks for the recording
+// in the directory home, because it may have been collected since it was found
+// in the spool.
 func (m *member) read(home string) (*profile.Profile, error) {
-	if kept, ok := m.from.(met); ok {
+	if kept, ok := m.from.(keptProfile); ok {
 		p := *kept.p
 		p.Comms = slices.Clone(p.Comms)
 		return &p, nil
 	}
-	path := string(m.from.(one))
+	path := string(m.from.(recordingPath))
 	p, err := recording.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && home != "" {
 		return recording.ReadFile(filepath.Join(home, filepath.Base(path)))
@@ -188,8 +192,9 @@ func (m *member) read(home string) (*profile.Profile, error) {
 	return p, err
 }
 
-// each gives those of the source that are members, in the source's order.
-func (m *many) each(members []member, give func(*profile.Profile) error) error {
+// each calls give with the profiles of the given members, in the source's
+// order.
+func (m *fileSource) each(members []member, give func(*profile.Profile) error) error {
 	wanted := make(map[int]bool, len(members))
 	for i := range members {
 		wanted[members[i].index] = true

@@ -2,16 +2,16 @@ package run
 
 import "fmt"
 
-// runs numbers the jobs of one name.
-type runs struct {
+// jobNames assigns names to jobs that the launcher gave the same name.
+type jobNames struct {
 	name  string
-	n     int          // jobs before this one
-	ranks map[int]bool // of the latest
+	n     int          // number of earlier jobs
+	ranks map[int]bool // ranks of the current job
 }
 
-// add is the name of the job that the next process belongs to. Processes that
-// ended before they knew their rank have -1, and there may be many.
-func (r *runs) add(rank int) string {
+// add returns the name of the job to which the next process belongs. A process
+// that ended before it knew its rank has rank -1; a job may have many of these.
+func (r *jobNames) add(rank int) string {
 	if rank >= 0 && r.ranks[rank] {
 		r.n++
 		clear(r.ranks)

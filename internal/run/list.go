@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Entry is what a list of runs tells of one run.
+// Entry describes one run in a list of runs.
 type Entry struct {
 	Dir        string    `json:"dir"`
-	Jobs       []JobInfo `json:"jobs"`                  // by start time
-	StartNs    int64     `json:"start_ns"`              // Unix time
-	WallNs     int64     `json:"wall_ns,omitempty"`     // of the command; 0 if it is not known
-	ExitStatus *int      `json:"exit_status,omitempty"` // of the command; absent if nobody waited for it
-	Finalized  bool      `json:"finalized"`             // every process reached MPI_Finalize, as far as their recordings tell
-	Bytes      int64     `json:"bytes"`                 // of all files in the directory
+	Jobs       []JobInfo `json:"jobs"`                  // ordered by start time
+	StartNs    int64     `json:"start_ns"`              // Unix ns
+	WallNs     int64     `json:"wall_ns,omitempty"`     // run time of the command; 0 if not known
+	ExitStatus *int      `json:"exit_status,omitempty"` // of the command; absent if mpitrace did not wait for it
+	Finalized  bool      `json:"finalized"`             // whether every recorded process reached MPI_Finalize
+	Bytes      int64     `json:"bytes"`                 // size of all files in the directory
 }
 
-// List returns the run directories among dir and the directories in it, the
-// latest first. errs are of those that cannot be read.
+// List returns the run directories in dir, including dir itself, latest first.
+// errs has an error for each that cannot be read.
 func List(dir string) (runs []Entry, errs []error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,8 +49,8 @@ func List(dir string) (runs []Entry, errs []error) {
 	return runs, errs
 }
 
-// entry reads run.json and, where it does not tell how the run ended, how each
-// recording begins.
+// entry reads run.json. If that does not contain the run's end, it also reads
+// the start of each recording.
 func (d Dir) entry() (*Entry, error) {
 	info, err := d.ReadInfo()
 	if err != nil {
@@ -73,7 +73,7 @@ func (d Dir) entry() (*Entry, error) {
 		}
 	}
 	for i := range e.Jobs {
-		e.Jobs[i].Variables = nil // many, and not of interest here
+		e.Jobs[i].Variables = nil // long, and not shown in lists
 		e.Jobs[i].Library = cmp.Or(e.Jobs[i].Library, info.mpi())
 	}
 	if e.StartNs == 0 && len(e.Jobs) > 0 {
@@ -82,7 +82,7 @@ func (d Dir) entry() (*Entry, error) {
 	return e, nil
 }
 
-// mpi returns the name of the MPI that was found for the command.
+// mpi returns the name of the MPI that was detected for the command.
 func (i *Info) mpi() string {
 	found, _ := i.MPI.(map[string]any)
 	flavour, _ := found["flavour"].(string)
@@ -90,11 +90,11 @@ func (i *Info) mpi() string {
 	return strings.TrimSpace(Flavour(flavour).Title() + " " + version)
 }
 
-// size returns how many bytes the files in the directory have.
+// size returns the size in bytes of all files in the directory.
 func (d Dir) size() (bytes int64) {
 	filepath.WalkDir(string(d), func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what cannot be read has no size
+			return nil // files that cannot be read do not count
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			bytes += info.Size()

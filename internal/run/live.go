@@ -23,13 +23,13 @@ import (
 // suffix ends the name of each recording.
 const suffix = ".rec"
 
-// Source gives the profiles of another with what can be seen of the processes
-// now: those of this node that did not finalize, and of which nobody knows how
-// they ended, have Exit.Alive or Exit.Gone.
+// Source adds the present state of processes to the profiles of another source.
+// It sets Exit.Alive or Exit.Gone for processes of this node that did not
+// finalize and whose end was not recorded.
 type Source struct {
 	Of profile.Source
-	// Read is a moment before the recordings were read: that is when processes
-	// are seen to be where these say, if they still run.
+	// Read is a time before the recordings were read. It becomes Exit.Alive of
+	// processes that are still running.
 	Read time.Time
 
 	writers func() map[string]int
@@ -47,8 +47,9 @@ func (s Source) Each(f func(*profile.Profile) error) error {
 	})
 }
 
-// look compares names: that of a recording tells the process and when it began,
-// and it may have been copied since.
+// look finds the process of a recording by the recording's file name, which
+// contains the process id and the start time. It does not use the path, because
+// the file may have been copied.
 func (s Source) look(p *profile.Profile) {
 	name := filepath.Base(p.Source)
 	writes, err := Maps(p.Pid, name)
@@ -61,19 +62,20 @@ func (s Source) look(p *profile.Profile) {
 		p.Exit.Alive, p.Exit.Stopped = s.Read.UnixNano(), stopped(pid)
 	case err == nil || errors.Is(err, fs.ErrNotExist):
 		p.Exit.Gone = true
-	} // else it is another user's
+	} // otherwise it belongs to another user
 }
 
-// Maps tells whether a process has the recording of a name mapped, by whatever
-// path it knows it.
+// Maps reports whether a process has mapped a recording with this file name, in
+// any directory.
 func Maps(pid int, name string) (bool, error) {
 	files, err := mapped(pid)
 	return slices.ContainsFunc(files, func(f file) bool { return filepath.Base(f.path) == name }), err
 }
 
-// Writers are the processes that have recordings mapped, by the recordings' names,
-// as far as this user may know. In a container's own numbering of processes the
-// number in a name is somebody else's here: so all are looked at.
+// Writers returns the processes that have mapped recordings, by the recordings'
+// file names, as far as this user may read them. It looks at all processes,
+// because the process id in a file name may be that of a container's own pid
+// namespace.
 func Writers() map[string]int {
 	out := map[string]int{}
 	entries, _ := os.ReadDir("/proc")
@@ -82,7 +84,7 @@ func Writers() map[string]int {
 		if err != nil {
 			continue
 		}
-		files, _ := mapped(pid) // it may have ended, or be another user's
+		files, _ := mapped(pid) // fails if the process has ended or belongs to another user
 		for _, f := range files {
 			out[filepath.Base(f.path)] = pid
 		}
@@ -90,13 +92,14 @@ func Writers() map[string]int {
 	return out
 }
 
-// file is one that a process has mapped.
+// file is a file that a process has mapped.
 type file struct {
-	path  string // as the process sees it
+	path  string // in the process's mount namespace
 	inode uint64
 }
 
-// mapped lists the recordings that a process has mapped: none if it has ended.
+// mapped returns the recordings that a process has mapped; none if it has
+// ended.
 func mapped(pid int) ([]file, error) {
 	in, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -123,15 +126,15 @@ func mapped(pid int) ([]file, error) {
 	return out, nil
 }
 
-// stopped tells whether a process does not go on, for a signal or a debugger.
+// stopped reports whether a process is stopped by a signal or a debugger.
 func stopped(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // "7 (name) S ...", with any name
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // "7 (name) S ..."; the name may contain any characters
 	_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
 	return err == nil && ok && (strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t"))
 }
 
-// Node reads the recordings of all processes of this user that run on this node,
-// of whichever job. The errors are of one recording each, which is left out.
+// Node reads the recordings of all of this user's processes on this node, of
+// any job. It returns an error for each recording that cannot be read.
 func Node() (profile.List, []error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -144,13 +147,13 @@ func Node() (profile.List, []error) {
 		if err != nil || !own(e) {
 			continue
 		}
-		files, _ := mapped(pid) // it may have ended
+		files, _ := mapped(pid) // fails if the process has ended
 		for _, f := range files {
 			p, err := read(pid, f)
 			switch {
 			case err != nil:
 				errs = append(errs, fmt.Errorf("process %d: %w", pid, err))
-			case p != nil && p.Pid == pid: // not a child that was forked, and records nothing
+			case p != nil && p.Pid == pid: // not a forked child, which records nothing
 				found = append(found, p)
 			}
 		}
@@ -167,9 +170,9 @@ func own(e fs.DirEntry) bool {
 	return ok && int(st.Uid) == os.Getuid()
 }
 
-// read reads a recording through the root directory of its process, which may be
-// another than ours. What lies there under its name must be what is mapped; nil
-// if that is no recording.
+// read reads a recording through the root directory of its process, which may
+// be in a container. It returns an error if the file at that path is not the
+// mapped one, and nil if it is not a recording.
 func read(pid int, f file) (*profile.Profile, error) {
 	path := filepath.Join("/proc", strconv.Itoa(pid), "root", f.path)
 	in, err := atomicfile.OpenNoFollow(path, atomicfile.AnySize)

@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Format names a kind of file that each rank can be written as.
+// Format is a format in which each rank can be written.
 type Format string
 
 const (
@@ -22,7 +22,7 @@ const (
 	Arrow Format = "arrow"
 )
 
-// ParseFormats checks a list of format names.
+// ParseFormats parses a list of format names.
 func ParseFormats(names []string) ([]Format, error) {
 	var out []Format
 	for _, name := range names {
@@ -37,7 +37,7 @@ func ParseFormats(names []string) ([]Format, error) {
 	return out, nil
 }
 
-// Stale tells whether the merged files are missing, or older than a recording.
+// Stale reports whether the merged files are missing or older than a recording.
 func (d Dir) Stale() bool {
 	files, err := d.RecordingFiles()
 	if err != nil || len(files) == 0 {
@@ -61,9 +61,9 @@ func (d Dir) Stale() bool {
 	return false
 }
 
-// Merge writes the merged files of a run, each rank's own files in the formats
-// asked for, and the jobs into run.json. If the processes of a job that was traced ran
-// on several hosts, estimate says how to correct their clocks.
+// Merge writes the merged files of a run, the files of each rank in the given
+// formats, and run.json with the jobs. If traced processes of a job ran on
+// several hosts, estimate is called to correct their clocks.
 func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimator) error {
 	info.Jobs = nil
 	for _, j := range run.Jobs {
@@ -83,8 +83,9 @@ func (d Dir) Merge(run *Run, formats []Format, info *Info, estimate ClockEstimat
 	return errors.Join(err, d.WriteInfo(info))
 }
 
-// writeTables writes the readings of variables only if there are any. Where the
-// recordings are gone, a damaged file of them stays as it is.
+// writeTables writes the tables of the run. It writes the readings of variables
+// only if there are any. If the recordings were removed, a damaged pvars.arrow
+// is therefore left as it is.
 func (d Dir) writeTables(run *Run) error {
 	paths := []string{d.Profile(), d.Comms(), d.Ranks()}
 	if run.readings {

@@ -15,49 +15,48 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Run is what was recorded in a run, told apart into jobs. Of the processes
-// only what that takes is kept; their profiles are read again each time that a
-// job is asked for them.
+// Run is a recorded run, divided into jobs. It keeps only what is needed to
+// distinguish the jobs; the profiles are read again for each walk over a job.
 type Run struct {
-	Jobs []*Job // by start
-	// Damaged is a recording each that cannot be read, or that no longer says
-	// which job it is of, and is left out; or one of which parts are missing,
-	// and is used, now or when it was merged; recordings that are opened for
-	// Heads have Damage of their profiles for themselves.
+	Jobs []*Job // ordered by start time
+	// Damaged has an error for each damaged recording. A recording is left out
+	// if it cannot be read at all or its job is not known; otherwise its
+	// readable parts are used. With depth Heads, damage outside the headers is
+	// not included: call Damage for each profile.
 	Damaged []error
-	Traced  Traced // of the events that Merge wrote
+	Traced  Traced // result of Merge
 
 	folds   profile.Folds
 	sites   symbolize.Sites
 	wraps   profile.Wrappers
 	symbols profile.Symbols
 	log     io.Writer
-	home    string                  // where recordings go that are still in the spool
-	exits   map[string]profile.Exit // by the names of recordings
+	home    string                  // directory into which recordings in the spool are collected
+	exits   map[string]profile.Exit // by file name of the recording
 
-	physicalDir string // where the MPI library wrote what it sent; empty if nobody asked for it
-	readings    bool   // some process has read performance variables
+	physicalDir string // directory of the MPI library's own counts; empty if they were not requested
+	readings    bool   // whether any process has read performance variables
 }
 
-// Depth is how much of the processes Open looks at.
+// Depth defines how much of each recording Open reads.
 type Depth int
 
 const (
-	Heads Depth = iota // what tells jobs apart
-	Whole              // call sites, and damage in any place, too
+	Heads Depth = iota // only what distinguishes jobs
+	Whole              // everything, to collect call sites and damage
 )
 
-// NotRunError says that a path is that of a file, where a run directory is asked for.
+// NotRunError is the error for a path that is a file instead of a run
+// directory.
 type NotRunError struct{ Path string }
 
-func (e *NotRunError) Error() string { return e.Path + " is a file, not the directory of a run" }
+func (e *NotRunError) Error() string { return e.Path + " is a file, not a run directory" }
 
-// Open looks through what was recorded: the recordings or, where these were
-// removed, the merged file.
+// Open reads the recordings of a run or, if they were removed, the merged file.
 //
-// A process that still runs changes its recording: its profile is kept as it
-// was met, so that all that is made of the run says the same. If log is a
-// terminal it shows how far long reading has come, now and later.
+// The recording of a running process changes. Open therefore keeps its profile
+// in memory, so that all results for the run are consistent. If log is a
+// terminal, it shows the progress of this and later long reads.
 func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	if info, err := os.Stat(string(d)); err != nil {
 		return nil, err
@@ -71,7 +70,7 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	if len(files) > 0 {
 		r := OpenRecordings(files, depth, log)
 		r.home = d.Recordings()
-		info, _ := d.ReadInfo() // without it nobody saw how processes ended
+		info, _ := d.ReadInfo() // if it cannot be read, it is not known how processes ended
 		r.exits = info.exits()
 		if exists(d.Physical()) {
 			r.physicalDir = d.Physical()
@@ -84,8 +83,8 @@ func (d Dir) Open(depth Depth, log io.Writer) (*Run, error) {
 	return d.openMerged(log)
 }
 
-// openMerged reads what the recordings were merged into. The facts are used also
-// if the readings of variables are damaged.
+// openMerged reads the merged file. If the readings of variables are damaged,
+// it adds the damage to the run and uses the rest.
 func (d Dir) openMerged(log io.Writer) (*Run, error) {
 	merged, err := table.Open(d.Profile())
 	if err != nil {
@@ -102,10 +101,10 @@ func (d Dir) openMerged(log io.Writer) (*Run, error) {
 	return run, err
 }
 
-// OpenSource tells apart the jobs of profiles from anywhere.
+// OpenSource divides the profiles of any source into jobs.
 func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 	r := &Run{log: log}
-	all := &many{src: src}
+	all := &fileSource{src: src}
 	var members []member
 	err := src.Each(func(p *profile.Profile) error {
 		r.note(p)
@@ -115,11 +114,12 @@ func OpenSource(src profile.Source, log io.Writer) (*Run, error) {
 		members = append(members, memberOf(p, all, len(members)))
 		return nil
 	})
-	r.tellApart(members)
+	r.splitJobs(members)
 	return r, err
 }
 
-// OpenRecordings looks through files, several at a time.
+// OpenRecordings reads recordings, several at a time, and divides them into
+// jobs.
 func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	r := &Run{log: log}
 	readFile := recording.ReadFile
@@ -151,12 +151,12 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 		}
 		return nil
 	})
-	r.tellApart(members)
+	r.splitJobs(members)
 	return r
 }
 
-// Damage is what a reader found wrong with the recording of a profile; nil if
-// that is nothing.
+// Damage returns an error with the problems that a reader found in a profile's
+// recording; nil if there are none.
 func Damage(p *profile.Profile) error {
 	if len(p.Problems) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func Damage(p *profile.Profile) error {
 	return fmt.Errorf("%s is damaged: %s", text.Line(cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank))), text.Line(strings.Join(p.Problems, "; ")))
 }
 
-// note takes from a profile what is to be known of all before any is used.
+// note adds what must be known of all profiles before any is used.
 func (r *Run) note(p *profile.Profile) {
 	r.folds.Note(p)
 	r.sites.Add(p)
@@ -172,15 +172,16 @@ func (r *Run) note(p *profile.Profile) {
 	r.readings = r.readings || len(p.Readings) > 0
 }
 
-// tellApart makes jobs of the processes. Launchers use names again, and some
-// give none: a rank that comes a second time is one of another job.
-func (r *Run) tellApart(members []member) {
+// splitJobs divides the processes into jobs. Some launchers use the same name
+// for several jobs and some provide no name, so a rank that occurs a second
+// time begins a new job.
+func (r *Run) splitJobs(members []member) {
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.start, b.start) })
-	names := map[string]*runs{} // by the launcher's name
+	names := map[string]*jobNames{} // launcher's name -> names of its jobs
 	jobs := map[string]*Job{}
 	for _, m := range members {
 		if names[m.run] == nil {
-			names[m.run] = &runs{name: m.run, ranks: map[int]bool{}}
+			names[m.run] = &jobNames{name: m.run, ranks: map[int]bool{}}
 		}
 		name := names[m.run].add(m.rank)
 		if jobs[name] == nil {
@@ -200,9 +201,10 @@ func (r *Run) tellApart(members []member) {
 	}
 }
 
-// Symbolize names the call sites of the run, which must be open at depth Whole.
-// What is known is taken as it is, as programs may have changed or gone since.
-// Each error is of one file whose call sites keep their addresses.
+// Symbolize finds the names of the run's call sites. The run must have been
+// opened with depth Whole. Names in known are used unchanged, because programs
+// may have been changed or removed since. Each error is about one file whose
+// call sites stay addresses.
 func (r *Run) Symbolize(known profile.Symbols) []error {
 	var errs []error
 	r.symbols, errs = r.sites.Symbols(known)
@@ -210,13 +212,13 @@ func (r *Run) Symbolize(known profile.Symbols) []error {
 	return errs
 }
 
-// Known are the names of call sites in the merged file, if there is one.
+// Known returns the names of call sites in the merged file, if there is one.
 func (d Dir) Known() profile.Symbols {
-	known, _ := table.ReadSymbols(d.Profile()) // there may be none yet
+	known, _ := table.ReadSymbols(d.Profile()) // there may be no merged file yet
 	return known
 }
 
-// Each gives the processes of all jobs: Run is a profile.Source.
+// Each calls f with the profiles of all jobs: Run is a profile.Source.
 func (r *Run) Each(f func(*profile.Profile) error) error {
 	for _, j := range r.Jobs {
 		if err := j.Each(f); err != nil {

@@ -13,30 +13,30 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Physical is the directory of the files in which the MPI library counts what it
-// sent. That it exists tells that somebody asked for them.
+// Physical returns the directory of the files in which the MPI library counts
+// what it sent. It exists only if these counts were requested.
 func (d Dir) Physical() string { return filepath.Join(string(d), "physical") }
 
-// PreparePhysical makes it.
+// PreparePhysical makes the directory Physical.
 func (d Dir) PreparePhysical() error {
 	return makeDirectory(d.Physical(), os.MkdirAll)
 }
 
-// physicalFiles lists what is in it.
+// physicalFiles returns the files in the directory Physical.
 func (d Dir) physicalFiles() []string {
 	files, _ := filepath.Glob(filepath.Join(escape(d.Physical()), "*.prof")) // the pattern is well formed
 	return files
 }
 
-// Why nothing is known of what the library sent for a process.
+// Reasons why the messages that the library sent for a process are not known.
 const (
 	notFinalized  = "they did not reach MPI_Finalize, where Open MPI's monitoring writes its files"
 	notWritten    = "Open MPI's monitoring wrote no file for them; is it in this Open MPI (ompi_info --param pml monitoring), and was it among the components that --mca pml names?"
 	damagedFormat = "the file of the monitoring is damaged: %v"
 )
 
-// physical is what the library wrote of what it sent for a process; nil if
-// nobody asked for it.
+// physical returns the messages that the library sent for a process; nil if
+// they were not requested.
 func (r *Run) physical(p *profile.Profile) *profile.Physical {
 	switch {
 	case r.physicalDir == "":
@@ -46,8 +46,8 @@ func (r *Run) physical(p *profile.Profile) *profile.Physical {
 	case p.State != profile.Finalized:
 		return &profile.Physical{Unknown: notFinalized}
 	}
-	// The second is the name of files whose process read its settings before it
-	// called MPI_Init (see launch.Recorder).
+	// The second name is used if the process read its settings before it called
+	// MPI_Init (see launch.Recorder).
 	for _, name := range []string{strings.TrimSuffix(filepath.Base(p.Source), ".rec"),
 		fmt.Sprintf("%s-%d", strings.ReplaceAll(p.Host, "/", "_"), p.Pid)} {
 		path := filepath.Join(r.physicalDir, fmt.Sprintf("%s.%d.prof", name, p.Rank))
@@ -62,15 +62,16 @@ func (r *Run) physical(p *profile.Profile) *profile.Physical {
 	return &profile.Physical{Unknown: notWritten}
 }
 
-// behindP2P begins what follows the point-to-point part of the component's files.
+// behindP2P begins the part of the component's files after the point-to-point
+// part.
 const behindP2P = "\n# OSC"
 
-// maxPhysical is the largest of these files that is read: it has some 300 bytes
-// for each pair and kind of messages.
+// maxPhysical is the largest of these files that is read, in bytes. It has
+// about 300 bytes for each pair and kind of messages.
 const maxPhysical = 1 << 30
 
-// readPhysical reads that part. The rest is the logical volume as the component
-// sees it, and communicators, which it names in ways that cannot be read.
+// readPhysical reads the point-to-point part. The rest is the component's
+// logical volume and the communicators, whose names have no unambiguous syntax.
 func readPhysical(path string, p *profile.Profile) ([]profile.Flow, error) {
 	text, err := atomicfile.Read(path, maxPhysical)
 	if err != nil {
@@ -84,10 +85,10 @@ func readPhysical(path string, p *profile.Profile) ([]profile.Flow, error) {
 	var wrong error
 	err = prof.Scan(bytes.NewReader(text), path, prof.Handler{Histograms: true, Flow: func(f *profile.Flow) {
 		if f.From != p.Rank || f.To >= p.Size && p.Size > 0 {
-			wrong = fmt.Errorf("%s tells of messages from %d to %d, and is of rank %d of %d", path, f.From, f.To, p.Rank, p.Size)
+			wrong = fmt.Errorf("%s has messages from %d to %d, but belongs to rank %d of %d", path, f.From, f.To, p.Rank, p.Size)
 		}
 		kept := *f
-		if kept.Histogram = nil; f.Kind == profile.Internal && f.Histogram != nil { // an External one's is of both
+		if kept.Histogram = nil; f.Kind == profile.Internal && f.Histogram != nil { // the histogram of an External flow counts both kinds
 			histogram := *f.Histogram
 			kept.Histogram = &histogram
 		}

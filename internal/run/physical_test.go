@@ -82,7 +82,7 @@ func TestPhysical(t *testing.T) {
 	if diff := cmp.Diff(known, got[:2]); diff != "" {
 		t.Errorf("ranks 0 and 1 (-want +got):\n%s", diff)
 	}
-	for i, want := range []string{"h-102-1.2.prof is cut off", "messages from 2 to 1, and is of rank 3 of 8", "h-104-1.4.prof:2: ",
+	for i, want := range []string{"h-102-1.2.prof is cut off", "messages from 2 to 1, but belongs to rank 3 of 8", "h-104-1.4.prof:2: ",
 		notWritten, notFinalized, notWritten} {
 		if p := got[2+i]; p == nil || p.Flows != nil || !strings.Contains(p.Unknown, want) {
 			t.Errorf("rank %d: got %+v, want %q", 2+i, p, want)

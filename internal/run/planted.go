@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// checkPlanted is an error if somebody else may have put a directory there, or
-// a symbolic link to one, to be written into: it lies in a directory that all
-// users can write to, as /tmp is, and belongs to neither this user nor root. The
+// checkPlanted returns an error if another user could have put the directory
+// there, or a symbolic link to one: it is in a directory that all users can
+// write to, such as /tmp, and belongs to neither this user nor root. The
 // library has the same rule (recording_path.c).
 func checkPlanted(dir string) error {
 	info, err := os.Lstat(dir)
@@ -22,8 +22,8 @@ func checkPlanted(dir string) error {
 }
 
 // checkLinks returns an error if an element of the path is a symbolic link that
-// checkPlanted would refuse. Directories of other users are passed through: the
-// path may lie in one that they share. What does not exist yet is not checked.
+// checkPlanted would refuse. It accepts directories of other users, because
+// users may share them. It does not check elements that do not exist yet.
 func checkLinks(path string) error {
 	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
@@ -37,8 +37,8 @@ func checkLinks(path string) error {
 	return nil
 }
 
-// checkOwner returns an error if info is of something that another user may have
-// put at path.
+// checkOwner returns an error if another user could have put the file at path.
+// info describes the file.
 func checkOwner(path string, info os.FileInfo) error {
 	const allWrite = 0o002
 	above, err := os.Stat(filepath.Dir(path))
@@ -47,7 +47,7 @@ func checkOwner(path string, info os.FileInfo) error {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && above.Mode().Perm()&allWrite != 0 && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (%d), in a directory that all can write to: name another with -o", path, st.Uid)
+		return fmt.Errorf("%s belongs to another user (%d) and is in a directory that all users can write to: choose another directory with -o", path, st.Uid)
 	}
 	return nil
 }

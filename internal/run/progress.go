@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WithProgress returns src with a progress bar on w for each walk over it. The number
-// of its processes is known from the second walk on.
+// WithProgress returns src with a progress bar on w for each walk over it. From
+// the second walk on, the bar shows the number of processes.
 func WithProgress(w io.Writer, what string, src profile.Source) profile.Source {
 	return &shownSource{w, what, src, -1}
 }
@@ -34,8 +34,8 @@ func (s *shownSource) Each(f func(*profile.Profile) error) error {
 	return err
 }
 
-// EventsWithProgress returns sources that add to the bar how many of their events were
-// read. They may be read at the same time.
+// EventsWithProgress returns sources that add the number of events read to the
+// bar. They may be read concurrently.
 func EventsWithProgress(bar *text.Progress, srcs []profile.EventSource) []profile.EventSource {
 	out := make([]profile.EventSource, len(srcs))
 	for i, src := range srcs {

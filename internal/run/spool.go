@@ -23,22 +23,22 @@ import (
 const recordingSuffix = ".rec"
 
 // Spool is a private directory, normally on tmpfs, in which the processes of
-// this node map their recordings: no disk or network is in the path of a
-// store. Its name is random, so that a process on another node, which may have
-// a directory of that name only by being given this one, knows that it is not
-// here. It lives until Collect.
+// this node map their recordings. No disk or network then delays a store. Its
+// name is random, so that a process on another node does not take a directory
+// of its own node for it. It exists until Collect.
 type Spool struct{ Dir string }
 
-// sharedMemory is the usual tmpfs.
+// sharedMemory is the usual tmpfs directory.
 const sharedMemory = "/dev/shm"
 
-// SpoolRoom is the space in bytes that a tmpfs must have for --spool auto to use it:
-// containers often get 64 MB, and may have filled them.
+// SpoolRoom is the free space in bytes that a tmpfs must have for --spool auto
+// to use it. In containers a tmpfs often has only 64 MB and may be full.
 const SpoolRoom = 32 << 20
 
-// NewSpool makes the spool that --spool asks for: "auto" (shared memory if it
-// has room), "shm", "run" (none, recordings are mapped in the run directory)
-// or a directory to make it in. It is nil where there is to be none.
+// NewSpool makes the spool for the value of --spool: "auto" (shared memory if
+// it has room), "shm" (shared memory), "run" (no spool: recordings are mapped
+// in the run directory), or a directory in which to make it. It returns nil if
+// there is no spool.
 func NewSpool(choice string) (*Spool, error) {
 	switch choice {
 	case "run":
@@ -49,7 +49,7 @@ func NewSpool(choice string) (*Spool, error) {
 		}
 		s, err := makeSpool(sharedMemory)
 		if err != nil {
-			return nil, nil // no place to write: the run directory will do
+			return nil, nil // not writable: use the run directory
 		}
 		return s, nil
 	case "shm":
@@ -74,15 +74,15 @@ func makeSpool(parent string) (*Spool, error) {
 
 func spoolPrefix() string { return fmt.Sprintf("mpitrace-%d-", os.Getuid()) }
 
-// OpenSpool is the spool that an earlier process made.
+// OpenSpool returns the spool that an earlier process made.
 func OpenSpool(dir string) (*Spool, error) {
 	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), spoolPrefix()) {
-		return nil, fmt.Errorf("%s is no spool of this user", dir)
+		return nil, fmt.Errorf("%s is not a spool of this user", dir)
 	}
 	return &Spool{dir}, OwnDirectory(dir)
 }
 
-// room is the free space of a file system, in bytes.
+// room returns the free space of a file system in bytes.
 func room(dir string) (uint64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
@@ -91,8 +91,8 @@ func room(dir string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
-// OwnDirectory checks that dir is a directory of this user that no other can
-// write to, and no symbolic link.
+// OwnDirectory returns an error unless dir is a directory of this user that
+// nobody else can write to, and not a symbolic link.
 func OwnDirectory(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -105,15 +105,15 @@ func OwnDirectory(dir string) error {
 	return nil
 }
 
-// OrphanWait is how long Collect waits, if it may, for processes that a
-// launcher leaves behind, as when it is killed.
+// OrphanWait is the longest time that Collect waits for processes that a
+// launcher left running, as when it was killed.
 const OrphanWait = 3 * time.Second
 
-// Collect moves the recordings into dst and removes the spool. Those of
-// processes that still run after a wait are copied as they are at that moment,
-// and stay. It goes on after an error. left are the paths of what is still in
-// the spool: what is still written to, and what could not be moved, for which
-// there is an error; or the spool's own path if its recordings are not known.
+// Collect moves the recordings into dst and removes the spool. If processes are
+// still running after the wait, it copies their recordings and leaves them in
+// the spool. It continues after an error. left has the paths of the recordings
+// that are still in the spool, because their processes are running or because
+// of an error. If the spool cannot be read, left has the spool's path.
 func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err error) {
 	if err := OwnDirectory(s.Dir); os.IsNotExist(err) {
 		return nil, fmt.Errorf("collect recordings: %s: %w", s.Dir, fs.ErrNotExist)
@@ -131,8 +131,9 @@ func (s *Spool) Collect(dst string, wait time.Duration) (left []string, err erro
 	return s.remove()
 }
 
-// remove deletes the spool, with all but recordings: a process may have begun
-// to record after the others were brought home. Somebody else may have deleted it.
+// remove deletes the spool and everything in it except recordings, because a
+// process may have begun to record after the others were collected. It is no
+// error if the spool does not exist.
 func (s *Spool) remove() (left []string, err error) {
 	entries, err := os.ReadDir(s.Dir)
 	if os.IsNotExist(err) {
@@ -158,15 +159,16 @@ func (s *Spool) remove() (left []string, err error) {
 	return nil, nil
 }
 
-// Copy copies the recordings into dst as they are at this moment, while the job
-// goes on. left and err are as in Collect.
+// Copy copies the recordings into dst while the job is running. left and err
+// are as in Collect.
 func (s *Spool) Copy(dst string) (left []string, err error) {
 	return s.each(func(path string) (bool, error) {
 		return true, bring(path, dst)
 	})
 }
 
-// each brings the recordings home, and gives the paths of those that stay here.
+// each calls bring for each recording and returns the paths of those that stay
+// in the spool.
 func (s *Spool) each(bring func(path string) (stays bool, err error)) (left []string, err error) {
 	names, err := s.recordings()
 	if err != nil {
@@ -184,12 +186,12 @@ func (s *Spool) each(bring func(path string) (stays bool, err error)) (left []st
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return left, fmt.Errorf("collect recordings: %w\nwhat is missing is still in %s", err, s.Dir)
+		return left, fmt.Errorf("collect recordings: %w\nthe missing recordings are still in %s", err, s.Dir)
 	}
 	return left, nil
 }
 
-// recordings are the names of the recordings in the spool.
+// recordings returns the file names of the recordings in the spool.
 func (s *Spool) recordings() (names []string, err error) {
 	entries, err := os.ReadDir(s.Dir)
 	for _, e := range entries {
@@ -204,15 +206,15 @@ func isRecording(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix)
 }
 
-// Fetch moves a recording of this node into dst, packed. One that has a writer
-// (Writers) is copied, and stays. What is no recording of this user is left
-// alone.
+// Fetch packs a recording of this node into dst and deletes the original. If
+// the recording is in writers (see Writers), it is only copied and stays is
+// true. Fetch returns an error if path is not a recording of this user.
 func Fetch(path, dst string, writers map[string]int) (stays bool, err error) {
 	name := filepath.Base(path)
 	if info, err := os.Lstat(path); err != nil {
 		return false, err
 	} else if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Getuid() || writer(name) == 0 {
-		return false, fmt.Errorf("%s is no recording of this user", path)
+		return false, fmt.Errorf("%s is not a recording of this user", path)
 	}
 	_, stays = writers[name]
 	if err := bring(path, dst); err != nil || stays {
@@ -221,8 +223,8 @@ func Fetch(path, dst string, writers map[string]int) (stays bool, err error) {
 	return false, errors.Join(recording.RemoveEvents(path), os.Remove(path))
 }
 
-// bring copies a recording, and before it the events beside it: what these speak
-// of is in a recording that is later.
+// bring copies a recording. It copies the events first, because they refer to
+// rows that a later copy of the recording contains.
 func bring(path, dst string) error {
 	for _, file := range append(recording.EventFiles(path), path) {
 		if err := packFile(file, filepath.Join(dst, filepath.Base(file))); err != nil {
@@ -232,9 +234,9 @@ func bring(path, dst string) error {
 	return nil
 }
 
-// awaitWriters gives processes that still run a moment to end.
+// awaitWriters waits for running processes to end, until the deadline.
 func (s *Spool) awaitWriters(deadline time.Time) {
-	names, _ := s.recordings() // what cannot be read is said when they are brought home
+	names, _ := s.recordings() // Collect reports the error
 	for _, name := range names {
 		for pid := writer(name); hasMapped(pid, name) && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond)
@@ -242,8 +244,8 @@ func (s *Spool) awaitWriters(deadline time.Time) {
 	}
 }
 
-// writer is the process that a recording's name, <host>-<pid>-<start>.rec,
-// speaks of; 0 if it does not.
+// writer returns the process id in a recording's file name,
+// <host>-<pid>-<start>.rec; 0 if there is none.
 func writer(name string) int {
 	parts := strings.Split(strings.TrimSuffix(name, recordingSuffix), "-")
 	if len(parts) < 3 {
@@ -256,14 +258,14 @@ func writer(name string) int {
 	return pid
 }
 
-// hasMapped tells whether a process is seen to have a recording mapped.
+// hasMapped reports whether a process is known to have mapped a recording.
 func hasMapped(pid int, name string) bool {
 	is, _ := Maps(pid, name)
 	return is
 }
 
-// packFile packs a recording so that dst exists whole or not at all. The new
-// file's mode follows the user's umask.
+// packFile packs a recording into dst, completely or not at all. The new file's
+// mode follows the user's umask.
 func packFile(src, dst string) error {
 	in, err := atomicfile.OpenNoFollow(src, atomicfile.AnySize)
 	if err != nil {
@@ -277,7 +279,7 @@ func packFile(src, dst string) error {
 	var files atomicfile.Set
 	defer files.Discard()
 	files.Check = func() error {
-		_, err := os.Lstat(src) // without it, whoever moved it meanwhile has brought a newer one
+		_, err := os.Lstat(src) // if src is gone, another process has moved it and written a newer dst
 		return err
 	}
 	err = files.Write(dst, func(w io.Writer) error { return recording.Pack(w, in, info.Size()) })
@@ -290,15 +292,15 @@ func packFile(src, dst string) error {
 	return nil
 }
 
-// PackAll packs the recordings that were made in dir itself, by processes of
-// other nodes or for want of a spool. Only of processes that ended: the others,
-// and what cannot be packed, stay as they are.
+// PackAll packs recordings that were made in dir itself: by processes of other
+// nodes, or because there was no spool. It leaves recordings of running
+// processes and those that cannot be packed unchanged.
 func PackAll(dir string) {
-	entries, _ := os.ReadDir(dir) // of none there is nothing to pack
+	entries, _ := os.ReadDir(dir) // if it cannot be read, there is nothing to pack
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), recordingSuffix) && canPack(path) {
-			_ = packFile(path, path) // it is whole without
+			_ = packFile(path, path) // on an error the unpacked file is still complete
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// TraceFile is the file of the events of a rank, of the first job.
+// TraceFile returns the path of the trace of a rank in the first job.
 func (d Dir) TraceFile(rank int) string { return d.traceFile(0, rank) }
 
-// traceFile is that of a rank of the job of this number.
+// traceFile returns the path of the trace of a rank in the job with this index.
 func (d Dir) traceFile(job, rank int) string {
 	name := fmt.Sprintf("trace.%d.arrow", rank)
 	if job > 0 {
@@ -26,7 +26,7 @@ func (d Dir) traceFile(job, rank int) string {
 	return filepath.Join(string(d), name)
 }
 
-// TraceFiles lists those that there are, in the order of jobs and ranks.
+// TraceFiles returns the paths of all traces, ordered by job and rank.
 func (d Dir) TraceFiles() []string {
 	files, _ := filepath.Glob(filepath.Join(escape(string(d)), "trace.*.arrow")) // the pattern is well formed
 	files = slices.DeleteFunc(files, func(file string) bool {
@@ -41,7 +41,8 @@ func (d Dir) TraceFiles() []string {
 	return files
 }
 
-// ofTrace is the job and the rank that a file is of, if it is traceFile of one.
+// ofTrace returns the job and rank of a trace file, and false if file is not
+// the name of one.
 func (d Dir) ofTrace(file string) (job, rank int, ok bool) {
 	name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "trace."), ".arrow")
 	if number, rest, later := strings.Cut(name, "."); later {
@@ -52,8 +53,8 @@ func (d Dir) ofTrace(file string) (job, rank int, ok bool) {
 	return job, rank, err == nil && filepath.Base(file) == filepath.Base(d.traceFile(job, rank))
 }
 
-// countTraced adds up what the traces hold. One that cannot be read is left out:
-// whoever reads its events reports that.
+// countTraced counts the events in all traces. It leaves out traces that cannot
+// be read: readers of the events report the error.
 func (d Dir) countTraced() *TracedEvents {
 	var sum *TracedEvents
 	for _, file := range d.TraceFiles() {
@@ -71,8 +72,8 @@ func (d Dir) countTraced() *TracedEvents {
 	return sum
 }
 
-// TracedEvents is what run.json says of the traces, or else they themselves; nil if
-// there are none.
+// TracedEvents returns the number of events from run.json or, if it has none,
+// from the traces. It returns nil if there are no traces.
 func (d Dir) TracedEvents() *TracedEvents {
 	if info, err := d.ReadInfo(); err == nil && info.TracedEvents != nil {
 		return info.TracedEvents
@@ -80,9 +81,9 @@ func (d Dir) TracedEvents() *TracedEvents {
 	return d.countTraced()
 }
 
-// Traces are the events of the run's processes, in the order of jobs and ranks. It is an
-// error if there are none, or if a file is damaged; damage of the events is found
-// out when they are read.
+// Traces returns the events of the run's processes, ordered by job and rank. It
+// returns an error if there are none or if a file is damaged. Damaged events
+// are reported when they are read.
 func (d Dir) Traces() ([]profile.EventSource, error) {
 	var traces []profile.EventSource
 	for _, file := range d.TraceFiles() {
@@ -92,18 +93,18 @@ func (d Dir) Traces() ([]profile.EventSource, error) {
 		}
 		_, rank, _ := d.ofTrace(file)
 		if trace.Trace().Rank != rank {
-			return nil, fmt.Errorf("read trace %s: it is of rank %d", file, trace.Trace().Rank)
+			return nil, fmt.Errorf("read trace %s: it belongs to rank %d", file, trace.Trace().Rank)
 		}
 		traces = append(traces, trace)
 	}
 	if len(traces) == 0 && slices.ContainsFunc(d.spooled(), func(file string) bool { return len(recording.EventFiles(file)) > 0 }) {
-		return nil, fmt.Errorf("%s has no trace yet: it is written when the run has ended, or else by mpitrace collect", text.Line(string(d)))
+		return nil, fmt.Errorf("%s has no trace yet: it is written when the run ends; if mpitrace run was killed, run mpitrace collect", text.Line(string(d)))
 	}
 	if len(traces) == 0 && len(d.traced()) > 0 {
-		return nil, fmt.Errorf("%s has no trace: its events could not be written or read (mpitrace report tells why)", text.Line(string(d)))
+		return nil, fmt.Errorf("%s has no trace: its events could not be written or read; mpitrace report shows the reason", text.Line(string(d)))
 	}
 	if len(traces) == 0 {
-		return nil, fmt.Errorf("%s has no trace, as no process was traced: mpitrace run --trace does it", text.Line(string(d)))
+		return nil, fmt.Errorf("%s has no trace: no process was traced; use mpitrace run --trace", text.Line(string(d)))
 	}
 	return traces, nil
 }

@@ -74,7 +74,7 @@ func TestTracesSayWhatIsWrong(t *testing.T) {
 	}{
 		"not traced":       {func(_ *testing.T, d Dir) error { return os.Remove(d.TraceFile(1)) }, "mpitrace run --trace"},
 		"cut off":          {func(_ *testing.T, d Dir) error { return os.Truncate(d.TraceFile(1), 100) }, "trace.1.arrow: truncated after 100 bytes"},
-		"of another rank":  {func(_ *testing.T, d Dir) error { return os.Rename(d.TraceFile(1), d.TraceFile(2)) }, "trace.2.arrow: it is of rank 1"},
+		"of another rank":  {func(_ *testing.T, d Dir) error { return os.Rename(d.TraceFile(1), d.TraceFile(2)) }, "trace.2.arrow: it belongs to rank 1"},
 		"not to be opened": {func(_ *testing.T, d Dir) error { return os.Symlink("none", d.TraceFile(0)) }, "trace.0.arrow"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,41 +16,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch sees the processes of this node that start recordings, and how they
-// end, though they are other programs' children: it holds a descriptor of each
-// (pidfd), which the kernel wakes it by. It does nothing while nothing happens,
-// sends nothing to anybody, and what it cannot see, as on a kernel before 5.3,
-// is not known.
+// Watch observes the processes of this node that start recordings, and how they
+// end, although they are children of other programs. It holds a pidfd of each,
+// on which the kernel reports the end. It uses no CPU time while nothing
+// happens, and it sends no signals. On kernels before 5.3 it observes nothing.
 type Watch struct {
-	poll, notify, stop int // epoll, inotify, eventfd
+	poll, notify, stop int // descriptors: epoll, inotify, eventfd
 	dirs               map[int]string
-	unseen             []watched       // not known yet to be what the recording's name says
+	unseen             []watched       // processes that have not mapped their recording yet
 	live               map[int]watched // by descriptor
-	deadline           time.Time       // when to end; zero until Close
+	deadline           time.Time       // time at which to end; zero before Close
 	done               chan struct{}
 
 	mutex sync.Mutex
 	seen  []Process // to end
 }
 
-// watched is a process that is.
+// watched is a process that Watch observes.
 type watched struct {
 	Process
 	path  string // of its recording
 	pidfd int
-	until time.Time // for how long an unseen one is looked at again
+	until time.Time // last time at which an unseen one is checked again
 }
 
-// Bounds of what a Watch does.
+// Limits of a Watch.
 const (
-	maxWatched = 4096                  // processes at a time
-	lookAgain  = 10 * time.Millisecond // at a process that has not mapped its recording yet
+	maxWatched = 4096                  // number of processes at a time
+	lookAgain  = 10 * time.Millisecond // interval of checking a process that has not mapped its recording yet
 	lookUntil  = time.Second
-	endUntil   = time.Second // for how long Close waits for processes that are about to end
+	endUntil   = time.Second // longest time for which Close waits for processes that are ending
 )
 
-// NewWatch begins to watch for recordings that are made in any of the
-// directories. It is never nil; one that could not be begun sees nothing.
+// NewWatch starts to watch for recordings in the directories. It never returns
+// nil. If it cannot start, the Watch observes nothing.
 func NewWatch(dirs ...string) *Watch {
 	w := &Watch{poll: -1, notify: -1, stop: -1, dirs: map[int]string{}, live: map[int]watched{}, done: make(chan struct{})}
 	if !w.open(dirs) {
@@ -78,7 +77,7 @@ func (w *Watch) open(dirs []string) bool {
 	return len(w.dirs) > 0 && w.expect(w.notify, unix.EPOLLIN) == nil && w.expect(w.stop, unix.EPOLLIN) == nil
 }
 
-// release gives back what open took, and the descriptors of processes.
+// release closes the descriptors that open opened and those of processes.
 func (w *Watch) release() {
 	for fd := range w.live {
 		unix.Close(fd)
@@ -93,7 +92,7 @@ func (w *Watch) release() {
 	}
 }
 
-// Close ends watching. What was seen can still be asked for.
+// Close stops watching. Exits may still be called.
 func (w *Watch) Close() {
 	select {
 	case <-w.done:
@@ -117,13 +116,13 @@ func (w *Watch) note(p Process) {
 	w.seen = append(w.seen, p)
 }
 
-// expect has the poll wake for a descriptor.
+// expect adds a descriptor to the epoll set.
 func (w *Watch) expect(fd int, events uint32) error {
 	return unix.EpollCtl(w.poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
 }
 
-// run is the one thread that watches. When it is stopped it takes what has
-// happened already.
+// run is the goroutine that watches. When it is stopped, it first handles all
+// events that have already occurred.
 func (w *Watch) run() {
 	defer close(w.done)
 	events := make([]unix.EpollEvent, 64)
@@ -152,7 +151,7 @@ func (w *Watch) run() {
 	}
 }
 
-// timeout is how long to wait for events, below 0 for any time.
+// timeout returns how long to wait for events; negative means without limit.
 func (w *Watch) timeout() time.Duration {
 	switch {
 	case w.deadline.IsZero() && len(w.unseen) == 0:
@@ -163,8 +162,8 @@ func (w *Watch) timeout() time.Duration {
 	return 0
 }
 
-// ending tells whether a process is about to end: its memory goes first. A
-// launcher may end while the kernel still takes its ranks apart.
+// ending reports whether a process is about to end: the kernel unmaps its
+// memory first. A launcher may end while the kernel is still ending its ranks.
 func (w *Watch) ending() bool {
 	for _, p := range w.live {
 		if p.Exit.At == 0 && !hasMapped(p.Pid, p.Recording) {
@@ -174,8 +173,8 @@ func (w *Watch) ending() bool {
 	return false
 }
 
-// meet takes up the processes whose recordings have come. A name is only what
-// somebody says: look checks it.
+// meet adds the processes of new recordings. It takes the process id from the
+// file name, which look checks afterwards.
 func (w *Watch) meet() {
 	buffer := make([]byte, 64<<10)
 	n, _ := unix.Read(w.notify, buffer)
@@ -192,7 +191,8 @@ func (w *Watch) meet() {
 	}
 }
 
-// inotifyEvent takes an event apart: its watch, the file's name, its length.
+// inotifyEvent parses an event into its watch descriptor, file name and length
+// in bytes.
 func inotifyEvent(b []byte) (id int, name string, length int) {
 	id = int(int32(binary.NativeEndian.Uint32(b)))
 	length = unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
@@ -201,9 +201,9 @@ func inotifyEvent(b []byte) (id int, name string, length int) {
 	return id, name, length
 }
 
-// look follows those processes that have mapped the recording that is named for
-// them: in a container's own numbering of processes, the number in the name is
-// somebody else's here.
+// look starts to follow processes that have mapped the recording with their
+// process id in its name. The id may belong to another process, if the
+// recording's process is in a container with its own pid namespace.
 func (w *Watch) look() {
 	w.unseen = slices.DeleteFunc(w.unseen, func(p watched) bool {
 		switch {
@@ -218,9 +218,9 @@ func (w *Watch) look() {
 	})
 }
 
-// ended notes the end of a process. How it ended the kernel tells when its
-// parent has heard of it (EPOLLHUP), and only since Linux 6.15; before that it
-// can be read for the moment until the parent has.
+// ended records the end of a process. Since Linux 6.15 the kernel reports the
+// exit status on the pidfd, after the parent has reaped the process (EPOLLHUP).
+// On older kernels the status can be read only until the parent reaps it.
 func (w *Watch) ended(fd int, events uint32) {
 	p, ok := w.live[fd]
 	if !ok {
@@ -259,7 +259,7 @@ func (w *Watch) expectReaped(fd int) bool {
 	return unix.EpollCtl(w.poll, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Fd: int32(fd)}) == nil
 }
 
-// unreaped are the ends of which no more came to be known.
+// unreaped records the ends of processes that were not reaped.
 func (w *Watch) unreaped() {
 	for _, p := range w.live {
 		if p.Exit.At != 0 {
@@ -268,20 +268,20 @@ func (w *Watch) unreaped() {
 	}
 }
 
-// pidfdStatus is how a process ended, once it is reaped.
+// pidfdStatus returns how a reaped process ended.
 func pidfdStatus(fd int) (unix.WaitStatus, bool) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
 	err := unix.IoctlPidfdInfo(fd, &info)
 	return unix.WaitStatus(uint32(info.Exit_code)), err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0
 }
 
-// zombieStatus is how a process ended that is not reaped yet.
+// zombieStatus returns how a process ended that is not reaped yet.
 func zombieStatus(pid int) (unix.WaitStatus, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, false
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // fields from the third on
 	if len(fields) < 50 || fields[0] != "Z" {
 		return 0, false
 	}

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// wrongMPISuffix ends the name of a note about a process that uses another MPI
-// than the library was built for, and so is not recorded: a symbolic link to
-// "PROGRAM\nMPI", which the library (wrong_mpi.c) or `mpitrace rank` leaves where the
-// recording would be.
+// wrongMPISuffix ends the name of a note about a process that is not recorded,
+// because it uses another MPI than the library was built for. The note is a
+// symbolic link to "PROGRAM\nMPI". The library (wrong_mpi.c) or `mpitrace rank`
+// makes it in place of the recording.
 const wrongMPISuffix = ".wrong-mpi"
 
-// WrongMPI is a program that is missing from a run, as it uses another MPI than
+// WrongMPI is a program that was not recorded, because it uses another MPI than
 // the library was built for.
 type WrongMPI struct {
 	Program   string `json:"program"`
@@ -24,8 +24,9 @@ type WrongMPI struct {
 	Processes int    `json:"processes"`
 }
 
-// WrongMPIs returns what the notes in the directories say, by program and MPI, in
-// the order of the notes' names. Directories that cannot be read have none.
+// WrongMPIs returns the content of the notes in the directories, one entry for
+// each program and MPI, in the order of the notes' names. It skips directories
+// that cannot be read.
 func WrongMPIs(dirs ...string) []WrongMPI {
 	var found []WrongMPI
 	at := map[[2]string]int{}
@@ -49,7 +50,7 @@ func WrongMPIs(dirs ...string) []WrongMPI {
 	return found
 }
 
-// wrongMPINotes lists the names of the notes in a directory.
+// wrongMPINotes returns the names of the notes in a directory.
 func wrongMPINotes(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	var names []string
@@ -76,8 +77,9 @@ func bringWrongMPI(from, to string) error {
 	return errors.Join(errs...)
 }
 
-// NoteWrongMPI leaves the note that the library would leave, if it were loaded. A
-// directory that cannot be written to is no reason not to run the program.
+// NoteWrongMPI makes the note that the library would make if it were loaded. It
+// ignores errors, because the program must run even if the directory is not
+// writable.
 func NoteWrongMPI(dir, program, library string) {
 	host, _ := os.Hostname()
 	name := fmt.Sprintf("%s-%d-%d%s", host, os.Getpid(), time.Now().UnixNano(), wrongMPISuffix)
