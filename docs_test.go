@@ -27,11 +27,12 @@ func TestPageSizes(t *testing.T) {
 var (
 	linkPattern    = regexp.MustCompile(`\]\(([^)]+)\)|src="([^"]+)"`)
 	testPattern    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
+	pathPattern    = regexp.MustCompile("`((?:aggregate|bench|cmd|docs|examples|formats|internal|interpose|profile|scripts|tests)/[A-Za-z0-9_./-]+)`")
 	commandPattern = regexp.MustCompile("(?m)(?:^    (?:\\$ )?|`)mpitrace ([a-z]+)\\b")
 )
 
-// TestPages requires that the pages link to what exists, and that the tests and
-// commands that they name exist.
+// TestPages requires that the pages link to what exists, and that the tests,
+// files and commands that they name exist.
 func TestPages(t *testing.T) {
 	var code bytes.Buffer
 	for _, s := range sources(t, ".go") {
@@ -53,6 +54,11 @@ func TestPages(t *testing.T) {
 		}
 		for _, m := range testPattern.FindAllSubmatch(s.text, -1) {
 			if !bytes.Contains(code.Bytes(), []byte("func "+string(m[1])+"(")) {
+				t.Errorf("%s: there is no %s", s.path, m[1])
+			}
+		}
+		for _, m := range pathPattern.FindAllSubmatch(s.text, -1) {
+			if _, err := os.Stat(string(m[1])); err != nil {
 				t.Errorf("%s: there is no %s", s.path, m[1])
 			}
 		}
