@@ -96,7 +96,7 @@ type output struct {
 // sh runs a shell command in dir to its end; $mpitrace is the binary.
 func sh(t *testing.T, dir, command string) output {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)

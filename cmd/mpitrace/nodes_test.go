@@ -174,7 +174,7 @@ func TestTwoNodesKilled(t *testing.T) {
 // killAfter ends the process that announces its sends in a file, once there
 // are n.
 func killAfter(announced string, n int64) error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if info, err := os.Stat(announced); err == nil && info.Size() >= n {
 			break
 		}

@@ -119,7 +119,7 @@ func TestDatasetOfManyBlocks(t *testing.T) {
 		t.Errorf("stopped: error %v", err)
 	}
 	left := func() int { return runtime.NumGoroutine() - before }
-	for deadline := time.Now().Add(10 * time.Second); left() > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); left() > 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // those that have said that they end may still be there
 	}
 	if n := left(); n > 0 {
