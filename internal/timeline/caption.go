@@ -11,7 +11,7 @@ import (
 func (p *picture) finish() {
 	p.Caption = append(p.Caption, p.linesText())
 	if p.skipped > 0 {
-		p.Caption = append(p.Caption, fmt.Sprintf("%s in MPI_Init before (--all)", text.Duration(float64(p.skipped), false)))
+		p.Caption = append(p.Caption, fmt.Sprintf("%s in MPI_Init before (--include-init)", text.Duration(float64(p.skipped), false)))
 	}
 	if p.messages != nil {
 		p.link()

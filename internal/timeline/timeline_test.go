@@ -166,8 +166,8 @@ func TestBeginsAfterInit(t *testing.T) {
 		from    float64
 		caption string
 	}{
-		{"both", Options{}, 1, "1.00 s in MPI_Init before (--all)"},
-		{"rank 1", Options{Ranks: profile.RankSet{{First: 1, Last: 1}}}, 1.5, "1.50 s in MPI_Init before (--all)"},
+		{"both", Options{}, 1, "1.00 s in MPI_Init before (--include-init)"},
+		{"rank 1", Options{Ranks: profile.RankSet{{First: 1, Last: 1}}}, 1.5, "1.50 s in MPI_Init before (--include-init)"},
 		{"all", Options{IncludeInit: true}, 0, ""},
 		{"from", Options{From: 500 * time.Millisecond}, 0.5, ""},
 		{"up to a time in MPI_Init", Options{To: 800 * time.Millisecond}, 0, ""},
