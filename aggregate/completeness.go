@@ -32,8 +32,8 @@ var gaps = []Gap{gapNotRecorded, gapDuplicate, gapNotFinalized, gapDamaged, gapP
 // for which pairs of ranks sent and received must be equal, and by how much they may
 // differ.
 type completeness struct {
-	sendGaps, receiveGaps map[int]Gap                           // by rank
-	counts                [profile.NumAsideKinds]map[int]uint64 // by rank
+	sendGaps, receiveGaps map[int]Gap                              // by rank
+	counts                [profile.NumAbnormalKinds]map[int]uint64 // by rank
 
 	pairs map[matrix.Pair]*unmatched
 	// Unmatched messages whose peer is not known, by rank: receives from any source,
@@ -70,9 +70,9 @@ func (c *completeness) add(p *profile.Profile) {
 		return
 	}
 	c.addGaps(p)
-	for i := range p.Asides {
-		c.counts[p.Asides[i].Kind][p.Rank] += p.Asides[i].Count
-		c.addUnmatched(p, &p.Asides[i])
+	for i := range p.Abnormal {
+		c.counts[p.Abnormal[i].Kind][p.Rank] += p.Abnormal[i].Count
+		c.addUnmatched(p, &p.Abnormal[i])
 	}
 }
 
@@ -162,7 +162,7 @@ func (c *completeness) addGaps(p *profile.Profile) {
 }
 
 // addUnmatched adds messages of a process that are in no row.
-func (c *completeness) addUnmatched(p *profile.Profile, a *profile.Aside) {
+func (c *completeness) addUnmatched(p *profile.Profile, a *profile.AbnormalOps) {
 	if a.Kind == profile.CancelledReceive {
 		return // no message was meant for it
 	}
@@ -187,7 +187,7 @@ func (c *completeness) addUnmatched(p *profile.Profile, a *profile.Aside) {
 	c.pairs[pair].add(a)
 }
 
-func (s *unmatched) add(a *profile.Aside) {
+func (s *unmatched) add(a *profile.AbnormalOps) {
 	switch a.Kind {
 	case profile.TruncatedReceive, profile.UntoldReceive:
 		s.gone += a.Count

@@ -30,7 +30,7 @@ const (
 // Conservation compares, for each ordered pair of ranks, the point-to-point
 // messages that the one sent with those that the other received from it.
 //
-// Messages and receives that did not complete normally (profile.Aside) are taken
+// Messages and receives that did not complete normally (profile.AbnormalOps) are taken
 // into account: a pair may differ by them. If such a message was certainly sent, the
 // pair must differ by it.
 type Conservation struct {
@@ -38,13 +38,13 @@ type Conservation struct {
 	Pairs    int           `json:"pairs"`    // compared
 	Sent     matrix.Volume `json:"sent"`     // in these
 	Received matrix.Volume `json:"received"` // in these
-	// Explained is the number of pairs that differ by messages in SetAside only.
-	Explained   int           `json:"pairs_explained"`
-	Unequal     int           `json:"pairs_differing"`
-	Differing   []Imbalance   `json:"differing"` // at most 10, largest difference first
-	SetAside    []SetAside    `json:"set_aside"`
-	NotCompared []NotCompared `json:"not_compared"`
-	OtherWorlds Exchange      `json:"other_worlds"` // exchanged with processes of other jobs, which are not compared
+	// Explained is the number of pairs that differ only by messages in Abnormal.
+	Explained   int             `json:"pairs_explained"`
+	Unequal     int             `json:"pairs_differing"`
+	Differing   []Imbalance     `json:"differing"` // at most 10, largest difference first
+	Abnormal    []AbnormalCount `json:"abnormal"`
+	NotCompared []NotCompared   `json:"not_compared"`
+	OtherWorlds Exchange        `json:"other_worlds"` // exchanged with processes of other jobs, which are not compared
 }
 
 // Imbalance is a pair of ranks that received less or more than was sent.
@@ -59,8 +59,8 @@ type Exchange struct {
 	Received matrix.Volume `json:"received"`
 }
 
-// SetAside is the messages or receives of one kind, over all ranks.
-type SetAside struct {
+// AbnormalCount is the number of operations of one kind, over all ranks.
+type AbnormalCount struct {
 	Kind  string `json:"kind"` // profile.AsideKind
 	Count uint64 `json:"count"`
 	Ranks string `json:"ranks"` // "rank 3", "ranks 0-2, 5"
@@ -135,7 +135,7 @@ func (x *exchange) merge(o *exchange) {
 // Conservation checks the pairs of one rank, or of the whole job if rank is AllRanks.
 func (j *Job) Conservation(rank int) *Conservation {
 	c := &check{completeness: j.completeness.of(j), rank: rank, gaps: map[Gap]int{},
-		Conservation: &Conservation{SetAside: j.completeness.unmatchedOf(rank), NotCompared: []NotCompared{}}}
+		Conservation: &Conservation{Abnormal: j.completeness.abnormal(rank), NotCompared: []NotCompared{}}}
 	for r, e := range j.exchange.elsewhere {
 		if rank < 0 || r == rank {
 			c.OtherWorlds.plus(e)
@@ -219,10 +219,10 @@ func compareImbalances(a, b Imbalance) int {
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 // unmatchedOf returns the numbers of messages that are in no row, by kind.
-func (c *completeness) unmatchedOf(rank int) []SetAside {
-	out := []SetAside{}
+func (c *completeness) abnormal(rank int) []AbnormalCount {
+	out := []AbnormalCount{}
 	for k, byRank := range c.counts {
-		s := SetAside{Kind: profile.AsideKind(k).String()}
+		s := AbnormalCount{Kind: profile.AbnormalKind(k).String()}
 		var ranks []int
 		for _, r := range slices.Sorted(maps.Keys(byRank)) {
 			if rank < 0 || r == rank {

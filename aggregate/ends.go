@@ -101,8 +101,8 @@ func (e *endings) add(p *profile.Profile) {
 		out.Calls = append(out.Calls, e.call(p, &p.Open[i]))
 		out.starts = append(out.starts, p.Open[i].Start)
 	}
-	for i := range p.Asides {
-		if a := &p.Asides[i]; a.Kind == profile.UnfinishedReceive {
+	for i := range p.Abnormal {
+		if a := &p.Abnormal[i]; a.Kind == profile.UnfinishedReceive {
 			out.OpenReceives = append(out.OpenReceives, OpenReceive{Call: shared(a.Call), Communicator: labelOf(p, a.Comm),
 				Peer: int(a.Peer), WorldPeer: openPeer(p, a.Comm, a.Peer), Callsite: e.site(p, a.Callsite), Count: a.Count})
 		}

@@ -122,7 +122,7 @@ func TestDeadlocks(t *testing.T) {
 		}, [][]int{{0, 1}}},
 		"both send, and one has posted a receive": {func(ps []*profile.Profile) {
 			ps[0].Open, ps[1].Open = []profile.OpenCall{send(0, 1)}, []profile.OpenCall{send(1, 0)}
-			ps[1].Asides = []profile.Aside{{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: 0, Peer: 0, Count: 1}}
+			ps[1].Abnormal = []profile.AbnormalOps{{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: 0, Peer: 0, Count: 1}}
 		}, nil},
 		"a ring, one who waits for it, and a rank that waits for itself": {func(ps []*profile.Profile) {
 			for r, peer := range []int32{2, 0, 3, 0, 1, 5} {

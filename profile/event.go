@@ -25,12 +25,12 @@ const (
 	// elsewhere or not at all: a nonblocking send or a nonblocking collective.
 	// It is in no row.
 	Completed
-	// Dropped is a receive or send that did not complete normally (see Aside).
-	Dropped
+	// Abnormal is a receive or send that did not complete normally (see AbnormalOps).
+	Abnormal
 	NumActions
 )
 
-var actionNames = [NumActions]string{"call", "message", "posted", "completed", "aside"}
+var actionNames = [NumActions]string{"call", "message", "posted", "completed", "abnormal"}
 
 func (a Action) String() string {
 	if a < NumActions {
@@ -51,16 +51,16 @@ func ParseAction(s string) (Action, bool) {
 
 // EventKind holds what all events of one row have in common.
 type EventKind struct {
-	Action    Action
-	Call      string // "Send", without MPI_
-	Class     Class
-	Direction Direction
-	Aside     AsideKind // set if Action is Dropped
-	Thread    int32
-	Comm      int32  // index into Trace.Comms, -1 if there is none
-	Peer      int32  // world rank of the peer or of the root of a rooted collective, or a Peer constant
-	Callsite  string // "function file:line", as in the row table
-	Slice     string
+	Action       Action
+	Call         string // "Send", without MPI_
+	Class        Class
+	Direction    Direction
+	AbnormalKind AbnormalKind // set if Action is Abnormal
+	Thread       int32
+	Comm         int32  // index into Trace.Comms, -1 if there is none
+	Peer         int32  // world rank of the peer or of the root of a rooted collective, or a Peer constant
+	Callsite     string // "function file:line", as in the row table
+	Slice        string
 
 	// Window is the number of the window, counted from 1 in the order in which
 	// the process created its windows. It is 0 if the call has no window or the

@@ -38,21 +38,21 @@ type Profile struct {
 	// last time known. Unix ns, 0 if the process did not reach that point.
 	InitEnd, FinalizeStart, End int64
 
-	Threads int // number of tables; a thread uses one at a time
-	Comms   []Comm
-	Slices  []Slice // slice 0 is "run"
-	Modules []Module
-	Stacks  map[uint64][]uint64 // Row.Callsite -> return addresses, innermost first
-	Symbols Symbols             // names of the call sites, once looked up; shared by the profiles of a job
-	Rows    []Row
-	Vectors []Vector
-	Asides  []Aside
-	Late    []Late
-	Open    []OpenCall
-	Exit    Exit
-	Pauses  uint64 // number of times that the program stopped recording with MPI_Pcontrol(0)
-	Losses  Losses
-	Clocks  ClockCheck
+	Threads  int // number of tables; a thread uses one at a time
+	Comms    []Comm
+	Slices   []Slice // slice 0 is "run"
+	Modules  []Module
+	Stacks   map[uint64][]uint64 // Row.Callsite -> return addresses, innermost first
+	Symbols  Symbols             // names of the call sites, once looked up; shared by the profiles of a job
+	Rows     []Row
+	Vectors  []Vector
+	Abnormal []AbnormalOps
+	Late     []Late
+	Open     []OpenCall
+	Exit     Exit
+	Pauses   uint64 // number of times that the program stopped recording with MPI_Pcontrol(0)
+	Losses   Losses
+	Clocks   ClockCheck
 
 	Intercepted *Intercepted // nil if no other tool intercepts MPI calls
 

@@ -161,8 +161,8 @@ func (p *Profile) Addresses() []uint64 {
 	for i := range p.Vectors {
 		add(p.Vectors[i].Callsite)
 	}
-	for i := range p.Asides {
-		add(p.Asides[i].Callsite)
+	for i := range p.Abnormal {
+		add(p.Abnormal[i].Callsite)
 	}
 	for i := range p.Late {
 		add(p.Late[i].Callsite)

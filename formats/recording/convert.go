@@ -225,7 +225,7 @@ func (a *rowAdder) addRow(raw layout.Row, number, at uint64) {
 	}
 	call := callOf(raw.Call)
 	a.receives.add(call.Name, profile.Traits(call.Traits), raw)
-	if a.addAside(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms) {
+	if a.addAbnormal(a.to, call.Name, raw, a.comms) || a.addLate(a.to, call.Name, raw, a.comms) {
 		return
 	}
 	d, ok := directions[raw.Direction]

@@ -117,9 +117,9 @@ func dumpRest(w io.Writer, p *profile.Profile) {
 		fmt.Fprintf(w, "open\tthread %d\tMPI_%s\t%v\tcomm %d\tpeer %d\tsource %d\trequests %d\tcode %d\tbytes %d\tsized %t\tsite %#x\tslice %d\tsince_ns %d\n",
 			o.Thread, o.Call, o.Direction, o.Comm, o.Peer, o.Source, o.Requests, o.Code, o.Bytes, o.Sized, o.Callsite, o.Slice, o.Start)
 	}
-	for i := range p.Asides {
-		a := &p.Asides[i]
-		fmt.Fprintf(w, "aside\t%v\tMPI_%s\tcomm %d\tpeer %d\tsite %#x\tslice %d\tcount %d\tbytes %d\n",
+	for i := range p.Abnormal {
+		a := &p.Abnormal[i]
+		fmt.Fprintf(w, "abnormal\t%v\tMPI_%s\tcomm %d\tpeer %d\tsite %#x\tslice %d\tcount %d\tbytes %d\n",
 			a.Kind, a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes)
 	}
 	for i := range p.Vectors {

@@ -30,13 +30,13 @@ type role struct {
 func roleOf(k *profile.EventKind, same []int32) role {
 	traits := profile.TraitsOf(k.Call)
 	called, moved := k.Action == profile.Called, k.Action == profile.Moved
-	o := role{called: called, posted: k.Action == profile.Posted, ends: k.Action == profile.Completed || k.Action == profile.Dropped,
+	o := role{called: called, posted: k.Action == profile.Posted, ends: k.Action == profile.Completed || k.Action == profile.Abnormal,
 		goesOn: k.Action == profile.Posted || called && k.Direction == profile.None,
 		tagged: tagged(traits, k), window: tellsWindow(k), call: k.Call, comm: -1, peer: k.Peer}
 	if k.Class == profile.P2P {
 		o.sends, o.receives = (called || moved) && k.Direction == profile.Send, (called || moved) && k.Direction == profile.Recv
 		o.took = tookOne(k)
-		o.gave = k.Action == profile.Dropped && k.Aside == profile.FailedSend
+		o.gave = k.Action == profile.Abnormal && k.AbnormalKind == profile.FailedSend
 		o.found = called && traits.Any(profile.TraitMatches)
 		o.both = called && traits.All(profile.TraitSends|profile.TraitReceives|profile.TraitBlocks)
 		o.posts = o.posted || called && traits.All(profile.TraitReceives|profile.TraitNonblocking) && !traits.Any(profile.TraitSends)
@@ -48,10 +48,10 @@ func roleOf(k *profile.EventKind, same []int32) role {
 	return o
 }
 
-// tookOne tells of a receive that was set aside that it took a message, or stood
+// tookOne reports whether an abnormal receive took a message, or stood
 // before whatever receives were posted later.
 func tookOne(k *profile.EventKind) bool {
-	return k.Action == profile.Dropped && !k.Aside.OfSend() && k.Aside != profile.CancelledReceive && k.Aside != profile.FailedReceive
+	return k.Action == profile.Abnormal && !k.AbnormalKind.OfSend() && k.AbnormalKind != profile.CancelledReceive && k.AbnormalKind != profile.FailedReceive
 }
 
 // continues tells whether an event has a number as the one before has it, and

@@ -43,12 +43,12 @@ type table struct {
 	samples []layout.Sample
 }
 
-// tablesOf makes the rows of each thread's table. What was set aside, and what
-// was late, is of no known thread, and goes to the first.
+// tablesOf returns the rows of the table of each thread. The threads of abnormal
+// operations and of late receives are not known: they go to the first table.
 func tablesOf(p *profile.Profile) ([]table, error) {
 	tables := make([]table, p.Threads)
 	if p.Threads == 1 {
-		tables[0].rows = make([]layout.Row, 0, len(p.Rows)+len(p.Asides))
+		tables[0].rows = make([]layout.Row, 0, len(p.Rows)+len(p.Abnormal))
 	}
 	seen := receives{unfollowed: p.Unfollowed}
 	enter := func(thread int32, call string, raw layout.Row, sample layout.Sample) error {
@@ -81,18 +81,18 @@ func tablesOf(p *profile.Profile) ([]table, error) {
 		}
 	}
 	unfinished := uint64(0)
-	for i := range p.Asides {
-		a := &p.Asides[i]
+	for i := range p.Abnormal {
+		a := &p.Abnormal[i]
 		if a.Kind == profile.UnfinishedReceive && a.Call == "" {
 			unfinished += a.Count // which the reader finds out for itself
 			continue
 		}
-		raw, err := rawAside(p, a)
+		raw, err := rawAbnormal(p, a)
 		if err == nil {
 			err = enter(0, a.Call, raw, layout.Sample{})
 		}
 		if err != nil {
-			return nil, fmt.Errorf("aside %d: %w", i, err)
+			return nil, fmt.Errorf("abnormal operation %d: %w", i, err)
 		}
 	}
 	if ended := seen.ended + p.Losses.Requests + unfinished; unfinished > 0 && ended > seen.posted {
@@ -174,18 +174,18 @@ var rawDirections = func() map[way]uint8 {
 	return m
 }()
 
-var rawAsides = func() map[profile.AsideKind]uint8 {
-	m := map[profile.AsideKind]uint8{}
-	for _, raw := range slices.Sorted(maps.Keys(asides)) {
-		m[asides[raw]] = raw
+var abnormalKinds = func() map[profile.AbnormalKind]uint8 {
+	m := map[profile.AbnormalKind]uint8{}
+	for _, raw := range slices.Sorted(maps.Keys(abnormalDirections)) {
+		m[abnormalDirections[raw]] = raw
 	}
 	return m
 }()
 
-// rawAside is the inverse of addAside.
-func rawAside(p *profile.Profile, a *profile.Aside) (layout.Row, error) {
+// rawAbnormal is the inverse of addAbnormal.
+func rawAbnormal(p *profile.Profile, a *profile.AbnormalOps) (layout.Row, error) {
 	call, ok := callNamed(a.Call)
-	direction, known := rawAsides[a.Kind]
+	direction, known := abnormalKinds[a.Kind]
 	if !ok || !known || a.Count == 0 {
 		return layout.Row{}, fmt.Errorf("%v of MPI_%s, %d times: no recording holds it", a.Kind, a.Call, a.Count)
 	}

@@ -275,7 +275,7 @@ func TestUnfollowedReceivesOfKilled(t *testing.T) {
 		start, _ := callNamed("Start")
 		b.rows = []layout.Row{{Call: 24, Comm: layout.CommNone, Peer: layout.PeerAnySource, Count: 5},
 			{Call: start.ID, Comm: layout.CommNone, Peer: layout.PeerNone, Direction: layout.DirPosted, Count: 3}}
-		if got := read(t, b.bytes()).SetAside(profile.UnfinishedReceive); got != want {
+		if got := read(t, b.bytes()).CountAbnormal(profile.UnfinishedReceive); got != want {
 			t.Errorf("receives %d: %d unfinished, want %d", unfollowed, got, want)
 		}
 	}

@@ -473,11 +473,11 @@ func (r *rows) kindOf(raw layout.Row, thread uint32) (profile.EventKind, error) 
 		k.Action = profile.Posted
 		return k, nil
 	}
-	aside, ok := asides[raw.Direction]
+	abnormal, ok := abnormalDirections[raw.Direction]
 	if !ok {
 		return k, fmt.Errorf("an event of a row with direction %d", raw.Direction)
 	}
-	k.Action, k.Aside = profile.Dropped, aside
+	k.Action, k.AbnormalKind = profile.Abnormal, abnormal
 	return k, nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 // rich is rank 1 of 4 with one of everything that a recording can hold: an
 // intercommunicator, a topology, stacks, phases, two threads, what was lost and
-// what was set aside.
+// what did not complete normally.
 func rich() *profile.Profile {
 	id := func(c byte) string { return strings.Repeat(string(c), 32) }
 	const site, stack = 0x401230, profile.StackSite | 7
@@ -60,7 +60,7 @@ func rich() *profile.Profile {
 			{Call: "Alltoallv", Class: profile.AllToAll, Spread: profile.ToVector, Callsite: site, Slice: 1, Calls: 2, Bytes: []uint64{20, 9, 1, 40}},
 			{Thread: 1, Call: "Neighbor_alltoallv", Class: profile.AllToAll, Spread: profile.ToEdgeVector, Comm: 2, Calls: 1, Bytes: []uint64{1, 0, 2, 3}},
 		},
-		Asides: []profile.Aside{
+		Abnormal: []profile.AbnormalOps{
 			{Kind: profile.CancelledReceive, Call: "Irecv", Peer: 2, Callsite: site, Slice: 1, Count: 2},
 			{Kind: profile.CancelledSend, Call: "Start", Peer: 3, Count: 1, Bytes: 12},
 			{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: -1, Peer: profile.PeerAnySource, Count: 4},
@@ -114,7 +114,7 @@ func many() *profile.Profile {
 func killed() *profile.Profile {
 	p := rich()
 	p.State, p.FinalizeStart, p.Threads = profile.Running, 0, 3
-	p.Asides = append(p.Asides[:2:2], profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 5})
+	p.Abnormal = append(p.Abnormal[:2:2], profile.AbnormalOps{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 5})
 	p.Open = []profile.OpenCall{
 		{Call: "Waitall", Class: profile.P2P, Comm: -1, Peer: profile.PeerNone, Source: profile.PeerNone, Requests: 6, Callsite: 0x401230, Start: 7_000},
 		{Thread: 1, Call: "Sendrecv", Class: profile.P2P, Direction: profile.Send, Comm: 2, Peer: 1, Source: profile.PeerAnySource,
@@ -161,10 +161,10 @@ func checkHead(t *testing.T, path string, want *profile.Profile) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Asides", "Late", "Source")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(profile.Profile{}, "Rows", "Vectors", "Abnormal", "Late", "Source")); diff != "" {
 		t.Error(diff)
 	}
-	if got.Rows != nil || got.Vectors != nil || got.Asides != nil || got.Late != nil {
+	if got.Rows != nil || got.Vectors != nil || got.Abnormal != nil || got.Late != nil {
 		t.Error("rows were read")
 	}
 }
@@ -205,7 +205,7 @@ func TestWriteImpossible(t *testing.T) {
 		"a constructor":               {func(p *profile.Profile) { p.Comms[1].Constructor = "xyz" }, "communicator 1: made by xyz"},
 		"a build id":                  {func(p *profile.Profile) { p.Modules[0].BuildID = "xyz" }, "module /bin/app"},
 		"a vector of another spread":  {func(p *profile.Profile) { p.Vectors[0].Spread = profile.ToEdgeVector }, "vector of MPI_Alltoallv"},
-		"an aside of no call":         {func(p *profile.Profile) { p.Asides[0].Call = "" }, "aside 0"},
+		"an operation of no call":     {func(p *profile.Profile) { p.Abnormal[0].Call = "" }, "abnormal operation 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := rich()

@@ -84,14 +84,14 @@ type processInfo struct {
 
 	Intercepted *profile.Intercepted `json:"intercepted,omitempty"`
 
-	Slices  []slice      `json:"slices,omitempty"`
-	Modules []module     `json:"modules,omitempty"`
-	Comms   []membership `json:"communicators,omitempty"`
-	Stacks  *packed      `json:"stacks,omitempty"` // see packStacks
-	Vectors []vector     `json:"vectors,omitempty"`
-	Asides  []aside      `json:"asides,omitempty"`
-	Open    []openCall   `json:"open,omitempty"`
-	Exit    exit         `json:"exit,omitzero"`
+	Slices   []slice       `json:"slices,omitempty"`
+	Modules  []module      `json:"modules,omitempty"`
+	Comms    []membership  `json:"communicators,omitempty"`
+	Stacks   *packed       `json:"stacks,omitempty"` // see packStacks
+	Vectors  []vector      `json:"vectors,omitempty"`
+	Abnormal []abnormalOps `json:"asides,omitempty"`
+	Open     []openCall    `json:"open,omitempty"`
+	Exit     exit          `json:"exit,omitzero"`
 
 	Settings  map[string]string  `json:"settings,omitempty"`
 	Variables []profile.Variable `json:"variables,omitempty"`
@@ -152,7 +152,7 @@ type packed struct {
 	Bytes []byte `json:"bytes"`
 }
 
-type aside struct {
+type abnormalOps struct {
 	Kind     string `json:"kind"`
 	Call     string `json:"call,omitempty"`
 	Comm     int32  `json:"communicator"` // index into the process's, -1 if there is none
@@ -166,7 +166,7 @@ type aside struct {
 // late is receives that were posted late.
 type late struct {
 	Call     string `json:"call"`
-	Comm     int32  `json:"communicator"` // as of an aside
+	Comm     int32  `json:"communicator"` // as of abnormalOps
 	Peer     int32  `json:"peer"`
 	Callsite uint64 `json:"callsite"`
 	Slice    uint32 `json:"slice,omitempty"`
@@ -180,7 +180,7 @@ type openCall struct {
 	Call      string            `json:"call"`
 	Class     profile.Class     `json:"class"`
 	Direction profile.Direction `json:"direction"`
-	Comm      int32             `json:"communicator"` // as of an aside
+	Comm      int32             `json:"communicator"` // as of abnormalOps
 	Peer      int32             `json:"peer"`
 	Source    int32             `json:"from"`
 	Requests  int               `json:"requests,omitempty"`
@@ -262,9 +262,9 @@ func (h *shared) check(info *processInfo) error {
 			return fmt.Errorf("no file %d", m.File)
 		}
 	}
-	for _, a := range info.Asides {
-		if _, ok := profile.ParseAsideKind(a.Kind); !ok || int(a.Comm) >= len(info.Comms) {
-			return fmt.Errorf("set aside: %q of communicator %d", a.Kind, a.Comm)
+	for _, a := range info.Abnormal {
+		if _, ok := profile.ParseAbnormalKind(a.Kind); !ok || int(a.Comm) >= len(info.Comms) {
+			return fmt.Errorf("abnormal operation: %q of communicator %d", a.Kind, a.Comm)
 		}
 	}
 	for _, o := range info.Open {
@@ -341,9 +341,9 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		p.Vectors = append(p.Vectors, profile.Vector{Thread: v.Thread, Call: v.Call, Class: v.Class, Spread: v.Spread,
 			Comm: v.Comm, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Calls, Bytes: bytes})
 	}
-	for _, a := range info.Asides {
-		kind, _ := profile.ParseAsideKind(a.Kind) // checked
-		p.Asides = append(p.Asides, profile.Aside{Kind: kind, Call: a.Call, Comm: a.Comm, Peer: a.Peer,
+	for _, a := range info.Abnormal {
+		kind, _ := profile.ParseAbnormalKind(a.Kind) // checked
+		p.Abnormal = append(p.Abnormal, profile.AbnormalOps{Kind: kind, Call: a.Call, Comm: a.Comm, Peer: a.Peer,
 			Callsite: a.Callsite, Slice: a.Slice, Count: a.Count, Bytes: a.Bytes})
 	}
 	for _, o := range info.Open {

@@ -151,8 +151,8 @@ func (b *Header) process(p *profile.Profile) processInfo {
 		info.Vectors = append(info.Vectors, vector{v.Thread, v.Call, v.Class, v.Spread, v.Comm,
 			v.Callsite, v.Slice, v.Calls, len(v.Bytes), packVector(v.Bytes)})
 	}
-	for _, a := range p.Asides {
-		info.Asides = append(info.Asides, aside{a.Kind.String(), a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes})
+	for _, a := range p.Abnormal {
+		info.Abnormal = append(info.Abnormal, abnormalOps{a.Kind.String(), a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes})
 	}
 	for _, o := range p.Open {
 		info.Open = append(info.Open, openCall(o))

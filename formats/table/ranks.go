@@ -91,8 +91,8 @@ func processColumns() []Column[*profile.Profile] {
 	lost := func(name, unit, doc string, get func(profile.Losses) uint64) Column[row] {
 		return Numbers(name, unit, doc, func(p row) uint64 { return get(p.Losses) })
 	}
-	aside := func(unit, doc string, k profile.AsideKind) Column[row] {
-		return Numbers(k.String(), unit, doc, func(p row) uint64 { return p.SetAside(k) })
+	abnormal := func(unit, doc string, k profile.AbnormalKind) Column[row] {
+		return Numbers(k.String(), unit, doc, func(p row) uint64 { return p.CountAbnormal(k) })
 	}
 	return []Column[row]{
 		Words("run", "the MPI job, as its launcher names it", func(p row) string { return p.Run }),
@@ -133,15 +133,15 @@ func processColumns() []Column[*profile.Profile] {
 		lost("lost_readings", "readings", "readings of performance variables that had no room, or that the MPI refused", func(l profile.Losses) uint64 { return l.Readings }),
 		lost("damaged", "parts", "parts of the recording that could not be read", func(l profile.Losses) uint64 { return l.Damaged }),
 		Numbers("pauses", "times", "how often MPI_Pcontrol stopped the recording", func(p row) uint64 { return p.Pauses }),
-		aside("receives", "receives that were cancelled", profile.CancelledReceive),
-		aside("receives", "receives whose message did not fit", profile.TruncatedReceive),
-		aside("receives", "receives that were freed while active", profile.FreedReceive),
-		aside("receives", "receives that completed with another error", profile.FailedReceive),
-		aside("receives", "receives that never completed", profile.UnfinishedReceive),
-		aside("receives", "receives that completed, and whose status the MPI does not give", profile.UntoldReceive),
-		aside("sends", "sends that were counted, and cancelled", profile.CancelledSend),
-		aside("sends", "sends that were counted, to be cancelled, and freed before their end", profile.FreedSend),
-		aside("sends", "sends of a Sendrecv whose receive was truncated: not counted", profile.FailedSend),
+		abnormal("receives", "receives that were cancelled", profile.CancelledReceive),
+		abnormal("receives", "receives whose message did not fit", profile.TruncatedReceive),
+		abnormal("receives", "receives that were freed while active", profile.FreedReceive),
+		abnormal("receives", "receives that completed with another error", profile.FailedReceive),
+		abnormal("receives", "receives that never completed", profile.UnfinishedReceive),
+		abnormal("receives", "receives that completed, and whose status the MPI does not give", profile.UntoldReceive),
+		abnormal("sends", "sends that were counted, and cancelled", profile.CancelledSend),
+		abnormal("sends", "sends that were counted, to be cancelled, and freed before their end", profile.FreedSend),
+		abnormal("sends", "sends of a Sendrecv whose receive was truncated: not counted", profile.FailedSend),
 		OptionalWords("physical", "whether it is known what the MPI library sent: known, or why it is not; null where nobody asked for it (--physical)", physicalText),
 		Words("source", "the file that this was read from", func(p row) string { return p.Source }),
 	}

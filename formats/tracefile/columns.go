@@ -53,9 +53,9 @@ var columns = [...]declared{
 
 	word(table.Words("call", "the MPI function, without MPI_", func(e Event) string { return e.Call })),
 	shortWord(table.Words("class", "kind of communication: p2p, O2A, A2O, A2A, one-sided, sync, io, other", func(e Event) string { return e.Class.String() })),
-	shortWord(table.Words("action", "call: it returned; message: one that a call completed, or started beside itself; posted: a receive that a call started, or a persistent collective where nothing is sent; completed: an operation that ended and moved nothing that is counted; aside: a receive, or a send, that ended otherwise",
+	shortWord(table.Words("action", "call: it returned; message: one that a call completed, or started beside itself; posted: a receive that a call started, or a persistent collective where nothing is sent; completed: an operation that ended and moved nothing that is counted; abnormal: a receive or a send that did not complete normally",
 		func(e Event) string { return e.Action.String() })),
-	shortWord(table.Words("direction", "which way the bytes went, seen from this process: none (nothing was moved), send, recv, read, write; of action aside: why it is no message", directionOf)),
+	shortWord(table.Words("direction", "which way the bytes went, seen from this process: none (nothing was moved), send, recv, read, write; of action abnormal: why it did not complete normally", directionOf)),
 	word(table.OptionalWords("comm", "communicator, by its name and the start of its id; null where the call has none",
 		labelOf)),
 	perKind(table.OptionalNumbers("peer", "world rank", "rank in MPI_COMM_WORLD of the peer, or of the root of a rooted collective; null where there is none, see peer_kind",
@@ -110,8 +110,8 @@ func shortWord(c table.Column[Event]) declared {
 
 // directionOf tells of what is no message why not.
 func directionOf(e Event) string {
-	if e.Action == profile.Dropped {
-		return e.Aside.String()
+	if e.Action == profile.Abnormal {
+		return e.AbnormalKind.String()
 	}
 	return e.Direction.String()
 }

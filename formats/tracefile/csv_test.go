@@ -16,7 +16,7 @@ func TestCSV(t *testing.T) {
 	a, b := eventstest.New("run", 0, 2), eventstest.New("run", 1, 2)
 	a.Batch = 1
 	dropped := eventstest.Call("Cancel", 30, 30)
-	dropped.Action, dropped.Aside, dropped.Slice = profile.Dropped, profile.CancelledReceive, "=1+1"
+	dropped.Action, dropped.AbnormalKind, dropped.Slice = profile.Abnormal, profile.CancelledReceive, "=1+1"
 	anything := eventstest.Recv("Irecv", 20, 25, profile.PeerAnySource, 1<<63, 0)
 	anything.Tag, anything.Direction, anything.Link, anything.Callsite = profile.AnyTag, profile.None, 12, "f<a,b> x.cc:1"
 	a.Add(eventstest.Send("Send", 1<<40, 1<<40+9, 1, 100, 3), anything, dropped)
@@ -28,7 +28,7 @@ func TestCSV(t *testing.T) {
 	want := eventsHeader +
 		"0,1099511627776,9,100,7,0,3,Send,p2p,call,send,MPI_COMM_WORLD,1,rank,main app.c:1,run,0,\n" +
 		"0,20,5,9223372036854775808,-2,12,0,Irecv,p2p,call,none,MPI_COMM_WORLD,,any_source,\"f<a,b> x.cc:1\",run,0,\n" +
-		"0,30,0,0,,0,0,Cancel,other,aside,cancelled_receives,,,none,main app.c:1,'=1+1,0,\n" +
+		"0,30,0,0,,0,0,Cancel,other,abnormal,cancelled_receives,,,none,main app.c:1,'=1+1,0,\n" +
 		"1,-5,10,0,,0,0,Finalize,other,call,none,,,none,main app.c:1,run,0,\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)

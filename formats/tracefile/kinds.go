@@ -18,7 +18,7 @@ type kindTable struct {
 }
 
 func (t *kindTable) add(k *profile.EventKind) {
-	t.Kinds = append(t.Kinds, [14]int32{int32(k.Action), t.code(k.Call), int32(k.Class), int32(k.Direction), int32(k.Aside),
+	t.Kinds = append(t.Kinds, [14]int32{int32(k.Action), t.code(k.Call), int32(k.Class), int32(k.Direction), int32(k.AbnormalKind),
 		k.Thread, k.Comm, k.Peer, t.code(k.Callsite), t.code(k.Slice), k.Window, int32(k.Lock), k.Group, k.Made})
 }
 
@@ -45,12 +45,12 @@ func (t *kindTable) kinds() ([]profile.EventKind, error) {
 			}
 		}
 		if !within(n[0], int(profile.NumActions)) || !within(n[2], int(profile.NumClasses)) ||
-			!within(n[3], int(profile.NumDirections)) || !within(n[4], int(profile.NumAsideKinds)) ||
+			!within(n[3], int(profile.NumDirections)) || !within(n[4], int(profile.NumAbnormalKinds)) ||
 			!within(n[11], int(profile.NumLocks)) {
-			return nil, fmt.Errorf("damaged: kind %d is of no action, class, direction, aside or lock that is known", i)
+			return nil, fmt.Errorf("damaged: kind %d is of no action, class, direction, abnormal kind or lock that is known", i)
 		}
 		all[i] = profile.EventKind{Action: profile.Action(n[0]), Call: t.Texts[n[1]], Class: profile.Class(n[2]),
-			Direction: profile.Direction(n[3]), Aside: profile.AsideKind(n[4]),
+			Direction: profile.Direction(n[3]), AbnormalKind: profile.AbnormalKind(n[4]),
 			Thread: n[5], Comm: n[6], Peer: n[7], Callsite: t.Texts[n[8]], Slice: t.Texts[n[9]],
 			Window: n[10], Lock: profile.Lock(n[11]), Group: n[12], Made: n[13]}
 	}

@@ -51,8 +51,8 @@ func row(l *list, i int) []any {
 		window = k.Window
 	}
 	direction := k.Direction.String()
-	if k.Action == profile.Dropped {
-		direction = k.Aside.String()
+	if k.Action == profile.Abnormal {
+		direction = k.AbnormalKind.String()
 	}
 	peerKind := map[int32]string{profile.PeerNone: "none", profile.PeerProcNull: "proc_null", profile.PeerAnySource: "any_source",
 		profile.PeerRoot: "root", profile.PeerLost: "lost", profile.PeerElsewhere: "elsewhere"}[min(k.Peer, 0)]

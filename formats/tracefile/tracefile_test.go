@@ -62,7 +62,7 @@ func random(seed uint64, n int) *list {
 	for range 1 + r.IntN(300) {
 		l.kinds = append(l.kinds, profile.EventKind{Action: profile.Action(r.IntN(int(profile.NumActions))),
 			Call: pick(r, "Send", "Irecv", "Waitall", "Allreduce", ""), Class: profile.Class(r.IntN(int(profile.NumClasses))),
-			Direction: profile.Direction(r.IntN(int(profile.NumDirections))), Aside: profile.AsideKind(r.IntN(int(profile.NumAsideKinds))),
+			Direction: profile.Direction(r.IntN(int(profile.NumDirections))), AbnormalKind: profile.AbnormalKind(r.IntN(int(profile.NumAbnormalKinds))),
 			Thread: r.Int32N(70000), Comm: r.Int32N(4) - 1, Peer: pick(r, r.Int32(), 0, profile.PeerNone, profile.PeerProcNull,
 				profile.PeerAnySource, profile.PeerRoot, profile.PeerLost, profile.PeerElsewhere),
 			Callsite: fmt.Sprint("f é.c:", r.IntN(200)), Slice: pick(r, "run", "phase 2", ""),

@@ -10,7 +10,7 @@ import (
 )
 
 // asideWords are what text says of each kind: the noun, and what became of it.
-var asideWords = [profile.NumAsideKinds][2]string{
+var asideWords = [profile.NumAbnormalKinds][2]string{
 	profile.CancelledReceive:  {"receive", "cancelled"},
 	profile.TruncatedReceive:  {"receive", "truncated"},
 	profile.FreedReceive:      {"receive", "freed while active"},
@@ -39,8 +39,8 @@ func (o *output) conservationText(c *aggregate.Conservation) {
 	case c.Verdict == aggregate.NoMessages:
 		o.println("\nconservation: no point-to-point messages")
 	}
-	if len(c.SetAside) > 0 {
-		o.printf("set aside: %s\n", asideText(c))
+	if len(c.Abnormal) > 0 {
+		o.printf("not completed normally: %s\n", abnormalText(c))
 	}
 	for _, n := range c.NotCompared {
 		if n.Pairs == 0 {
@@ -66,10 +66,10 @@ func (o *output) differingText(c *aggregate.Conservation) {
 }
 
 // asideText reads "2 receives cancelled, 1 send cancelled (ranks 0-1)".
-func asideText(c *aggregate.Conservation) string {
+func abnormalText(c *aggregate.Conservation) string {
 	var parts []string
-	for _, s := range c.SetAside {
-		k, _ := profile.ParseAsideKind(s.Kind)
+	for _, s := range c.Abnormal {
+		k, _ := profile.ParseAbnormalKind(s.Kind)
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", text.CountOf(s.Count, asideWords[k][0]), asideWords[k][1], s.Ranks))
 	}
 	words := strings.Join(parts, ", ")

@@ -24,8 +24,8 @@ func lose(p *profile.Profile, messages, bytes uint64) {
 	p.Rows[recvRow].Bytes -= bytes
 }
 
-func aside(k profile.AsideKind, peer int32, count uint64) profile.Aside {
-	return profile.Aside{Kind: k, Call: "Irecv", Peer: peer, Count: count}
+func abnormal(k profile.AbnormalKind, peer int32, count uint64) profile.AbnormalOps {
+	return profile.AbnormalOps{Kind: k, Call: "Irecv", Peer: peer, Count: count}
 }
 
 // conservationCases break the fixture, in which six pairs exchange 14 messages
@@ -55,54 +55,54 @@ var conservationCases = []struct {
 		"pair    msgs sent  received  bytes sent  received\n0 -> 1          0         3           0        30\n"},
 	{"a truncated message", func(ps []*profile.Profile) []*profile.Profile {
 		lose(ps[1], 1, 10)
-		ps[1].Asides = []profile.Aside{aside(profile.TruncatedReceive, 0, 1), aside(profile.CancelledReceive, 0, 2)}
+		ps[1].Abnormal = []profile.AbnormalOps{abnormal(profile.TruncatedReceive, 0, 1), abnormal(profile.CancelledReceive, 0, 2)}
 		return ps
 	}, "conservation: ok, 6 pairs with 14 point-to-point messages (152 B) compared\n" +
-		"set aside: 2 receives cancelled (rank 1), 1 receive truncated (rank 1); they explain 1 pair\n"},
+		"not completed normally: 2 receives cancelled (rank 1), 1 receive truncated (rank 1); they explain 1 pair\n"},
 	{"a truncated message that was not sent", func(ps []*profile.Profile) []*profile.Profile {
-		ps[1].Asides = []profile.Aside{aside(profile.TruncatedReceive, 0, 1)}
+		ps[1].Abnormal = []profile.AbnormalOps{abnormal(profile.TruncatedReceive, 0, 1)}
 		return ps
 	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
 		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         3          30        30\n" +
-		"set aside: 1 receive truncated (rank 1)\n"},
+		"not completed normally: 1 receive truncated (rank 1)\n"},
 	{"a receive cancelled explains nothing", func(ps []*profile.Profile) []*profile.Profile {
 		lose(ps[1], 1, 10)
-		ps[1].Asides = []profile.Aside{aside(profile.CancelledReceive, 0, 1)}
+		ps[1].Abnormal = []profile.AbnormalOps{abnormal(profile.CancelledReceive, 0, 1)}
 		return ps
 	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
 		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         2          30        20\n" +
-		"set aside: 1 receive cancelled (rank 1)\n"},
+		"not completed normally: 1 receive cancelled (rank 1)\n"},
 	{"a receive from anybody, freed: one message and no more", func(ps []*profile.Profile) []*profile.Profile {
 		lose(ps[1], 1, 10)
 		lose(ps[3], 1, 12)
-		ps[1].Asides = []profile.Aside{aside(profile.FreedReceive, profile.PeerAnySource, 1)}
+		ps[1].Abnormal = []profile.AbnormalOps{abnormal(profile.FreedReceive, profile.PeerAnySource, 1)}
 		return ps
 	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
 		"pair    msgs sent  received  bytes sent  received\n2 -> 3          3         2          36        24\n" +
-		"set aside: 1 receive freed while active (rank 1); they explain 1 pair\n"},
+		"not completed normally: 1 receive freed while active (rank 1); they explain 1 pair\n"},
 	{"a cancelled send", func(ps []*profile.Profile) []*profile.Profile {
 		lose(ps[1], 1, 10)
-		a := aside(profile.CancelledSend, profile.PeerNone, 1)
+		a := abnormal(profile.CancelledSend, profile.PeerNone, 1)
 		a.Comm = -1
-		ps[0].Asides = []profile.Aside{a}
+		ps[0].Abnormal = []profile.AbnormalOps{a}
 		return ps
 	}, "conservation: ok, 6 pairs with 14 point-to-point messages (152 B) compared\n" +
-		"set aside: 1 send cancelled (rank 0); they explain 1 pair\n"},
+		"not completed normally: 1 send cancelled (rank 0); they explain 1 pair\n"},
 	{"a persistent send that was cancelled, of another size", func(ps []*profile.Profile) []*profile.Profile {
 		lose(ps[1], 1, 10)
-		a := aside(profile.CancelledSend, 1, 1)
+		a := abnormal(profile.CancelledSend, 1, 1)
 		a.Bytes = 9
-		ps[0].Asides = []profile.Aside{a}
+		ps[0].Abnormal = []profile.AbnormalOps{a}
 		return ps
 	}, "conservation: sent and received differ for 1 pair; 6 pairs with 14 point-to-point messages (152 B) compared\n" +
 		"pair    msgs sent  received  bytes sent  received\n0 -> 1          3         2          30        20\n" +
-		"set aside: 1 send cancelled (rank 0)\n"},
+		"not completed normally: 1 send cancelled (rank 0)\n"},
 	{"half of a failed Sendrecv", func(ps []*profile.Profile) []*profile.Profile {
 		ps[0].Rows[sendRow].Messages, ps[0].Rows[sendRow].Bytes = 2, 20
-		ps[0].Asides = []profile.Aside{aside(profile.FailedSend, 1, 1)}
+		ps[0].Abnormal = []profile.AbnormalOps{abnormal(profile.FailedSend, 1, 1)}
 		return ps
 	}, "conservation: ok, 6 pairs with 13 point-to-point messages (142 B) compared\n" +
-		"set aside: 1 send of a Sendrecv whose receive was truncated (rank 0); they explain 1 pair\n"},
+		"not completed normally: 1 send of a Sendrecv whose receive was truncated (rank 0); they explain 1 pair\n"},
 	{"a rank is missing", func(ps []*profile.Profile) []*profile.Profile { return slices.Delete(ps, 2, 3) },
 		"conservation: partial, no difference in 3 pairs with 7 point-to-point messages (76 B) compared\n" +
 			"not compared: 3 pairs with rank 2: not recorded\n"},

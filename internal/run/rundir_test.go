@@ -358,7 +358,7 @@ func TestMergeReadings(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range ps {
-				p.Rows, p.Vectors, p.Asides = nil, nil, nil // not all of the fixture's are what recordings hold
+				p.Rows, p.Vectors, p.Abnormal = nil, nil, nil // not all of the fixture's are what recordings hold
 				if err := recording.WriteFile(filepath.Join(d.Recordings(), fmt.Sprintf("%d.rec", p.Rank)), p); err != nil {
 					t.Fatal(err)
 				}

@@ -27,7 +27,7 @@ type kind struct {
 	buffered    bool // a send that waits for no receiver
 	synchronous bool // a send that waits for its receiver in any case
 	exchange    bool // half of a Sendrecv
-	aside       profile.AsideKind
+	abnormal    profile.AbnormalKind
 	pattern     Pattern // of a collective
 	call        int32   // index of the name, the same for all processes
 	site        int32   // of the call site
@@ -58,7 +58,7 @@ func (r *replay) newKind(p *process, k *profile.EventKind) *kind {
 		buffered:    traits.Any(profile.TraitBuffered),
 		synchronous: traits.Any(profile.TraitSynchronous),
 		exchange:    traits.All(profile.TraitSends | profile.TraitReceives | profile.TraitBlocks),
-		aside:       k.Aside,
+		abnormal:    k.AbnormalKind,
 		pattern:     collectivePattern(k),
 		call:        r.names.index(k.Call),
 		site:        r.names.index(k.Callsite),

@@ -10,7 +10,7 @@ const (
 	OtherWorld    Reason = "partner unknown"           // in another MPI_COMM_WORLD, or not recorded
 	NeverReceived Reason = "never received"            // although the receiver's trace is complete
 	NoSend        Reason = "no such send"              // although the sender's trace is complete
-	SetAside      Reason = "cancelled or truncated"    // or freed, or the MPI does not report what was received
+	Abnormal      Reason = "cancelled or truncated"    // or freed, or the MPI does not report what was received
 	NeverCalled   Reason = "not called by all members" // although their traces are complete
 	Mismatch      Reason = "members call different collectives"
 )

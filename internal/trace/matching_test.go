@@ -69,10 +69,10 @@ var unmatched = []struct {
 	}, counts{NeverReceived: 1}, counts{NoSend: 1}, counts{Mismatch: 1, NeverCalled: 1}},
 	{"cancelled", func(j []*program) []*program {
 		i := j[0].send("Isend", 1, 0, 1)
-		k := profile.EventKind{Action: profile.Dropped, Aside: profile.CancelledSend, Call: "Isend", Peer: 1}
+		k := profile.EventKind{Action: profile.Abnormal, AbnormalKind: profile.CancelledSend, Call: "Isend", Peer: 1}
 		j[0].link(i, j[0].add(k, 2, 2, 0, 0))
 		return j
-	}, counts{SetAside: 1}, counts{}, counts{}},
+	}, counts{Abnormal: 1}, counts{}, counts{}},
 }
 
 // What finds no other end is counted with the reason, and holds nobody up.
@@ -94,8 +94,8 @@ func TestUnmatched(t *testing.T) {
 	}
 }
 
-// What was set aside is no reason to wait for it, nor to take another message for it.
-func TestSetAside(t *testing.T) {
+// An operation that did not complete normally is no reason to wait, nor to match another message.
+func TestAbnormal(t *testing.T) {
 	type counts = map[Reason]uint64
 	for _, test := range []struct {
 		name  string
@@ -109,7 +109,7 @@ func TestSetAside(t *testing.T) {
 			r := j[1].irecv(0, 0, 1)
 			j[1].wait("Wait", 2, 4)
 			j[1].dropped(r, profile.TruncatedReceive, 0, 4)
-		}, counts{SetAside: 1}},
+		}, counts{Abnormal: 1}},
 		{"freed before it is sent", func(j []*program) {
 			j[1].dropped(j[1].irecv(0, 0, 1), profile.FreedReceive, 0, 2)
 			i := j[0].send("Issend", 1, 10, 11)
@@ -117,12 +117,12 @@ func TestSetAside(t *testing.T) {
 			j[0].done(i, 13)
 			j[0].send("Send", 1, 14, 15)
 			j[1].recv(0, 20, 21)
-		}, counts{SetAside: 1}},
+		}, counts{Abnormal: 1}},
 		{"nobody tells from whom", func(j []*program) {
 			j[1].dropped(j[1].irecv(profile.PeerAnySource, 0, 1), profile.UntoldReceive, profile.PeerAnySource, 4)
 			j[0].send("Send", 1, 0, 1)
 			j[2].send("Send", 1, 0, 1)
-		}, counts{SetAside: 1, NeverReceived: 1}},
+		}, counts{Abnormal: 1, NeverReceived: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j := job(3, 100)

@@ -41,7 +41,7 @@ func (r *replay) send(e *event, c *call) {
 		return
 	case w.gone:
 		m.gone = true
-		r.neverReceived(m, SetAside)
+		r.neverReceived(m, Abnormal)
 	default:
 		r.join(rt, m, w)
 	}
@@ -150,7 +150,7 @@ func (r *replay) drop(e *event) {
 		}
 		return
 	}
-	if k.aside.OfSend() || k.aside == profile.CancelledReceive {
+	if k.abnormal.OfSend() || k.abnormal == profile.CancelledReceive {
 		return
 	}
 	if !numbered(e) {
@@ -162,7 +162,7 @@ func (r *replay) drop(e *event) {
 	rt := r.route(k, k.peer, own.rank, e.tag)
 	if m := rt.sends.take(e.seq); m != nil {
 		m.gone = true
-		r.neverReceived(m, SetAside)
+		r.neverReceived(m, Abnormal)
 		return
 	}
 	w := r.freeReceives.get()
@@ -173,7 +173,7 @@ func (r *replay) drop(e *event) {
 // neverReceived drops a message that has no receive.
 func (r *replay) neverReceived(m *message, why Reason) {
 	if m.gone {
-		why = SetAside
+		why = Abnormal
 	}
 	r.unmatchedSend(why)
 	if m.call != nil {
@@ -203,7 +203,7 @@ func (rt *route) noReceive() Reason {
 	switch {
 	case p.unknown > 0:
 		p.unknown--
-		return SetAside
+		return Abnormal
 	case p.unfinished():
 		return Cut
 	}

@@ -127,8 +127,8 @@ func (p *program) got(irecv, source int, when float64) {
 }
 
 // dropped is the end of an Irecv that got nothing which is known.
-func (p *program) dropped(irecv int, why profile.AsideKind, source int, when float64) {
-	k := profile.EventKind{Action: profile.Dropped, Aside: why, Call: "Irecv", Peer: int32(source)}
+func (p *program) dropped(irecv int, why profile.AbnormalKind, source int, when float64) {
+	k := profile.EventKind{Action: profile.Abnormal, AbnormalKind: why, Call: "Irecv", Peer: int32(source)}
 	seq := uint32(0)
 	if source >= 0 {
 		seq = p.number(profile.Recv, source, 0)

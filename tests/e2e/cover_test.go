@@ -90,7 +90,7 @@ func TestCallsThatMoveNothing(t *testing.T) {
 					diff(t, "calls of "+call, []uint64{1, 2}, calls[call])
 				}
 				want{}.check(t, ranks)
-				diff(t, "set aside", map[string]uint64{}, setAside(ranks))
+				diff(t, "abnormal", map[string]uint64{}, abnormalOf(ranks))
 			})
 		})
 	}

@@ -321,7 +321,7 @@ func TestFortranHandler(t *testing.T) {
 	withEachBinding(t, func(t *testing.T, m implementation, b binding) {
 		j := record(t, nil, m.launch(2, m.compileFortran(t, b, "fortran_handler"))...)
 		diff(t, "exit status", 0, j.code)
-		diff(t, "set aside", map[string]uint64{"truncated_receives": 10}, setAside(j.ranks))
+		diff(t, "abnormal", map[string]uint64{"truncated_receives": 10}, abnormalOf(j.ranks))
 		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 16).times(10)}, receivedBy(j.ranks))
 		checkConserved(t, j, 1, 1)
 	})

@@ -41,12 +41,12 @@ func conservation(t *testing.T, dir string) *aggregate.Conservation {
 	return jobs[0]
 }
 
-// setAside sums up what ranks set aside, by kind; kinds without are left out.
-func setAside(ranks []*profile.Profile) map[string]uint64 {
+// abnormalOf adds up the operations of ranks that did not complete normally, by kind; kinds without are left out.
+func abnormalOf(ranks []*profile.Profile) map[string]uint64 {
 	sums := map[string]uint64{}
 	for _, p := range ranks {
-		for k := range profile.NumAsideKinds {
-			if n := p.SetAside(k); n > 0 {
+		for k := range profile.NumAbnormalKinds {
+			if n := p.CountAbnormal(k); n > 0 {
 				sums[k.String()] += n
 			}
 		}
@@ -55,7 +55,7 @@ func setAside(ranks []*profile.Profile) map[string]uint64 {
 }
 
 // checkConserved requires that so many pairs were compared and agree, some of
-// them since messages were set aside.
+// them since messages did not complete normally.
 func checkConserved(t *testing.T, j job, pairs, explained int) {
 	t.Helper()
 	c := conservation(t, j.dir)
@@ -83,8 +83,8 @@ func TestConserved(t *testing.T) {
 				t.Errorf("%s: got %+v, want %+v in %d pairs", name, c, total, len(sent))
 			}
 			checkReceived(t, j.ranks)
-			if aside := setAside(j.ranks); len(aside) > 0 {
-				t.Errorf("%s: set aside %v", name, aside)
+			if got := abnormalOf(j.ranks); len(got) > 0 {
+				t.Errorf("%s: abnormal %v", name, got)
 			}
 		}
 	})
@@ -95,10 +95,10 @@ func TestTruncated(t *testing.T) {
 		j := m.run(t, 2, m.compile(t, "truncated"))
 		// One in each of 13 rounds, whole ones in 8, which rank 1 asks for with a
 		// byte; 7 bytes the other way are half of the Sendrecv that fails.
-		diff(t, "set aside", map[string]uint64{"truncated_receives": 13, "failed_sends": 1}, setAside(j.ranks))
-		for _, a := range j.ranks[1].Asides {
+		diff(t, "abnormal", map[string]uint64{"truncated_receives": 13, "failed_sends": 1}, abnormalOf(j.ranks))
+		for _, a := range j.ranks[1].Abnormal {
 			if a.Comm < 0 || j.ranks[1].Comms[a.Comm].WorldRank(a.Peer) != 0 {
-				t.Errorf("set aside without the peer: %+v", a)
+				t.Errorf("abnormal without the peer: %+v", a)
 			}
 		}
 		diff(t, "received", map[string]volumes{
@@ -106,7 +106,7 @@ func TestTruncated(t *testing.T) {
 		}, receivedBy(j.ranks))
 		diff(t, "sent", messages(0, 1, 5).times(8).plus(messages(0, 1, 100).times(13)).plus(messages(1, 0, 1).times(8)), pointToPoint(j.ranks))
 		checkConserved(t, j, 2, 2)
-		want := "set aside: 13 receives truncated (rank 1), 1 send of a Sendrecv whose receive was truncated (rank 1); they explain 2 pairs\n"
+		want := "not completed normally: 13 receives truncated (rank 1), 1 send of a Sendrecv whose receive was truncated (rank 1); they explain 2 pairs\n"
 		if got := succeed(t, nil, mpitrace, "report", j.dir).stdout; !strings.Contains(got, want) {
 			t.Errorf("the report has no %q:\n%s", want, got)
 		}
@@ -116,7 +116,7 @@ func TestTruncated(t *testing.T) {
 func TestFreed(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "freed"))
-		diff(t, "set aside", map[string]uint64{"freed_receives": 3}, setAside(j.ranks))
+		diff(t, "abnormal", map[string]uint64{"freed_receives": 3}, abnormalOf(j.ranks))
 		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 6)}, receivedBy(j.ranks))
 		diff(t, "sent", messages(0, 1, 5, 10, 15, 6), pointToPoint(j.ranks))
 		checkConserved(t, j, 1, 1)
@@ -126,7 +126,7 @@ func TestFreed(t *testing.T) {
 func TestUnfinished(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		j := m.run(t, 2, m.compile(t, "unfinished"))
-		diff(t, "set aside", map[string]uint64{"unfinished_receives": 3}, setAside(j.ranks))
+		diff(t, "abnormal", map[string]uint64{"unfinished_receives": 3}, abnormalOf(j.ranks))
 		diff(t, "received", map[string]volumes{"Recv": message(0, 1, 8)}, receivedBy(j.ranks))
 		checkConserved(t, j, 1, 1)
 	})
@@ -140,7 +140,7 @@ func TestStranded(t *testing.T) {
 		if j.code == 0 || len(j.ranks) != 2 {
 			t.Fatalf("exit status %d, %d recordings\n%s", j.code, len(j.ranks), j.stderr)
 		}
-		diff(t, "set aside", map[string]uint64{"unfinished_receives": 3 + 2 + 1, "cancelled_receives": 1}, setAside(j.ranks[1:]))
+		diff(t, "abnormal", map[string]uint64{"unfinished_receives": 3 + 2 + 1, "cancelled_receives": 1}, abnormalOf(j.ranks[1:]))
 		c := conservation(t, j.dir)
 		if c.Verdict != aggregate.PartlyKnown || c.Pairs != 0 || len(c.NotCompared) != 1 || c.NotCompared[0].Reason != "not finalized" {
 			t.Errorf("got %+v, want no pair compared", c)
@@ -152,12 +152,12 @@ func TestCancelled(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		program := m.compile(t, "cancelled")
 		j := m.run(t, 2, program)
-		diff(t, "set aside", map[string]uint64{"cancelled_receives": 3*2 + 2 + 1}, setAside(j.ranks))
+		diff(t, "abnormal", map[string]uint64{"cancelled_receives": 3*2 + 2 + 1}, abnormalOf(j.ranks))
 		diff(t, "received", map[string]volumes{"Irecv": message(0, 1, 11)}, receivedBy(j.ranks))
 		checkConserved(t, j, 1, 0)
 		// Persistent ones are followed; the others are not taken for sends.
 		j = m.runAs(t, []string{"--receives", "off"}, 2, program)
-		diff(t, "set aside, receives off", map[string]uint64{"cancelled_receives": 2}, setAside(j.ranks))
+		diff(t, "abnormal, receives off", map[string]uint64{"cancelled_receives": 2}, abnormalOf(j.ranks))
 	})
 }
 
@@ -167,9 +167,9 @@ func TestFailing(t *testing.T) {
 	withEach(t, anyMPI, func(t *testing.T, m implementation) {
 		faulty := m.compile(t, "faulty", "-shared", "-fPIC")
 		j := m.run(t, 2, m.compile(t, "failing", "-Wl,--no-as-needed", faulty))
-		diff(t, "set aside", map[string]uint64{"cancelled_sends": 3 + 2, "freed_sends": 1 + 1, "failed_receives": 1}, setAside(j.ranks))
+		diff(t, "abnormal", map[string]uint64{"cancelled_sends": 3 + 2, "freed_sends": 1 + 1, "failed_receives": 1}, abnormalOf(j.ranks))
 		var bytes uint64
-		for _, a := range j.ranks[0].Asides {
+		for _, a := range j.ranks[0].Abnormal {
 			if a.Kind == profile.CancelledSend {
 				bytes += a.Bytes
 			}
@@ -201,7 +201,7 @@ func TestReceivesFromNobody(t *testing.T) {
 			sent: map[string]volumes{"Send": message(0, 0, 0)}, received: map[string]volumes{"Irecv": message(0, 0, 0)},
 			calls: map[string][]uint64{"Recv": {1}, "Irecv": {3}, "Mrecv": {1}, "Imrecv": {1}, "Start": {1}, "Sendrecv": {1}},
 		}.check(t, j.ranks)
-		diff(t, "set aside", map[string]uint64{}, setAside(j.ranks))
+		diff(t, "abnormal", map[string]uint64{}, abnormalOf(j.ranks))
 		checkConserved(t, j, 1, 0)
 	})
 }

@@ -57,7 +57,7 @@ func TestSessionsOneAfterTheOther(t *testing.T) {
 	withEach(t, again, func(t *testing.T, m implementation) {
 		ranks := m.run(t, 2, m.compile(t, "sessions_again")).ranks
 		// Counted at the end of the first session, and not at the others'.
-		diff(t, "set aside", map[string]uint64{"unfinished_receives": 1}, setAside(ranks))
+		diff(t, "abnormal", map[string]uint64{"unfinished_receives": 1}, abnormalOf(ranks))
 		sends := messages(0, 1, 100, 200, 300)
 		want{
 			sent:     map[string]volumes{"Send": sends},

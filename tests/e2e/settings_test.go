@@ -171,7 +171,7 @@ func TestReceivesOff(t *testing.T) {
 				}
 			}
 			diff(t, name+": received", want, receivedBy(off.ranks))
-			diff(t, name+": set aside", map[string]uint64{}, setAside(off.ranks))
+			diff(t, name+": abnormal", map[string]uint64{}, abnormalOf(off.ranks))
 			s, _ := reportOf(t, off.dir)
 			c := s.Conservation
 			if s.Receives != profile.ReceivesOff || c.Unequal != 0 || len(s.Problems) > 0 {

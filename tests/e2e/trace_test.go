@@ -26,17 +26,17 @@ type eventSum struct{ calls, messages, bytes, time uint64 }
 
 // eventsOf adds up events. Where calls are collectives, or of files, bytes are as
 // in rows once they are multiplied by the number of receivers.
-func eventsOf(t *testing.T, src profile.EventSource) (sums map[eventKey]*eventSum, asides map[profile.AsideKind]uint64) {
+func eventsOf(t *testing.T, src profile.EventSource) (sums map[eventKey]*eventSum, abnormal map[profile.AbnormalKind]uint64) {
 	t.Helper()
-	sums, asides = map[eventKey]*eventSum{}, map[profile.AsideKind]uint64{}
+	sums, abnormal = map[eventKey]*eventSum{}, map[profile.AbnormalKind]uint64{}
 	comms := src.Trace().Comms
 	n := uint64(0)
 	err := src.Each(func(e *profile.Events, kinds []profile.EventKind) error {
 		n += uint64(e.Len())
 		for i := range e.Start {
 			k := &kinds[e.Kind[i]]
-			if k.Action == profile.Dropped {
-				asides[k.Aside]++
+			if k.Action == profile.Abnormal {
+				abnormal[k.AbnormalKind]++
 			}
 			if k.Action != profile.Called && k.Action != profile.Moved {
 				continue
@@ -67,7 +67,7 @@ func eventsOf(t *testing.T, src profile.EventSource) (sums map[eventKey]*eventSu
 	if n != src.Trace().Events {
 		t.Errorf("%d events, of %d that it has", n, src.Trace().Events)
 	}
-	return sums, asides
+	return sums, abnormal
 }
 
 // rowsOf adds up a profile's rows in the same way.
@@ -101,7 +101,7 @@ func rowsOf(p *profile.Profile) map[eventKey]*eventSum {
 // count, and move and take as much in all.
 func checkAddsUp(t *testing.T, p *profile.Profile, src profile.EventSource) {
 	t.Helper()
-	events, asides := eventsOf(t, src)
+	events, abnormal := eventsOf(t, src)
 	rows := rowsOf(p)
 	for key, row := range rows {
 		got := events[key]
@@ -129,13 +129,13 @@ func checkAddsUp(t *testing.T, p *profile.Profile, src profile.EventSource) {
 	for key, got := range events {
 		t.Errorf("rank %d: %+v: events %+v, and no row", p.Rank, key, *got)
 	}
-	want := map[profile.AsideKind]uint64{}
-	for _, a := range p.Asides {
+	want := map[profile.AbnormalKind]uint64{}
+	for _, a := range p.Abnormal {
 		if a.Call != "" { // else it is what the reader found to be missing
 			want[a.Kind] += a.Count
 		}
 	}
-	diff(t, fmt.Sprintf("rank %d: set aside", p.Rank), want, asides)
+	diff(t, fmt.Sprintf("rank %d: abnormal", p.Rank), want, abnormal)
 }
 
 func classOf(p *profile.Profile, call string) profile.Class {

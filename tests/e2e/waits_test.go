@@ -241,24 +241,24 @@ func received(ranks []*profile.Profile) uint64 {
 // which the profile has is matched, and that others are told with the reason.
 func TestMatched(t *testing.T) {
 	programs := []struct {
-		name    string
-		matched uint64
-		aside   uint64 // sends of which nobody knows what became
+		name     string
+		matched  uint64
+		abnormal uint64 // sends of which nobody knows what became
 	}{
 		{name: "persistent", matched: 20}, // four in each of five rounds
 		{name: "matched", matched: 4},
 		{name: "cancelled", matched: 1},
 		{name: "partitioned", matched: 3},
 		{name: "completion", matched: 18}, // two in each of nine rounds
-		{name: "isendrecv", aside: 6},     // MPICH leaves the status as it finds it
+		{name: "isendrecv", abnormal: 6},  // MPICH leaves the status as it finds it
 		{name: "intercomm", matched: 8},
 		{name: "threads", matched: 80_000}, // 10,000 on each of four threads of two ranks
 		{name: "reuse", matched: 40},
 		{name: "late_receive", matched: 2},
 		{name: "one_sided_reads", matched: 1},
-		{name: "freed", matched: 1, aside: 3},
+		{name: "freed", matched: 1, abnormal: 3},
 		{name: "early_persistent"},
-		{name: "shifted", matched: 12 + 9, aside: 3}, // of the second four and so on one each
+		{name: "shifted", matched: 12 + 9, abnormal: 3}, // of the second four and so on one each
 	}
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for _, program := range programs {
@@ -274,10 +274,10 @@ func TestMatched(t *testing.T) {
 				j, _ := m.trace(t, ranks, nil, m.compile(t, program.name))
 				got := analyze(t, j.dir).Matching
 				diff(t, "received, by the profile", program.matched, received(j.ranks))
-				want := trace.Matching{Sent: program.matched + program.aside, Received: program.matched, Matched: program.matched,
+				want := trace.Matching{Sent: program.matched + program.abnormal, Received: program.matched, Matched: program.matched,
 					UnmatchedSends: map[trace.Reason]uint64{}, UnmatchedReceives: map[trace.Reason]uint64{}, Collectives: got.Collectives}
-				if program.aside > 0 {
-					want.UnmatchedSends[trace.SetAside] = program.aside
+				if program.abnormal > 0 {
+					want.UnmatchedSends[trace.Abnormal] = program.abnormal
 				}
 				diff(t, "matching", want, got)
 				diff(t, "complete collectives", got.Collectives.Instances, got.Collectives.Complete)

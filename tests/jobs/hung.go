@@ -51,7 +51,7 @@ func Hung() []*profile.Profile {
 	}
 	ps[4].Open = []profile.OpenCall{{Call: "Waitall", Class: profile.P2P, Comm: -1, Peer: profile.PeerNone, Source: profile.PeerNone,
 		Requests: 3, Callsite: At(4, SiteWaitall), Start: Start + 4*Second}}
-	ps[4].Asides = []profile.Aside{
+	ps[4].Abnormal = []profile.AbnormalOps{
 		{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: 1, Peer: 0, Callsite: At(4, SiteIrecv), Count: 1},
 		{Kind: profile.UnfinishedReceive, Call: "Irecv", Comm: 1, Peer: profile.PeerAnySource, Callsite: At(4, SiteIrecv), Count: 2},
 	}

@@ -117,7 +117,7 @@ func Profile(run string, rank int) *profile.Profile {
 		},
 		Stacks:  map[uint64][]uint64{Stack: {Base + uint64(rank)<<24 + 0x1300, Base + uint64(rank)<<24 + 0x1400}},
 		Symbols: symbols,
-		Asides: []profile.Aside{
+		Abnormal: []profile.AbnormalOps{
 			{Kind: profile.TruncatedReceive, Call: "Recv", Comm: Reversed, Peer: 2, Callsite: Base + uint64(rank)<<24 + 0x1234, Slice: 1, Count: 3},
 			{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Count: uint64(rank) + 1, Bytes: 40},
 		},

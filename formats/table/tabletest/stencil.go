@@ -31,7 +31,7 @@ func (n Stencil) process(rank int) *profile.Profile {
 	p.Host = fmt.Sprintf("node%05d", rank/64)
 	p.Source = fmt.Sprintf("run/recordings/%s-%d-1700000000.rec", p.Host, p.Pid)
 	p.Start, p.InitEnd = p.Start+int64(rank*7919%1000003), p.InitEnd+int64(rank*7907%1000003)
-	p.Stacks, p.Vectors, p.Asides, p.Problems, p.Losses = nil, nil, nil, nil, profile.Losses{}
+	p.Stacks, p.Vectors, p.Abnormal, p.Problems, p.Losses = nil, nil, nil, nil, profile.Losses{}
 	p.Slices = p.Slices[:1]
 	p.Comms = []profile.Comm{
 		{ID: strings.Repeat("0", 31) + "1", Name: "MPI_COMM_WORLD", Parent: -1, Rank: rank, Members: all},

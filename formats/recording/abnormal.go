@@ -9,8 +9,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// asides are the directions of rows that say what was set aside.
-var asides = map[uint8]profile.AsideKind{
+// abnormalDirections maps directions of rows to the kinds of operations that did not
+// complete normally.
+var abnormalDirections = map[uint8]profile.AbnormalKind{
 	layout.DirCancelled: profile.CancelledReceive, layout.DirTruncated: profile.TruncatedReceive,
 	layout.DirFreed: profile.FreedReceive, layout.DirFailed: profile.FailedReceive,
 	layout.DirUnfinished: profile.UnfinishedReceive, layout.DirUntold: profile.UntoldReceive,
@@ -45,7 +46,7 @@ func (r *receives) add(call string, traits profile.Traits, raw layout.Row) {
 	if !nonblocking && !traits.Any(profile.TraitStarts) || r.unfollowed && nonblocking {
 		return
 	}
-	kind, aside := asides[raw.Direction]
+	kind, abnormal := abnormalDirections[raw.Direction]
 	switch {
 	case raw.Direction == layout.DirPosted:
 		r.post(call, raw)
@@ -54,7 +55,7 @@ func (r *receives) add(call string, traits profile.Traits, raw layout.Row) {
 			r.post(call, raw)
 		}
 		r.unknown = r.unknown || raw.Peer == layout.PeerLost
-	case raw.Direction == layout.DirRecvPosted, aside && !kind.OfSend():
+	case raw.Direction == layout.DirRecvPosted, abnormal && !kind.OfSend():
 		r.ended += raw.Count
 		r.change(call, raw, -int64(raw.Count))
 	}
@@ -104,11 +105,11 @@ func (f *file) addUnfinished(p *profile.Profile, index map[uint32]int32) {
 	}
 	open, total := r.unfinished()
 	if total != r.posted-ended {
-		p.Asides = append(p.Asides, profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: r.posted - ended})
+		p.Abnormal = append(p.Abnormal, profile.AbnormalOps{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: r.posted - ended})
 		return
 	}
 	for _, k := range open {
-		p.Asides = append(p.Asides, profile.Aside{Kind: profile.UnfinishedReceive, Call: k.call, Comm: commIn(index, k.comm),
+		p.Abnormal = append(p.Abnormal, profile.AbnormalOps{Kind: profile.UnfinishedReceive, Call: k.call, Comm: commIn(index, k.comm),
 			Peer: k.peer, Callsite: k.callsite, Slice: k.slice, Count: uint64(r.open[k])})
 	}
 }
@@ -122,12 +123,12 @@ func commIn(index map[uint32]int32, comm uint32) int32 {
 }
 
 // addAside enters a row that holds no calls, and reports whether it is one.
-func (f *file) addAside(p *profile.Profile, call string, raw layout.Row, index map[uint32]int32) bool {
-	kind, ok := asides[raw.Direction]
+func (f *file) addAbnormal(p *profile.Profile, call string, raw layout.Row, index map[uint32]int32) bool {
+	kind, ok := abnormalDirections[raw.Direction]
 	if !ok {
 		return raw.Direction == layout.DirPosted
 	}
-	p.Asides = append(p.Asides, profile.Aside{Kind: kind, Call: call, Comm: commIn(index, raw.Comm), Peer: raw.Peer,
+	p.Abnormal = append(p.Abnormal, profile.AbnormalOps{Kind: kind, Call: call, Comm: commIn(index, raw.Comm), Peer: raw.Peer,
 		Callsite: raw.Callsite, Slice: raw.Slice, Count: raw.Count, Bytes: raw.Bytes})
 	return true
 }

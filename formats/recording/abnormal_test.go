@@ -34,13 +34,13 @@ func receiving(more ...layout.Row) *builder {
 }
 
 func TestAsides(t *testing.T) {
-	freed := []profile.Aside{
+	freed := []profile.AbnormalOps{
 		{Kind: profile.FailedReceive, Call: "Startall", Peer: 3, Callsite: 0x1234, Count: 1},
 		{Kind: profile.FreedReceive, Call: "Irecv", Peer: profile.PeerAnySource, Callsite: 0x1234, Count: 1},
 		{Kind: profile.CancelledSend, Call: "Cancel", Comm: -1, Peer: profile.PeerNone, Callsite: 0x1234, Count: 5},
 	}
-	unfinished := func(call string, peer int32, count uint64) profile.Aside {
-		return profile.Aside{Kind: profile.UnfinishedReceive, Call: call, Peer: peer, Callsite: 0x1234, Count: count}
+	unfinished := func(call string, peer int32, count uint64) profile.AbnormalOps {
+		return profile.AbnormalOps{Kind: profile.UnfinishedReceive, Call: call, Peer: peer, Callsite: 0x1234, Count: count}
 	}
 	ended := func(peer int32, count uint64) layout.Row {
 		return layout.Row{Callsite: 0x1234, Peer: peer, Call: 24, Direction: layout.DirRecvPosted, Count: count}
@@ -55,7 +55,7 @@ func TestAsides(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		raw  []byte
-		want []profile.Aside
+		want []profile.AbnormalOps
 	}{
 		"finalized": {receiving().bytes(), freed},
 		"killed with 3 + 4 + 2 posted and 2 + 1 + 1 ended": {running(receiving().bytes()),
@@ -63,13 +63,13 @@ func TestAsides(t *testing.T) {
 		"killed, and 2 that any source was asked for came from 0": {running(receiving(ended(0, 2)).bytes()),
 			append(freed[:3:3], unfinished("Irecv", profile.PeerAnySource, 1), unfinished("Irecv", 2, 1), unfinished("Startall", 3, 1))},
 		"killed, and it is not known which of 5 were lost": {lost(running(receiving().bytes()), 2),
-			append(freed[:3:3], profile.Aside{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 3})},
+			append(freed[:3:3], profile.AbnormalOps{Kind: profile.UnfinishedReceive, Comm: -1, Peer: profile.PeerNone, Count: 3})},
 		"killed, and all that is left was lost": {lost(running(receiving().bytes()), 5), freed},
 		"killed, and rows were folded":          {running(receiving(layout.Row{Comm: layout.CommNone, Peer: layout.PeerLost, Call: 24, Count: 3}).bytes()), freed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := read(t, c.raw)
-			if diff := cmp.Diff(c.want, p.Asides); diff != "" {
+			if diff := cmp.Diff(c.want, p.Abnormal); diff != "" {
 				t.Error(diff)
 			}
 			if len(p.Problems) > 0 {

@@ -1,0 +1,65 @@
+package profile
+
+// AbnormalKind says how a message or a receive failed to complete normally.
+type AbnormalKind uint8
+
+const (
+	CancelledReceive  AbnormalKind = iota // cancelled before it received anything
+	TruncatedReceive                      // the message was larger than the buffer
+	FreedReceive                          // freed while active: not known whether it received anything
+	FailedReceive                         // completed with another error
+	UnfinishedReceive                     // posted, or matched by a probe, but never completed
+	UntoldReceive                         // completed, but the MPI does not report what it received
+	CancelledSend                         // counted as sent, but cancelled
+	FreedSend                             // counted as sent, then cancelled and freed: not known whether the message was sent
+	FailedSend                            // the send of a Sendrecv whose receive was truncated: not counted, although the message may have been sent
+	NumAbnormalKinds
+)
+
+var abnormalNames = [NumAbnormalKinds]string{"cancelled_receives", "truncated_receives", "freed_receives", "failed_receives",
+	"unfinished_receives", "untold_receives", "cancelled_sends", "freed_sends", "failed_sends"}
+
+// String returns the name of the kind in files.
+func (k AbnormalKind) String() string {
+	if k < NumAbnormalKinds {
+		return abnormalNames[k]
+	}
+	return "unknown"
+}
+
+// ParseAbnormalKind is the inverse of AbnormalKind.String.
+func ParseAbnormalKind(s string) (AbnormalKind, bool) {
+	for k, name := range abnormalNames {
+		if name == s {
+			return AbnormalKind(k), true
+		}
+	}
+	return 0, false
+}
+
+// OfSend reports whether the kind is one of sends.
+func (k AbnormalKind) OfSend() bool { return k >= CancelledSend }
+
+// AbnormalOps holds point-to-point sends or receives of the same key that did not
+// complete normally, so that they are in no row.
+type AbnormalOps struct {
+	Kind     AbnormalKind
+	Call     string // call that posted the receive or started the send; Cancel, if it is for a nonpersistent send
+	Comm     int32  // index into Profile.Comms, -1 if not known
+	Peer     int32  // rank in the communicator, or a Peer constant
+	Callsite uint64
+	Slice    uint32
+	Count    uint64
+	Bytes    uint64 // of cancelled persistent sends; 0 for all others, whose bytes are not known
+}
+
+// CountAbnormal returns the number of operations of a kind.
+func (p *Profile) CountAbnormal(k AbnormalKind) uint64 {
+	var n uint64
+	for i := range p.Abnormal {
+		if p.Abnormal[i].Kind == k {
+			n += p.Abnormal[i].Count
+		}
+	}
+	return n
+}
