@@ -104,6 +104,8 @@ generate:
 	mv docs/commands.md.new docs/commands.md
 	$(GO) run ./cmd/mpitrace manual settings > docs/settings.md.new
 	mv docs/settings.md.new docs/settings.md
+	$(GO) run ./cmd/mpitrace manual schema > docs/schema.md.new
+	mv docs/schema.md.new docs/schema.md
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include

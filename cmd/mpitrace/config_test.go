@@ -142,7 +142,7 @@ func TestCacheInFile(t *testing.T) {
 }
 
 func TestPagesAreCurrent(t *testing.T) {
-	for _, page := range []string{"commands", "settings"} {
+	for _, page := range []string{"commands", "settings", "schema"} {
 		got, err := os.ReadFile("../../docs/" + page + ".md")
 		if err != nil || !strings.HasPrefix(string(got), call("manual", page).stdout) {
 			t.Errorf("docs/%s.md is not what `make generate` writes (%v)", page, err)

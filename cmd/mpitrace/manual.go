@@ -12,15 +12,15 @@ import (
 )
 
 // newManual makes the command by which `make generate` writes docs/mpitrace.1,
-// docs/commands.md and docs/settings.md.
+// docs/commands.md, docs/settings.md and docs/schema.md.
 func newManual() *cobra.Command {
-	pages := map[string]func(*cobra.Command) []byte{"page": manual, "commands": commandsPage, "settings": settingsPage}
+	pages := map[string]func(*cobra.Command) []byte{"page": manual, "commands": commandsPage, "settings": settingsPage, "schema": schemaPage}
 	return &cobra.Command{
-		Use:       "manual [page|commands|settings]",
+		Use:       "manual [page|commands|settings|schema]",
 		Short:     "Print the manual page, or the pages of docs that are made of the same texts",
 		Example:   "  mpitrace manual",
 		Hidden:    true,
-		ValidArgs: []string{"page", "commands", "settings"},
+		ValidArgs: []string{"page", "commands", "settings", "schema"},
 		Args:      asUsage(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := cmd.OutOrStdout().Write(pages[strings.Join(append(args, "page")[:1], "")](cmd.Root()))
