@@ -128,16 +128,16 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 // judgeable is an error if a run is to be judged of which not all can be read:
 // what is missing may be what grew.
 func (o *diffOptions) judgeable(log io.Writer, runs ...*run.Run) error {
-	var found damage
+	var found run.DamageList
 	for _, opened := range runs {
-		found.add(opened.Damaged...)
+		found.Add(opened.Damaged...)
 	}
 	if !o.judge {
-		sayDamage(log, found.errs)
+		sayDamage(log, found.Errors)
 		return nil
 	}
-	if len(found.errs) > 0 {
-		return fmt.Errorf("%w\n--fail-if-worse judges no run that is damaged", errors.Join(found.errs...))
+	if len(found.Errors) > 0 {
+		return fmt.Errorf("%w\n--fail-if-worse judges no run that is damaged", errors.Join(found.Errors...))
 	}
 	return nil
 }

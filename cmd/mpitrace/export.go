@@ -99,12 +99,12 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	if _, shows := opened.(*run.Run); !shows {
 		opened = run.WithProgress(cmd.ErrOrStderr(), "exporting", opened)
 	}
-	src, err := guard(opened, known, o.skipDamaged, cmd.ErrOrStderr())
+	src, err := run.Intact(opened, known, o.skipDamaged, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	if o.output == "-" {
-		if !o.skipDamaged && !src.all { // what went to stdout cannot be taken back
+		if !o.skipDamaged && !src.Checked() { // what went to stdout cannot be taken back
 			if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		return cmp.Or(out.Format.Write(w, src), w.Flush()) // the first: the buffer repeats it
 	}
 	files, err := run.Export(src, out)
-	if r := (refused{}); errors.As(err, &r) {
+	if r := (*run.DamagedError)(nil); errors.As(err, &r) {
 		return r // and not "write X: ", which is not what is damaged
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/commandline"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -35,8 +36,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // exitStatus is 2 for wrong usage, 1 for what went wrong later.
 func exitStatus(err error) int {
 	var usage usageError
+	var input *run.InputError
 	var unknown *formats.UnknownError
-	if errors.As(err, &usage) || errors.As(err, &unknown) {
+	if errors.As(err, &usage) || errors.As(err, &input) || errors.As(err, &unknown) {
 		return 2
 	}
 	return 1

@@ -13,6 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -25,17 +26,19 @@ type file struct {
 }
 
 func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	var found damage
-	out := &output{options: o, log: stderr, idle: func() bool { return len(found.errs) > 0 && !o.skipDamaged }}
+	var found run.DamageList
+	out := &output{options: o, log: stderr, idle: func() bool { return len(found.Errors) > 0 && !o.skipDamaged }}
 	defer out.drop()
-	err := input{out.add, stderr, stdin, &o.selection, o.hosts, &found}.load(paths)
-	if err != nil || !o.skipDamaged {
-		err = found.refuse(err)
+	in := run.TrafficReader{Use: out.add, Log: stderr, Stdin: stdin, Selection: &o.selection, Hosts: o.hosts, Damage: &found,
+		Warn: func(err error) { fmt.Fprintf(stderr, "profile2mat: %v\n", err) }}
+	err := in.Read(paths)
+	if len(found.Errors) > 0 && (err != nil || !o.skipDamaged) {
+		err = refuse(errors.Join(found.Errors...), err)
 	}
 	if err != nil {
 		return err
 	}
-	for _, err := range found.errs {
+	for _, err := range found.Errors {
 		fmt.Fprintf(stderr, "profile2mat: skipped: %v\n", err)
 	}
 	if err := out.finish(); err != nil {
@@ -47,6 +50,14 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 		}
 	}
 	return nil
+}
+
+// refuse returns why nothing is written; err is what went wrong besides.
+func refuse(damage, err error) error {
+	if err != nil {
+		return errors.Join(damage, err)
+	}
+	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", damage)
 }
 
 // output writes the matrices of one job after the other under other names, so
@@ -69,12 +80,12 @@ type jobError struct {
 }
 
 // add writes a job. What is wrong with it alone is kept.
-func (out *output) add(j *job) error {
+func (out *output) add(j *run.Traffic) error {
 	if out.jobs++; out.idle() {
 		return nil
 	}
 	if missing := j.Missing(); missing.Len() > 0 {
-		fmt.Fprintf(out.log, "profile2mat: %s: nothing from %s of %d\n", j.prefix, missing, j.Size())
+		fmt.Fprintf(out.log, "profile2mat: %s: nothing from %s of %d\n", j.Prefix, missing, j.Size())
 	}
 	var files []file
 	sheets, err := out.sheets(j, out.log)
@@ -83,10 +94,10 @@ func (out *output) add(j *job) error {
 	}
 	switch {
 	case err != nil:
-		out.errs = append(out.errs, jobError{j.prefix, err})
+		out.errs = append(out.errs, jobError{j.Prefix, err})
 		return nil
 	case len(files) == 0:
-		fmt.Fprintf(out.log, "profile2mat: %s: nothing was sent, so there is no matrix\n", j.prefix)
+		fmt.Fprintf(out.log, "profile2mat: %s: nothing was sent, so there is no matrix\n", j.Prefix)
 		return nil
 	}
 	if err := out.check(files); err != nil {
@@ -147,7 +158,7 @@ func (out *output) drop() {
 
 // filesOf are a job's. Those that are too large are said, and an error only if
 // that leaves none.
-func (o *options) filesOf(j *job, sheets []*sheet, stderr io.Writer) ([]file, error) {
+func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]file, error) {
 	var out []file
 	var large []error
 	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // what is looked at first comes first
@@ -209,15 +220,15 @@ func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
 }
 
 // prefix is how the files of a job begin.
-func (o *options) prefix(j *job) string {
+func (o *options) prefix(j *run.Traffic) string {
 	if o.dir == "" {
-		return j.prefix
+		return j.Prefix
 	}
-	return filepath.Join(o.dir, filepath.Base(j.prefix))
+	return filepath.Join(o.dir, filepath.Base(j.Prefix))
 }
 
 // filesAs are those of one sheet in one format.
-func (o *options) filesAs(f *matrixfile.Format, j *job, s *sheet) []file {
+func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []file {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
 	if f.Name == "mat" && s.extent != s.N {

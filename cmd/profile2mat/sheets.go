@@ -6,6 +6,7 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats/matrixfile"
+	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/profile"
 )
@@ -22,26 +23,26 @@ type sheet struct {
 
 // sheets are the matrices of a job, one for each class; without any where
 // nothing of it is selected, which is an error if something is selected at all.
-func (o *options) sheets(j *job, log io.Writer) ([]*sheet, error) {
+func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
 	if err := o.checkRanks(j); err != nil {
 		return nil, err
 	}
-	unmatched, err := j.tally.Unmatched()
+	unmatched, err := j.Builder.Unmatched()
 	if err != nil {
 		return nil, usageError{err}
 	}
 	for _, e := range unmatched {
 		fmt.Fprintf(log, "profile2mat: %s; going on with the rest of the selection\n", text.Line(e.Error()))
 	}
-	ms := j.tally.Matrices()
-	if n := j.tally.Unsplit; n > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", j.prefix, n)
+	ms := j.Builder.Matrices()
+	if n := j.Builder.Unsplit; n > 0 {
+		fmt.Fprintf(log, "profile2mat: %s: %d calls of irregular collectives are left out: their messages are of several size classes, some of them not selected\n", j.Prefix, n)
 	}
-	if n := j.tally.UnfollowedReceives; n > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.prefix, n)
+	if n := j.Builder.UnfollowedReceives; n > 0 {
+		fmt.Fprintf(log, "profile2mat: %s: what %d nonblocking receives received is left out: it is not known (--receives off)\n", j.Prefix, n)
 	}
-	if unknown := profile.RankSetOf(j.tally.PhysicalUnknown...); len(unknown) > 0 {
-		fmt.Fprintf(log, "profile2mat: %s: what the MPI library sent is not known of %s\n", j.prefix, unknown)
+	if unknown := profile.RankSetOf(j.Builder.PhysicalUnknown...); len(unknown) > 0 {
+		fmt.Fprintf(log, "profile2mat: %s: what the MPI library sent is not known of %s\n", j.Prefix, unknown)
 	}
 	lines, err := o.lines(j)
 	if err != nil {
@@ -86,9 +87,9 @@ func (o *options) choosePictures(out []*sheet) {
 
 // sheetsOf makes a sheet of each class, and of Direct. If there is but one class,
 // it is all that there is, and its sheet has the same matrix.
-func (o *options) sheetsOf(j *job, lines lines, ms *matrix.ByClass) []*sheet {
+func (o *options) sheetsOf(j *run.Traffic, lines lines, ms *matrix.ByClass) []*sheet {
 	out, used := make([]*sheet, len(ms)+1), 0
-	beside := func(c matrix.Class) bool { return c == matrix.Internal && j.tally.InternalApart() }
+	beside := func(c matrix.Class) bool { return c == matrix.Internal && j.Builder.InternalApart() }
 	for c := matrix.External; c < matrix.NumClasses; c++ {
 		if !ms[c].Empty() && !beside(c) {
 			used++
@@ -116,7 +117,7 @@ func (o *options) without() string {
 	return ""
 }
 
-func (o *options) checkRanks(j *job) error {
+func (o *options) checkRanks(j *run.Traffic) error {
 	for _, set := range []struct {
 		flag, text string
 		ranks      profile.RankSet
@@ -139,12 +140,12 @@ type lines struct {
 // strangers is the line of ranks whose host is not known.
 const strangers = "(unknown)"
 
-func (o *options) lines(j *job) (lines, error) {
+func (o *options) lines(j *run.Traffic) (lines, error) {
 	switch {
 	case o.hosts:
 		names, of := j.Hosts()
 		if len(names) == 0 {
-			return lines{}, fmt.Errorf("%s: no host is known of any process, which --by host needs", j.prefix)
+			return lines{}, fmt.Errorf("%s: no host is known of any process, which --by host needs", j.Prefix)
 		}
 		other := len(names)
 		for rank := range j.Size() {
@@ -166,14 +167,14 @@ func (o *options) lines(j *job) (lines, error) {
 	return lines{n: j.Size(), name: "rank"}, nil
 }
 
-func (o *options) sheet(j *job, by lines, m *matrix.Matrix, c matrix.Class) *sheet {
+func (o *options) sheet(j *run.Traffic, by lines, m *matrix.Matrix, c matrix.Class) *sheet {
 	if o.ranks != nil || o.from != nil || o.to != nil {
 		m = m.Restrict(o.takes(o.from), o.takes(o.to))
 	}
 	if by.of != nil {
 		m = m.Fold(by.of)
 	}
-	s := &sheet{Sheet: matrixfile.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.program, Run: j.run, Class: c, Physical: o.selection.Physical, Selection: o.selected(),
+	s := &sheet{Sheet: matrixfile.Sheet{N: by.n, Symmetric: o.symmetric, Program: j.Program, Run: j.Run, Class: c, Physical: o.selection.Physical, Selection: o.selected(),
 		Line: by.name, Labels: by.labels}}
 	most := o.maxPairs
 	if most == 0 {

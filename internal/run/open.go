@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/mpitrace/mpitrace/formats/recording"
 	"github.com/mpitrace/mpitrace/formats/table"
@@ -153,15 +152,6 @@ func OpenRecordings(files []string, depth Depth, log io.Writer) *Run {
 	})
 	r.splitJobs(members)
 	return r
-}
-
-// Damage returns an error with the problems that a reader found in a profile's
-// recording; nil if there are none.
-func Damage(p *profile.Profile) error {
-	if len(p.Problems) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s is damaged: %s", text.Line(cmp.Or(p.Source, fmt.Sprintf("rank %d", p.Rank))), text.Line(strings.Join(p.Problems, "; ")))
 }
 
 // note adds what must be known of all profiles before any is used.

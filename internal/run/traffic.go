@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"errors"
@@ -9,82 +9,62 @@ import (
 
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 	"github.com/mpitrace/mpitrace/formats"
-	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// job is what there is to make matrices of, and how its files begin.
-type job struct {
+// Traffic is what the processes of a job sent to each other, and how the files made
+// of it begin.
+type Traffic struct {
 	matrix.Ranks
-	tally        *matrix.Builder
-	prefix       string // path
-	program, run string
+	Builder      *matrix.Builder
+	Prefix       string // path
+	Program, Run string
 	world        world  // MPI_COMM_WORLD of files that were given together
-	worldOf      string // whose it is
+	worldOf      string // the file that world is from
 }
 
-// input reads what PATHs name, job by job.
-type input struct {
-	use       func(*job) error // is given each job once it is read, and forgets it
-	log       io.Writer
-	stdin     io.Reader
-	selection *matrix.Selection
-	hosts     bool // are asked for
-	damage    *damage
+// TrafficReader reads the traffic of jobs from paths that a user gives: a run
+// directory, files of one run, or a prefix of such.
+type TrafficReader struct {
+	Use       func(*Traffic) error // is given each job once it is read
+	Log       io.Writer
+	Stdin     io.Reader
+	Selection *matrix.Selection
+	Hosts     bool        // whether the hosts of ranks are needed
+	Damage    *DamageList // collects what could not be read
+	Warn      func(error) // is told what does not keep the traffic from being read
 }
 
-// damage is what could not be read of the input, each with its file and place.
-type damage struct {
-	errs []error
-	seen map[string]bool
-}
+// InputError says that the given paths cannot be used, or not together.
+type InputError struct{ error }
 
-// add may be told the same as a run is opened, and as it is read.
-func (d *damage) add(err error) {
-	if d.seen == nil {
-		d.seen = map[string]bool{}
-	}
-	if !d.seen[err.Error()] {
-		d.seen[err.Error()] = true
-		d.errs = append(d.errs, err)
-	}
-}
+func (e *InputError) Unwrap() error { return e.error }
 
-// refuse is why nothing is written; err is what went wrong besides.
-func (d *damage) refuse(err error) error {
-	if len(d.errs) == 0 {
-		return err
-	}
-	all := errors.Join(d.errs...)
-	if err != nil {
-		return errors.Join(all, err)
-	}
-	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", all)
-}
+func inputErrorf(format string, args ...any) error { return &InputError{fmt.Errorf(format, args...)} }
 
-// load reads the jobs that the paths hold: one, unless a run directory or an
+// Read reads the jobs that the paths hold: one, unless a run directory or an
 // Arrow file holds several, or a prefix stands for several phases.
-func (in input) load(paths []string) error {
+func (in *TrafficReader) Read(paths []string) error {
 	for _, path := range paths {
 		if path == "-" {
 			if len(paths) > 1 {
-				return usagef("- is standard input: give it alone, since runs are not mixed")
+				return inputErrorf("- is standard input: give it alone, since runs are not mixed")
 			}
-			return in.loadStream(in.stdin, "standard input")
+			return in.loadStream(in.Stdin, "standard input")
 		}
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist) && len(paths) == 1:
 			return in.loadPrefix(path)
 		case errors.Is(err, os.ErrNotExist):
-			return usageError{err}
+			return &InputError{err}
 		case err != nil:
 			return err
 		case info.Mode().IsRegular():
 		case len(paths) > 1 && info.IsDir():
-			return usagef("%s is a directory: give one run directory alone, since runs are not mixed", path)
+			return inputErrorf("%s is a directory: give one run directory alone, since runs are not mixed", path)
 		case len(paths) > 1:
-			return usagef("%s is no regular file: give it alone", path)
+			return inputErrorf("%s is no regular file: give it alone", path)
 		case info.IsDir():
 			return in.loadDir(path)
 		default:
@@ -95,20 +75,20 @@ func (in input) load(paths []string) error {
 }
 
 // loadDir reads a run directory, or a dataset.
-func (in input) loadDir(path string) error {
+func (in *TrafficReader) loadDir(path string) error {
 	if formats.IsDataset(path) {
 		return in.loadDataset(path)
 	}
-	dir := run.Dir(path)
-	opened, err := dir.Open(in.depth(), in.log)
+	dir := Dir(path)
+	opened, err := dir.Open(in.depth(), in.Log)
 	if err != nil {
 		return fmt.Errorf("read run directory %s: %w", path, err)
 	}
 	for _, err := range opened.Damaged {
-		in.damage.add(err)
+		in.Damage.Add(err)
 	}
 	if len(opened.Jobs) == 0 {
-		return usagef("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
+		return inputErrorf("%s holds no recordings, no profile.arrow and no rank_block=0/part-0: no run of mpitrace, or one that recorded nothing", path)
 	}
 	in.symbolize(opened, dir.Known())
 	return in.jobs(filepath.Join(path, "matrix"), opened, false)
@@ -116,12 +96,12 @@ func (in input) loadDir(path string) error {
 
 // loadDataset reads a directory of part files. Matrices go beside it: in it they
 // would be taken for parts.
-func (in input) loadDataset(path string) error {
+func (in *TrafficReader) loadDataset(path string) error {
 	parts, err := formats.OpenDataset(path)
 	if err != nil {
 		return err
 	}
-	opened, err := run.OpenSource(parts, in.log)
+	opened, err := OpenSource(parts, in.Log)
 	if err != nil {
 		return err
 	}
@@ -132,25 +112,25 @@ func (in input) loadDataset(path string) error {
 }
 
 // depth is how much of recordings is looked at before they are added up.
-func (in input) depth() run.Depth {
-	if len(in.selection.Callsites) > 0 {
-		return run.Whole
+func (in *TrafficReader) depth() Depth {
+	if len(in.Selection.Callsites) > 0 {
+		return Whole
 	}
-	return run.Heads
+	return Heads
 }
 
 // symbolize names call sites where they are selected by.
-func (in input) symbolize(opened *run.Run, known profile.Symbols) {
-	if len(in.selection.Callsites) == 0 {
+func (in *TrafficReader) symbolize(opened *Run, known profile.Symbols) {
+	if len(in.Selection.Callsites) == 0 {
 		return
 	}
 	for _, err := range opened.Symbolize(known) {
-		fmt.Fprintf(in.log, "profile2mat: %v\n", err)
+		in.Warn(err)
 	}
 }
 
 // loadFiles reads files of one format and of one run.
-func (in input) loadFiles(paths []string) error {
+func (in *TrafficReader) loadFiles(paths []string) error {
 	format, err := commonFormat(paths)
 	if err != nil {
 		return err
@@ -169,7 +149,7 @@ func (in input) loadFiles(paths []string) error {
 	if _, err := files.Open(0); err != nil { // the head of one, before all are read
 		return err
 	}
-	opened, err := run.OpenSource(files, in.log)
+	opened, err := OpenSource(files, in.Log)
 	if err != nil {
 		return err
 	}
@@ -188,20 +168,20 @@ func commonFormat(paths []string) (*formats.Format, error) {
 			first = format
 		}
 		if format != first {
-			return nil, usagef("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
+			return nil, inputErrorf("%s is of format %s and %s of format %s: give files of one, since both may hold the same ranks",
 				paths[0], first.Name, path, format.Name)
 		}
 	}
 	return first, nil
 }
 
-func (in input) loadRecordings(paths []string) error {
-	opened := run.OpenRecordings(paths, in.depth(), in.log)
+func (in *TrafficReader) loadRecordings(paths []string) error {
+	opened := OpenRecordings(paths, in.depth(), in.Log)
 	if len(opened.Jobs) == 0 {
 		return errors.Join(opened.Damaged...)
 	}
 	for _, err := range opened.Damaged {
-		in.damage.add(err)
+		in.Damage.Add(err)
 	}
 	in.symbolize(opened, nil)
 	return in.ofRun(paths, opened)
@@ -209,12 +189,12 @@ func (in input) loadRecordings(paths []string) error {
 
 // ofRun takes the jobs of one file as those of a run directory; files together
 // must be of one.
-func (in input) ofRun(paths []string, opened *run.Run) error {
+func (in *TrafficReader) ofRun(paths []string, opened *Run) error {
 	if len(opened.Jobs) == 0 {
 		return fmt.Errorf("%s: no process in it", paths[0])
 	}
 	if len(paths) > 1 && len(opened.Jobs) > 1 {
-		return usagef("the files are of different runs (%q and %q): make their matrices one by one",
+		return inputErrorf("the files are of different runs (%q and %q): make their matrices one by one",
 			opened.Jobs[0].Run, opened.Jobs[1].Run)
 	}
 	return in.jobs(filepath.Dir(paths[0]), opened, len(paths) > 1)
@@ -222,24 +202,24 @@ func (in input) ofRun(paths []string, opened *run.Run) error {
 
 // jobs adds up the jobs of a run. Files that were given together are checked to
 // be of one world; a run directory knows what it holds.
-func (in input) jobs(dir string, opened *run.Run, together bool) error {
+func (in *TrafficReader) jobs(dir string, opened *Run, together bool) error {
 	for _, from := range opened.Jobs {
-		j := &job{tally: matrix.NewBuilder(in.selection), prefix: filepath.Join(dir, from.Stem), program: from.Stem, run: from.Run}
+		j := &Traffic{Builder: matrix.NewBuilder(in.Selection), Prefix: filepath.Join(dir, from.Stem), Program: from.Stem, Run: from.Run}
 		err := from.Each(func(p *profile.Profile) error {
 			if together && p.Size > 0 {
 				if err := j.meet(world{size: p.Size}, p.Source); err != nil {
 					return err
 				}
 			}
-			if err := run.Damage(p); err != nil {
-				in.damage.add(err)
+			if err := Damage(p); err != nil {
+				in.Damage.Add(err)
 			}
 			j.Add(p)
-			j.tally.Add(p)
+			j.Builder.Add(p)
 			return nil
 		})
 		if err == nil {
-			err = in.use(j)
+			err = in.Use(j)
 		}
 		if err != nil {
 			return err
@@ -249,7 +229,7 @@ func (in input) jobs(dir string, opened *run.Run, together bool) error {
 }
 
 // meet compares a world with the one that was met before.
-func (j *job) meet(w world, path string) error {
+func (j *Traffic) meet(w world, path string) error {
 	if j.world == (world{}) {
 		j.world, j.worldOf = w, path
 	}

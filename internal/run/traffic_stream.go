@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 )
 
 // loadPipe reads a file that can be read but once, as <(...) of a shell is.
-func (in input) loadPipe(path string) error {
+func (in *TrafficReader) loadPipe(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (in input) loadPipe(path string) error {
 
 // loadStream reads .prof text as it comes, and anything else from a copy.
 // Matrices of .prof text are named stdin.
-func (in input) loadStream(r io.Reader, name string) error {
+func (in *TrafficReader) loadStream(r io.Reader, name string) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(512)
 	if len(head) == 0 {
@@ -44,7 +44,7 @@ func (in input) loadStream(r io.Reader, name string) error {
 	if err := in.checkProf(name); err != nil {
 		return err
 	}
-	j, file := &job{tally: matrix.NewBuilder(in.selection)}, profFile{path: name}
+	j, file := &Traffic{Builder: matrix.NewBuilder(in.Selection)}, profFile{path: name}
 	if err := j.scan(&file, b); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (in input) loadStream(r io.Reader, name string) error {
 }
 
 // loadCopy reads what has to be read in any order.
-func (in input) loadCopy(r io.Reader, name string) error {
+func (in *TrafficReader) loadCopy(r io.Reader, name string) error {
 	f, err := os.CreateTemp("", "profile2mat-*")
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
@@ -65,15 +65,15 @@ func (in input) loadCopy(r io.Reader, name string) error {
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
-	before := len(in.damage.errs)
-	use := in.use
-	in.use = func(j *job) error {
-		j.prefix = filepath.Base(j.prefix) // here, and not beside the copy
-		return use(j)
+	before := len(in.Damage.Errors)
+	copied := *in
+	copied.Use = func(j *Traffic) error {
+		j.Prefix = filepath.Base(j.Prefix) // here, and not beside the copy
+		return in.Use(j)
 	}
-	err = in.loadFiles([]string{f.Name()})
-	for i, damage := range in.damage.errs[before:] { // of the copy, which nobody knows
-		in.damage.errs[before+i] = errors.New(strings.ReplaceAll(damage.Error(), f.Name(), name))
+	err = copied.loadFiles([]string{f.Name()})
+	for i, damage := range in.Damage.Errors[before:] { // of the copy, which nobody knows
+		in.Damage.Errors[before+i] = errors.New(strings.ReplaceAll(damage.Error(), f.Name(), name))
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type ranked struct {
 // Open MPI's aggregate_profile makes one file of a phase, too. It takes
 // phase_1* for phase 1, and so phases 10 to 19 with it, and leaves out phase 0;
 // neither is done here.
-func (in input) loadPrefix(prefix string) error {
+func (in *TrafficReader) loadPrefix(prefix string) error {
 	phases, err := findPhases(prefix)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func findPhases(prefix string) ([]*phase, error) {
 		p.ranks = append(p.ranks, ranked{filepath.Join(dir, e.Name()), rank})
 	}
 	if len(found) == 0 {
-		return nil, usagef("%s: no such file or directory, and no prefix of files %s.<rank>.prof or %s_<phase>.<rank>.prof", prefix, base, base)
+		return nil, inputErrorf("%s: no such file or directory, and no prefix of files %s.<rank>.prof or %s_<phase>.<rank>.prof", prefix, base, base)
 	}
 	var out []*phase
 	for _, p := range found {

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"errors"
@@ -36,19 +36,19 @@ type world struct {
 }
 
 // loadProf adds up .prof files of one run, several at a time.
-func (in input) loadProf(prefix string, paths []string) error {
+func (in *TrafficReader) loadProf(prefix string, paths []string) error {
 	if err := in.checkProf(paths[0]); err != nil {
 		return err
 	}
 	files := make([]profFile, len(paths))
-	workers := make([]*job, min(runtime.GOMAXPROCS(0), len(paths)))
+	workers := make([]*Traffic, min(runtime.GOMAXPROCS(0), len(paths)))
 	errs := make([]error, len(workers))
-	bar := text.StartProgress(in.log, "reading "+filepath.Base(prefix), len(paths))
+	bar := text.StartProgress(in.Log, "reading "+filepath.Base(prefix), len(paths))
 	defer bar.Done()
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for w := range workers {
-		workers[w] = &job{tally: matrix.NewBuilder(in.selection)}
+		workers[w] = &Traffic{Builder: matrix.NewBuilder(in.Selection)}
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(paths) && errs[w] == nil; i = int(next.Add(1)) - 1 {
 				files[i].path = paths[i]
@@ -63,38 +63,38 @@ func (in input) loadProf(prefix string, paths []string) error {
 	}
 	j := workers[0]
 	for _, o := range workers[1:] {
-		j.tally.Merge(o.tally)
+		j.Builder.Merge(o.Builder)
 		j.Ranks.Merge(&o.Ranks)
 	}
 	return in.ofProf(j, prefix, files)
 }
 
 // checkProf refuses what .prof files do not know of.
-func (in input) checkProf(path string) error {
-	if by := in.selection.NeedsProfiles(); by != "" {
-		return usagef("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow files", path, by)
+func (in *TrafficReader) checkProf(path string) error {
+	if by := in.Selection.NeedsProfiles(); by != "" {
+		return inputErrorf("%s is a .prof file, which does not know what is selected by (%s): give the run directory, recordings, or Arrow files", path, by)
 	}
-	if in.hosts {
-		return usagef("%s is a .prof file, which does not know hosts (--by host): give the run directory, recordings, or Arrow files", path)
+	if in.Hosts {
+		return inputErrorf("%s is a .prof file, which does not know hosts (--by host): give the run directory, recordings, or Arrow files", path)
 	}
 	return nil
 }
 
 // ofProf gives the job of files that were added up.
-func (in input) ofProf(j *job, prefix string, files []profFile) error {
+func (in *TrafficReader) ofProf(j *Traffic, prefix string, files []profFile) error {
 	for _, f := range files {
 		if f.problem != nil {
-			in.damage.add(f.problem)
+			in.Damage.Add(f.problem)
 		}
 	}
 	if err := sameRun(files); err != nil {
 		return err
 	}
-	j.prefix, j.program = prefix, filepath.Base(prefix)
-	return in.use(j)
+	j.Prefix, j.Program = prefix, filepath.Base(prefix)
+	return in.Use(j)
 }
 
-func (j *job) scanFile(f *profFile) error {
+func (j *Traffic) scanFile(f *profFile) error {
 	r, err := atomicfile.Open(f.path, atomicfile.AnySize)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (j *job) scanFile(f *profFile) error {
 }
 
 // scan adds a file while it is read.
-func (j *job) scan(f *profFile, r io.Reader) error {
+func (j *Traffic) scan(f *profFile, r io.Reader) error {
 	senders, last := map[int]bool{}, -1
 	sender := func(rank int) {
 		if rank >= 0 && rank != last {
@@ -116,7 +116,7 @@ func (j *job) scan(f *profFile, r io.Reader) error {
 		Flow: func(flow *profile.Flow) {
 			sender(flow.From)
 			j.AddRank(max(flow.From, flow.To))
-			j.tally.AddFlow(flow)
+			j.Builder.AddFlow(flow)
 		},
 		Comm: func(c *profile.CommTraffic) {
 			sender(c.Rank)
