@@ -33,20 +33,21 @@ func newAnalyze() *cobra.Command {
 	var o analyzeOptions
 	cmd := &cobra.Command{
 		Use:   "analyze DIR",
-		Short: "Tell from the trace of a run why its ranks wait",
-		Long: `Tell from the trace of the run in DIR, which mpitrace run --trace leaves, why
-its ranks wait: for late senders and receivers, for the last rank to come to a
-collective, a fence or the making of a communicator or window, for the root of a
-broadcast, for the target of a one-sided call; which rank waits for which, in
-which call, and how long.
+		Short: "Show why the ranks of a traced run wait",
+		Long: `Show why the ranks of the run in DIR wait, how long, in which call, and for which
+rank. Ranks wait for late senders and receivers, for the last rank to enter a
+collective, a fence, or the creation of a communicator or window, for the root of
+a broadcast, and for the target of a one-sided call. The run must have been
+recorded with mpitrace run --trace.
 
-The efficiency of the run is taken apart as the POP Centre of Excellence does:
-load balance, waiting in turn (serialisation), and the network (transfer). The
-critical path is what the end of the run had to wait for: only what is on it
-makes the run shorter.
+The parallel efficiency of the run is divided into load balance, serialisation
+(waiting for others in turn) and transfer (the network), as defined by the POP
+Centre of Excellence. The critical path is the sequence of computation and
+messages that determined the end of the run: only a change on it makes the run
+shorter.
 
-All messages and collectives are put together first. What was not is counted,
-with the reason. If DIR holds several jobs, each is analysed by itself.`,
+Messages and collectives are matched first. Unmatched ones are counted, with the
+reason. If DIR has several jobs, each is analysed separately.`,
 		Example: `  mpitrace analyze mpitrace-app-20260102-150405
   mpitrace analyze --top all mpitrace-app-20260102-150405
   mpitrace analyze --json --interval 100ms mpitrace-app-20260102-150405
@@ -55,11 +56,11 @@ with the reason. If DIR holds several jobs, each is analysed by itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Dir(args[0])) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print JSON instead of text: an object for each job")
-	f.DurationVar(&o.interval, "interval", 0, "with --json: what each rank sent to each in every `TIME` of the run")
-	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls, communicators, places and ranks to list: a `number` or all")
-	f.StringVar(&o.waits, "waits", "", "write each wait into `FILE.arrow`: a row, which by rank and event joins those of trace.<rank>.arrow")
-	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace the file if it is there")
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text: one object per job")
+	f.DurationVar(&o.interval, "interval", 0, "with --json: add the matrix of each interval of `TIME`, as 100ms")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "the `number` of calls, communicators, call sites and ranks to list, or all")
+	f.StringVar(&o.waits, "waits", "", "write the waits to `FILE.arrow`, one row each; join them with trace.<rank>.arrow by rank and event")
+	f.BoolVarP(&o.force, "force", "f", false, "with --waits: replace an existing file")
 	return cmd
 }
 

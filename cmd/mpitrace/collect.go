@@ -26,18 +26,18 @@ func newCollect() *cobra.Command {
 	var o collectOptions
 	cmd := &cobra.Command{
 		Use:   "collect DIR",
-		Short: "Bring home what a run left on its nodes, and merge it",
-		Long: `Bring home recordings of the run in DIR that are not in it yet, and merge it
-again. That is what is left of a run whose ` + "`mpitrace run`" + ` was killed, whose
-processes outlived their launcher, or whose directory was full. run.json lists
-it ("uncollected", as host:path); ` + "`mpitrace report`" + ` tells of it.
+		Short: "Collect recordings that a run left on its nodes, and merge them",
+		Long: `Collect the recordings of the run in DIR that are not in it yet, and merge the run
+again. Recordings are left on nodes if ` + "`mpitrace run`" + ` was killed, if processes
+outlived their launcher, or if the file system was full. run.json lists them
+("uncollected", as host:path), and ` + "`mpitrace report`" + ` shows them.
 
-What is on other nodes is brought by ` + "`mpitrace collect --node DIR`" + `, which is
-started there by ssh. Where ssh asks for a password or is not allowed, run that
-command on the nodes yourself, for instance by srun.
+For recordings on other nodes, ssh starts ` + "`mpitrace collect --node DIR`" + ` there. If
+ssh is not allowed or asks for a password, start that command on the nodes
+yourself, for instance with srun.
 
-Recordings of processes that still run are copied as they are, and stay where
-they are. The exit status is 0 if nothing is left.`,
+Recordings of running processes are copied and also stay where they are. The exit
+status is 0 if nothing is left to collect.`,
 		Example: `  mpitrace collect mpitrace-app-20260102-150405
   srun --ntasks-per-node=1 mpitrace collect --node mpitrace-app-4711`,
 		Args: asUsage(cobra.ExactArgs(1)),
@@ -46,8 +46,8 @@ they are. The exit status is 0 if nothing is left.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.node, "node", false, "only bring what is on this node, and do not merge")
-	f.StringVar(&o.ssh, "ssh", "ssh -oBatchMode=yes -oConnectTimeout=10", "the `COMMAND` that runs another one on a node: it is given the node and the command")
+	f.BoolVar(&o.node, "node", false, "collect only the recordings on this node, and do not merge")
+	f.StringVar(&o.ssh, "ssh", "ssh -oBatchMode=yes -oConnectTimeout=10", "the `COMMAND` that runs a command on another node; its arguments are the node and the command")
 	return cmd
 }
 

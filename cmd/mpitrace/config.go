@@ -26,9 +26,10 @@ func newConfig() *cobra.Command {
 	var o configOptions
 	cmd := &cobra.Command{
 		Use:   "config [NAME...]",
-		Short: "Show the settings, what they are, and who says so",
-		Long: `Show each setting, its value, where that comes from, and what it is for. With
-names, more about these. A value comes from, the strongest first,
+		Short: "Show each setting, its value and where the value comes from",
+		Long: `Show each setting, its value, where the value comes from, and its purpose. With
+names, show the details of these settings. A value comes from the first of these
+that sets it:
 
   the program: mpitrace_set of mpitrace.h
   the command line
@@ -36,12 +37,12 @@ names, more about these. A value comes from, the strongest first,
   the user file: mpitrace/config below $XDG_CONFIG_HOME or ~/.config
   the site file: /etc/mpitrace.conf, or what $MPITRACE_SITE_CONFIG names
 
-and is the default if none says anything. Files have lines of the form
-name = value; what follows a # is a comment. The flags of ` + "`mpitrace run`" + ` can be
-given to see what they would do. With --run it is told what a recorded run had.
+If none does, the default applies. Files have lines of the form name = value; a #
+starts a comment. Add flags of ` + "`mpitrace run`" + ` to see their effect. With --run, the
+settings of a recorded run are shown.
 
-Files are read by the commands: a library that is preloaded by hand has the
-program and the environment alone.`,
+Only the commands read the files. A library that is preloaded by hand uses only
+the program's settings and the environment.`,
 		Example: `  mpitrace config
   mpitrace config timing interval
   mpitrace config --timing off --json

@@ -35,7 +35,7 @@ func newDiff() *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Show what changed between two runs",
+		Short: "Show the differences between two runs",
 		Long: `Show what changed from run A to run B: time, bytes and messages, in total and by
 call, call site, communicator and pair of ranks; the largest change first. A and
 B are run directories, recordings or Arrow files.
@@ -59,14 +59,14 @@ With more than 4096 ranks, pairs are of point-to-point and one-sided calls only.
 
 --fail-if-worse LIMIT is for a project's CI: status 4 if B has more than LIMIT over A,
 in the total or in any call. 10% limits time, bytes and messages; bytes=0%,time=20%
-those two alone; 0%,time=20% all, with 20% for time. What A has none of exceeds
-any limit. Less is never too much. Time is that in MPI; the time of calls that
+those two alone; 0%,time=20% all, with 20% for time. Anything that A
+does not have exceeds any limit. A decrease never does. Time is that in MPI; the time of calls that
 take less than 1 % of it in both runs is not judged, nor an increase of less
-than 1 ms. What was not recorded cannot be judged: see run --strict.
+than 1 ms. Calls that were not recorded cannot be compared: see run --strict.
 
 The exit status is 0 if both runs can be read, whatever changed; 1 on an error,
-also if --fail-if-worse is to judge a run of which a recording is damaged; 2 if the
-command line is wrong, 4 if --fail-if-worse says so.`,
+also if --fail-if-worse is used and a recording is damaged; 2 if the
+command line is wrong, 4 if B exceeds the limits of --fail-if-worse.`,
 		Example: `  mpitrace diff mpitrace-app-20260102-150405 mpitrace-app-20260103-091500
   mpitrace diff --sort time --top all old new
   mpitrace diff --fail-if-worse bytes=0%,messages=0%,time=20% reference new
@@ -78,11 +78,11 @@ command line is wrong, 4 if --fail-if-worse says so.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all that changed, but of pairs as many as --top says")
-	f.StringVar(&o.job, "job", "", "compare the `N`-th job of each run alone, of a run with one job that one; N:M is the N-th of A and the M-th of B (default: all)")
-	f.StringVar(&o.top, "top", strconv.Itoa(topChanges), "how many changes to list in each table: a `number` or all")
-	f.StringVar(&o.sort, "sort", string(aggregate.InBytes), "list the largest change of `KEY` first: time, bytes or messages")
-	f.BoolVar(&o.ignoreTime, "ignore-time", false, "leave out times, and what changed in time alone; a --fail-if-worse without a name does not limit time")
+	f.BoolVar(&o.json, "json", false, "print JSON instead of text: all changes, except that --top limits the pairs")
+	f.StringVar(&o.job, "job", "", "compare only the `N`-th job of each run, or N:M, the N-th of A with the M-th of B; a run with one job always uses that one (default: all jobs)")
+	f.StringVar(&o.top, "top", strconv.Itoa(topChanges), "the `number` of changes to list in each table, or all")
+	f.StringVar(&o.sort, "sort", string(aggregate.InBytes), "sort changes by `KEY`: time, bytes or messages")
+	f.BoolVar(&o.ignoreTime, "ignore-time", false, "do not compare times; --fail-if-worse LIMIT without a name then does not limit time")
 	f.StringVar(&o.failIfWorse, "fail-if-worse", "", "exit with status 4 if B exceeds A by more than `LIMIT`: 10%, or bytes=0%,time=20%")
 	return cmd
 }

@@ -25,11 +25,11 @@ import (
 func newDoctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is found here, what is missing, and whether recording works",
-		Long: `Look for MPIs, their compiler wrappers and what else mpitrace needs; then compile
-a tiny program with each MPI, run it recorded, and check what was recorded. Of an
-MPI without a compiler wrapper, see whether an installed library fits it. The
-exit status is 1 if no MPI here can be recorded.`,
+		Short: "Check which MPIs are installed, what is missing, and whether recording works",
+		Long: `Look for MPIs, their compiler wrappers and everything else that mpitrace needs.
+Then compile a small program with each MPI, record a run of it, and check the
+recording. For an MPI without a compiler wrapper, check whether an installed
+library fits it. The exit status is 1 if no MPI on this machine can be recorded.`,
 		Example: "  mpitrace doctor",
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {

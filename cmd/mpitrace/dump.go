@@ -14,7 +14,7 @@ func newDump() *cobra.Command {
 	return &cobra.Command{
 		Use:     "dump RECORDING...",
 		Short:   "Print recordings as text",
-		Long:    "Print all that recordings (recordings/*.rec in a run directory) hold, as text.",
+		Long:    "Print the whole content of recordings (recordings/*.rec in a run directory) as text.",
 		Example: "  mpitrace dump mpitrace-app-20260102-150405/recordings/*.rec",
 		Args:    asUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {

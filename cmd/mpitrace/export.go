@@ -31,8 +31,8 @@ func newExport() *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export RUN --format FORMAT",
-		Short: "Write what a run recorded in a format that other tools read",
-		Long: `Write what RUN recorded in a format that other tools read. RUN is the directory
+		Short: "Write a recorded run in a format that other tools read",
+		Long: `Write a recorded run in a format that other tools read. RUN is the directory
 of a run, recordings (.rec), or files or a directory that an export wrote as
 arrow.
 
@@ -48,8 +48,8 @@ as Hive names them, so that tools scan them in parallel: DuckDB, Spark, Dask,
 polars and others take rank_block=0/part-0.parquet, rank_block=1/part-0.parquet
 ... for one table with a column rank_block. A further job of RUN has part-1.
 
-Damaged input is an error that names the file and place, and nothing is written:
-with --skip-damaged the rest is.
+If the input is damaged, the error names the file and the position, and nothing is
+written. With --skip-damaged, the readable part is written.
 
 Of a run that was traced (mpitrace run --trace), --events writes a row for each
 event instead, as csv or parquet, with the columns of trace.<rank>.arrow in the
@@ -79,7 +79,7 @@ for prof, to a directory prof; of events as trace.<extension>.`,
 	f.StringVarP(&o.output, "output", "o", "", "`PATH` of the file or directory to write, - for stdout (default: in the run directory or beside the input)")
 	f.IntVar(&o.partition, "partition", 0, "write a directory of files with `RANKS` ranks each")
 	f.BoolVarP(&o.force, "force", "f", false, "overwrite what an earlier export wrote")
-	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export what can be read of damaged input, instead of nothing")
+	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "export the readable part of damaged input")
 	o.trace.register(f)
 	return cmd
 }

@@ -28,7 +28,7 @@ const (
 	exitError      = 1
 	exitUsage      = 2
 	exitIncomplete = 3 // --strict: the program succeeded, its record is not complete
-	exitExceeded   = 4 // diff --fail-if-worse: the second run has more than is allowed
+	exitExceeded   = 4 // diff --fail-if-worse: the second run exceeds the limits
 )
 
 // exit ends the command with a status; err may be nil, if all was said.

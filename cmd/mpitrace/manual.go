@@ -17,7 +17,7 @@ func newManual() *cobra.Command {
 	pages := map[string]func(*cobra.Command) []byte{"page": manual, "commands": commandsPage, "settings": settingsPage, "schema": schemaPage}
 	return &cobra.Command{
 		Use:       "manual [page|commands|settings|schema]",
-		Short:     "Print the manual page, or the pages of docs that are made of the same texts",
+		Short:     "Print the manual page, or the pages of docs that are generated from the same texts",
 		Example:   "  mpitrace manual",
 		Hidden:    true,
 		ValidArgs: []string{"page", "commands", "settings", "schema"},
@@ -75,7 +75,7 @@ func (p *page) settings() {
 	p.Section("SETTINGS")
 	p.Prose(`A setting is what the strongest of these says, and else its default: the program
 (mpitrace_set of mpitrace.h), the command line, the environment, the user file,
-the site file. "mpitrace config" shows each, and who says so. A list that is
+the site file. "mpitrace config" shows each with its source. A list that is
 given at one place replaces what weaker ones have.`)
 	for i := range settings.List {
 		s := shownOf(settings.Value{Setting: &settings.List[i]})
@@ -114,11 +114,11 @@ that is none, and a value that cannot be, are errors that name the file and line
 
 // exits are the exit statuses, for people.
 var exits = []struct{ code, means string }{
-	{"0", "All is well."},
+	{"0", "Success."},
 	{fmt.Sprint(exitError), "A failure, such as damaged input or a full disk."},
-	{fmt.Sprint(exitUsage), "The command line names what does not exist or cannot be used, or the environment or a file of settings is wrong; nothing was run."},
-	{fmt.Sprint(exitIncomplete), "run --strict: the command succeeded, and its record is missing or incomplete."},
-	{fmt.Sprint(exitExceeded), "diff --fail-if-worse: the second run has more than is allowed."},
+	{fmt.Sprint(exitUsage), "The command line, the environment or a settings file is wrong; nothing was run."},
+	{fmt.Sprint(exitIncomplete), "run --strict: the command succeeded, but its recordings are missing or incomplete."},
+	{fmt.Sprint(exitExceeded), "diff --fail-if-worse: the second run exceeds the limits."},
 	{fmt.Sprint(exitNotFound), "run: the program does not exist or cannot be executed."},
-	{"any other", "run: that of the command; 128 and the number of the signal that ended it."},
+	{"any other", "run: the exit status of the command, or 128 plus the number of the signal that killed it."},
 }

@@ -16,7 +16,7 @@ func newRank() *cobra.Command {
 	var told []string
 	cmd := &cobra.Command{
 		Use:     "rank --lib LIBRARY --dir DIR [flags] -- PROGRAM [ARGS...]",
-		Short:   "Become a program that is recorded (what `run` starts as each process of a job)",
+		Short:   "Run a program and record it (used by `run` to start each process of a job)",
 		Example: "  mpirun -n 2 mpitrace rank --lib $PWD/libmpitrace-openmpi.so --dir $PWD/run -- ./app",
 		Hidden:  true,
 		Args:    asUsage(cobra.MinimumNArgs(1)),

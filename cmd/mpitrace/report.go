@@ -41,8 +41,8 @@ func newReport() *cobra.Command {
 a run whose ranks recorded themselves, are merged first: at any time, also
 while the run goes on.
 
-If DIR holds several jobs, a table lists them, and each has a summary, one after
-the other by start time. With --rank, these are of that rank in each job that recorded it; jobs
+If DIR has several jobs, a table lists them, followed by the summary of each,
+ordered by start time. With --rank, these are of that rank in each job that recorded it; jobs
 that did not are left out, and it is an error if none did.`,
 		Example: `  mpitrace report mpitrace-app-20260102-150405
   mpitrace report --rank 3 mpitrace-app-20260102-150405
@@ -59,11 +59,11 @@ that did not are left out, and it is an error if none did.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.rank, "rank", 0, "show one world rank only, in each job that has it")
+	f.IntVar(&o.rank, "rank", 0, "show only this world rank, in each job that has it")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
-	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "how many calls, call sites and pairs to list: a `number` or all")
+	f.StringVar(&o.top, "top", strconv.Itoa(topSites), "the `number` of calls, call sites and pairs to list, or all")
 	f.StringVar(&o.sort, "sort", string(aggregate.ByTime), "sort call sites by `KEY`: time, bytes or calls")
-	f.StringSliceVar(&o.formats, "format", nil, "write a file for each rank as well: `prof`, arrow")
+	f.StringSliceVar(&o.formats, "format", nil, "also write one file per rank: `prof`, arrow")
 	return cmd
 }
 

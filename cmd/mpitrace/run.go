@@ -36,7 +36,7 @@ profile.arrow, comms.arrow and ranks.arrow.
 Under a launcher (srun mpitrace run -- ./app) each process records itself, and
 ` + "`mpitrace report DIR`" + ` shows the result afterwards.
 
-What is not given by a flag, the environment and files say: see
+Settings without a flag come from the environment and from files: see
 ` + "`mpitrace config`" + `.
 
 The exit status is that of COMMAND; 127 if COMMAND cannot be run, 2 if the command
@@ -50,7 +50,7 @@ line is wrong.`,
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	registerSettings(f)
-	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which holds no run yet (default: mpitrace-PROGRAM- and the batch job's id or the time)")
+	f.StringVarP(&o.dir, "output", "o", "", "record into `DIR`, which must not contain a run (default: mpitrace-PROGRAM- and the batch job's id or the time)")
 	return cmd
 }
 

@@ -22,18 +22,18 @@ func newStatus() *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status DIR | --node",
-		Short: "Show in which MPI call each rank of a running job is",
-		Long: `Show where the ranks of a job are that runs, or hangs, right now: in which call
-of MPI, with whom, since when, and from which line of the source. Ranks that are
-in the same call at the same place are shown together, the longest wait first;
-a deadlock of blocking sends and receives is named where there is no doubt.
+		Short: "Show the MPI call each rank of a running job is in",
+		Long: `Show the MPI call that each rank of a running or hanging job is in: the peer, how
+long the rank has been in the call, and the line of the source. Ranks that are in
+the same call at the same place are shown together, the longest wait first. A
+deadlock of blocking sends and receives is reported if it is certain.
 
-DIR is the directory of the run, which mpitrace run has named. With --node, no
-directory is needed: all processes of yours on this node that record are shown.
+DIR is the run directory, which mpitrace run printed. With --node, no directory is
+needed: it shows all your processes on this node that are being recorded.
 
-Nothing is asked of the processes: they write down each call as they make it,
-and go on unharmed. Of those on other nodes it is not known here whether they
-still run. After the end of the job, its end is shown, as mpitrace report does.`,
+The processes are not disturbed: the command reads their recordings. It cannot
+show whether processes on other nodes are still running. After the end of the
+job, it shows how the job ended, as mpitrace report does.`,
 		Example: `  mpitrace status mpitrace-app-20260102-150405
   mpitrace status --node
   mpitrace status --json mpitrace-app-20260102-150405`,
@@ -51,7 +51,7 @@ still run. After the end of the job, its end is shown, as mpitrace report does.`
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.node, "node", false, "show all processes of yours on this node that record")
+	f.BoolVar(&o.node, "node", false, "show all your processes on this node that are being recorded")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of text")
 	return cmd
 }

@@ -25,9 +25,9 @@ func newTimeline() *cobra.Command {
 	var o timelineOptions
 	cmd := &cobra.Command{
 		Use:   "timeline RUN",
-		Short: "Draw what each rank of a traced run did when",
-		Long: `Draw what each rank did when, from the traces in RUN, the directory of a run that
-was recorded with mpitrace run --trace. Time goes to the right, ranks go down;
+		Short: "Draw the calls of each rank of a traced run over time",
+		Long: `Draw the calls of each rank over time, from the traces in RUN, the directory of a
+run that was recorded with mpitrace run --trace. Time goes to the right, ranks go down;
 colours are classes of calls: waits and tests apart from sends and receives,
 collectives, one-sided calls, file I/O. Ranks whose threads called MPI have a lane
 for each thread, if there is room; if ranks are more than the picture has room
@@ -40,10 +40,10 @@ took most, paler the less of the time was in MPI.
 The picture begins where the first rank has left MPI_Init; --include-init, or --from 0,
 begins with the first event.
 
-Messages are lines from the start of the send to the end of the receive. Those that
-lie too close together to be told apart are left out; if the others would hide all
-else, those that took longest are drawn. Below the picture is how many. --from, --to
-and --ranks show less, with more of it.
+Messages are lines from the start of the send to the end of the receive. Lines that
+are too close together to be distinguished are left out. If the rest would hide the
+calls, only the longest messages are drawn; a text below the picture gives their
+number. Use --from, --to and --ranks to see a part in more detail.
 
 The picture goes to -o, a file that ends in .png or .svg; without, to timeline.png
 in RUN. Its name goes to stdout.`,
@@ -60,14 +60,14 @@ in RUN. Its name goes to stdout.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to draw to, .png or .svg (default: timeline.png in the run directory)")
-	f.DurationVar(&o.From, "from", 0, "draw from `TIME` after the first event on, as 1.2s or 350ms")
-	f.BoolVar(&o.IncludeInit, "include-init", false, "begin with the first event, in MPI_Init")
-	f.DurationVar(&o.To, "to", 0, "draw up to `TIME` after the first event (default: the end)")
-	f.StringVar(&o.ranks, "ranks", "", "draw `RANKS` only, as 0-15,64")
+	f.DurationVar(&o.From, "from", 0, "start at `TIME` after the first event, as 1.2s or 350ms")
+	f.BoolVar(&o.IncludeInit, "include-init", false, "start with the first event, in MPI_Init")
+	f.DurationVar(&o.To, "to", 0, "end at `TIME` after the first event (default: the end of the run)")
+	f.StringVar(&o.ranks, "ranks", "", "draw only `RANKS`, as 0-15,64")
 	f.IntVar(&o.Width, "width", 1600, "the picture's width in `PIXELS`")
-	f.IntVar(&o.Height, "height", 900, "the picture's height in `PIXELS`, at most: few ranks take less")
+	f.IntVar(&o.Height, "height", 900, "the picture's largest height in `PIXELS`; few ranks need less")
 	f.BoolVar(&o.noMessages, "no-messages", false, "draw no messages")
-	f.BoolVarP(&o.force, "force", "f", false, "overwrite a picture that exists")
+	f.BoolVarP(&o.force, "force", "f", false, "overwrite an existing picture")
 	return cmd
 }
 

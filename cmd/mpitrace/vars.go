@@ -37,7 +37,7 @@ func newVars() *cobra.Command {
 	var o varsOptions
 	cmd := &cobra.Command{
 		Use:   "vars [PATTERN]",
-		Short: "List what an MPI library can be asked: its settings and counters",
+		Short: "List the control and performance variables of an MPI library",
 		Long: `List the control variables (settings) and performance variables (counters) that
 an MPI library has, through MPI's tool interface, MPI_T: what they are called and
 hold, whether and where they can be set, and what they are for.
@@ -74,13 +74,13 @@ On a terminal descriptions are wrapped; else each variable has one line.`,
 	f.StringVar(&o.verbosity, "verbosity", "", "show up to this `LEVEL`: "+strings.Join(mpit.Verbosities(), ", ")+" (default: tuner-basic; all with a PATTERN or --changed)")
 	f.BoolVar(&o.kinds.cvars, "cvars", false, "show control variables (the default, with --pvars)")
 	f.BoolVar(&o.kinds.pvars, "pvars", false, "show performance variables")
-	f.BoolVar(&o.kinds.categories, "categories", false, "show categories, as a tree; with a PATTERN those of the variables that it chooses")
-	f.BoolVar(&o.kinds.enums, "enums", false, "show what values are called")
-	f.BoolVar(&o.kinds.events, "events", false, "show kinds of events, and their sources (MPI 4)")
-	f.BoolVar(&o.afterInit, "after-init", false, "ask once MPI_Init has been called, in one process")
-	f.BoolVar(&o.changed, "changed", false, "show control variables whose value is not the default, with that")
-	f.BoolVar(&o.json, "json", false, "print JSON: of all kinds, if none is named")
-	f.StringVar(&o.format, "format", "table", "table or arrow: an Arrow IPC file, of all kinds if none is named")
+	f.BoolVar(&o.kinds.categories, "categories", false, "show categories as a tree; with a PATTERN, those of the matching variables")
+	f.BoolVar(&o.kinds.enums, "enums", false, "show the names of enumeration values")
+	f.BoolVar(&o.kinds.events, "events", false, "show event types and event sources (MPI 4)")
+	f.BoolVar(&o.afterInit, "after-init", false, "list the variables after MPI_Init, called in one process")
+	f.BoolVar(&o.changed, "changed", false, "show control variables whose value differs from the default, with the default")
+	f.BoolVar(&o.json, "json", false, "print JSON; all kinds, unless a flag selects some")
+	f.StringVar(&o.format, "format", "table", "table or arrow (an Arrow IPC file; all kinds, unless a flag selects some)")
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write with --format arrow, - for stdout")
 	return cmd
 }

@@ -44,22 +44,22 @@ func exitStatus(err error) int {
 	return 1
 }
 
-var long = `Profile2mat adds up what the processes of an MPI job sent to each other and
-writes matrices of
+var long = `Profile2mat sums the messages between the processes of an MPI job and writes
+matrices of these classes:
 
   all       everything
   external  point-to-point, sent by the program
-  internal  sent by the MPI library on its own behalf
+  internal  sent by the MPI library itself
   osc       one-sided
   coll      collectives, their logical volume
   direct    point-to-point and one-sided: the first of the pictures
 
-Of a run that was recorded with --physical, internal is beside all and no part of
-it, as all has the collectives that these messages carried; --class physical
-makes matrices of what the MPI library sent: all, external and internal.
+If the run was recorded with --physical, internal is not included in all, because
+all has the collectives that these messages implement. --class physical makes
+matrices of the messages that the MPI library sent: all, external and internal.
 
-Line i, column j is what rank i sent to rank j. Classes that nothing was
-recorded of have no file. Formats (--format) are
+Line i, column j is what rank i sent to rank j. Classes without messages have no
+file. Formats (--format) are
 
 ` + matrixfile.Help() + `
 Pictures show collectives beside what ranks sent to each other, never added to
@@ -78,11 +78,11 @@ program; a directory that holds several jobs has matrices of each. Otherwise
 they go beside the input: x.prof gives x_size_all.mat, and x.0.prof x.1.prof ...
 together do so too.
 
-Only a part of what was sent is taken with --class, --call, --comm, --slice,
---size-class, --callsite, --direction, --ranks, --from, --to and --no-self: what
-each that is given allows. All but the ranks' numbers, --class and --direction
-need profiles, which .prof files are not. File names say what was selected:
-app.call-Isend_size_all.mat.
+Select a part of the messages with --class, --call, --comm, --slice, --size-class,
+--callsite, --direction, --ranks, --from, --to and --no-self. If several are
+given, messages must match all of them. Only the selections by rank, --class and
+--direction work with .prof files; the others need recordings or Arrow files. File
+names contain the selection: app.call-Isend_size_all.mat.
 
 With --symmetric each pair has the mean of both directions. The .mat files are
 those of the script that comes with Open MPI: a class has as many lines as its
@@ -108,7 +108,7 @@ func newCommand() *cobra.Command {
 	var printVersion bool
 	cmd := &cobra.Command{
 		Use:           "profile2mat PATH...",
-		Short:         "make communication matrices of the profiles of an MPI job",
+		Short:         "make communication matrices from the profiles of an MPI job",
 		Long:          long,
 		Example:       examples,
 		SilenceUsage:  true,
@@ -159,28 +159,28 @@ func newCommand() *cobra.Command {
 func (o *options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&o.dir, "output", "o", "", "`directory` for the matrices, made if need be (default: beside the input)")
+	f.StringVarP(&o.dir, "output", "o", "", "`directory` for the matrices, created if necessary (default: beside the input)")
 	f.StringSliceVar(&o.formatNames, "format", []string{"mat"}, "`formats`, comma-separated: "+strings.Join(matrixfile.Names(), ", "))
-	f.BoolVarP(&o.force, "force", "f", false, "overwrite matrices that exist")
-	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "make matrices of what can be read of damaged input, instead of none")
+	f.BoolVarP(&o.force, "force", "f", false, "overwrite existing matrices")
+	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "use the readable part of damaged input")
 	f.Uint64Var(&o.maxPairs, "max-pairs", 200_000_000, "write no matrix of more than `N` pairs of ranks; 0 is no limit")
 
-	f.BoolVar(&o.directed, "directed", false, "line i, column j is what i sent to j (the default)")
-	f.BoolVar(&o.symmetric, "symmetric", false, "each pair has the mean of both directions; .mat files are those of Open MPI's script profile2mat")
-	f.StringVar(&o.by, "by", "rank", "what a line is: `rank`, host, or a number N for blocks of N ranks")
-	f.BoolVar(&o.self, "self", false, "with what ranks sent to themselves (the default)")
-	f.BoolVar(&o.noSelf, "no-self", false, "without what ranks sent to themselves")
+	f.BoolVar(&o.directed, "directed", false, "line i, column j is what rank i sent to rank j (the default)")
+	f.BoolVar(&o.symmetric, "symmetric", false, "use the mean of both directions for each pair; .mat files equal those of Open MPI's script profile2mat")
+	f.StringVar(&o.by, "by", "rank", "unit of a line: `rank`, host, or a number N for blocks of N ranks")
+	f.BoolVar(&o.self, "self", false, "include messages of ranks to themselves (the default)")
+	f.BoolVar(&o.noSelf, "no-self", false, "leave out messages of ranks to themselves")
 
 	f.StringSliceVar(&o.classes, "class", nil, "`classes` of calls: "+strings.Join(classNames(), ", "))
 	f.StringSliceVar(&o.selection.Calls, "call", nil, "MPI `functions`: Isend, MPI_Allreduce")
-	f.StringArrayVar(&o.selection.Comms, "comm", nil, "`communicator`: its name or label, or how its id begins; may be repeated")
-	f.StringArrayVar(&o.selection.Slices, "slice", nil, "`slice` of the run, by its name; may be repeated")
-	f.StringVar(&o.sizes, "size-class", "", "size classes of messages, a `set` as 0-11: 0 are empty ones, k those from 2^(k-1) to below 2^k bytes")
-	f.StringArrayVar(&o.selection.Callsites, "callsite", nil, "`text` in a call site: a function, or file:line; may be repeated")
+	f.StringArrayVar(&o.selection.Comms, "comm", nil, "`communicator`: its name, its label or the start of its id; may be repeated")
+	f.StringArrayVar(&o.selection.Slices, "slice", nil, "name of a `slice` of the run; may be repeated")
+	f.StringVar(&o.sizes, "size-class", "", "size classes of messages, a `set` as 0-11: class 0 has empty messages, class k those of 2^(k-1) to 2^k - 1 bytes")
+	f.StringArrayVar(&o.selection.Callsites, "callsite", nil, "`text` that a call site contains, as a function or file:line; may be repeated")
 	f.StringSliceVar(&o.directions, "direction", nil, "`send`, write, read (one-sided), or recv: point-to-point messages as the receivers saw them")
-	f.StringVar(&o.ranksText, "ranks", "", "what these ranks sent to each other, a `set` as 0-63,80; lines keep their numbers")
-	f.StringVar(&o.fromText, "from", "", "what these ranks sent, a `set`")
-	f.StringVar(&o.toText, "to", "", "what was sent to these ranks, a `set`")
+	f.StringVar(&o.ranksText, "ranks", "", "only messages between these ranks, a `set` as 0-63,80; lines keep their numbers")
+	f.StringVar(&o.fromText, "from", "", "only messages from these ranks, a `set`")
+	f.StringVar(&o.toText, "to", "", "only messages to these ranks, a `set`")
 }
 
 // noneEmpty refuses flags that are given without a value, as by a variable of a
