@@ -2,6 +2,7 @@ package mpitrace_test
 
 import (
 	"bytes"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,7 +95,7 @@ func checkLink(t *testing.T, s source, link string) {
 		t.Error(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") && headingAnchor(title) == anchor {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") && headingAnchor(html.UnescapeString(title)) == anchor {
 			return
 		}
 	}
