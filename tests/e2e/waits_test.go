@@ -109,6 +109,20 @@ func (k *knownWait) is(w *trace.WaitState) bool {
 		(w.Pattern == k.pattern || k.pattern == trace.WaitForProgress && w.Pattern == trace.Undecided)
 }
 
+// asPlanned runs a program of lateWaits, a few times if its ranks were not as late as
+// they were to be: a busy machine may hold up another one instead.
+func asPlanned(t *testing.T, program string, run func() (dir, stdout string)) (dir, stdout string) {
+	t.Helper()
+	for range 6 {
+		dir, stdout = run()
+		measured := lateAsMeasured(t, stdout)
+		if !slices.ContainsFunc(lateWaits[program], func(k knownWait) bool { return measured[k.key()] < 0.8*k.share*lateSeconds }) {
+			break
+		}
+	}
+	return dir, stdout
+}
+
 // lateAsMeasured reads how long the waits were by the program's own clock.
 func lateAsMeasured(t *testing.T, stdout string) map[string]float64 {
 	t.Helper()
@@ -190,17 +204,19 @@ func checkLate(t *testing.T, program, stdout string, found *trace.Result) {
 
 // TestKnownWaits runs programs in which one rank after the other is late.
 func TestKnownWaits(t *testing.T) {
-	// As on a machine with a processor for each rank: who polls lets others run.
 	withEach(t, debian, func(t *testing.T, m implementation) {
 		for program, ranks := range map[string]int{"late": 2, "latest": 3, "late_onesided": 3} {
 			t.Run(program, func(t *testing.T) {
-				j, _ := m.trace(t, ranks, nil, m.compile(t, program))
-				if j.code != 0 || !strings.HasPrefix(j.stdout, "ok\n") {
-					t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
-				}
-				found := analyze(t, j.dir)
+				dir, stdout := asPlanned(t, program, func() (dir, stdout string) {
+					j, _ := m.trace(t, ranks, nil, m.compile(t, program))
+					if j.code != 0 || !strings.HasPrefix(j.stdout, "ok\n") {
+						t.Fatalf("exit status %d\n%s%s", j.code, j.stdout, j.stderr)
+					}
+					return j.dir, j.stdout
+				})
+				found := analyze(t, dir)
 				checkMatched(t, &found.Matching)
-				checkLate(t, program, j.stdout, found)
+				checkLate(t, program, stdout, found)
 			})
 		}
 	})
@@ -369,7 +385,9 @@ func TestClocksOfHosts(t *testing.T) {
 				if skew.clock != "" {
 					other = m.libraryWith(t, "clocks.h", "-O0", "-D"+skew.clock)
 				}
-				dir, stdout := m.onTwoHosts(t, lib, other, m.compile(t, "late"))
+				dir, stdout := asPlanned(t, "late", func() (dir, stdout string) {
+					return m.onTwoHosts(t, lib, other, m.compile(t, "late"))
+				})
 				var traces []profile.EventSource
 				for rank := range 2 {
 					src, err := tracefile.Open(filepath.Join(dir, fmt.Sprintf("trace.%d.arrow", rank)))
