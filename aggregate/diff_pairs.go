@@ -102,5 +102,3 @@ func pairChange(p matrix.Pair, a, b matrix.Volume) PairChange {
 	}
 	return c
 }
-
-func (c *PairChange) changes() *Changes { return &Changes{Status: c.Status, Traffic: c.Traffic} }

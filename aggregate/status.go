@@ -16,7 +16,7 @@ type JobStatus struct {
 	Unknown   int     `json:"processes_unknown"` // on other nodes, or of another user
 	Missing   string  `json:"missing,omitempty"` // ranks that nothing is recorded of
 
-	Processes []End   `json:"processes"` // that did not finalize, the first that ended first
+	Processes []End   `json:"processes"` // that did not finalize, in order of ending
 	Deadlocks [][]int `json:"deadlocks"` // rings of ranks in which each waits for the next
 }
 

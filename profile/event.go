@@ -39,16 +39,6 @@ func (a Action) String() string {
 	return "unknown"
 }
 
-// ParseAction is the inverse of Action.String.
-func ParseAction(s string) (Action, bool) {
-	for a, name := range actionNames {
-		if name == s {
-			return Action(a), true
-		}
-	}
-	return 0, false
-}
-
 // EventKind holds what all events of one row have in common.
 type EventKind struct {
 	Action       Action

@@ -9,12 +9,13 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// localityText has nothing to tell of one node.
+// localityText prints what was sent within and between nodes. A job on one node has no
+// such line.
 func (s *summaryText) localityText() {
 	if len(s.Hosts) < 2 || len(s.Localities) == 0 {
 		return
 	}
-	l := s.Localities[0] // All comes first
+	l := s.Localities[0] // of matrix.All
 	all := float64(l.Within.Bytes + l.Between.Bytes + l.Unknown.Bytes)
 	if all == 0 {
 		return
@@ -27,7 +28,8 @@ func (s *summaryText) localityText() {
 	s.println()
 }
 
-// balanceText has nothing to tell of one rank.
+// balanceText prints the imbalance of a job of several ranks, and which ranks differ most
+// from the others.
 func (s *summaryText) balanceText() {
 	if len(s.Ranks) < 2 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// asideWords are what text says of each kind: the noun, and what became of it.
-var asideWords = [profile.NumAbnormalKinds][2]string{
+// abnormalWords holds the words for each kind: the noun, and what happened to it.
+var abnormalWords = [profile.NumAbnormalKinds][2]string{
 	profile.CancelledReceive:  {"receive", "cancelled"},
 	profile.TruncatedReceive:  {"receive", "truncated"},
 	profile.FreedReceive:      {"receive", "freed while active"},
@@ -22,7 +22,8 @@ var asideWords = [profile.NumAbnormalKinds][2]string{
 	profile.FailedSend:        {"send", "of a Sendrecv whose receive was truncated"},
 }
 
-// conservationText is a line, and one for each thing that the line does not hold for.
+// conservationText prints the result of the check in one line, and a line for each group
+// of messages that was not compared.
 func (o *output) conservationText(c *aggregate.Conservation) {
 	compared := fmt.Sprintf("%s with %s (%s) compared", text.CountOf(c.Pairs, "pair"),
 		text.CountOf(c.Sent.Messages, "point-to-point message"), text.Bytes(c.Sent.Bytes))
@@ -65,12 +66,12 @@ func (o *output) differingText(c *aggregate.Conservation) {
 	o.more(c.Unequal-len(c.Differing), "pair", "")
 }
 
-// asideText reads "2 receives cancelled, 1 send cancelled (ranks 0-1)".
+// abnormalText returns, for example, "2 receives cancelled, 1 send cancelled (ranks 0-1)".
 func abnormalText(c *aggregate.Conservation) string {
 	var parts []string
 	for _, s := range c.Abnormal {
 		k, _ := profile.ParseAbnormalKind(s.Kind)
-		parts = append(parts, fmt.Sprintf("%s %s (%s)", text.CountOf(s.Count, asideWords[k][0]), asideWords[k][1], s.Ranks))
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", text.CountOf(s.Count, abnormalWords[k][0]), abnormalWords[k][1], s.Ranks))
 	}
 	words := strings.Join(parts, ", ")
 	if c.Explained > 0 {

@@ -14,14 +14,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// DiffOptions are how the text of a comparison looks.
+// DiffOptions control how a comparison is printed.
 type DiffOptions struct {
 	Options
-	IgnoreTime   bool // times are left out
+	IgnoreTime   bool // leave out times
 	NameA, NameB string
 }
 
-// diffText is a comparison on its way to a writer.
+// diffText prints a comparison.
 type diffText struct {
 	*output
 	how DiffOptions
@@ -72,7 +72,8 @@ func (d *diffText) sideText(s *aggregate.DiffSide, letter, name string) {
 	}
 }
 
-// settingsText says where the two were not recorded alike, and what that means.
+// settingsText prints which settings of the recording differ, and what is not compared
+// because of that.
 func (d *diffText) settingsText() {
 	both := "A and B"
 	if d.A.Timing != d.B.Timing {
@@ -96,7 +97,7 @@ func (d *diffText) settingsText() {
 	}
 }
 
-// moved tells whether there is any change of what was moved.
+// moved reports whether any bytes or messages changed.
 func (d *diffText) moved() bool {
 	return d.Total.Traffic.Changed() || d.Pairs.Changed > 0 ||
 		slices.ContainsFunc(d.Calls, func(c aggregate.CallChange) bool { return c.Traffic.Changed() }) ||
@@ -104,7 +105,7 @@ func (d *diffText) moved() bool {
 		slices.ContainsFunc(d.Comms, func(c aggregate.CommChange) bool { return c.Traffic.Changed() })
 }
 
-// totalText has all sums, also those that are equal.
+// totalText prints all totals, including those that are equal.
 func (d *diffText) totalText() {
 	t := text.NewTable("total", "A", "B", "change", "")
 	if !d.how.IgnoreTime {
@@ -125,7 +126,8 @@ func (d *diffText) totalText() {
 
 func (d *diffText) ns(n uint64) string { return d.duration(float64(n)) }
 
-// line is a measure as a table has it.
+// line returns the cells of a measure: its name, A, B, the change, and the change in
+// percent.
 func (d *diffText) line(name string, m aggregate.Measure, number func(uint64) string) []string {
 	line := []string{name, number(m.A), number(m.B), d.none(), ""}
 	if !m.Changed() {
@@ -144,8 +146,8 @@ func (d *diffText) line(name string, m aggregate.Measure, number func(uint64) st
 	return line
 }
 
-// timeLine is the time as a table has it: the change with its standard error, if
-// it has one and is more than that.
+// timeLine returns the cells of a time. A change of estimates has its standard error; a
+// change that is within its error is not printed.
 func (d *diffText) timeLine(name string, c *aggregate.Changes) []string {
 	line := d.line(name, c.TimeNs, d.ns)
 	switch {
@@ -157,8 +159,8 @@ func (d *diffText) timeLine(name string, c *aggregate.Changes) []string {
 	return line
 }
 
-// efficiencyLine has the change in percentage points, if it is more than its
-// error and than the last digit.
+// efficiencyLine returns the cells of the parallel efficiency. The change is in percentage
+// points; it is printed if it is larger than its error and than the last digit.
 func (d *diffText) efficiencyLine(a, b *aggregate.POP) []string {
 	line := []string{"parallel efficiency", d.efficiency(a), d.efficiency(b), d.none(), ""}
 	if a == nil || b == nil {
@@ -175,7 +177,8 @@ func (d *diffText) efficiencyLine(a, b *aggregate.POP) []string {
 	return line
 }
 
-// relativeText does not round a change to none, nor what is left.
+// relativeText returns a relative change in percent. It never rounds a change to 0 % or to
+// -100 %.
 func relativeText(share float64) string {
 	switch {
 	case share > -1 && share < -0.9995:
@@ -190,14 +193,14 @@ func relativeText(share float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*share)
 }
 
-// diffRow is something that changed.
+// diffRow is one entry of a list of changes.
 type diffRow struct {
 	name string
 	*aggregate.Changes
 	callers []aggregate.Place
 }
 
-// listText writes what changed in one list: a line for each measure that did.
+// listText prints a list of changes, with a line for each measure that changed.
 func (d *diffText) listText(noun string, rows []diffRow) {
 	rows = slices.DeleteFunc(rows, func(r diffRow) bool { return !d.worth(r.Changes) })
 	if len(rows) == 0 || d.Top == 0 {
@@ -218,8 +221,8 @@ func (d *diffText) listText(noun string, rows []diffRow) {
 	d.changed(t, more, noun)
 }
 
-// changed writes a table that is not empty after an empty line, and how many things
-// it leaves out.
+// changed prints an empty line, a table, and how many entries the table leaves out. It
+// prints nothing if the table is empty.
 func (d *diffText) changed(t *text.Table, more int, noun string) {
 	if t.Len() > 0 {
 		d.println()
@@ -232,15 +235,15 @@ func (d *diffText) worth(c *aggregate.Changes) bool {
 	return c.Differs(true) || d.worthTime(c)
 }
 
-// worthTime tells whether a time is a part of the time in MPI, and changed, by
-// so much that it may mean something.
+// worthTime reports whether a change of time is printed: the time must be a part of the
+// time in MPI that matters, and must have changed by more than noise.
 func (d *diffText) worthTime(c *aggregate.Changes) bool {
 	share, ok := c.TimeNs.Relative()
 	return !d.how.IgnoreTime && d.TimesCompared && d.Matters(c.TimeNs) && c.TimeChanged() && (!ok || math.Abs(share) >= aggregate.MinTimeChange)
 }
 
-// measures are lines of those that changed. Calls are told where messages do
-// not tell the same.
+// measures returns a line for each measure that changed. The number of calls is printed
+// only if neither bytes nor messages changed.
 func (d *diffText) measures(c *aggregate.Changes) [][]string {
 	var out [][]string
 	put := func(m aggregate.Measure, line []string) {
@@ -283,10 +286,10 @@ func (d *diffText) commsText() {
 	d.listText("communicator", rows)
 }
 
-// leastSite is how many characters of a call site are printed in any case.
+// leastSite is the smallest width in characters to which a call site is shortened.
 const leastSite = 16
 
-// siteWidth leaves room for the numbers.
+// siteWidth returns the width for call sites that leaves room for the numbers.
 func (d *diffText) siteWidth() int {
 	if d.Width == 0 {
 		return math.MaxInt
@@ -294,8 +297,8 @@ func (d *diffText) siteWidth() int {
 	return max(leastSite, d.Width-55)
 }
 
-// siteText is the place of a call and the call; with the line in A if that was
-// another.
+// siteText returns a call site and the MPI function. If the call was at another line in A,
+// it names that line.
 func (d *diffText) siteText(at *aggregate.Place, was *aggregate.Place, call string) string {
 	call = " " + d.clean(call)
 	if was != nil {
@@ -367,7 +370,8 @@ func (d *diffText) countersText() {
 	d.changed(t, more, "counter")
 }
 
-// changesText says what was set differently; `none` stands for what was not set.
+// changesText prints the settings that differ. A value that was not set is printed as
+// `none`.
 func (d *diffText) changesText(of string, changes []aggregate.SettingChange, none string) {
 	value := func(v *string) string {
 		if v == nil {

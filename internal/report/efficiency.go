@@ -8,7 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// popText is one line, also where nothing is known.
+// popText prints the parallel efficiency in one line, even if it is not known.
 func (s *summaryText) popText() {
 	if s.POP == nil {
 		s.printf("parallel efficiency: %s\n", s.none())
@@ -22,8 +22,8 @@ func (s *summaryText) popText() {
 		s.efficiency(s.POP), text.Percent(s.POP.LoadBalance), s.pick("×", "x"), text.Percent(s.POP.CommunicationEfficiency))
 }
 
-// efficiency is the parallel one, with its standard error if it has one: rounded
-// up, since 0 would be none.
+// efficiency returns the parallel efficiency, with its standard error if it is an
+// estimate. The error is rounded up, so that it is never printed as 0.
 func (o *output) efficiency(p *aggregate.POP) string {
 	if p == nil {
 		return o.none()

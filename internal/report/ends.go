@@ -11,18 +11,18 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// How much the text form says of how processes ended.
+// Limits on what is printed about processes that did not finalize.
 const (
-	textEnds  = 12 // groups
+	textEnds  = 12 // groups of processes
 	textWhom  = 6  // peers in a line
 	textRings = 4
 )
 
-// endGroup is processes that ended alike, or wait at the same place.
+// endGroup holds processes that ended in the same way, or wait at the same place.
 type endGroup []*aggregate.End
 
-// groupEnds puts those together that are in the same state and in the same
-// calls, in the order of the first of each.
+// groupEnds groups the processes that are in the same state and in the same calls. Groups
+// are in the order of their first members.
 func groupEnds(ends []aggregate.End) []endGroup {
 	index := map[string]int{}
 	var groups []endGroup
@@ -71,13 +71,13 @@ func endText(e *aggregate.End) string {
 	return "not finalized"
 }
 
-// endsText says how the processes ended that did not finalize: the first that
-// ended comes first, as it is likely to be the cause.
+// endsText prints how the processes ended that did not finalize. The process that ended
+// first is likely to be the cause, and is printed first.
 func (s *summaryText) endsText() {
 	if len(s.Ends) == 0 {
 		return
 	}
-	s.println("\nwithout MPI_Finalize, the first that ended first:")
+	s.println("\nwithout MPI_Finalize, in order of ending:")
 	s.groupsText(groupEnds(s.Ends))
 	s.deadlocksText(s.Deadlocks)
 }
@@ -95,7 +95,8 @@ func (o *output) groupsText(groups []endGroup) {
 	}
 }
 
-// groupText writes a line of who and how, and one for each call that they were in.
+// groupText prints the ranks of a group and how they ended, and a line for each call that
+// they were in.
 func (o *output) groupText(g endGroup) {
 	first := g[0]
 	line := fmt.Sprintf("  %s: %s", g.who(), endText(first))
@@ -119,7 +120,8 @@ func (o *output) groupText(g endGroup) {
 	}
 }
 
-// who names the ranks; processes that never knew theirs by number and node.
+// who returns the ranks of a group. Processes that ended before they knew their rank are
+// counted.
 func (g endGroup) who() string {
 	var ranks []int
 	for _, e := range g {
@@ -133,7 +135,7 @@ func (g endGroup) who() string {
 	return profile.RankSetOf(ranks...).String()
 }
 
-// seconds is a moment, or from the first to the last.
+// seconds returns a time since the start of the job, or the range of several.
 func (g endGroup) seconds(of func(*aggregate.End) float64) string {
 	low, high := g.extremes(of)
 	if from, to := fmt.Sprintf("%.3f", low), fmt.Sprintf("%.3f", high); from != to {
@@ -150,7 +152,7 @@ func (g endGroup) extremes(of func(*aggregate.End) float64) (low, high float64) 
 	return low, high
 }
 
-// spread is how long something takes, or from the shortest to the longest.
+// spread returns a duration, or the range from the shortest to the longest.
 func (o *output) spread(g endGroup, of func(*aggregate.End) float64) string {
 	low, high := g.extremes(of)
 	from, to := o.seconds(low), o.seconds(high)
@@ -171,8 +173,8 @@ func (o *output) lastCall(g endGroup) string {
 	return "at " + g.seconds(func(e *aggregate.End) float64 { return e.LastCallS })
 }
 
-// callText is "MPI_Recv from 1 in MPI_COMM_WORLD, up to 8 B, at exchange
-// ring.c:40, for 12.3 s" of the i-th call of each.
+// callText describes the i-th call of each process of a group: "MPI_Recv from 1 in
+// MPI_COMM_WORLD, up to 8 B, at exchange ring.c:40, for 12.3 s".
 func (o *output) callText(g endGroup, i int) string {
 	c := &g[0].Calls[i]
 	words := "MPI_" + o.clean(c.Call)
@@ -211,7 +213,7 @@ func (g endGroup) requestsText(i int) string {
 	return words
 }
 
-// bytesText is of the largest message, where all are known.
+// bytesText returns the size of the largest message, if the sizes of all are known.
 func (g endGroup) bytesText(i int) string {
 	most, same := uint64(0), true
 	for _, e := range g {
@@ -247,7 +249,7 @@ func (o *output) howLong(g endGroup, i int) string {
 	return ""
 }
 
-// peerWord is what the peer is to the call.
+// peerWord returns the role of the peer in the call.
 func peerWord(c *aggregate.OpenCall) string {
 	class, _ := profile.ParseClass(c.Class)
 	switch {
@@ -261,7 +263,7 @@ func peerWord(c *aggregate.OpenCall) string {
 	return "target"
 }
 
-// peerText is "from 1", "to 2 (world rank 5), from any source".
+// peerText returns, for example, "from 1" or "to 2 (world rank 5) from any source".
 func peerText(c *aggregate.OpenCall) string {
 	var to, from string
 	switch {
@@ -279,7 +281,7 @@ func peerText(c *aggregate.OpenCall) string {
 	return strings.TrimSpace(to + " " + from)
 }
 
-// peerRank adds the world rank where it is another.
+// peerRank returns a rank, with the world rank if that differs.
 func peerRank(rank, world int) string {
 	if world >= 0 && world != rank {
 		return fmt.Sprintf("%d (world rank %d)", rank, world)
@@ -287,8 +289,8 @@ func peerRank(rank, world int) string {
 	return fmt.Sprint(rank)
 }
 
-// whom is what all processes have in common, or that of each in brackets: "(0
-// from 1, 1 from 0)".
+// whom returns a text if it is the same for all processes of a group, and otherwise the
+// text of each in brackets: "(0 from 1, 1 from 0)".
 func (o *output) whom(g endGroup, of func(*aggregate.End) string) string {
 	words := of(g[0])
 	if !slices.ContainsFunc(g, func(e *aggregate.End) bool { return of(e) != words }) {
@@ -305,7 +307,7 @@ func (o *output) whom(g endGroup, of func(*aggregate.End) string) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// receivesText says which receives were open where they were posted.
+// receivesText prints the open receives, by the place where they were posted.
 func (o *output) receivesText(g endGroup) {
 	type posted struct{ call, communicator, site string }
 	var order []posted
@@ -345,7 +347,7 @@ func (o *output) receivesText(g endGroup) {
 	}
 }
 
-// receiveText is "from 3", or "2 from 3".
+// receiveText returns "from 3", or "2 from 3" for two receives.
 func receiveText(r *aggregate.OpenReceive) string {
 	var from string
 	switch {
@@ -360,7 +362,7 @@ func receiveText(r *aggregate.OpenReceive) string {
 	return strings.TrimSpace(text.Count(r.Count) + " " + from)
 }
 
-// deadlocksText writes a line for each ring of ranks.
+// deadlocksText prints a line for each cycle of ranks that wait for each other.
 func (o *output) deadlocksText(rings [][]int) {
 	for _, ring := range rings[:min(len(rings), textRings)] {
 		o.printf("deadlock: %s\n", ringText(ring))

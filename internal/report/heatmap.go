@@ -9,7 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// extremes are the smallest and the largest entry that is not 0.
+// extremes returns the smallest and the largest entry that is not 0.
 func extremes(h *aggregate.Heatmap) (low, high uint64) {
 	for _, row := range h.Bytes {
 		for _, v := range row {
@@ -22,9 +22,9 @@ func extremes(h *aggregate.Heatmap) (low, high uint64) {
 	return low, high
 }
 
-// shade is which of n shades a value has, on a logarithmic scale up to high;
-// -1 for 0. The scale begins at low, or further down, so that each shade is at
-// least a factor of 2: values that are nearly equal look so.
+// shade returns which of n shades a value has on a logarithmic scale up to high, or -1 for
+// 0. The scale begins at low, or lower, so that each shade spans at least a factor of 2 and
+// values that are nearly equal look alike.
 func shade(v, low, high uint64, n int) int {
 	if v == 0 {
 		return -1
@@ -34,8 +34,8 @@ func shade(v, low, high uint64, n int) int {
 	return min(max(int(at*float64(n)), 0), n-1)
 }
 
-// heatmapLines draws the heatmap, two characters an entry, a sending rank a line, and
-// below it what the shades stand for.
+// heatmapLines draws a heatmap with two characters per entry and a line per sending rank,
+// and a legend of the shades.
 func (o *output) heatmapLines(h *aggregate.Heatmap) []string {
 	low, high := extremes(h)
 	shades := o.shades()
@@ -55,7 +55,7 @@ func (o *output) heatmapLines(h *aggregate.Heatmap) []string {
 	return append(out, legend(low, high, shades))
 }
 
-// legend names the shades that the smallest and the largest entry have.
+// legend returns the shades of the smallest and the largest entry.
 func legend(low, high uint64, shades []string) string {
 	first, last := shades[shade(low, low, high, len(shades))], shades[len(shades)-1]
 	from, to := text.Bytes(low), text.Bytes(high)
@@ -68,8 +68,8 @@ func legend(low, high uint64, shades []string) string {
 	return fmt.Sprintf("%s %s ... %s %s, log scale", first, from, last, to)
 }
 
-// columnLabels names columns by their first ranks, above their left edges: as
-// many as there is room for.
+// columnLabels returns the first rank of each column, or of as many columns as there is
+// room for. A label begins above the left edge of its column.
 func columnLabels(h *aggregate.Heatmap) string {
 	step := 1
 	for 2*step <= len(fmt.Sprint(h.Ranks-1)) {

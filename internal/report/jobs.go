@@ -9,7 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Jobs lists the jobs of a run that has several: before their summaries, which are in
+// Jobs prints a table of the jobs of a run that has several. Their summaries follow it in
 // the same order.
 func Jobs(w io.Writer, jobs []*aggregate.Summary, o Options) {
 	if len(jobs) < 2 {

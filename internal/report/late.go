@@ -8,8 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// lateText writes the table of late receives, of as many sites as that of call
-// sites has. It has nothing to tell where none was late.
+// lateText prints the table of late receives, if any receive was late.
 func (s *summaryText) lateText() {
 	if len(s.LateReceives) == 0 || s.Top == 0 {
 		return
@@ -32,7 +31,7 @@ func (s *summaryText) lateText() {
 	s.printf("late: posted while more than %s waited to be received\n", s.lateOverText())
 }
 
-// lateOverText is how many messages may wait.
+// lateOverText returns how many messages may wait before a receive counts as late.
 func (s *summaryText) lateOverText() string {
 	switch s.LateOver {
 	case "", aggregate.Mixed:
@@ -53,8 +52,8 @@ func (o *output) communicatorText(l *aggregate.LateReceives) string {
 	return o.clean(l.Communicator)
 }
 
-// mostText is the pair with the most late receives, with their number if there
-// are other pairs.
+// mostText returns the pair of ranks with the most late receives, and their number if
+// there are other pairs.
 func (o *output) mostText(l *aggregate.LateReceives) string {
 	pair := l.Most[0]
 	words := fmt.Sprintf("%s %s %d", sourceText(pair.From), o.pick("→", "->"), pair.To)

@@ -16,50 +16,51 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// Options are how a report looks.
+// Options control how a report is printed.
 type Options struct {
-	ASCII bool                // no other characters
-	Width int                 // characters of a line, which tables keep to where they can; 0 is any
-	Top   int                 // lines of each list; all if it is below 0
+	ASCII bool                // print ASCII only
+	Width int                 // characters in a line, to which tables are fitted; 0 for any number
+	Top   int                 // lines in each list; all if negative
 	Sort  aggregate.SiteOrder // of call sites; ByTime if empty
-	// Missing is what the run lacks that belongs to none of its jobs. A job without
-	// problems of its own is not called complete then.
+	// Missing lists what the run lacks that belongs to none of its jobs. If there is any,
+	// no job is reported as complete.
 	Missing []string
 }
 
-// topAll tells how to see what a list of the summary leaves out.
+// topAll tells the user how to see the rest of a list of the summary.
 const topAll = " (mpitrace report --top all)"
 
-// Up to this width, columns are left out for the first one.
+// nameWidth is the width of the first column up to which other columns are left out to
+// make room for it.
 const nameWidth = 40
 
-// output is a report on its way to a writer.
+// output is where a report is printed, and how.
 type output struct {
 	Options
 	w       text.Wrapper
-	omitted []string // columns that there was no room for
+	omitted []string // heads of columns that did not fit
 }
 
-// newOutput breaks lines of prose at a width.
+// newOutput returns an output that breaks lines of prose at a width; 0 for no limit.
 func newOutput(w io.Writer, o Options, width int) *output {
 	return &output{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: width}}
 }
 
-// Write takes text, and Flush writes what has not been written yet.
+// Write and Flush are those of the Wrapper.
 func (o *output) Write(b []byte) (int, error) { return o.w.Write(b) }
 func (o *output) Flush() error                { return o.w.Flush() }
 
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o, format, args...) }
 func (o *output) println(args ...any)               { fmt.Fprintln(o, args...) }
 
-// more says how many things a list leaves out, if any, and how to see them.
+// more prints how many entries a list leaves out, if any, and how to see them.
 func (o *output) more(n int, noun, how string) {
 	if n > 0 {
 		o.printf("and %s%s\n", text.CountOf(n, "more "+noun), how)
 	}
 }
 
-// pick returns the second text where only ASCII may be printed.
+// pick returns the second text if only ASCII may be printed.
 func (o *output) pick(unicode, ascii string) string {
 	if o.ASCII {
 		return ascii
@@ -67,7 +68,7 @@ func (o *output) pick(unicode, ascii string) string {
 	return unicode
 }
 
-// none stands for a number that is not known.
+// none is printed for a number that is not known.
 func (o *output) none() string { return o.pick("–", "-") }
 
 func (o *output) pair(from, to int) string {
@@ -77,7 +78,7 @@ func (o *output) pair(from, to int) string {
 func (o *output) duration(ns float64) string { return text.Duration(ns, o.ASCII) }
 func (o *output) seconds(s float64) string   { return o.duration(1e9 * s) }
 
-// estimate is a time with its standard error, if it has one.
+// estimate returns a time, with its standard error if that is not 0.
 func (o *output) estimate(ns, stderr float64) string {
 	if stderr == 0 {
 		return o.duration(ns)
@@ -89,7 +90,7 @@ func (o *output) time(t *aggregate.Totals) string {
 	return o.estimate(float64(t.TimeNs), t.TimeVariance.StandardError())
 }
 
-// clean escapes what a terminal would obey.
+// clean escapes control characters.
 func (o *output) clean(s string) string {
 	if o.ASCII {
 		return text.ASCII(s)
@@ -97,10 +98,10 @@ func (o *output) clean(s string) string {
 	return text.Line(s)
 }
 
-// shorten cuts the label of a call site to a width.
+// shorten shortens the label of a call site to a width.
 func (o *output) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
 
-// fit makes a table fit the width, and remembers the columns that this left out.
+// fit leaves out spare columns until a table fits the width, and remembers their heads.
 func (o *output) fit(t *text.Table, spare ...string) {
 	if o.Width == 0 || len(spare) == 0 {
 		return
@@ -112,14 +113,15 @@ func (o *output) fit(t *text.Table, spare ...string) {
 	}
 }
 
-// omittedText names the columns that fit left out.
+// omittedText prints the heads of the columns that fit left out.
 func (o *output) omittedText() {
 	if len(o.omitted) > 0 {
 		o.printf("left out to fit %d characters: %s (to see them: mpitrace report DIR | less -S)\n", o.Width, strings.Join(o.omitted, ", "))
 	}
 }
 
-// top returns the first n of a list, and how many more there are; all if n is below 0.
+// top returns the first n entries of a list and how many more there are; all entries if n
+// is negative.
 func top[T any](list []T, n int) ([]T, int) {
 	if n < 0 || n >= len(list) {
 		return list, 0

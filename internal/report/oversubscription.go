@@ -8,11 +8,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// textOversubscribed is how many of them the text form lists.
+// textOversubscribed is the largest number of sets of ranks that are printed.
 const textOversubscribed = 4
 
-// oversubscriptionText writes a line for each, and what the ranks had of their cores.
-// It names hosts if the job has more ranks than one of them.
+// oversubscriptionText prints a line for each set of ranks that shared cores, and how much
+// of a core they had. It names the host unless all ranks ran on it.
 func (o *output) oversubscriptionText(list []profile.Oversubscription, ranks int) {
 	list, more := top(list, textOversubscribed)
 	for i := range list {
@@ -29,7 +29,7 @@ func (o *output) oversubscriptionText(list []profile.Oversubscription, ranks int
 	o.more(more, "set", " of ranks that shared cores (all in --json)")
 }
 
-// sharedText says who shared what.
+// sharedText returns which ranks shared which cores.
 func sharedText(s *profile.Oversubscription, of string) string {
 	switch who := who(s); {
 	case s.Reason == profile.TooSmallLimit:
@@ -47,8 +47,8 @@ func sharedText(s *profile.Oversubscription, of string) string {
 	}
 }
 
-// who reads "16 ranks" where it is all on the host, else "ranks 0-3"; with their
-// threads if these are more.
+// who returns "16 ranks" if these are all ranks on the host, and otherwise "ranks 0-3". It
+// adds the number of threads if there are more threads than ranks.
 func who(s *profile.Oversubscription) string {
 	words := s.Ranks.String()
 	if n := s.Ranks.Len(); n == s.HostRanks {
@@ -60,7 +60,8 @@ func who(s *profile.Oversubscription) string {
 	return words
 }
 
-// cores calls processors cores where each core has one.
+// cores returns a number of processors. They are called cores if each core has one
+// hardware thread.
 func cores(s *profile.Oversubscription, n int) string {
 	if s.NodeProcessors > s.NodeCores && s.NodeCores > 0 {
 		return text.CountOf(n, "hardware thread")
@@ -75,7 +76,7 @@ func outOf(s *profile.Oversubscription, of string) string {
 	return of
 }
 
-// cpuText says how much of a core the ranks had.
+// cpuText returns how much of a core the ranks had.
 func cpuText(c *profile.CPUShare, whose string) string {
 	waited, of := "", "of "+whose+" time"
 	if c.WithoutProcessor != nil {
@@ -84,7 +85,7 @@ func cpuText(c *profile.CPUShare, whose string) string {
 	return fmt.Sprintf("%sused a core %s %s; %s involuntary context switches a second", waited, text.Percent(c.Used), of, text.Count(uint64(math.Round(c.Involuntary))))
 }
 
-// placementText says where a rank ran and how much it had of its processors.
+// placementText prints where a rank ran and how much of its processors it used.
 func (s *rankText) placementText() {
 	for i := range s.Ranks {
 		at, cpu := s.Ranks[i].Placement, s.Ranks[i].CPU

@@ -44,7 +44,7 @@ func (s *summaryText) pairsText() {
 	s.more(all-len(pairs), "pair", " (all: profile2mat DIR)")
 }
 
-// pairsOf is how many pairs a matrix has.
+// pairsOf returns the number of pairs in a matrix.
 func (s *summaryText) pairsOf(c matrix.Class) int {
 	i := slices.IndexFunc(s.Traffic, func(t aggregate.MatrixTotals) bool { return t.Class == c.String() })
 	if i < 0 {
@@ -53,12 +53,12 @@ func (s *summaryText) pairsOf(c matrix.Class) int {
 	return s.Traffic[i].Pairs
 }
 
-// besideWidth is the width into which two matrices fit beside each other where any
-// width will do.
+// besideWidth is the width up to which two matrices are printed side by side if lines may
+// have any width.
 const besideWidth = 100
 
-// heatmapsText draws two matrices: what ranks sent to each other, and collectives.
-// They stand beside each other if there is room.
+// heatmapsText draws two matrices: messages between ranks, and collectives. They are side
+// by side if there is room.
 func (s *summaryText) heatmapsText() {
 	var titles []string
 	var blocks [][]string
@@ -91,7 +91,7 @@ func (s *summaryText) heatmapsText() {
 	}
 }
 
-// beside puts two blocks of lines beside each other, under their titles.
+// beside returns two blocks of lines side by side, under their titles.
 func beside(titles []string, blocks [][]string) []string {
 	left, right := append([]string{titles[0]}, blocks[0]...), append([]string{titles[1]}, blocks[1]...)
 	width := widest(left, func(l *string) string { return *l }) + 4

@@ -7,11 +7,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// logicalNames are what the classes of logical volume are called in text.
+// logicalNames holds the printed names of the classes of logical volume.
 var logicalNames = map[string]string{matrix.All.String(): "all that the program asked for", matrix.External.String(): "point-to-point",
 	matrix.OneSided.String(): "one-sided", matrix.Collective.String(): "collectives"}
 
-// physicalText sets what the program asked for beside what the library sent.
+// physicalText prints what the program asked for, and below it what the MPI library sent.
 func (s *summaryText) physicalText() {
 	p := s.Physical
 	if p == nil || p.Known == 0 {
@@ -26,7 +26,7 @@ func (s *summaryText) physicalText() {
 		t.Add(name, pairs, text.Count(v.Messages), text.Bytes(v.Bytes))
 	}
 	for i := range p.Logical {
-		l := p.Logical[(i+1)%len(p.Logical)] // the sum, which comes first, last
+		l := p.Logical[(i+1)%len(p.Logical)] // the sum is the first entry and printed last
 		line("logical: "+logicalNames[l.Class], text.Count(l.Pairs), l.Volume)
 	}
 	line("physical: point-to-point", text.Count(p.External.Pairs), p.External.Volume)

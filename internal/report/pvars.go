@@ -9,11 +9,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// textPvars is how many performance variables the text lists at most.
+// textPvars is the largest number of performance variables that are printed.
 const textPvars = 24
 
-// pvarsText writes the table of performance variables. If there are many, those
-// that were 0 all the time make room for the others.
+// pvarsText prints the table of performance variables. If there are many, variables that
+// were always 0 are left out.
 func (s *summaryText) pvarsText() {
 	if len(s.Pvars) == 0 {
 		return
@@ -50,13 +50,14 @@ func (s *summaryText) pvarsText() {
 	s.more(more, "variable", " (mpitrace report --json)")
 }
 
-// isText tells that it has no numbers.
+// isText reports whether the variable is a text.
 func isText(v aggregate.Pvar) bool { return v.Ranks > 0 && v.Min == nil }
 
-// zero tells that there was no other value.
+// zero reports whether the variable was always 0.
 func zero(v aggregate.Pvar) bool { return v.Min != nil && *v.Min == 0 && *v.Max == 0 }
 
-// pvarLine leaves out the ranks of one.
+// pvarLine returns the cells of a variable. It names the ranks of the extremes unless there
+// is only one rank.
 func (o *output) pvarLine(v aggregate.Pvar, oneRank bool) []string {
 	number := func(n *float64) string {
 		if n == nil {
@@ -73,8 +74,8 @@ func (o *output) pvarLine(v aggregate.Pvar, oneRank bool) []string {
 	return []string{o.nameText(v), v.Class, number(v.Sum), number(v.Mean), at(v.Min, v.MinRank), at(v.Max, v.MaxRank)}
 }
 
-// nameText is "pml_ob1_unexpected_msgq_length of MPI_COMM_WORLD"; an array's
-// elements stand in brackets.
+// nameText returns, for example, "pml_ob1_unexpected_msgq_length of MPI_COMM_WORLD". The
+// number of elements of an array is in brackets.
 func (o *output) nameText(v aggregate.Pvar) string {
 	name := o.clean(v.Name)
 	if v.Elements > 1 && v.Min != nil {
@@ -95,7 +96,7 @@ func (o *output) nameText(v aggregate.Pvar) string {
 	return name
 }
 
-// number prints integers in full, and others to three digits.
+// number returns a value of the variable as text.
 func number(v aggregate.Pvar, n float64) string {
 	if v.Class == profile.PvarPercentage.String() {
 		return text.Percent(n)
@@ -103,7 +104,7 @@ func number(v aggregate.Pvar, n float64) string {
 	return text.Number(n)
 }
 
-// textText is the line of a text.
+// textText prints the value of a variable that is a text.
 func (o *output) textText(v aggregate.Pvar) {
 	if v.Text == nil {
 		o.printf("%s: a text, which is not the same on all ranks\n", o.nameText(v))

@@ -14,11 +14,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// callersWidth is how wide lines of callers are where any width will do.
+// callersWidth is the width of lines of callers if lines may have any width.
 const callersWidth = 110
 
-// sitesText writes the table of call sites: numbers over all ranks, and the
-// ranks that spent least and most time there.
+// sitesText prints the table of call sites: sums over all ranks, and the ranks that spent
+// the least and the most time there.
 func (s *summaryText) sitesText() {
 	sites := slices.DeleteFunc(slices.Clone(s.CallSites), func(c aggregate.CallSite) bool { return profile.SetsUp(c.Call) })
 	if len(sites) == 0 || s.Top == 0 {
@@ -52,8 +52,8 @@ func (s *summaryText) sitesText() {
 	}
 }
 
-// namelessText says why the listed call sites have no lines, or not even the names of
-// functions.
+// namelessText prints why call sites in the table have no line numbers or no function
+// names.
 func (s *summaryText) namelessText(listed []aggregate.CallSite) {
 	var stripped []string // modules
 	for _, c := range listed {
@@ -74,8 +74,8 @@ func (s *summaryText) namelessText(listed []aggregate.CallSite) {
 	}
 }
 
-// wrapped reports whether half of the calls, or of the time in them, is in functions
-// that are named for the one MPI function they call, and nobody recorded who calls them.
+// wrapped reports whether callers were not recorded, and at least half of the calls, or of
+// the time in them, is in functions that are named after the one MPI function they call.
 func (s *summaryText) wrapped() bool {
 	const least = 3 // functions
 	called := map[string]map[string]bool{}
@@ -109,7 +109,7 @@ func (o *output) ofRank(ns uint64, rank int) string {
 	return fmt.Sprintf("%s (%d)", o.duration(float64(ns)), rank)
 }
 
-// callers are lines of who called, as many to a line as fit.
+// callers returns lines of callers, with as many in a line as fit.
 func (o *output) callers(indent string, callers []aggregate.Place) (lines []string) {
 	line, width := "", cmp.Or(o.Width, callersWidth)
 	for _, c := range callers {

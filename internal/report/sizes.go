@@ -6,15 +6,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sizeBands are the columns of the table of message sizes: the first size class
-// that is no longer in each.
+// sizeBands are the columns of the table of message sizes. A band ends below the size class
+// `below`.
 var sizeBands = []struct {
 	head  string
 	below uint8
 }{{"0 B", 1}, {"< 64 B", 7}, {"< 1 KiB", 11}, {"< 8 KiB", 14}, {"< 64 KiB", 17}, {"< 1 MiB", 21}, {"< 16 MiB", 25}, {">= 16 MiB", profile.NumSizeClasses}}
 
-// sizesText writes how many messages of which sizes each call sent, in the bands
-// that there are any of.
+// sizesText prints how many messages of which size each MPI function sent. Bands without
+// messages are left out.
 func (s *summaryText) sizesText() {
 	calls, more := top(s.MessageSizes, s.Top)
 	if len(calls) == 0 {
@@ -44,7 +44,7 @@ func (s *summaryText) sizesText() {
 	s.more(more, "call", topAll)
 }
 
-// bands are the messages of the sizes of each column.
+// bands returns the number of messages in each band.
 func bands(c *aggregate.CallSizes) []uint64 {
 	out := make([]uint64, len(sizeBands))
 	for _, s := range c.Sizes {

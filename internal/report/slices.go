@@ -7,7 +7,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 )
 
-// longest are the n slices with the most time, in the order they are in.
+// longest returns the n slices with the most time in MPI, in the order of the run.
 func longest(all []aggregate.SliceTotals, n int) []aggregate.SliceTotals {
 	if len(all) <= n {
 		return all

@@ -11,11 +11,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Status prints where the processes of a job are: the longest wait first.
+// Status prints the MPI call each process of a job is in, the longest wait first.
 func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
 	o := newOutput(w, options, 0)
 	o.printf("%s", o.clean(s.Program))
-	if s.Expected > 0 { // a process in MPI_Init does not know yet
+	if s.Expected > 0 { // in MPI_Init the size is not known yet
 		o.printf(" on %s", text.CountOf(s.Expected, "rank"))
 	}
 	o.printf(", run %s", o.clean(s.Run))
@@ -35,7 +35,7 @@ func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
 	return o.Flush()
 }
 
-// countsText is "3 running, 1 ended".
+// countsText returns, for example, "3 running, 1 finalized".
 func countsText(s *aggregate.JobStatus) string {
 	var words string
 	for _, c := range []struct {
@@ -53,8 +53,8 @@ func countsText(s *aggregate.JobStatus) string {
 	return cmp.Or(words, "no process has a rank")
 }
 
-// rest puts what ended or is stopped before what waits, and this before what
-// does not.
+// rest returns a sort key: processes that ended or are stopped come first, then those that
+// are in MPI, then the others.
 func (g endGroup) rest() int {
 	switch {
 	case g[0].State != profile.EndRunning && g[0].State != profile.EndUnknown:
@@ -65,8 +65,8 @@ func (g endGroup) rest() int {
 	return 2
 }
 
-// longest is how long the first of them has been where it is, in tenths of a
-// second: less is no difference. What ended is in order.
+// longest returns how long the process that has waited longest has been where it is, in
+// tenths of a second. It is 0 for processes that ended, which stay in their order.
 func (g endGroup) longest() float64 {
 	if g.rest() == 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// How many lines the tables of the text form have at most.
+// The largest numbers of lines and entries that are printed.
 const (
 	textHosts = 4
 	textPeers = 32
@@ -23,13 +23,13 @@ const (
 	textStandouts = 3
 )
 
-// summaryText is a summary on its way to a writer.
+// summaryText prints a summary.
 type summaryText struct {
 	*output
 	*aggregate.Summary
 }
 
-// rankText is the summary of one rank on its way to a writer.
+// rankText prints the summary of one rank.
 type rankText struct {
 	summaryText
 	rank *aggregate.RankSummary
@@ -83,7 +83,8 @@ func Rank(w io.Writer, rank *aggregate.RankSummary, o Options) error {
 	return s.Flush()
 }
 
-// stateText does not call a process running: nobody knows whether it still is.
+// stateText returns how a process ended. A recording without an end is "not finalized",
+// since the process may or may not be running.
 func stateText(state string) string {
 	if state == profile.Running.String() {
 		return "not finalized"
@@ -91,8 +92,8 @@ func stateText(state string) string {
 	return state
 }
 
-// untimedText is no problem: the calls that some bindings do not make in C are
-// short ones, such as MPI_Comm_set_attr.
+// untimedText prints the number of calls without a time. It is not listed as a problem,
+// because these calls are short: MPI_Comm_set_attr, for example.
 func (s *summaryText) untimedText() {
 	if s.Untimed > 0 {
 		s.printf("not timed: %s from Fortran, whose bindings do it without MPI's functions in C\n", text.CountOf(s.Untimed, "call"))
@@ -111,7 +112,8 @@ func (s *summaryText) hostsText() string {
 	return text.CountOf(len(s.Hosts), "host") + " (" + strings.Join(names, ", ") + ")"
 }
 
-// head writes what the times are of before the sums.
+// head prints the library, the run and its times. of is printed before the application
+// time, and says what that adds up.
 func (s *summaryText) head(of string) {
 	s.printf("%s; run %s", s.clean(LibraryName(s.Library)), s.clean(s.Run))
 	if !s.Started.IsZero() {
@@ -128,7 +130,7 @@ func (s *summaryText) head(of string) {
 	s.variablesText()
 }
 
-// settingsText says what else than usual was recorded.
+// settingsText prints which settings limit what was recorded.
 func (s *summaryText) settingsText() {
 	switch s.Timing {
 	case profile.TimingSampled.String():
@@ -141,7 +143,8 @@ func (s *summaryText) settingsText() {
 	}
 }
 
-// LibraryName leaves out what follows Open MPI's version: package, ident, date.
+// LibraryName returns the name and version of an MPI library, without the package, ident
+// and date of Open MPI.
 func LibraryName(line string) string {
 	if strings.HasPrefix(line, "Open MPI") {
 		line, _, _ = strings.Cut(line, ",")
@@ -149,8 +152,8 @@ func LibraryName(line string) string {
 	return line
 }
 
-// shareText sums up the ranks whose share is known, and says so if it is not
-// all of them.
+// shareText returns the mean and the extremes of the ranks' shares of time in MPI, and the
+// number of ranks if not all shares are known.
 func (s *summaryText) shareText() string {
 	var known []aggregate.RankTimes
 	for _, r := range s.Ranks {
@@ -173,8 +176,8 @@ func (s *summaryText) shareText() string {
 	return words
 }
 
-// setUpCalls names those calls of the job that are in no line of the table of
-// calls, but in their class.
+// setUpCalls returns the calls that the table of calls leaves out and the table of classes
+// includes: Init and Finalize.
 func (s *summaryText) setUpCalls() string {
 	var names []string
 	for _, c := range s.Calls {
@@ -222,8 +225,8 @@ func (s *summaryText) callsText() {
 	s.more(rest, "call", " (mpitrace report --top all)")
 }
 
-// writeTimes writes a table after an empty line, without the columns of times if
-// there are none. The spare columns are left out to make it fit.
+// writeTimes prints an empty line and a table. It leaves out the columns of times if calls
+// were not timed, and then spare columns until the table fits.
 func (s *summaryText) writeTimes(t *text.Table, spare ...string) {
 	if !s.Timed() {
 		t.Drop(timeColumns...)
@@ -233,7 +236,7 @@ func (s *summaryText) writeTimes(t *text.Table, spare ...string) {
 	t.Write(s)
 }
 
-// timeColumns are the heads of what is made of the times of calls.
+// timeColumns are the heads of the columns that need times of calls.
 var timeColumns = []string{"time", "% of MPI", "mean", "min (rank)", "max (rank)"}
 
 func (s *summaryText) shareOfMPI(ns uint64) string {
@@ -243,8 +246,9 @@ func (s *summaryText) shareOfMPI(ns uint64) string {
 	return text.Percent(float64(ns) / 1e9 / s.MPITimeS)
 }
 
-// receivedText has no number for collectives that record what they send only,
-// nor for receives that were not followed: 0 would look like lost data.
+// receivedText returns the bytes that a call received. It returns no number for collectives
+// that record only what they send, and for receives that were not followed, because 0
+// would look like lost data.
 func (s *summaryText) receivedText(c *aggregate.CallTotals) string {
 	if c.Received == (matrix.Volume{}) && s.notFollowed(c.Call) {
 		return s.none()
@@ -258,12 +262,12 @@ func (s *summaryText) receivedText(c *aggregate.CallTotals) string {
 	return text.Bytes(c.Received.Bytes)
 }
 
-// notFollowed tells whether nobody looked at what a call received.
+// notFollowed reports whether what a call received was not recorded.
 func (s *summaryText) notFollowed(call string) bool {
 	return s.Receives != profile.ReceivesOn && profile.PostsReceive(call)
 }
 
-// classMeaning tells what the short names of classes, which --class takes, mean.
+// classMeaning explains the names of the classes that --class takes.
 var classMeaning = map[string]string{
 	profile.P2P.String():      " (point-to-point)",
 	profile.OneToAll.String(): " (one to all)",
@@ -285,7 +289,7 @@ func (s *summaryText) classesText(setUp string) {
 	s.writeTimes(t)
 }
 
-// slicesText has nothing to tell of a run in one piece.
+// slicesText prints the table of slices, if there are several.
 func (s *summaryText) slicesText() {
 	if len(s.Slices) < 2 {
 		return

@@ -15,23 +15,22 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// textWidth is how wide lines are where any width will do, if no name is too long
-// for that.
+// textWidth is the width up to which a line names callers if lines may have any width.
 const textWidth = 100
 
-// minPlace is how many characters of a place columns are left out for.
+// minPlace is the width of places up to which columns are left out to make room for them.
 const minPlace = 28
 
-// shareHead is the head of a share of the time of all ranks: ranks times runtime.
+// shareHead is the head of a column of shares of the time of all ranks: ranks × runtime.
 const shareHead = "% of time"
 
-// traceText is the analysis of a trace on its way to a writer.
+// traceText prints the analysis of a trace.
 type traceText struct {
 	*output
 	*trace.Result
 }
 
-// topTrace tells how to see what a list of the analysis leaves out.
+// topTrace tells the user how to see the rest of a list of the analysis.
 const topTrace = " (mpitrace analyze --top all)"
 
 // Trace prints the analysis of a trace.
@@ -67,7 +66,7 @@ func Trace(w io.Writer, result *trace.Result, o Options) error {
 	return r.Flush()
 }
 
-// popText is the tree of POP's metrics, each with the two times that it is the ratio of.
+// popText prints the tree of POP's metrics. Each is the ratio of the two times beside it.
 func (r *traceText) popText() {
 	p := r.POP
 	most, lost := r.seconds(p.UsefulMax), "lost in messages and calls"
@@ -92,7 +91,8 @@ func (r *traceText) popText() {
 	}
 }
 
-// callsText says where the time in MPI is, and how much of it is waiting for others.
+// callsText prints the time in each MPI function, and how much of it is waiting for other
+// ranks.
 func (r *traceText) callsText() {
 	list, more := top(r.Calls, r.Top)
 	if len(list) == 0 {
@@ -142,7 +142,7 @@ func (r *traceText) communicatorsText() {
 	r.more(more, "communicator", topTrace)
 }
 
-// eagerText says which sends waited for no receiver, where some did or may have.
+// eagerText prints the eager limits if sends waited, or may have waited, for receivers.
 func (r *traceText) eagerText() {
 	has := func(pattern trace.Pattern) bool {
 		return slices.ContainsFunc(r.Patterns, func(p trace.PatternTotal) bool { return p.Pattern == pattern })
@@ -179,7 +179,7 @@ func (r *traceText) eagerText() {
 	}
 }
 
-// waitPlace is all waits of one pattern at one place.
+// waitPlace holds the waits of one pattern at one call site.
 type waitPlace struct {
 	pattern            trace.Pattern
 	site, communicator string
@@ -189,13 +189,13 @@ type waitPlace struct {
 	partners           []timeOf[string] // places of the calls that it waited for, the longest first
 }
 
-// timeOf is the time of all waits with one key.
+// timeOf is the sum of the times of all waits with one key.
 type timeOf[K comparable] struct {
 	key  K
 	time float64 // s
 }
 
-// addTime adds to the time of the key in a list.
+// addTime adds a time to the entry with a key.
 func addTime[K comparable](list []timeOf[K], key K, time float64) []timeOf[K] {
 	i := slices.IndexFunc(list, func(t timeOf[K]) bool { return t.key == key })
 	if i < 0 {
@@ -209,7 +209,7 @@ func longestFirst[K comparable](list []timeOf[K]) {
 	slices.SortStableFunc(list, func(a, b timeOf[K]) int { return cmp.Compare(b.time, a.time) })
 }
 
-// places adds wait states up over ranks, the longest first.
+// places returns the sums of the wait states over the ranks, the longest first.
 func places(r *trace.Result) []*waitPlace {
 	type key struct {
 		pattern            trace.Pattern
@@ -260,8 +260,8 @@ func (r *traceText) placesText() {
 	}
 }
 
-// waitText names the two ranks of the longest waits, with the time if there are
-// others.
+// waitText returns the pair of ranks with the longest waits, and the time if there are
+// other pairs.
 func (o *output) waitText(p *waitPlace) string {
 	most := p.pairs[0]
 	words := fmt.Sprintf("%d for %d", most.key[0], most.key[1])
@@ -271,8 +271,8 @@ func (o *output) waitText(p *waitPlace) string {
 	return words
 }
 
-// partnerText names the place of the call that was waited for longest, with the
-// time if there are others. It is empty if only calls at the place itself were.
+// partnerText returns the call site that was waited for longest, and the time if there are
+// others. It is empty if that is the call site itself and there is no other.
 func (o *output) partnerText(p *waitPlace) string {
 	most := p.partners[0]
 	others := len(p.partners) - 1
@@ -313,7 +313,7 @@ func (o *output) pathText(p *trace.CriticalPath) {
 	o.more(more, "place", topTrace)
 }
 
-// matchingText tells what was matched, and why the rest was not.
+// matchingText prints how much was matched, and why the rest was not.
 func (o *output) matchingText(m *trace.Matching) {
 	c := &m.Collectives
 	o.printf("\nmatched: %s of %s, %s of %s\n", text.Count(m.Matched), text.CountOf(max(m.Sent, m.Received), "message"),
@@ -326,7 +326,7 @@ func (o *output) matchingText(m *trace.Matching) {
 	}
 }
 
-// clocksText says how far the clocks were from each other, and may still be.
+// clocksText prints how far apart the clocks were before and after their correction.
 func (o *output) clocksText(c *profile.JobClocks) {
 	offset, wrong := 0.0, 0.0
 	for i := range c.Hosts {
@@ -355,7 +355,7 @@ func (r *traceText) partialText() {
 	}
 }
 
-// ratio is 0 where there is nothing to have a share of.
+// ratio returns a share in percent; 0 % of nothing.
 func ratio(a, b float64) string {
 	if b == 0 {
 		return text.Percent(0)
@@ -363,9 +363,9 @@ func ratio(a, b float64) string {
 	return text.Percent(a / b)
 }
 
-// fitPlaces makes a table fit whose first column is places, and returns the heads of
-// the columns that this left out. Where any width will do, no place is cut, but callers
-// that have no room are left out.
+// fitPlaces fits a table whose first column is call sites, and returns the heads of the
+// columns that it left out. If lines may have any width, it shortens no call site, and
+// leaves out callers beyond textWidth.
 func (o *output) fitPlaces(t *text.Table, spare ...string) (omitted []string) {
 	if o.Width > 0 {
 		return t.Fit(o.Width, minPlace, o.place, spare...)
@@ -373,7 +373,7 @@ func (o *output) fitPlaces(t *text.Table, spare ...string) (omitted []string) {
 	return t.Fit(textWidth, 0, func(label string, width int) string { return o.place(label, max(width, minPlace)) })
 }
 
-// place is a place in a width, with as many of its callers as there is room for.
+// place returns a call site shortened to a width, with as many of its callers as fit.
 func (o *output) place(label string, width int) string {
 	frames := strings.Split(label, profile.Callers)
 	out := frames[0]

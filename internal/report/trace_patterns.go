@@ -2,7 +2,7 @@ package report
 
 import "github.com/mpitrace/mpitrace/internal/trace"
 
-// partner is what the rank that was waited for was to a wait of the pattern.
+// partner returns the role of the rank that was waited for.
 func partner(p trace.Pattern) string {
 	switch p {
 	case trace.LateSender:
@@ -25,7 +25,7 @@ func partner(p trace.Pattern) string {
 	return "partner"
 }
 
-// waitsFor tells what a rank waits for, in a few words.
+// waitsFor returns what a rank waits for.
 func waitsFor(p trace.Pattern) string {
 	switch p {
 	case trace.LateSender:

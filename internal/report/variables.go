@@ -7,7 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 )
 
-// variablesText names what was set. What was refused is a problem.
+// variablesText prints the variables of the MPI that were set. Variables that the MPI
+// refused are among the problems.
 func (s *summaryText) variablesText() {
 	var parts []string
 	for _, v := range s.Variables {
