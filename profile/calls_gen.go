@@ -429,3 +429,13 @@ func traitsOf(call string) Traits {
 	}
 	return 0
 }
+
+// setsUp is the table behind SetsUp, which is asked of each row: it takes a fifth of
+// the time of traitsOf.
+func setsUp(call string) bool {
+	switch call {
+	case "Init", "Init_thread", "Finalize", "Session_init", "Session_finalize":
+		return true
+	}
+	return false
+}

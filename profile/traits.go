@@ -20,7 +20,7 @@ func PostsReceive(call string) bool { return TraitsOf(call).All(TraitReceives | 
 
 // SetsUp reports whether a call opens or closes MPI. Such calls are shown apart,
 // and are in neither MPI time nor application time.
-func SetsUp(call string) bool { return TraitsOf(call).Any(TraitInitializes | TraitFinalizes) }
+func SetsUp(call string) bool { return setsUp(call) }
 
 // MadeByMembers reports whether only the members of the new communicator call a
 // constructor (without MPI_), and not all of another communicator.

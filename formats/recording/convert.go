@@ -60,7 +60,7 @@ func (f *file) profile() *profile.Profile {
 	}
 	f.addUnsampled(p)
 	f.addVectors(p, index)
-	f.addOpen(p, index, scale)
+	f.addCurrentCalls(p, index, scale)
 	f.addTools(p, index, scale)
 	f.addPlacement(p, scale)
 	if !f.headOnly {

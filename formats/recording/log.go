@@ -157,7 +157,7 @@ func (f *file) readOpen(t layout.Thread, at uint64, rest []byte) error {
 	}
 	f.threads[len(f.threads)-1].Last = o.Last
 	if o.Call != 0 {
-		f.opens = append(f.opens, openRecord{o, t.Index})
+		f.opens = append(f.opens, currentCall{o, t.Index})
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ type file struct {
 
 	strings  map[uint32]string
 	threads  []layout.Thread
-	opens    []openRecord
+	opens    []currentCall
 	named    map[uint64]bool // offsets of the tables that a thread names
 	comms    map[uint32]*commRecord
 	groups   [][]int32 // world ranks of the groups of Win_start and Win_post, by layout.Group.Index - 1

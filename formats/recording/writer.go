@@ -191,7 +191,7 @@ func (l *log) addThread(p *profile.Profile, index uint32, table uint64) error {
 		l.add(layout.RecordThread, t)
 		return nil
 	}
-	open, err := rawOpen(&p.Open[i])
+	open, err := rawCurrentCall(&p.Open[i])
 	if err != nil {
 		return fmt.Errorf("thread %d: %w", index, err)
 	}

@@ -56,15 +56,20 @@ func newCallData() (callData, error) {
 		d.End = int(c.ID) + 1
 	}
 	for _, t := range calls.Traits {
-		out := trait{Doc: t.Doc, C: strings.ReplaceAll(t.Name, "-", "_"), Go: camel(t.Name)}
-		for _, c := range d.Calls {
-			if c.Has(t.Name) {
-				out.Calls = append(out.Calls, c)
-			}
-		}
-		d.Traits = append(d.Traits, out)
+		d.Traits = append(d.Traits, trait{t.Doc, strings.ReplaceAll(t.Name, "-", "_"), camel(t.Name), d.With(t.Name)})
 	}
 	return d, nil
+}
+
+// With lists the calls that have one of the traits.
+func (d callData) With(traits ...string) []call {
+	var out []call
+	for _, c := range d.Calls {
+		if slices.ContainsFunc(traits, c.Has) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // camel turns makes-comm into MakesComm.

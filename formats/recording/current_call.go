@@ -7,15 +7,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// openRecord is the call that a thread was in.
-type openRecord struct {
+// currentCall is the call that a thread was in.
+type currentCall struct {
 	layout.Open
 	thread uint32
 }
 
-// addOpen enters the calls that had not returned. A process that ended in good
+// addCurrentCalls enters the calls that had not returned. A process that ended in good
 // order has none: what it says is of its last moment.
-func (f *file) addOpen(p *profile.Profile, index map[uint32]int32, scale float64) {
+func (f *file) addCurrentCalls(p *profile.Profile, index map[uint32]int32, scale float64) {
 	if p.State == profile.Finalized {
 		return
 	}
@@ -23,11 +23,11 @@ func (f *file) addOpen(p *profile.Profile, index map[uint32]int32, scale float64
 		p.Open = append(p.Open, f.openCall(o, index, scale))
 	}
 	if abort := f.header.Abort; abort.Call != 0 { // of a thread that has no record: it counts as the last
-		p.Open = append(p.Open, f.openCall(openRecord{abort, uint32(len(f.threads))}, index, scale))
+		p.Open = append(p.Open, f.openCall(currentCall{abort, uint32(len(f.threads))}, index, scale))
 	}
 }
 
-func (f *file) openCall(o openRecord, index map[uint32]int32, scale float64) profile.OpenCall {
+func (f *file) openCall(o currentCall, index map[uint32]int32, scale float64) profile.OpenCall {
 	call := callOf(o.Call)
 	class, _ := profile.ParseClass(call.Class)
 	out := profile.OpenCall{Thread: int32(o.thread), Call: call.Name, Class: class, Direction: directions[o.Direction].way,
@@ -54,8 +54,8 @@ func (f *file) openCall(o openRecord, index map[uint32]int32, scale float64) pro
 	return out
 }
 
-// rawOpen is the inverse of openCall, on the clock that is the time of day.
-func rawOpen(o *profile.OpenCall) (layout.Open, error) {
+// rawCurrentCall is the inverse of openCall, on the clock that is the time of day.
+func rawCurrentCall(o *profile.OpenCall) (layout.Open, error) {
 	call, ok := callNamed(o.Call)
 	if !ok {
 		return layout.Open{}, fmt.Errorf("a call of MPI_%s, which is no call", o.Call)
