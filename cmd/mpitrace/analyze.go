@@ -100,7 +100,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
 
 // text is how the text form is to look.
 func (o *analyzeOptions) text(w io.Writer) (report.Options, error) {
-	options := report.Options{ASCII: textOptions().ASCII, Width: widthOf(w), Top: -1}
+	options := report.Options{ASCII: textOptions().ASCII, Width: text.TerminalWidth(w), Top: -1}
 	if o.top == "all" {
 		return options, nil
 	}

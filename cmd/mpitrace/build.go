@@ -17,7 +17,7 @@ import (
 )
 
 type buildOptions struct {
-	choice
+	launch.Choice
 	printPath bool
 	coverage  bool
 	output    string
@@ -54,14 +54,14 @@ func (o *buildOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	o.choice = chosen(found)
+	o.Choice = launch.Chosen(found)
 	mpis, err := o.mpis(cmd.ErrOrStderr())
 	if err != nil {
 		return usage(err)
 	}
 	taken := map[string]bool{}
 	for _, mpi := range mpis {
-		lib, err := buildLibrary(cmd.Context(), mpi, nil, cmd.ErrOrStderr())
+		lib, err := launch.BuildLibrary(cmd.Context(), mpi, nil, cmd.ErrOrStderr())
 		if err != nil {
 			return fmt.Errorf("build the library for %s: %w", mpi, err)
 		}
@@ -128,8 +128,8 @@ func stand(f interpose.Covered) string {
 
 // mpis are the MPIs to build for: the one that was named, else all.
 func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
-	if o.cc != "" || o.mpi != "auto" {
-		mpi, _, err := launch.Detect(nil, o.mpi, o.cc)
+	if o.CC != "" || o.MPI != "auto" {
+		mpi, _, err := launch.Detect(nil, o.MPI, o.CC)
 		return []*launch.MPI{mpi}, err
 	}
 	mpis, errs := launch.FindAll()
@@ -145,9 +145,9 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 // install copies a library into a directory. Of several MPIs of one flavour
 // the first gets the plain name, the others have their version in it.
 func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, error) {
-	name := libraryName(mpi.Flavour)
+	name := launch.LibraryName(mpi.Flavour)
 	if taken[name] {
-		name = libraryName(mpi.Flavour + run.Flavour("-"+mpi.Version))
+		name = launch.LibraryName(mpi.Flavour + run.Flavour("-"+mpi.Version))
 	}
 	taken[name] = true
 	if err := os.MkdirAll(dir, 0o755); err != nil {

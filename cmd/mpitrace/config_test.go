@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
@@ -111,19 +112,19 @@ func TestChosen(t *testing.T) {
 	userFile(t, "mpi = openmpi\ncc = mpicc.openmpi\n")
 	for _, test := range []struct {
 		flags []string
-		want  choice
+		want  launch.Choice
 	}{
-		{nil, choice{"openmpi", "mpicc.openmpi"}},
-		{[]string{"--mpi", "mpich"}, choice{"mpich", ""}},
-		{[]string{"--cc", "mpicc.mpich"}, choice{"openmpi", "mpicc.mpich"}},
+		{nil, launch.Choice{MPI: "openmpi", CC: "mpicc.openmpi"}},
+		{[]string{"--mpi", "mpich"}, launch.Choice{MPI: "mpich", CC: ""}},
+		{[]string{"--cc", "mpicc.mpich"}, launch.Choice{MPI: "openmpi", CC: "mpicc.mpich"}},
 	} {
 		cmd := newBuild()
 		if err := cmd.ParseFlags(test.flags); err != nil {
 			t.Fatal(err)
 		}
 		values, err := findSettings(cmd.Flags())
-		if err != nil || chosen(values) != test.want {
-			t.Errorf("%q: got %+v, %v; want %+v", test.flags, chosen(values), err, test.want)
+		if err != nil || launch.Chosen(values) != test.want {
+			t.Errorf("%q: got %+v, %v; want %+v", test.flags, launch.Chosen(values), err, test.want)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	if err != nil {
 		return usage(err)
 	}
-	words.Width = widthOf(cmd.OutOrStdout())
+	words.Width = text.TerminalWidth(cmd.OutOrStdout())
 	words.NameA, words.NameB = a, b
 	before, err := openCompared(cmd.ErrOrStderr(), a)
 	if err != nil {

@@ -65,7 +65,7 @@ func doctor(ctx context.Context, out io.Writer) error {
 	}
 	without := withoutWrapper(mpis)
 	for _, mpi := range without {
-		lib, ok := findLibrary(mpi)
+		lib, ok := launch.FindLibrary(mpi)
 		words := "cannot be recorded: there is neither a compiler wrapper (mpicc) for it nor a library that was built for it"
 		if ok {
 			working++
@@ -141,7 +141,7 @@ func tryPreload(ctx context.Context, mpi *launch.MPI) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	lib, err := buildLibrary(ctx, mpi, func() (string, error) { return dir, nil }, io.Discard)
+	lib, err := launch.BuildLibrary(ctx, mpi, func() (string, error) { return dir, nil }, io.Discard)
 	if err != nil {
 		return err
 	}

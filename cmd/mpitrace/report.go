@@ -278,3 +278,12 @@ func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 	info.Version = versionString()
 	return dir.Merge(opened, formats, info, trace.EstimateClocks)
 }
+
+// textOptionsFor are the options of text on w: tables fit the terminal, and are as
+// wide as they need to be where there is none. COLUMNS overrides both, as in ls
+// and git.
+func textOptionsFor(w io.Writer) report.Options {
+	o := textOptions()
+	o.Width = text.TerminalWidth(w)
+	return o
+}

@@ -72,7 +72,7 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	if under && !launch.IsLauncher(argv) {
 		return o.rank(cmd, argv, mark)
 	}
-	if err := checkAddressSpace(); err != nil {
+	if err := launch.CheckAddressSpace(); err != nil {
 		return usage(err)
 	}
 	command, err := launch.Parse(argv)
@@ -96,7 +96,10 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 		}
 		return dir.PrepareLibrary()
 	}
-	mpi, lib, err := detectLibrary(cmd.Context(), command, chosen(o.Values), inRun, cmd.ErrOrStderr())
+	mpi, lib, err := launch.DetectLibrary(cmd.Context(), command, launch.Chosen(o.Values), inRun, cmd.ErrOrStderr())
+	if notDetected := (*launch.NotDetectedError)(nil); errors.As(err, &notDetected) {
+		return usage(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -187,7 +190,7 @@ func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error 
 	if err := launch.CheckCommand(argv); err != nil {
 		return notFound(err)
 	}
-	lib, flavour, err := rankLibrary(argv, chosen(o.Values))
+	lib, flavour, err := launch.RankLibrary(argv, launch.Chosen(o.Values))
 	if err != nil {
 		return usage(err)
 	}

@@ -94,8 +94,8 @@ func (o *varsOptions) run(cmd *cobra.Command, pattern string) error {
 	if err != nil {
 		return usage(err)
 	}
-	which := chosen(found)
-	mpi, _, err := launch.Detect(nil, which.mpi, which.cc)
+	which := launch.Chosen(found)
+	mpi, _, err := launch.Detect(nil, which.MPI, which.CC)
 	if err != nil {
 		return usage(err)
 	}
@@ -238,7 +238,7 @@ func (o *varsOptions) write(cmd *cobra.Command, l *mpit.List) error {
 		return mpit.WriteArrowFile(o.output, l)
 	}
 	w := bufio.NewWriter(cmd.OutOrStdout())
-	printVars(w, l, terminalWidth(cmd.OutOrStdout()))
+	mpit.WriteText(w, l, terminalWidth(cmd.OutOrStdout()))
 	return w.Flush()
 }
 

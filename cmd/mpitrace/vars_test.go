@@ -101,7 +101,7 @@ func TestPrintVars(t *testing.T) {
 	for _, test := range printed {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
-			printVars(&out, test.part(listed(t)), test.width)
+			mpit.WriteText(&out, test.part(listed(t)), test.width)
 			if got := "\n" + out.String(); got != test.want {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}

@@ -1,4 +1,4 @@
-package main
+package launch
 
 import (
 	"context"
@@ -10,29 +10,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/launch"
 	"github.com/mpitrace/mpitrace/internal/run"
 	"github.com/mpitrace/mpitrace/internal/settings"
 	"github.com/mpitrace/mpitrace/internal/text"
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// choice is which MPI the library is to be for.
-type choice struct{ mpi, cc string }
+// A Choice selects the MPI that the library is for, by the settings mpi and cc.
+type Choice struct{ MPI, CC string }
 
-// chosen is what the settings say: a compiler wrapper in a file is not to stand
-// against --mpi.
-func chosen(v settings.Values) choice {
+// Chosen returns what the settings select: a compiler wrapper in a file does not
+// overrule --mpi.
+func Chosen(v settings.Values) Choice {
 	mpi, cc := v.Of("mpi"), v.Of("cc")
 	if mpi.Source > cc.Source {
-		return choice{mpi.Text, ""}
+		return Choice{mpi.Text, ""}
 	}
-	return choice{mpi.Text, cc.Text}
+	return Choice{mpi.Text, cc.Text}
 }
 
-// findLibrary finds the library for an MPI without compiling: the installed one if
+// FindLibrary finds the library for an MPI without compiling: the installed one if
 // it is what would be built, else the one in the cache.
-func findLibrary(mpi *launch.MPI) (lib string, ok bool) {
+func FindLibrary(mpi *MPI) (lib string, ok bool) {
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
 	for _, lib := range installedLibraries(mpi.Flavour) {
 		if interpose.CheckLibrary(lib) == nil && interpose.Fits(lib, o) {
@@ -42,10 +41,10 @@ func findLibrary(mpi *launch.MPI) (lib string, ok bool) {
 	return interpose.Find(o)
 }
 
-// buildLibrary finds the library for an MPI, or compiles it into the cache; where
+// BuildLibrary finds the library for an MPI, or compiles it into the cache; where
 // there can be no cache, into the directory that elsewhere makes (may be nil).
-func buildLibrary(ctx context.Context, mpi *launch.MPI, elsewhere func() (string, error), log io.Writer) (string, error) {
-	if lib, ok := findLibrary(mpi); ok {
+func BuildLibrary(ctx context.Context, mpi *MPI, elsewhere func() (string, error), log io.Writer) (string, error) {
+	if lib, ok := FindLibrary(mpi); ok {
 		return lib, nil
 	}
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
@@ -60,27 +59,32 @@ func buildLibrary(ctx context.Context, mpi *launch.MPI, elsewhere func() (string
 		return interpose.Build(ctx, o)
 	}
 	if err == nil {
-		launch.Remember(mpi)
+		Remember(mpi)
 	}
 	return lib, err
 }
 
-// detectLibrary finds the MPI of a command and the library for it. Where the MPI
+// NotDetectedError says why the MPI of a command was not detected.
+type NotDetectedError struct{ error }
+
+func (e *NotDetectedError) Unwrap() error { return e.error }
+
+// DetectLibrary finds the MPI of a command and the library for it. Where the MPI
 // has no compiler wrapper around, an installed library serves.
-func detectLibrary(ctx context.Context, c *launch.Command, which choice, elsewhere func() (string, error), log io.Writer) (*launch.MPI, string, error) {
-	mpi, note, err := launch.Detect(c, which.mpi, which.cc)
+func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func() (string, error), log io.Writer) (*MPI, string, error) {
+	mpi, note, err := Detect(c, which.MPI, which.CC)
 	if err != nil {
 		if mpi := withoutCompiler(c, which, err); mpi != nil {
 			if lib, ok := libraryWithoutCompiler(mpi, log); ok {
 				return mpi, lib, interpose.CheckLibrary(lib)
 			}
 		}
-		return nil, "", usage(err)
+		return nil, "", &NotDetectedError{err}
 	}
 	if note != "" {
 		fmt.Fprintln(log, "mpitrace:", text.Lines(note))
 	}
-	lib, err := buildLibrary(ctx, mpi, elsewhere, log)
+	lib, err := BuildLibrary(ctx, mpi, elsewhere, log)
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,23 +93,23 @@ func detectLibrary(ctx context.Context, c *launch.Command, which choice, elsewhe
 
 // withoutCompiler is the MPI of a command whose compiler wrapper is missing, which
 // is why it was not detected; nil if it is not known or something else is wrong.
-func withoutCompiler(c *launch.Command, which choice, err error) *launch.MPI {
-	var missing *launch.NoCompilerError
+func withoutCompiler(c *Command, which Choice, err error) *MPI {
+	var missing *NoCompilerError
 	switch {
-	case which.cc != "":
+	case which.CC != "":
 		return nil
 	case errors.As(err, &missing) && missing.Flavour != "" && missing.Library != "":
-		return &launch.MPI{Flavour: missing.Flavour, Library: missing.Library}
-	case missing != nil || errors.Is(err, launch.ErrNoMPI):
-		return launch.InstalledFor(c, which.mpi)
+		return &MPI{Flavour: missing.Flavour, Library: missing.Library}
+	case missing != nil || errors.Is(err, ErrNoMPI):
+		return InstalledFor(c, which.MPI)
 	}
 	return nil
 }
 
 // libraryWithoutCompiler finds a library for an MPI that none can be built for:
 // one that was built for exactly this MPI, else for one of its family.
-func libraryWithoutCompiler(mpi *launch.MPI, log io.Writer) (lib string, ok bool) {
-	if lib, ok := findLibrary(mpi); ok {
+func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
+	if lib, ok := FindLibrary(mpi); ok {
 		return lib, true
 	}
 	libs := installedLibraries(mpi.Flavour)
@@ -117,16 +121,16 @@ func libraryWithoutCompiler(mpi *launch.MPI, log io.Writer) (lib string, ok bool
 	return libs[0], true
 }
 
-// rankLibrary finds the library for a rank without compiling anything, as many
+// RankLibrary finds the library for a rank without compiling anything, as many
 // ranks ask at once: for the MPI that was named, else for the one that the
 // program is linked to, else for the launcher's.
-func rankLibrary(argv []string, which choice) (lib string, flavour run.Flavour, err error) {
+func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, err error) {
 	mpis, err := rankMPIs(argv, which)
 	if err != nil {
 		return "", "", err
 	}
 	for _, mpi := range mpis {
-		if lib, ok := findLibrary(mpi); ok && (mpi.CC != "" || mpi.Library != "") {
+		if lib, ok := FindLibrary(mpi); ok && (mpi.CC != "" || mpi.Library != "") {
 			return lib, mpi.Flavour, nil
 		}
 	}
@@ -140,23 +144,23 @@ func rankLibrary(argv []string, which choice) (lib string, flavour run.Flavour, 
 }
 
 // rankMPIs are the MPIs that a rank may be of, likely first.
-func rankMPIs(argv []string, which choice) ([]*launch.MPI, error) {
-	if which.mpi != "auto" || which.cc != "" {
-		return launch.Recall(which.mpi, which.cc), nil
+func rankMPIs(argv []string, which Choice) ([]*MPI, error) {
+	if which.MPI != "auto" || which.CC != "" {
+		return Recall(which.MPI, which.CC), nil
 	}
-	p, err := launch.InspectCommand(argv)
+	p, err := InspectCommand(argv)
 	if err != nil {
 		return nil, err
 	}
 	switch p.Kind {
-	case launch.UsesMPI:
-		if mpi := launch.Known(p.Library); mpi != nil {
-			return []*launch.MPI{mpi}, nil
+	case UsesMPI:
+		if mpi := Known(p.Library); mpi != nil {
+			return []*MPI{mpi}, nil
 		}
-		return []*launch.MPI{{Flavour: p.Flavour, Library: p.Library}}, nil
-	case launch.Script, launch.NoMPI:
-		if f := launch.LaunchedFlavour(); f != "" {
-			return append(launch.Recall(string(f), ""), &launch.MPI{Flavour: f}), nil
+		return []*MPI{{Flavour: p.Flavour, Library: p.Library}}, nil
+	case Script, NoMPI:
+		if f := LaunchedFlavour(); f != "" {
+			return append(Recall(string(f), ""), &MPI{Flavour: f}), nil
 		}
 	}
 	return nil, p.Err()
@@ -174,7 +178,7 @@ func installedLibraries(f run.Flavour) []string {
 		self = real
 	}
 	dir := filepath.Join(filepath.Dir(filepath.Dir(self)), "lib")
-	plain := libraryName(f)
+	plain := LibraryName(f)
 	stem := strings.TrimSuffix(plain, ".so") + "-"
 	entries, _ := os.ReadDir(dir) // without it none is installed
 	var found []string
@@ -189,4 +193,5 @@ func installedLibraries(f run.Flavour) []string {
 	return found
 }
 
-func libraryName(f run.Flavour) string { return "libmpitrace-" + string(f) + ".so" }
+// LibraryName returns the file name of the library for an MPI.
+func LibraryName(f run.Flavour) string { return "libmpitrace-" + string(f) + ".so" }

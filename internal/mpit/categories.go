@@ -1,4 +1,4 @@
-package main
+package mpit
 
 import (
 	"fmt"
@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/mpitrace/mpitrace/internal/mpit"
 )
 
 // printCategories draws categories as trees, each below those that it is in.
 // With a width what does not fit is cut.
-func printCategories(w io.Writer, all []mpit.Category, width int) {
-	t := tree{w: w, width: width, of: map[int]*mpit.Category{}, drawn: map[int]bool{}}
+func printCategories(w io.Writer, all []Category, width int) {
+	t := tree{w: w, width: width, of: map[int]*Category{}, drawn: map[int]bool{}}
 	child := map[int]bool{}
 	for i := range all {
 		t.of[all[i].Index] = &all[i]
@@ -38,13 +36,13 @@ func printCategories(w io.Writer, all []mpit.Category, width int) {
 type tree struct {
 	w     io.Writer
 	width int
-	of    map[int]*mpit.Category
+	of    map[int]*Category
 	drawn map[int]bool
 }
 
 // draw prints a category, and below it those that it holds. Each is drawn once:
 // a library may have cycles.
-func (t *tree) draw(c *mpit.Category, first, others string) {
+func (t *tree) draw(c *Category, first, others string) {
 	t.drawn[c.Index] = true
 	text := first + oneLine(c.Name)
 	if counts := countsOf(c); counts != "" {
@@ -70,7 +68,7 @@ func (t *tree) draw(c *mpit.Category, first, others string) {
 	}
 }
 
-func countsOf(c *mpit.Category) string {
+func countsOf(c *Category) string {
 	var counts []string
 	for _, kind := range []struct {
 		n    int

@@ -1,4 +1,4 @@
-package main
+package launch
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 // the program does, where the others would wait for it.
 const addressSpace = 2 << 30
 
-func checkAddressSpace() error {
+// CheckAddressSpace returns an error if this process may map less than mpitrace needs.
+func CheckAddressSpace() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= addressSpace {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package mpit
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mpitrace/mpitrace/internal/mpit"
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
@@ -24,9 +23,9 @@ type shownKind struct {
 	rows  []shownVar
 }
 
-// printVars prints the tables that have rows: wrapped to a width, or with a line
+// WriteText prints the tables that have rows: wrapped to a width, or with a line
 // for each entry if that is 0.
-func printVars(w io.Writer, l *mpit.List, width int) {
+func WriteText(w io.Writer, l *List, width int) {
 	first := true
 	for _, kind := range []shownKind{shownCVars(l), shownPVars(l), shownEnums(l), shownEvents(l), shownSources(l)} {
 		if len(kind.rows) == 0 {
@@ -48,8 +47,8 @@ func printVars(w io.Writer, l *mpit.List, width int) {
 	printCategories(w, l.Categories, width)
 }
 
-func shownCVars(l *mpit.List) shownKind {
-	changed := slices.ContainsFunc(l.CVars, func(v mpit.CVar) bool { return v.Default != nil })
+func shownCVars(l *List) shownKind {
+	changed := slices.ContainsFunc(l.CVars, func(v CVar) bool { return v.Default != nil })
 	k := shownKind{title: "CONTROL VARIABLE", heads: []string{"VALUE", "TYPE", "SCOPE", "BINDING", "VERBOSITY"}}
 	if changed {
 		k.heads = slices.Insert(k.heads, 1, "DEFAULT")
@@ -65,7 +64,7 @@ func shownCVars(l *mpit.List) shownKind {
 	return k
 }
 
-func shownPVars(l *mpit.List) shownKind {
+func shownPVars(l *List) shownKind {
 	k := shownKind{title: "PERFORMANCE VARIABLE", heads: []string{"VALUE", "CLASS", "TYPE", "BINDING", "VERBOSITY", "FLAGS"}}
 	for i := range l.PVars {
 		v := &l.PVars[i]
@@ -84,7 +83,7 @@ func shownPVars(l *mpit.List) shownKind {
 	return k
 }
 
-func shownEnums(l *mpit.List) shownKind {
+func shownEnums(l *List) shownKind {
 	k := shownKind{title: "ENUMERATION"}
 	for i := range l.Enums {
 		k.rows = append(k.rows, shownVar{l.Enums[i].Name, nil, l.Enums[i].String()})
@@ -92,7 +91,7 @@ func shownEnums(l *mpit.List) shownKind {
 	return k
 }
 
-func shownEvents(l *mpit.List) shownKind {
+func shownEvents(l *List) shownKind {
 	k := shownKind{title: "EVENT", heads: []string{"ELEMENTS", "BINDING", "VERBOSITY"}}
 	for _, e := range l.Events {
 		k.rows = append(k.rows, shownVar{e.Name, []string{strings.Join(e.Elements, ","), e.Binding, e.Verbosity.String()}, e.Description})
@@ -100,7 +99,7 @@ func shownEvents(l *mpit.List) shownKind {
 	return k
 }
 
-func shownSources(l *mpit.List) shownKind {
+func shownSources(l *List) shownKind {
 	k := shownKind{title: "SOURCE OF EVENTS", heads: []string{"ORDER", "TICKS PER SECOND"}}
 	for _, s := range l.Sources {
 		k.rows = append(k.rows, shownVar{s.Name, []string{s.Order, fmt.Sprint(s.TicksPerSecond)}, s.Description})
@@ -117,7 +116,7 @@ func about(description, failure string) string {
 }
 
 // shownValue is the value with its name: 1 (true).
-func shownValue(v *mpit.Variable) string {
+func shownValue(v *Variable) string {
 	words := shownTexts(v.Values, v.Type)
 	if v.Item != "" {
 		words += " (" + v.Item + ")"
@@ -137,7 +136,7 @@ func shownTexts(values []string, typ string) string {
 }
 
 // shownType is the type with the number of elements; texts have one.
-func shownType(v *mpit.Variable) string {
+func shownType(v *Variable) string {
 	if v.Count > 1 && v.Type != "char" {
 		return fmt.Sprintf("%s[%d]", v.Type, v.Count)
 	}

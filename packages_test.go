@@ -1,0 +1,119 @@
+package mpitrace_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+// Limits of how the packages of ours depend on each other, tests apart.
+const (
+	maxCommandPackages = 28 // that the commands link together
+	maxProfile2mat     = 20 // that profile2mat links: it has no launcher
+	maxImportChain     = 6  // packages, the command included
+	maxPackageFiles    = 30 // Go files in a folder, tests apart
+)
+
+// linked returns the packages of ours that the commands link, with the packages of
+// ours that each imports. Paths are from the root of the repository.
+func linked(t *testing.T, commands ...string) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-deps", "-json=ImportPath,Imports"}, commands...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	imports := map[string][]string{}
+	for in := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		err := in.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return imports
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ours {
+			continue
+		}
+		imports[name] = []string{}
+		for _, i := range p.Imports {
+			if i, ours := strings.CutPrefix(i, module+"/"); ours {
+				imports[name] = append(imports[name], i)
+			}
+		}
+	}
+}
+
+func TestLinkedPackages(t *testing.T) {
+	both := linked(t, "./cmd/mpitrace", "./cmd/profile2mat")
+	if len(both) > maxCommandPackages {
+		t.Errorf("the commands link %d packages of ours, more than %d", len(both), maxCommandPackages)
+	}
+	if n := len(linked(t, "./cmd/profile2mat")); n > maxProfile2mat {
+		t.Errorf("profile2mat links %d packages of ours, more than %d", n, maxProfile2mat)
+	}
+	chains := map[string][]string{}
+	for name := range both {
+		if chain := longestChain(both, chains, name); len(chain) > maxImportChain {
+			t.Errorf("%d packages import each other in a row, more than %d: %s", len(chain), maxImportChain, strings.Join(chain, " -> "))
+		}
+	}
+}
+
+// longestChain returns the longest chain of imports that begins with a package.
+func longestChain(imports, known map[string][]string, name string) []string {
+	if chain := known[name]; chain != nil {
+		return chain
+	}
+	var longest []string
+	for _, i := range imports[name] {
+		if chain := longestChain(imports, known, i); len(chain) > len(longest) {
+			longest = chain
+		}
+	}
+	known[name] = append([]string{name}, longest...)
+	return known[name]
+}
+
+func TestPackageSizes(t *testing.T) {
+	files := map[string]int{}
+	for _, s := range sources(t, ".go") {
+		if !strings.HasSuffix(s.path, "_test.go") {
+			files[path.Clean(s.dir())]++
+		}
+	}
+	for dir, n := range files {
+		if n > maxPackageFiles {
+			t.Errorf("%s: %d Go files, more than %d", dir, n, maxPackageFiles)
+		}
+	}
+}
+
+// givesNames are the files that may rename files, and why.
+var givesNames = map[string]string{
+	"internal/atomicfile":  "it is how all others write files",
+	"interpose/product.go": "a compiler has written the file",
+	"tests":                "test data",
+	"bench":                "benchmarks",
+}
+
+// TestOneFileWriter requires that files get their names by internal/atomicfile.
+func TestOneFileWriter(t *testing.T) {
+	for _, s := range sources(t, ".go") {
+		exempt := strings.HasSuffix(s.path, "_test.go")
+		for at := s.path; at != "."; at = path.Dir(at) {
+			exempt = exempt || givesNames[at] != ""
+		}
+		if !exempt && (strings.Contains(string(s.text), "os.Rename(") || strings.Contains(string(s.text), "O_EXCL")) {
+			t.Errorf("%s: a file is made and named by internal/atomicfile", s.path)
+		}
+	}
+}
