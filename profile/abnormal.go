@@ -1,5 +1,7 @@
 package profile
 
+import "fmt"
+
 // AbnormalKind says how a message or a receive failed to complete normally.
 type AbnormalKind uint8
 
@@ -37,20 +39,32 @@ func ParseAbnormalKind(s string) (AbnormalKind, bool) {
 	return 0, false
 }
 
+// MarshalText returns AbnormalKind.String.
+func (k AbnormalKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (k *AbnormalKind) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *k, ok = ParseAbnormalKind(string(text)); !ok {
+		err = fmt.Errorf("abnormal operation %q is not known", text)
+	}
+	return err
+}
+
 // OfSend reports whether the kind is one of sends.
 func (k AbnormalKind) OfSend() bool { return k >= CancelledSend }
 
 // AbnormalOps holds point-to-point sends or receives of the same key that did not
 // complete normally, so that they are in no row.
 type AbnormalOps struct {
-	Kind     AbnormalKind
-	Call     string // call that posted the receive or started the send; Cancel, if it is for a nonpersistent send
-	Comm     int32  // index into Profile.Comms, -1 if not known
-	Peer     int32  // rank in the communicator, or a Peer constant
-	Callsite uint64
-	Slice    uint32
-	Count    uint64
-	Bytes    uint64 // of cancelled persistent sends; 0 for all others, whose bytes are not known
+	Kind     AbnormalKind `json:"kind"`
+	Call     string       `json:"call,omitempty"` // call that posted the receive or started the send; Cancel, if it is for a nonpersistent send
+	Comm     int32        `json:"communicator"`   // index into Profile.Comms, -1 if not known
+	Peer     int32        `json:"peer"`           // rank in the communicator, or a Peer constant
+	Callsite uint64       `json:"callsite,omitempty"`
+	Slice    uint32       `json:"slice,omitempty"`
+	Count    uint64       `json:"count"`
+	Bytes    uint64       `json:"bytes,omitempty"` // of cancelled persistent sends; 0 for all others, whose bytes are not known
 }
 
 // CountAbnormal returns the number of operations of a kind.

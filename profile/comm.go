@@ -115,8 +115,10 @@ func (c *Comm) leaves(edge int32) bool { return edge >= 0 && int(edge) != c.Rank
 // Group is an ordered list of world ranks. A group with a constant stride needs
 // no list.
 type Group struct {
-	Base, Stride, N int     // the ranks Base, Base+Stride, ..., used if List is nil
-	List            []int32 // has PeerElsewhere for a process of another world
+	Base   int     `json:"base,omitempty"` // the ranks Base, Base+Stride, ..., used if List is nil
+	Stride int     `json:"stride,omitempty"`
+	N      int     `json:"n,omitempty"`
+	List   []int32 `json:"list,omitzero"` // has PeerElsewhere for a process of another world
 }
 
 // Len returns the number of members.

@@ -3,15 +3,15 @@ package profile
 // Exit is how a process ended, as seen from outside. `mpitrace run` observes
 // the processes of its own node.
 type Exit struct {
-	At     int64 // Unix ns when the process ended, 0 if not observed
-	Known  bool  // whether Status or Signal is known
-	Status int   // exit status, if the process was not killed by a signal
-	Signal int   // signal that killed the process, 0 if none
+	At     int64 `json:"at,omitempty"`     // Unix ns when the process ended, 0 if not observed
+	Known  bool  `json:"known,omitempty"`  // whether Status or Signal is known
+	Status int   `json:"status,omitempty"` // exit status, if the process was not killed by a signal
+	Signal int   `json:"signal,omitempty"` // signal that killed the process, 0 if none
 
-	Alive int64 // Unix ns when the process was last seen running, 0 if not observed or if it had ended
-	Gone  bool  // whether it has ended, even if the time is not known
+	Alive int64 `json:"alive,omitempty"` // Unix ns when the process was last seen running, 0 if not observed or if it had ended
+	Gone  bool  `json:"gone,omitempty"`  // whether it has ended, even if the time is not known
 
-	Stopped bool // whether a signal or a debugger had stopped it when it was last seen running
+	Stopped bool `json:"stopped,omitempty"` // whether a signal or a debugger had stopped it when it was last seen running
 }
 
 // EndState is what is known of the end of a process that did not finalize.

@@ -162,11 +162,11 @@ func (t PvarType) Number(value uint64) float64 {
 // queued than the setting allows. All have the same key. They are counted in
 // rows as well.
 type Late struct {
-	Call     string
-	Comm     int32 // index into Profile.Comms, -1 if not known
-	Peer     int32 // rank in the communicator, or PeerAnySource
-	Callsite uint64
-	Slice    uint32
-	Count    uint64
-	Queued   uint64 // unexpected messages in the queue, from any sender, summed over the receives
+	Call     string `json:"call"`
+	Comm     int32  `json:"communicator"` // index into Profile.Comms, -1 if not known
+	Peer     int32  `json:"peer"`         // rank in the communicator, or PeerAnySource
+	Callsite uint64 `json:"callsite"`
+	Slice    uint32 `json:"slice,omitempty"`
+	Count    uint64 `json:"count"`
+	Queued   uint64 `json:"queued"` // unexpected messages in the queue, from any sender, summed over the receives
 }

@@ -11,68 +11,72 @@
 package profile
 
 import (
+	"fmt"
 	"slices"
 )
 
-// Profile is the record of one process.
+// Profile is the record of one process. Its JSON form is what profile.arrow has of a
+// process beside its rows and beside what several processes share.
 type Profile struct {
-	Run     string   // id of the MPI job, as its launcher defines it
-	Rank    int      // world rank, -1 if the process ended before it was known
-	Size    int      // size of MPI_COMM_WORLD, -1 if not known
-	Host    string   // node name
-	Pid     int      // process id on the node
-	Program string   // path of the executable
-	Command []string // argument vector
-	Library string   // version string of MPI_Get_library_version
-	Source  string   // file that the profile was read from
+	Run     string   `json:"-"`                // id of the MPI job, as its launcher defines it
+	Rank    int      `json:"rank"`             // world rank, -1 if the process ended before it was known
+	Size    int      `json:"-"`                // size of MPI_COMM_WORLD, -1 if not known
+	Host    string   `json:"host"`             // node name
+	Pid     int      `json:"pid"`              // process id on the node
+	Program string   `json:"-"`                // path of the executable
+	Command []string `json:"-"`                // argument vector
+	Library string   `json:"-"`                // version string of MPI_Get_library_version
+	Source  string   `json:"source,omitempty"` // file that the profile was read from
 
-	State  State
-	Timing Timing
+	State  State  `json:"state"`
+	Timing Timing `json:"timing"`
 	// Unfollowed reports whether nonblocking receives were not followed to
 	// their completion. They are then counted as calls without bytes.
 	// Persistent and partitioned receives are always followed.
-	Unfollowed bool
+	Unfollowed bool `json:"unfollowed,omitempty"`
 
-	Start int64 // Unix ns when recording began, at the start of MPI_Init
+	Start int64 `json:"start,omitempty"` // Unix ns when recording began, at the start of MPI_Init
 	// Application time is the time from InitEnd to FinalizeStart. End is the
 	// last time known. Unix ns, 0 if the process did not reach that point.
-	InitEnd, FinalizeStart, End int64
+	InitEnd       int64 `json:"init_end,omitempty"`
+	FinalizeStart int64 `json:"finalize_start,omitempty"`
+	End           int64 `json:"end,omitempty"`
 
-	Threads  int // number of tables; a thread uses one at a time
-	Comms    []Comm
-	Slices   []Slice // slice 0 is "run"
-	Modules  []Module
-	Stacks   map[uint64][]uint64 // Row.Callsite -> return addresses, innermost first
-	Symbols  Symbols             // names of the call sites, once looked up; shared by the profiles of a job
-	Rows     []Row
-	Vectors  []Vector
-	Abnormal []AbnormalOps
-	Late     []Late
-	Open     []OpenCall
-	Exit     Exit
-	Pauses   uint64 // number of times that the program stopped recording with MPI_Pcontrol(0)
-	Losses   Losses
-	Clocks   ClockCheck
+	Threads  int                 `json:"threads"` // number of tables; a thread uses one at a time
+	Comms    []Comm              `json:"-"`
+	Slices   []Slice             `json:"slices,omitempty"` // slice 0 is "run"
+	Modules  []Module            `json:"-"`
+	Stacks   map[uint64][]uint64 `json:"-"` // Row.Callsite -> return addresses, innermost first
+	Symbols  Symbols             `json:"-"` // names of the call sites, once looked up; shared by the profiles of a job
+	Rows     []Row               `json:"-"`
+	Vectors  []Vector            `json:"-"`
+	Abnormal []AbnormalOps       `json:"asides,omitempty"`
+	Late     []Late              `json:"late,omitempty"`
+	Open     []OpenCall          `json:"open,omitempty"`
+	Exit     Exit                `json:"exit,omitzero"`
+	Pauses   uint64              `json:"pauses,omitempty"` // number of times that the program stopped recording with MPI_Pcontrol(0)
+	Losses   Losses              `json:"losses,omitzero"`
+	Clocks   ClockCheck          `json:"clocks,omitzero"`
 
-	Intercepted *Intercepted // nil if no other tool intercepts MPI calls
+	Intercepted *Intercepted `json:"intercepted,omitempty"` // nil if no other tool intercepts MPI calls
 
 	// Settings holds the mpitrace settings that differ from their defaults, by
 	// name.
-	Settings  map[string]string
-	Variables []Variable
+	Settings  map[string]string `json:"settings,omitempty"`
+	Variables []Variable        `json:"variables,omitempty"`
 	// Performance variables of the MPI that were read.
-	Pvars       []Pvar
-	PvarHandles []PvarHandle
-	Readings    []Reading // ordered by time
+	Pvars       []Pvar       `json:"-"`
+	PvarHandles []PvarHandle `json:"-"`
+	Readings    []Reading    `json:"-"` // ordered by time
 
-	Placement *Placement // nil if not known: recordings before version 7
-	Usage     []Usage    // by slice
+	Placement *Placement `json:"placement,omitempty"` // nil if not known: recordings before version 7
+	Usage     []Usage    `json:"usage,omitempty"`     // by slice
 
-	Physical *Physical // nil if it was not requested
+	Physical *Physical `json:"-"` // nil if it was not requested
 
 	// Problems are the errors that a reader found in the source, each with its
 	// position. The profile holds everything that could be read.
-	Problems []string
+	Problems []string `json:"problems,omitempty"`
 }
 
 // State is how a process ended.
@@ -97,20 +101,20 @@ func (s State) String() string {
 // is the position of a running process, or of one that ended without
 // MPI_Finalize. It is counted in no row.
 type OpenCall struct {
-	Thread    int32
-	Call      string
-	Class     Class
-	Direction Direction
-	Comm      int32  // index into Profile.Comms, -1 if there is none or it is not known
-	Peer      int32  // rank in the communicator as passed to the call, or a Peer constant
-	Source    int32  // source rank of calls that both send and receive, otherwise PeerNone
-	Requests  int    // number of requests that the call waits for, tests or starts; 0 for other calls
-	Code      int32  // error code of MPI_Abort
-	Bytes     uint64 // size of the message or of the receive buffer; for a collective, of one message
-	Sized     bool   // whether Bytes is known
-	Callsite  uint64
-	Slice     uint32
-	Start     int64 // Unix ns, 0 if calls are not timed
+	Thread    int32     `json:"thread,omitempty"`
+	Call      string    `json:"call"`
+	Class     Class     `json:"class"`
+	Direction Direction `json:"direction"`
+	Comm      int32     `json:"communicator"`       // index into Profile.Comms, -1 if there is none or it is not known
+	Peer      int32     `json:"peer"`               // rank in the communicator as passed to the call, or a Peer constant
+	Source    int32     `json:"from"`               // source rank of calls that both send and receive, otherwise PeerNone
+	Requests  int       `json:"requests,omitempty"` // number of requests that the call waits for, tests or starts; 0 for other calls
+	Code      int32     `json:"code,omitempty"`     // error code of MPI_Abort
+	Bytes     uint64    `json:"bytes,omitempty"`    // size of the message or of the receive buffer; for a collective, of one message
+	Sized     bool      `json:"sized,omitempty"`    // whether Bytes is known
+	Callsite  uint64    `json:"callsite"`
+	Slice     uint32    `json:"slice,omitempty"`
+	Start     int64     `json:"start,omitempty"` // Unix ns, 0 if calls are not timed
 }
 
 // Timing defines which calls are timed.
@@ -136,6 +140,18 @@ func (t Timing) String() string {
 func ParseTiming(s string) (Timing, bool) {
 	i := slices.Index(timingNames[:], s)
 	return Timing(max(i, 0)), i >= 0
+}
+
+// MarshalText returns Timing.String.
+func (t Timing) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (t *Timing) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *t, ok = ParseTiming(string(text)); !ok {
+		err = fmt.Errorf("timing %q is not known", text)
+	}
+	return err
 }
 
 // Values of the setting that controls whether nonblocking receives are
@@ -188,9 +204,9 @@ func (l Losses) Any() bool { return l != Losses{} }
 
 // Slice is a part of the run, started by MPI_Pcontrol or through MPI_T.
 type Slice struct {
-	Index uint32
-	Name  string
-	Start int64 // Unix ns
+	Index uint32 `json:"index"`
+	Name  string `json:"name"`
+	Start int64  `json:"start"` // Unix ns
 }
 
 // Module is a file that was loaded into the process. Call sites are named from
@@ -333,15 +349,15 @@ type Row struct {
 // its topology. The row with the same key has its calls and the sum of its
 // bytes, without the bytes for the process itself.
 type Vector struct {
-	Thread   int32
-	Call     string
-	Class    Class
-	Spread   Spread // ToVector or ToEdgeVector
-	Comm     int32
-	Callsite uint64
-	Slice    uint32
-	Calls    uint64   // number of operations; each sends one message to each member
-	Bytes    []uint64 // by rank in the group (of an intercommunicator, in the remote group), or by edge
+	Thread   int32    `json:"thread"`
+	Call     string   `json:"call"`
+	Class    Class    `json:"class"`
+	Spread   Spread   `json:"spread"` // ToVector or ToEdgeVector
+	Comm     int32    `json:"communicator"`
+	Callsite uint64   `json:"callsite"`
+	Slice    uint32   `json:"slice"`
+	Calls    uint64   `json:"calls"` // number of operations; each sends one message to each member
+	Bytes    []uint64 `json:"-"`     // by rank in the group (of an intercommunicator, in the remote group), or by edge
 }
 
 // OwnGroup reports whether the vector is indexed by rank in the process's own

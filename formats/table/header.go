@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -44,70 +43,25 @@ type place struct {
 
 // communicator is what its members agree on.
 type communicator struct {
-	ID          string `json:"id"`
-	Name        string `json:"name,omitempty"`
-	Constructor string `json:"constructor,omitempty"`
-	Inter       bool   `json:"inter,omitempty"`
-	Members     group  `json:"members"`
-	Remote      group  `json:"remote,omitzero"`
-}
-
-// group has a list, or else says that it is base, base+stride, ...
-type group struct {
-	Base   int     `json:"base,omitempty"`
-	Stride int     `json:"stride,omitempty"`
-	N      int     `json:"n,omitempty"`
-	List   []int32 `json:"list,omitzero"`
+	ID          string        `json:"id"`
+	Name        string        `json:"name,omitempty"`
+	Constructor string        `json:"constructor,omitempty"`
+	Inter       bool          `json:"inter,omitempty"`
+	Members     profile.Group `json:"members"`
+	Remote      profile.Group `json:"remote,omitzero"`
 }
 
 // processInfo is what the columns do not say of one process. Its rows' keys follow
 // it (see packKeys).
 type processInfo struct {
-	Program       int            `json:"program"`
-	Rank          int            `json:"rank"`
-	Host          string         `json:"host"`
-	Pid           int            `json:"pid"`
-	Source        string         `json:"source,omitempty"`
-	State         profile.State  `json:"state"`
-	Timing        string         `json:"timing,omitempty"` // exact where there is none: format version 2
-	Unfollowed    bool           `json:"unfollowed,omitempty"`
-	Start         int64          `json:"start,omitempty"`
-	InitEnd       int64          `json:"init_end,omitempty"`
-	FinalizeStart int64          `json:"finalize_start,omitempty"`
-	End           int64          `json:"end,omitempty"`
-	Threads       int            `json:"threads"`
-	Losses        profile.Losses `json:"losses,omitzero"`
-	Pauses        uint64         `json:"pauses,omitempty"`
-	Problems      []string       `json:"problems,omitempty"`
-
-	Clocks profile.ClockCheck `json:"clocks,omitzero"`
-
-	Intercepted *profile.Intercepted `json:"intercepted,omitempty"`
-
-	Slices   []slice       `json:"slices,omitempty"`
-	Modules  []module      `json:"modules,omitempty"`
-	Comms    []membership  `json:"communicators,omitempty"`
-	Stacks   *packed       `json:"stacks,omitempty"` // see packStacks
-	Vectors  []vector      `json:"vectors,omitempty"`
-	Abnormal []abnormalOps `json:"asides,omitempty"`
-	Open     []openCall    `json:"open,omitempty"`
-	Exit     exit          `json:"exit,omitzero"`
-
-	Settings  map[string]string  `json:"settings,omitempty"`
-	Variables []profile.Variable `json:"variables,omitempty"`
-	Late      []late             `json:"late,omitempty"`
-
-	Placement *profile.Placement `json:"placement,omitempty"`
-	Usage     []profile.Usage    `json:"usage,omitempty"`
-
-	Rows     int       `json:"rows"`
-	Physical *physical `json:"physical,omitempty"`
-}
-
-type slice struct {
-	Index uint32 `json:"index"`
-	Name  string `json:"name"`
-	Start int64  `json:"start"`
+	*profile.Profile
+	Program  int          `json:"program"`
+	Modules  []module     `json:"modules,omitempty"`
+	Comms    []membership `json:"communicators,omitempty"`
+	Stacks   *packed      `json:"stacks,omitempty"` // see packStacks
+	Vectors  []vector     `json:"vectors,omitempty"`
+	Rows     int          `json:"rows"`
+	Physical *physical    `json:"physical,omitempty"`
 }
 
 // module is one that holds a call site; the others are left out.
@@ -134,74 +88,15 @@ type membership struct {
 type edges []int32
 
 type vector struct {
-	Thread   int32          `json:"thread"`
-	Call     string         `json:"call"`
-	Class    profile.Class  `json:"class"`
-	Spread   profile.Spread `json:"spread"`
-	Comm     int32          `json:"communicator"` // index into the process's
-	Callsite uint64         `json:"callsite"`
-	Slice    uint32         `json:"slice"`
-	Calls    uint64         `json:"calls"`
-	N        int            `json:"n"`
-	Bytes    []byte         `json:"bytes"` // packed
+	profile.Vector
+	N     int    `json:"n"`
+	Bytes []byte `json:"bytes"` // packed
 }
 
 // packed is so many numbers, packed.
 type packed struct {
 	N     int    `json:"n"`
 	Bytes []byte `json:"bytes"`
-}
-
-type abnormalOps struct {
-	Kind     string `json:"kind"`
-	Call     string `json:"call,omitempty"`
-	Comm     int32  `json:"communicator"` // index into the process's, -1 if there is none
-	Peer     int32  `json:"peer"`         // rank there
-	Callsite uint64 `json:"callsite,omitempty"`
-	Slice    uint32 `json:"slice,omitempty"`
-	Count    uint64 `json:"count"`
-	Bytes    uint64 `json:"bytes,omitempty"`
-}
-
-// late is receives that were posted late.
-type late struct {
-	Call     string `json:"call"`
-	Comm     int32  `json:"communicator"` // as of abnormalOps
-	Peer     int32  `json:"peer"`
-	Callsite uint64 `json:"callsite"`
-	Slice    uint32 `json:"slice,omitempty"`
-	Count    uint64 `json:"count"`
-	Queued   uint64 `json:"queued"`
-}
-
-// openCall is a call that had not returned.
-type openCall struct {
-	Thread    int32             `json:"thread,omitempty"`
-	Call      string            `json:"call"`
-	Class     profile.Class     `json:"class"`
-	Direction profile.Direction `json:"direction"`
-	Comm      int32             `json:"communicator"` // as of abnormalOps
-	Peer      int32             `json:"peer"`
-	Source    int32             `json:"from"`
-	Requests  int               `json:"requests,omitempty"`
-	Code      int32             `json:"code,omitempty"`
-	Bytes     uint64            `json:"bytes,omitempty"`
-	Sized     bool              `json:"sized,omitempty"`
-	Callsite  uint64            `json:"callsite"`
-	Slice     uint32            `json:"slice,omitempty"`
-	Start     int64             `json:"start,omitempty"`
-}
-
-// exit is how the process was seen to end.
-type exit struct {
-	At     int64 `json:"at,omitempty"`
-	Known  bool  `json:"known,omitempty"`
-	Status int   `json:"status,omitempty"`
-	Signal int   `json:"signal,omitempty"`
-	Alive  int64 `json:"alive,omitempty"`
-	Gone   bool  `json:"gone,omitempty"`
-
-	Stopped bool `json:"stopped,omitempty"`
 }
 
 // symbols are the names of the places; nil if there are none.
@@ -240,7 +135,7 @@ func parseShared(text []byte) (*shared, error) {
 // parseProcess reads one process's part back and checks what it refers to, so
 // that a profile can be made of it without further checks.
 func (h *shared) parseProcess(text []byte) (*processInfo, error) {
-	info := new(processInfo)
+	info := &processInfo{Profile: new(profile.Profile)}
 	if err := json.Unmarshal(text, info); err != nil {
 		return nil, err
 	}
@@ -251,9 +146,6 @@ func (h *shared) check(info *processInfo) error {
 	if info.Program < 0 || info.Program >= len(h.Programs) {
 		return fmt.Errorf("no program %d", info.Program)
 	}
-	if _, ok := profile.ParseTiming(cmp.Or(info.Timing, profile.TimingExact.String())); !ok {
-		return fmt.Errorf("timing %q is not known", info.Timing)
-	}
 	if info.Rows < 0 {
 		return fmt.Errorf("%d rows", info.Rows)
 	}
@@ -263,7 +155,7 @@ func (h *shared) check(info *processInfo) error {
 		}
 	}
 	for _, a := range info.Abnormal {
-		if _, ok := profile.ParseAbnormalKind(a.Kind); !ok || int(a.Comm) >= len(info.Comms) {
+		if int(a.Comm) >= len(info.Comms) {
 			return fmt.Errorf("abnormal operation: %q of communicator %d", a.Kind, a.Comm)
 		}
 	}
@@ -300,25 +192,14 @@ func (h *shared) checkMembership(m membership) error {
 	return nil
 }
 
-func (c *communicator) sane() bool { return c.Members.sane() && c.Remote.sane() }
+func (c *communicator) sane() bool { return sane(c.Members) && sane(c.Remote) }
 
-func (g group) sane() bool { return g.N >= 0 && g.N <= maxRanks }
+func sane(g profile.Group) bool { return g.N >= 0 && g.N <= maxRanks }
 
 // profile makes the process's profile, all but its rows.
 func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
-	prog := h.Programs[info.Program]
-	timing, _ := profile.ParseTiming(info.Timing) // checked
-	p := &profile.Profile{
-		Run: prog.Run, Rank: info.Rank, Size: prog.Size, Host: info.Host, Pid: info.Pid,
-		Program: prog.Program, Command: prog.Command, Library: prog.Library, Source: info.Source,
-		State: info.State, Timing: timing, Unfollowed: info.Unfollowed, Start: info.Start, InitEnd: info.InitEnd,
-		FinalizeStart: info.FinalizeStart, End: info.End, Threads: info.Threads, Losses: info.Losses,
-		Pauses: info.Pauses, Clocks: info.Clocks, Problems: info.Problems, Exit: profile.Exit(info.Exit),
-		Settings: info.Settings, Variables: info.Variables, Placement: info.Placement, Usage: info.Usage, Intercepted: info.Intercepted,
-	}
-	for _, s := range info.Slices {
-		p.Slices = append(p.Slices, profile.Slice(s))
-	}
+	prog, p := h.Programs[info.Program], info.Profile
+	p.Run, p.Size, p.Program, p.Command, p.Library = prog.Run, prog.Size, prog.Program, prog.Command, prog.Library
 	for _, m := range info.Modules {
 		f := h.Files[m.File]
 		p.Modules = append(p.Modules, profile.Module{Path: f.Path, BuildID: f.BuildID, Start: m.Start, End: m.End, Bias: m.Bias})
@@ -334,23 +215,10 @@ func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 		return nil, fmt.Errorf("what the MPI library sent: %w", err)
 	}
 	for _, v := range info.Vectors {
-		bytes, err := unpackVector(v.Bytes, v.N)
-		if err != nil {
+		if v.Vector.Bytes, err = unpackVector(v.Bytes, v.N); err != nil {
 			return nil, fmt.Errorf("counts of %s: %w", v.Call, err)
 		}
-		p.Vectors = append(p.Vectors, profile.Vector{Thread: v.Thread, Call: v.Call, Class: v.Class, Spread: v.Spread,
-			Comm: v.Comm, Callsite: v.Callsite, Slice: v.Slice, Calls: v.Calls, Bytes: bytes})
-	}
-	for _, a := range info.Abnormal {
-		kind, _ := profile.ParseAbnormalKind(a.Kind) // checked
-		p.Abnormal = append(p.Abnormal, profile.AbnormalOps{Kind: kind, Call: a.Call, Comm: a.Comm, Peer: a.Peer,
-			Callsite: a.Callsite, Slice: a.Slice, Count: a.Count, Bytes: a.Bytes})
-	}
-	for _, o := range info.Open {
-		p.Open = append(p.Open, profile.OpenCall(o))
-	}
-	for _, l := range info.Late {
-		p.Late = append(p.Late, profile.Late(l))
+		p.Vectors = append(p.Vectors, v.Vector)
 	}
 	return p, nil
 }
@@ -361,7 +229,7 @@ func (h *shared) comm(m membership) profile.Comm {
 		c = &h.Comms[m.Comm]
 	}
 	out := profile.Comm{ID: c.ID, Name: c.Name, Constructor: c.Constructor, Parent: m.Parent, Inter: c.Inter,
-		Rank: m.Rank, Members: profile.Group(c.Members), Remote: profile.Group(c.Remote), Freed: m.Freed, Folded: m.Folded}
+		Rank: m.Rank, Members: c.Members, Remote: c.Remote, Freed: m.Freed, Folded: m.Folded}
 	if m.Edges != nil {
 		out.Edges = *m.Edges
 	}

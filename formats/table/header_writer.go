@@ -129,18 +129,9 @@ func (b *Header) finish(table string) (blocks, common []byte, err error) {
 }
 
 func (b *Header) process(p *profile.Profile) processInfo {
-	info := processInfo{
+	info := processInfo{Profile: p, Rows: len(p.Rows), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical),
 		Program: b.programs.of(programKey{p.Run, p.Program, strings.Join(p.Command, "\x00"), p.Library, p.Size},
-			program{p.Run, p.Size, p.Program, p.Command, p.Library}),
-		Rank: p.Rank, Host: p.Host, Pid: p.Pid, Source: p.Source, State: p.State, Timing: p.Timing.String(), Unfollowed: p.Unfollowed,
-		Start: p.Start, InitEnd: p.InitEnd, FinalizeStart: p.FinalizeStart, End: p.End,
-		Threads: p.Threads, Losses: p.Losses, Pauses: p.Pauses, Clocks: p.Clocks, Problems: p.Problems,
-		Exit: exit(p.Exit), Stacks: packStacks(p.Stacks), Physical: packPhysical(p.Physical), Rows: len(p.Rows),
-		Settings: p.Settings, Variables: p.Variables, Placement: p.Placement, Usage: p.Usage, Intercepted: p.Intercepted,
-	}
-	for _, s := range p.Slices {
-		info.Slices = append(info.Slices, slice(s))
-	}
+			program{p.Run, p.Size, p.Program, p.Command, p.Library})}
 	for i := range p.Comms {
 		info.Comms = append(info.Comms, b.membership(&p.Comms[i]))
 	}
@@ -148,17 +139,7 @@ func (b *Header) process(p *profile.Profile) processInfo {
 		info.Modules = append(info.Modules, module{b.file(m.Path, m.BuildID), m.Start, m.End, m.Bias})
 	}
 	for _, v := range p.Vectors {
-		info.Vectors = append(info.Vectors, vector{v.Thread, v.Call, v.Class, v.Spread, v.Comm,
-			v.Callsite, v.Slice, v.Calls, len(v.Bytes), packVector(v.Bytes)})
-	}
-	for _, a := range p.Abnormal {
-		info.Abnormal = append(info.Abnormal, abnormalOps{a.Kind.String(), a.Call, a.Comm, a.Peer, a.Callsite, a.Slice, a.Count, a.Bytes})
-	}
-	for _, o := range p.Open {
-		info.Open = append(info.Open, openCall(o))
-	}
-	for _, l := range p.Late {
-		info.Late = append(info.Late, late(l))
+		info.Vectors = append(info.Vectors, vector{v, len(v.Bytes), packVector(v.Bytes)})
 	}
 	return info
 }
@@ -170,7 +151,7 @@ func (b *Header) file(path, buildID string) int {
 
 func (b *Header) membership(c *profile.Comm) membership {
 	m := membership{Parent: c.Parent, Rank: c.Rank, Freed: c.Freed, Folded: c.Folded}
-	v := communicator{c.ID, c.Name, c.Constructor, c.Inter, group(c.Members), group(c.Remote)}
+	v := communicator{c.ID, c.Name, c.Constructor, c.Inter, c.Members, c.Remote}
 	if c.Members.Len() == 1 && !c.Inter {
 		m.Own = &v
 	} else {
