@@ -1,10 +1,9 @@
-// Package aggregate puts together what the processes of an MPI job recorded:
-// profiles, one after the other, into a Job, and a Job into matrices and
-// summaries. What a Job takes depends on what there is to tell, not on how much
-// was read.
+// Package aggregate adds up the profiles of the processes of an MPI job. A Job takes
+// them one after the other, and gives a Summary, a RankSummary, the matrices
+// (package matrix) or, with a second job, a Diff. The memory that a Job needs depends
+// on the size of these results, not on the number of rows that it has read.
 //
-// Merging is associative, and no result depends on the order in which
-// processes are given.
+// Merging is associative, and no result depends on the order of the processes.
 package aggregate
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Job is an MPI job, the processes of one MPI_COMM_WORLD, added up. Its parts
-// can be added up apart, and merged.
+// Job holds the sums over the processes of an MPI job, which are those of one
+// MPI_COMM_WORLD. Parts of a job can be added up separately, and merged.
 type Job struct {
 	Run string // as the launcher names it; empty if not known
 
@@ -53,8 +52,8 @@ type Options struct {
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job { return &Job{builder: matrix.NewBuilder(nil), options: o} }
 
-// New makes one job of profiles, whatever run they say that they are of. Their
-// communicators are unified (profile.Unify).
+// New returns the job of some profiles, even if their runs differ. It unifies their
+// communicators (profile.Unify). RankSummary can be called for all ranks.
 func New(profiles []*profile.Profile) *Job {
 	profile.Unify(profiles)
 	return ofKept(profiles)
@@ -68,14 +67,14 @@ func ofKept(profiles []*profile.Profile) *Job {
 	return j
 }
 
-// Of makes the job of all profiles that a source gives.
+// Of returns the job of all profiles of a source.
 func Of(src profile.Source, o Options) (*Job, error) {
 	j := NewJob(o)
 	err := src.Each(func(p *profile.Profile) error { j.Add(p); return nil })
 	return j, err
 }
 
-// Add adds a process. The communicators of all that are added must be unified
+// Add adds a process. The communicators of all processes must have been unified
 // (profile.Unify).
 func (j *Job) Add(p *profile.Profile) {
 	j.Run = min(cmp.Or(j.Run, p.Run), cmp.Or(p.Run, j.Run))
@@ -120,8 +119,8 @@ func (j *Job) Merge(o *Job) {
 	j.kept = append(j.kept, o.kept...)
 }
 
-// programOf is the file name of the executable, that of the lowest rank where
-// processes run several.
+// programOf returns the file name of the executable; if there are several, that of the
+// lowest rank.
 func programOf(ps []process) string {
 	for _, p := range ps {
 		if p.program != "" {
@@ -131,8 +130,8 @@ func programOf(ps []process) string {
 	return "mpi"
 }
 
-// Start is when the first process of which it is known began to record, in Unix
-// ns; 0 if it is known of none.
+// Start returns when the first process began to record, in Unix ns; 0 if that is not
+// known for any process.
 func (j *Job) Start() int64 {
 	start := int64(0)
 	for _, p := range j.processes {
@@ -143,23 +142,22 @@ func (j *Job) Start() int64 {
 	return start
 }
 
-// Size is the number of processes of the job: that of MPI_COMM_WORLD where it
-// is known, and at least what the largest rank seen asks for.
+// Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it is
+// known, and more than the largest recorded rank.
 func (j *Job) Size() int { return j.ranks.Size() }
 
-// Recorded lists the ranks that something was recorded of, each once.
+// Recorded returns the ranks that have recordings, in ascending order.
 func (j *Job) Recorded() []int { return j.ranks.Recorded() }
 
-// Duplicated lists the ranks that several recordings are of: a sign that they
-// are of several runs.
+// Duplicated returns the ranks that have more than one recording, a sign that the
+// recordings are from several runs.
 func (j *Job) Duplicated() []int { return j.ranks.Duplicated() }
 
-// Missing are the ranks of the job that nothing was recorded of.
+// Missing returns the ranks of the job that have no recording.
 func (j *Job) Missing() profile.RankSet { return j.ranks.Missing() }
 
-// Processes is how many recordings there are.
+// Processes returns the number of recordings.
 func (j *Job) Processes() int { return len(j.processes) }
 
-// Matrices are what the processes sent, by class and pair. Nothing is to be
-// added to the job after that.
+// Matrices returns the matrices of the job. Nothing may be added to the job afterwards.
 func (j *Job) Matrices() *matrix.ByClass { return j.builder.Matrices() }

@@ -8,8 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/formats/table"
 )
 
-// Edge is a row of the table that sparse files hold: a pair that has messages or
-// bytes.
+// Edge is a row in the table of sparse formats: a pair that has messages or bytes.
 type Edge struct {
 	matrix.Pair
 	matrix.Volume
@@ -40,8 +39,7 @@ func (s *Sheet) Columns() []table.Column[Edge] {
 	}
 }
 
-// entries goes through what sparse files hold: the pairs that have messages or
-// bytes, by row and column.
+// entries iterates over the pairs that have messages or bytes, by row and column.
 func (s *Sheet) entries(yield func(matrix.Pair, matrix.Volume) bool) {
 	for p, v := range s.cells() {
 		if v != (matrix.Volume{}) && !yield(p, v) {
@@ -58,11 +56,12 @@ func (s *Sheet) edges(yield func(Edge) bool) {
 	}
 }
 
-// parquetGroup is how many rows a row group has: 24 MB until it is written.
+// parquetGroup is the number of rows of a row group, which take 24 MB of memory until
+// they are written.
 const parquetGroup = 1 << 20
 
-// options are what is known of a sheet, by the keys that the tables of profiles
-// have, too.
+// options returns what is known about a sheet, with the keys that tables of profiles
+// use.
 func (s *Sheet) options() table.Options[Edge] {
 	metadata := map[string]string{table.KeyFormat: "1", table.KeyTool: table.Tool, table.KeyTable: "matrix",
 		"mpitrace.n": fmt.Sprint(s.N), "mpitrace.symmetric": fmt.Sprint(s.Symmetric)}
@@ -78,7 +77,7 @@ func writeArrow(w io.Writer, s *Sheet, _ Quantity) error {
 	return table.WriteArrow(w, s.Columns(), s.edges, s.options())
 }
 
-// writeParquet writes the same as a Parquet file.
+// writeParquet writes the rows of writeArrow as a Parquet file.
 func writeParquet(w io.Writer, s *Sheet, _ Quantity) error {
 	out, err := table.NewParquetWriter(w, s.Columns(), s.options())
 	if err != nil {
@@ -90,7 +89,7 @@ func writeParquet(w io.Writer, s *Sheet, _ Quantity) error {
 	return out.Close(nil)
 }
 
-// writeCSV writes the same as CSV.
+// writeCSV writes the rows of writeArrow as CSV.
 func writeCSV(w io.Writer, s *Sheet, _ Quantity) error {
 	out, err := table.NewCSVWriter(w, s.Columns(), s.options())
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// writeMat writes n lines of n numbers, each followed by a space: byte for byte
-// what Open MPI's profile2mat writes of the mean of both directions while sums
-// stay below 2^53. Averages are rounded to integers, halves to the even one;
-// all other numbers are exact.
+// writeMat writes n lines of n numbers, each followed by a space. Of the mean of both
+// directions these are the same bytes as from Open MPI's profile2mat, as long as sums
+// are below 2^53. Averages are rounded to integers, halves to even; all other numbers
+// are exact.
 func writeMat(w io.Writer, s *Sheet, q Quantity) error {
 	format := [...]number{appendSize, appendMsg, appendAvg}[q]
 	if s.Symmetric {
@@ -27,14 +27,14 @@ func writeMat(w io.Writer, s *Sheet, q Quantity) error {
 	return g.flush()
 }
 
-// grid writes cells in order; (row, column) is the next one.
+// grid writes cells in order. (row, column) is the next one.
 type grid struct {
 	*buffer
 	n           int
 	row, column int
 }
 
-// zeros writes the cells before one, and tells whether to go on.
+// zeros writes zeros up to a cell, and reports whether to go on.
 func (g *grid) zeros(row, column int) bool {
 	for g.row < row {
 		g.run(g.n - g.column)
@@ -53,7 +53,7 @@ var manyZeros = func() (text [4096]byte) {
 	return text
 }()
 
-// run writes zeros within a row.
+// run writes k zeros within a row.
 func (g *grid) run(k int) {
 	for k > 0 && g.full() {
 		some := min(k, len(manyZeros)/2)
@@ -92,8 +92,8 @@ func appendHalfMsg(line []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(line, divide(v.Messages, 2), 10)
 }
 
-// appendDoubleAvg divides as the script does, in doubles: from 2^52 bytes on,
-// a quotient just beside a half may become that half.
+// appendDoubleAvg divides as the script does, in doubles. From 2^52 bytes on, a
+// quotient close to a half may be rounded to that half first.
 func appendDoubleAvg(line []byte, v matrix.Volume) []byte {
 	if v.Messages == 0 {
 		return append(line, '0')

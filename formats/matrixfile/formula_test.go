@@ -48,11 +48,11 @@ func (f formula) table(n int) formula {
 
 // sheetsOf adds up a job as profile2mat does.
 func sheetsOf(t testing.TB, j *synth.Job) map[matrix.Class]*Sheet {
-	tally := matrix.NewBuilder(nil)
-	if err := j.Each(func(p *profile.Profile) error { tally.Add(p); return nil }); err != nil {
+	builder := matrix.NewBuilder(nil)
+	if err := j.Each(func(p *profile.Profile) error { builder.Add(p); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	ms, out := tally.Matrices(), map[matrix.Class]*Sheet{}
+	ms, out := builder.Matrices(), map[matrix.Class]*Sheet{}
 	for c := range formulas(j) {
 		out[c] = &Sheet{Matrix: &ms[c], N: j.Ranks, Line: "rank", Program: j.Name, Class: c}
 	}

@@ -20,7 +20,7 @@ import (
 //	entries     a list of such, by sender and receiver, of all pairs that have messages or bytes;
 //	            senders and receivers are numbers from 0
 //
-// Numbers are exact, and may be beyond 2^53.
+// Numbers are exact, and may be larger than 2^53.
 func writeJSON(w io.Writer, s *Sheet, _ Quantity) error {
 	messages, bytes := s.exact(Msg), s.exact(Size)
 	b := newBuffer(w)
@@ -71,6 +71,6 @@ func (b *buffer) appendLabels(labels []string) {
 }
 
 func appendQuoted(b []byte, s string) []byte {
-	quoted, _ := json.Marshal(s) // of a string does not fail
+	quoted, _ := json.Marshal(s) // cannot fail for a string
 	return append(b, text.JSON(quoted)...)
 }

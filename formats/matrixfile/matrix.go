@@ -1,9 +1,9 @@
 // Package matrixfile writes the matrices of a job, in the formats of Table.
 //
-// Line i, column j of the directed form is what i sent to j. The symmetric form
-// has the mean of both directions in both places. It is exact in text, and
-// halves are written as such, but in .mat files, which round as Open MPI's
-// script profile2mat does; in binary files its means are doubles, exact below
+// Row i, column j of the directed form is what i sent to j. The symmetric form has
+// the mean of both directions at (i, j) and at (j, i). Text formats write means
+// exactly, with halves such as 3.5; only .mat files round them, as Open MPI's script
+// profile2mat does. Binary formats write means as doubles, which are exact below
 // 2^53.
 package matrixfile
 
@@ -17,13 +17,13 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// Quantity is what the numbers of a file are.
+// Quantity is what the numbers in a file count.
 type Quantity int
 
 const (
 	Size Quantity = iota // bytes
 	Msg                  // messages
-	Avg                  // bytes per message, 0 where there was none
+	Avg                  // bytes per message; 0 if there was none
 	numQuantities
 )
 
@@ -32,33 +32,34 @@ var (
 	quantityTexts = [numQuantities]string{"bytes", "messages", "bytes per message"}
 )
 
-// String is the quantity as file names have it.
+// String returns the quantity as it is in file names.
 func (q Quantity) String() string { return quantityNames[q] }
 
-// Text is the quantity in words.
+// Text returns the quantity in words.
 func (q Quantity) Text() string { return quantityTexts[q] }
 
-// Sheet is a matrix to be written, with what files say of it.
+// Sheet is a matrix to be written, and what files say about it. A line is a row and
+// the column of the same index.
 type Sheet struct {
 	Matrix    *matrix.Matrix
-	N         int  // lines, at least Matrix.Size()
-	Symmetric bool // Matrix is the sum of both directions, what is written its half
+	N         int  // number of lines, at least Matrix.Size()
+	Symmetric bool // Matrix is the sum of both directions, of which half is written
 	Pairs     int  // pairs with an entry, each direction counted, or a lower bound
 
 	Program, Run string
 	Class        matrix.Class
-	Physical     bool     // messages that the MPI library sent, in place of what was asked for
-	Selection    string   // what the matrix is made of, in words; empty if it is all
+	Physical     bool     // the messages that the MPI library sent, not what the program asked for
+	Selection    string   // what was selected, in words; empty if everything was
 	Line         string   // what a line is: "rank", "node", "block of 64 ranks"
-	Labels       []string // names of lines; nil where they go by number
+	Labels       []string // names of lines; nil if they have numbers only
 
-	Progress func(pairs int) // told of entries that were written; may be nil
+	Progress func(pairs int) // called with the number of entries written since the last call; may be nil
 
-	nonzero [numQuantities]int // counted by count
+	nonzero [numQuantities]int // cache of count
 	counted bool
 }
 
-// classTexts say what the classes are.
+// classTexts describes the classes.
 var classTexts = [...]string{
 	matrix.All:        "all classes",
 	matrix.External:   "point-to-point",
@@ -78,7 +79,7 @@ func (s *Sheet) classText() string {
 	return classTexts[s.Class]
 }
 
-// cells goes through the entries that are written.
+// cells iterates over the entries, and reports the progress.
 func (s *Sheet) cells() iter.Seq2[matrix.Pair, matrix.Volume] {
 	if s.Progress == nil {
 		return s.Matrix.All()
@@ -98,7 +99,7 @@ func (s *Sheet) cells() iter.Seq2[matrix.Pair, matrix.Volume] {
 	}
 }
 
-// title is what the numbers of a quantity are.
+// title returns a sentence about the numbers of a quantity.
 func (s *Sheet) title(q Quantity) string {
 	ways := fmt.Sprintf("from %s to %s", s.Line, s.Line)
 	if s.Symmetric {
@@ -107,7 +108,8 @@ func (s *Sheet) title(q Quantity) string {
 	return fmt.Sprintf("%s %s: %s", q.Text(), ways, s.classText())
 }
 
-// about is what else is known of the matrix, by name, in the order of names.
+// about returns what else is known about the matrix, as names and values in
+// alphabetical order of the names.
 func (s *Sheet) about() [][2]string {
 	var out [][2]string
 	for _, pair := range [][2]string{{"class", s.Class.String()}, {"line", s.Line}, {"program", s.Program}, {"run", s.Run}, {"selection", s.Selection}} {
@@ -118,8 +120,8 @@ func (s *Sheet) about() [][2]string {
 	return out
 }
 
-// count is how many entries of a quantity are not 0. Those of a symmetric
-// matrix are counted on and below the diagonal.
+// count returns the number of entries of a quantity that are not 0. Of a symmetric
+// matrix it counts those on and below the diagonal.
 func (s *Sheet) count(q Quantity) int {
 	if s.counted {
 		return s.nonzero[q]
@@ -142,10 +144,10 @@ func (s *Sheet) count(q Quantity) int {
 	return s.nonzero[q]
 }
 
-// number prints a number of an entry.
+// number appends a number of an entry to a text.
 type number func(text []byte, v matrix.Volume) []byte
 
-// exact prints a quantity without rounding, but for averages, which are
+// exact returns the function that appends a quantity without rounding. Averages are
 // doubles.
 func (s *Sheet) exact(q Quantity) number {
 	switch {
@@ -167,7 +169,7 @@ func appendMsg(text []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(text, v.Messages, 10)
 }
 
-// appendHalf prints n/2: 3.5 of 7.
+// appendHalf appends n/2, as 3.5 for 7.
 func appendHalf(text []byte, n uint64) []byte {
 	text = strconv.AppendUint(text, n/2, 10)
 	if n%2 == 1 {
@@ -176,7 +178,8 @@ func appendHalf(text []byte, n uint64) []byte {
 	return text
 }
 
-// appendQuotient is the same for a sum of both directions as for their mean.
+// appendQuotient appends the average. It is the same for the sum of both directions
+// and for their mean.
 func appendQuotient(text []byte, v matrix.Volume) []byte {
 	return strconv.AppendFloat(text, quotient(v), 'g', -1, 64)
 }
@@ -188,7 +191,7 @@ func quotient(v matrix.Volume) float64 {
 	return float64(v.Bytes) / float64(v.Messages)
 }
 
-// double is a quantity as a double.
+// double returns a quantity as a double.
 func (s *Sheet) double(q Quantity, v matrix.Volume) float64 {
 	n := float64(v.Bytes)
 	switch q {
@@ -203,7 +206,7 @@ func (s *Sheet) double(q Quantity, v matrix.Volume) float64 {
 	return n
 }
 
-// divide is a/b to the nearest integer, halves to the even one; 0 for b = 0.
+// divide returns a/b rounded to the nearest integer, halves to even; 0 if b is 0.
 func divide(a, b uint64) uint64 {
 	if b == 0 {
 		return 0
@@ -216,20 +219,20 @@ func divide(a, b uint64) uint64 {
 	return q
 }
 
-// buffer collects text for a writer. The first error of the writer ends the
-// writing: full tells of it, and flush returns it.
+// buffer collects text for a writer. After the first error of the writer nothing more
+// is written: full returns false, and flush returns the error.
 type buffer struct {
 	w    io.Writer
 	text []byte
 	err  error
 }
 
-// bufferSize is how much is written at once.
+// bufferSize is the number of bytes written at once.
 const bufferSize = 64 << 10
 
 func newBuffer(w io.Writer) *buffer { return &buffer{w: w, text: make([]byte, 0, bufferSize+4096)} }
 
-// full writes what there is once it is enough, and tells whether to go on.
+// full writes the text if there is enough of it, and reports whether to go on.
 func (b *buffer) full() bool {
 	if len(b.text) >= bufferSize {
 		b.flush()

@@ -8,9 +8,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// writeMtx writes Matrix Market's coordinate format: the entries that are not 0,
-// lines and columns from 1. A symmetric matrix has those on and below the
-// diagonal, as the format wants it, and averages and means are real numbers.
+// writeMtx writes Matrix Market's coordinate format: the entries that are not 0, with
+// rows and columns counted from 1. Of a symmetric matrix it writes those on and below
+// the diagonal, as the format requires. Averages and means are real numbers.
 //
 // https://math.nist.gov/MatrixMarket/formats.html
 func writeMtx(w io.Writer, s *Sheet, q Quantity) error {

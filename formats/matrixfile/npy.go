@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// writeNpy writes an array of NumPy's format 1.0: n × n, line by line, bytes
-// and messages as unsigned integers of 64 bits, averages and means of both
-// directions as doubles.
+// writeNpy writes an n × n array in NumPy's format 1.0, in row-major order. Bytes and
+// messages are unsigned 64-bit integers; averages, and means of both directions, are
+// doubles.
 //
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 func writeNpy(w io.Writer, s *Sheet, q Quantity) error {
@@ -20,7 +20,7 @@ func writeNpy(w io.Writer, s *Sheet, q Quantity) error {
 	}
 	b := newBuffer(w)
 	b.text = append(b.text, npyHeader(kind, s.N)...)
-	next := 0 // cell
+	next := 0 // number of cells written
 	fill := func(end int) {
 		for ; next < end && b.full(); next++ {
 			b.text = append(b.text, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -45,7 +45,7 @@ func writeNpy(w io.Writer, s *Sheet, q Quantity) error {
 	return b.flush()
 }
 
-// npyHeader is as long as a multiple of 64 bytes.
+// npyHeader returns the header, padded to a multiple of 64 bytes.
 func npyHeader(kind string, n int) string {
 	const magic, align = "\x93NUMPY\x01\x00", 64
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", kind, n, n)
