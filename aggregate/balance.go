@@ -8,8 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// Locality is how much of what was sent stayed within nodes, by class of
-// matrix. Unknown is from or to ranks whose node is not known.
+// Locality says how much of what was sent stayed within nodes, by class of
+// matrix. Unknown is traffic from or to ranks whose node is unknown.
 type Locality struct {
 	Class   string        `json:"class"`
 	Within  matrix.Volume `json:"within_nodes"`
@@ -17,7 +17,7 @@ type Locality struct {
 	Unknown matrix.Volume `json:"unknown"`
 }
 
-// Balance is how evenly a quantity is spread over the ranks.
+// Balance says how evenly a quantity is distributed over the ranks.
 type Balance struct {
 	Quantity string  `json:"quantity"` // mpi_time_ns, sent_bytes, received_bytes
 	Mean     float64 `json:"mean"`
@@ -26,16 +26,16 @@ type Balance struct {
 	MinRank  int     `json:"min_rank"`
 	Max      float64 `json:"max"`
 	MaxRank  int     `json:"max_rank"`
-	// Imbalance is max / mean - 1: how much longer than with a perfect balance
-	// the last one takes.
+	// Imbalance is max / mean - 1: how much longer the last rank takes than
+	// with perfect balance, as a fraction.
 	Imbalance float64 `json:"imbalance"`
-	// Standouts are the ranks that differ from the median by far more than the
-	// ranks do otherwise, the furthest first: at most 10 of Outlying.
+	// Standouts are the ranks that differ from the median by far more than
+	// other ranks do, the largest difference first: at most 10 of Outlying.
 	Standouts []Standout `json:"standouts"`
 	Outlying  int        `json:"outlying"`
 }
 
-// Standout is a rank whose value is unlike that of the others.
+// Standout is a rank whose value differs from those of the others.
 type Standout struct {
 	Rank  int     `json:"rank"`
 	Value float64 `json:"value"`
@@ -44,13 +44,13 @@ type Standout struct {
 const (
 	maxStandouts = 10
 	textStandout = 3
-	// Iglewicz and Hoaglin (1993): |x - median| > 3.5 × 1.4826 × MAD, MAD being
-	// the median of |x - median|. Where more than half of the ranks are equal it
-	// is 0, and 1.2533 × the mean of |x - median| stands in for 1.4826 × MAD.
+	// Iglewicz and Hoaglin (1993): |x - median| > 3.5 × 1.4826 × MAD, where MAD
+	// is the median of |x - median|. If more than half of the ranks are equal,
+	// MAD is 0, and 1.2533 × the mean of |x - median| replaces 1.4826 × MAD.
 	outlyingScore = 3.5
-	// Differences of less than this part of the median are none to look at.
+	// Smaller differences, as a fraction of the median, are not reported.
 	worthALook = 0.1
-	// Fewer ranks have no crowd to stand out from.
+	// With fewer ranks, none is reported.
 	crowd = 4
 )
 
@@ -60,7 +60,8 @@ type rankValue struct {
 	value float64
 }
 
-// balanceOf takes a value of each rank, at least one.
+// balanceOf returns the balance of one value for each rank. There must be at
+// least one.
 func balanceOf(quantity string, values []rankValue) Balance {
 	values = slices.SortedFunc(slices.Values(values), func(a, b rankValue) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.rank, b.rank))
@@ -81,7 +82,7 @@ func balanceOf(quantity string, values []rankValue) Balance {
 	return b
 }
 
-// medianOf takes values in order.
+// medianOf returns the median of sorted values.
 func medianOf(values []rankValue) float64 {
 	n := len(values)
 	return (values[(n-1)/2].value + values[n/2].value) / 2
@@ -117,7 +118,7 @@ func (b *Balance) standOut(values []rankValue) {
 	}
 }
 
-// balances are those of the ranks that were recorded.
+// balances returns the balances over the recorded ranks.
 func (j *Job) balances(ms *matrix.ByClass) []Balance {
 	recorded := j.Recorded()
 	if len(recorded) == 0 {
@@ -136,8 +137,8 @@ func (j *Job) balances(ms *matrix.ByClass) []Balance {
 		of("received_bytes", func(rank int) float64 { return float64(received[rank].Bytes) }))
 }
 
-// timeBalance is that of the time in MPI, over the ranks whose calls were timed:
-// none if there are none.
+// timeBalance returns the balance of the time in MPI over the ranks whose calls
+// were timed, or nothing if there are none.
 func (j *Job) timeBalance() []Balance {
 	inMPI := map[int]float64{}
 	for i := range j.processes {
@@ -155,7 +156,7 @@ func (j *Job) timeBalance() []Balance {
 	return []Balance{balanceOf("mpi_time_ns", values)}
 }
 
-// localities are those of the classes that have entries.
+// localities returns the locality of each class that has traffic.
 func (j *Job) localities(ms *matrix.ByClass) []Locality {
 	out := []Locality{}
 	_, node := j.ranks.Hosts()

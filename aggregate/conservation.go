@@ -11,7 +11,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// maxListed is how many of the pairs that differ are listed.
+// maxListed is the largest number of differing pairs that are listed.
 const maxListed = 10
 
 // AllRanks, given to Job.Conservation as the rank, checks the whole job.
@@ -22,7 +22,7 @@ type Verdict string
 
 const (
 	Conserved   Verdict = "ok"      // all pairs were compared, and each received what was sent
-	PartlyKnown Verdict = "partial" // the pairs that could be compared are ok
+	PartlyKnown Verdict = "partial" // the pairs that could be compared agree
 	Differs     Verdict = "differs"
 	NoMessages  Verdict = "none" // there is nothing to compare
 )
@@ -35,9 +35,9 @@ const (
 // pair must differ by it.
 type Conservation struct {
 	Verdict  Verdict       `json:"verdict"`
-	Pairs    int           `json:"pairs"`    // compared
-	Sent     matrix.Volume `json:"sent"`     // in these
-	Received matrix.Volume `json:"received"` // in these
+	Pairs    int           `json:"pairs"`    // number of compared pairs
+	Sent     matrix.Volume `json:"sent"`     // by the senders of these pairs
+	Received matrix.Volume `json:"received"` // by the receivers of these pairs
 	// Explained is the number of pairs that differ only by messages in Abnormal.
 	Explained   int             `json:"pairs_explained"`
 	Unequal     int             `json:"pairs_differing"`
@@ -61,29 +61,29 @@ type Exchange struct {
 
 // AbnormalCount is the number of operations of one kind, over all ranks.
 type AbnormalCount struct {
-	Kind  string `json:"kind"` // profile.AsideKind
+	Kind  string `json:"kind"` // name of a profile.AbnormalKind
 	Count uint64 `json:"count"`
 	Ranks string `json:"ranks"` // "rank 3", "ranks 0-2, 5"
 }
 
-// NotCompared are ranks whose record is not enough to compare.
+// NotCompared are ranks whose record is too incomplete to compare.
 type NotCompared struct {
 	Reason Gap    `json:"reason"`
 	Ranks  string `json:"ranks"`
-	Pairs  int    `json:"pairs"` // of which something is known
+	Pairs  int    `json:"pairs"` // pairs with known messages
 }
 
-// check is a Conservation on the way.
+// check is a Conservation while it is computed.
 type check struct {
 	*Conservation
 	completeness *completeness
 	rank         int
 	unequal      []Imbalance
-	gaps         map[Gap]int // pairs that were not compared
+	gaps         map[Gap]int // number of pairs that were not compared
 }
 
-// exchange is what ranks received from each other, from row sender to column
-// receiver, and what they exchanged with other worlds.
+// exchange is what ranks received from each other (row: sender, column:
+// receiver), and what they exchanged with other worlds.
 type exchange struct {
 	received  matrix.Matrix
 	elsewhere map[int]Exchange // by rank
@@ -199,7 +199,8 @@ func (c *check) conclude() {
 	}
 }
 
-// problems returns a text if the check failed; a partial one is no problem.
+// problems returns a text if the check failed. A partial check is not a
+// problem.
 func (c *Conservation) problems() []string {
 	if c.Unequal == 0 {
 		return nil
@@ -207,8 +208,8 @@ func (c *Conservation) problems() []string {
 	return []string{fmt.Sprintf("sent and received differ for %s of ranks", text.CountOf(c.Unequal, "pair"))}
 }
 
-// compareImbalances puts the largest difference first: of bytes, then of
-// messages.
+// compareImbalances sorts by the difference in bytes, then in messages, the
+// largest first.
 func compareImbalances(a, b Imbalance) int {
 	return cmp.Or(
 		cmp.Compare(distance(b.Sent.Bytes, b.Received.Bytes), distance(a.Sent.Bytes, a.Received.Bytes)),
@@ -218,7 +219,8 @@ func compareImbalances(a, b Imbalance) int {
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// unmatchedOf returns the numbers of messages that are in no row, by kind.
+// abnormal returns the number of operations that did not complete normally, by
+// kind.
 func (c *completeness) abnormal(rank int) []AbnormalCount {
 	out := []AbnormalCount{}
 	for k, byRank := range c.counts {

@@ -9,15 +9,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// settled is how long calls must be open to be taken for those of one moment:
-// recordings are read one after the other, and messages are on their way for some
+// settled is how long calls must have been open, in ns, to be compared with
+// each other: recordings are read one after the other, and messages take some
 // time.
 const settled = int64(time.Second)
 
-// deadlocks are the rings of ranks in which each waits for the next, in a
-// blocking send or receive, and can never go on. Each begins with its lowest
-// rank. Where there is doubt, there is none: a message that was sent and not
-// received may be the one that is waited for.
+// deadlocks returns the cycles of ranks in which each rank waits for the next
+// in a blocking send or receive and can never continue. Each cycle starts with
+// its lowest rank. Uncertain cases are left out: a message that was sent and
+// not received may be the one that is waited for.
 func (j *Job) deadlocks() [][]int {
 	waiting := j.waiting()
 	next := map[int]int{}
@@ -45,7 +45,7 @@ func (j *Job) deadlocks() [][]int {
 	return out
 }
 
-// waiting are the processes that one known peer alone can help, by rank.
+// waiting returns, by rank, the processes that wait for exactly one known peer.
 func (j *Job) waiting() map[int]*ending {
 	twice, now := j.Duplicated(), j.ends.now()
 	out := map[int]*ending{}
@@ -58,10 +58,10 @@ func (j *Job) waiting() map[int]*ending {
 	return out
 }
 
-// stuck tells whether all that the process does is to wait for one peer, and has
-// done so for a while. One that is stopped may be about to go on. How long is not
-// asked of one that has ended nobody knows when: whoever was in a receive at the
-// end had received nothing.
+// stuck reports whether the process does nothing but wait for one peer, and has
+// done so for a while. A stopped process may be about to continue. If it is
+// unknown when a process ended, the duration is not required: a process that
+// ended in a receive had received nothing.
 func (e *ending) stuck(now int64) bool {
 	if e.threads != 1 || !e.complete || e.State == profile.EndStopped || len(e.Calls) != 1 || e.Calls[0].WorldPeer < 0 {
 		return false
@@ -84,8 +84,8 @@ func (c *OpenCall) awaitsReceiver() bool {
 	return t.All(profile.TraitSends|profile.TraitBlocks) && !t.Any(profile.TraitReceives|profile.TraitReady)
 }
 
-// blocked tells whether what e waits for cannot come from its peer as long as
-// that is where it is.
+// blocked reports whether e's peer cannot do what e waits for while it is in
+// its own call.
 func (j *Job) blocked(e, on *ending) bool {
 	theirs := &on.Calls[0]
 	if e.Calls[0].awaitsMessage() {

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Compared is a job on its way into a comparison: what a Job adds up, and sums
-// by communicator.
+// Compared is a job that is to be compared: the sums of a Job, and sums by
+// communicator.
 type Compared struct {
 	*Job
 	comms commSums
@@ -28,31 +28,31 @@ func OfCompared(src profile.Source, o Options) (*Compared, error) {
 	return c, err
 }
 
-// Diff is what differs between two jobs, A and B. Each list has what changed in
-// any of its measures, the largest change first; what is equal is left out.
+// Diff is the difference between two jobs, A and B. Each list has what changed
+// in any measure, the largest change first, and leaves out what is equal.
 type Diff struct {
 	A DiffSide `json:"a"`
 	B DiffSide `json:"b"`
 
-	TimesCompared bool `json:"times_compared"` // false where calls were not timed: times of calls are null
+	TimesCompared bool `json:"times_compared"` // false if calls were not timed: times of calls are then null
 
 	WallTime        Measure `json:"wall_time_ns"`
 	ApplicationTime Measure `json:"application_time_ns"`
-	InitFinalize    Measure `json:"init_finalize_time_ns"` // in no other time here
+	InitFinalize    Measure `json:"init_finalize_time_ns"` // not included in any other time here
 
-	Settings  []SettingChange `json:"settings"`  // of mpitrace, where they are not the default
-	Variables []SettingChange `json:"variables"` // of the MPI, as the user set them
+	Settings  []SettingChange `json:"settings"`  // of mpitrace, if not the default
+	Variables []SettingChange `json:"variables"` // control variables of the MPI that the user set
 
-	Total     Changes      `json:"total"` // each message is in once, where it was sent; time is that in MPI
+	Total     Changes      `json:"total"` // each message counts once, where it was sent; time is that in MPI
 	Calls     []CallChange `json:"calls"`
 	CallSites []SiteChange `json:"callsites"`
 	Comms     []CommChange `json:"communicators"`
 	Pairs     PairChanges  `json:"pairs"`
 
-	Late     []LateChange    `json:"late_receives"` // null where they cannot be compared
+	Late     []LateChange    `json:"late_receives"` // null if they cannot be compared
 	Counters []CounterChange `json:"counters"`      // performance variables of the MPI
 
-	Exceeded []Excess `json:"exceeded"` // see Judge; null if nothing was judged
+	Exceeded []Excess `json:"exceeded"` // set by Judge; null if it was not called
 }
 
 // DiffSide is one of the two jobs.
@@ -69,19 +69,19 @@ type DiffSide struct {
 	Receives      string    `json:"receives"`
 	LateOver      string    `json:"late_over,omitempty"` // as in a Summary
 	POP           *POP      `json:"pop"`                 // as in a Summary
-	Problems      []string  `json:"problems"`            // why the record may say less than was there
+	Problems      []string  `json:"problems"`            // why the record may be incomplete
 }
 
-// Measure is one number in A and in B.
+// Measure is a number in A and in B.
 type Measure struct{ A, B uint64 }
 
-// Changed tells whether it differs.
+// Changed reports whether the two numbers differ.
 func (m Measure) Changed() bool { return m.A != m.B }
 
-// Size is how far the two are apart.
+// Size returns the absolute difference.
 func (m Measure) Size() uint64 { return max(m.A, m.B) - min(m.A, m.B) }
 
-// Relative is the change as a fraction of A; there is none where A is 0.
+// Relative returns the change as a fraction of A. ok is false if A is 0.
 func (m Measure) Relative() (float64, bool) {
 	if m.A == 0 {
 		return 0, false
@@ -89,7 +89,7 @@ func (m Measure) Relative() (float64, bool) {
 	return (float64(m.B) - float64(m.A)) / float64(m.A), true
 }
 
-// MarshalJSON gives {"a", "b", "change", "relative"}: the last is null where A
+// MarshalJSON returns {"a", "b", "change", "relative"}. relative is null if A
 // is 0.
 func (m Measure) MarshalJSON() ([]byte, error) {
 	out := struct {
@@ -104,7 +104,7 @@ func (m Measure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Status is whether there is something of a kind in both jobs.
+// Status says whether something exists in both jobs.
 type Status string
 
 const (
@@ -114,45 +114,45 @@ const (
 	StatusGone    Status = "gone" // in A only
 )
 
-// Traffic is what was moved, each message once. That of a call or call site is
-// what was sent or written there or, where neither job did, what was received or
-// read; that of all else is what was sent, written or read.
+// Traffic is what was transferred, each message once. For a call or a call site
+// it is what was sent or written there or, if neither job did so, what was
+// received or read. For everything else it is what was sent, written or read.
 type Traffic struct {
 	Bytes    Measure `json:"bytes"`
 	Messages Measure `json:"messages"`
 }
 
-// Changes are all measures of something.
+// Changes holds all measures of one item.
 type Changes struct {
 	Status Status `json:"status"`
 	Traffic
 	Calls  Measure `json:"calls"`
 	TimeNs Measure `json:"time_ns"`
 
-	TimeVariance Variance `json:"time_error_ns"` // of the difference of the times
+	TimeVariance Variance `json:"time_error_ns"` // variance of the difference of the times
 }
 
-// CallChange is what changed of an MPI function.
+// CallChange is the change of an MPI function.
 type CallChange struct {
 	Call string `json:"call"` // without MPI_
 	Changes
 }
 
-// CommChange is what changed on the communicators of one name, or of one making
-// where they have none.
+// CommChange is the change on the communicators with the same name or, without
+// names, with the same constructor.
 type CommChange struct {
 	Communicator string `json:"communicator"`
 	Changes
 }
 
-// DiffOptions says what is compared, and in which order it comes.
+// DiffOptions selects what is compared, and the order of the results.
 type DiffOptions struct {
 	Sort       MeasureName // InBytes if empty
-	Pairs      int         // how many are listed; all if it is below 0
-	IgnoreTime bool        // what differs in time alone is left out
+	Pairs      int         // number of pairs to list; all if negative
+	IgnoreTime bool        // leave out what differs only in time
 }
 
-// Compare finds what differs. Nothing is to be added to the jobs after that.
+// Compare computes the difference. Nothing may be added to the jobs after that.
 func Compare(a, b *Compared, o DiffOptions) *Diff {
 	x, y := a.summarize(), b.summarize()
 	compared := a.wasTimed() && b.wasTimed()
@@ -187,12 +187,12 @@ func (c *Compared) side(s *Summary) DiffSide {
 		Timing: s.Timing, Receives: s.Receives, LateOver: s.LateOver, POP: popOf(s.Ranks), Problems: c.Problems()}
 }
 
-// wasTimed tells whether the calls of all processes were.
+// wasTimed reports whether the calls of all processes were timed.
 func (c *Compared) wasTimed() bool {
 	return !slices.ContainsFunc(c.processes, func(p process) bool { return !p.Timed() })
 }
 
-// forgetReceived leaves out what only one of two jobs knows.
+// forgetReceived removes what is known of only one of two jobs.
 func (s *Summary) forgetReceived() {
 	for i := range s.Calls {
 		if profile.PostsReceive(s.Calls[i].Call) {
@@ -208,13 +208,13 @@ func (s *Summary) forgetReceived() {
 
 func nanoseconds(a, b float64) Measure { return Measure{uint64(a*1e9 + 0.5), uint64(b*1e9 + 0.5)} }
 
-// totalChanges leave out Init and Finalize, as summaries do.
+// totalChanges compares the totals without Init and Finalize, as in summaries.
 func totalChanges(x, y *Summary) Changes {
 	a, b := x.inMPI(), y.inMPI()
 	return changesOf(&a, &b)
 }
 
-// inMPI is the sum of all calls, with what was sent.
+// inMPI returns the sum over all calls, with what was sent.
 func (s *Summary) inMPI() CallTotals {
 	var sum CallTotals
 	for _, c := range s.Calls {
@@ -228,7 +228,7 @@ func (s *Summary) inMPI() CallTotals {
 	return sum
 }
 
-// changesOf compares sums of which one may be nil.
+// changesOf compares two sums. One of them may be nil.
 func changesOf(a, b *CallTotals) Changes {
 	c := Changes{Status: StatusChanged}
 	switch {
@@ -254,26 +254,27 @@ func trafficOf(a, b matrix.Volume) Traffic {
 	return Traffic{Measure{a.Bytes, b.Bytes}, Measure{a.Messages, b.Messages}}
 }
 
-// Changed tells whether anything was moved that was not, or the other way
-// round.
+// Changed reports whether the bytes or the messages differ.
 func (t *Traffic) Changed() bool { return t.Bytes.Changed() || t.Messages.Changed() }
 
-// differs tells whether anything changed, time apart if that is ignored.
+// Differs reports whether any measure changed. With ignoreTime, times do not
+// count.
 func (c *Changes) Differs(ignoreTime bool) bool {
 	return c.Status == StatusNew || c.Status == StatusGone || c.Traffic.Changed() || c.Calls.Changed() ||
 		!ignoreTime && c.TimeChanged()
 }
 
-// Certain is how many standard errors a difference of estimates has to have:
-// beyond twice its error, one in twenty is chance.
+// Certain is the number of standard errors by which two estimates must differ
+// to count as changed: by chance, one in twenty differs by more than two.
 const Certain = 2
 
-// timeChanged tells whether the time differs, by more than its error.
+// TimeChanged reports whether the times differ by more than the error of their
+// estimates.
 func (c *Changes) TimeChanged() bool {
 	return c.TimeNs.Changed() && float64(c.TimeNs.Size()) > Certain*c.TimeVariance.StandardError()
 }
 
-// order puts the larger change first.
+// order sorts by the size of the change, the largest first.
 func (o DiffOptions) order(a, b *Changes) int {
 	time := cmp.Compare(b.TimeNs.Size(), a.TimeNs.Size())
 	if o.IgnoreTime {
@@ -316,7 +317,8 @@ func compareComms(a, b commSums, o DiffOptions) []CommChange {
 	return out
 }
 
-// byName brings together the sums of one name; nil where there is none.
+// byName calls each with the sums of the same name in both lists, nil for a
+// missing one.
 func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
 	others := make(map[string]*CallTotals, len(b))
 	for i := range b {
@@ -331,8 +333,8 @@ func byName(a, b []CallTotals, each func(name string, a, b *CallTotals)) {
 	}
 }
 
-// commSums are sums by what a communicator is called. Ids are not compared: they
-// are made of the members, and differ as soon as the number of ranks does.
+// commSums are sums by the label of a communicator. Ids are not compared: they
+// depend on the members, and so on the number of ranks.
 type commSums map[string]*CallTotals
 
 func (s *commSums) add(p *profile.Profile) {
@@ -363,8 +365,7 @@ func (s commSums) totals() []CallTotals {
 	return out
 }
 
-// SettingChange is what was set differently in A and in B: nil where it was not
-// set.
+// SettingChange is a setting that differs between A and B. nil means not set.
 type SettingChange struct {
 	Name string  `json:"name"`
 	A    *string `json:"a"`

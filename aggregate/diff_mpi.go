@@ -9,11 +9,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// What differs in what the MPI itself told: late receives, and the variables
-// that count.
+// Differences in what the MPI itself reported: unexpected messages and
+// performance variables.
 
-// LateChange is how many receives of a call site were late. Its place is that of
-// a SiteChange.
+// LateChange is the change in the late receives of a call site. Its place is
+// that of a SiteChange.
 type LateChange struct {
 	Place
 	Callers []Place `json:"callers,omitempty"`
@@ -22,16 +22,16 @@ type LateChange struct {
 	Late    Measure `json:"late"`
 }
 
-// CounterChange is the sum over ranks and objects of a performance variable that
-// accumulates.
+// CounterChange is the change of a performance variable that accumulates,
+// summed over ranks and objects.
 type CounterChange struct {
 	Variable string
 	Class    string
 	A, B     float64
 }
 
-// MarshalJSON gives {"variable", "class", "a", "b", "change", "relative"}: the
-// last is null where A is 0.
+// MarshalJSON returns {"variable", "class", "a", "b", "change", "relative"}.
+// relative is null if A is 0.
 func (c CounterChange) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Variable string   `json:"variable"`
@@ -47,11 +47,11 @@ func (c CounterChange) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// relative is the change as a fraction of A; no finite number where that is 0.
+// Relative returns the change as a fraction of A. It is not finite if A is 0.
 func (c CounterChange) Relative() float64 { return (c.B - c.A) / math.Abs(c.A) }
 
-// compareLate is null where late receives cannot be compared: they were not
-// watched for in both jobs, or not in the same way.
+// compareLate returns null if late receives cannot be compared: they were not
+// recorded in both jobs, or with different limits.
 func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChange {
 	watched := x.LateOver != "" || len(x.LateReceives) > 0 && len(y.LateReceives) > 0
 	if x.LateOver != y.LateOver || !watched {
@@ -65,7 +65,7 @@ func compareLate(x, y *Summary, a, b lateReceiveSums, o DiffOptions) []LateChang
 	return out
 }
 
-// callSites have the late receives for their calls.
+// callSites returns the late receives as call sites.
 func (s lateReceiveSums) callSites() []CallSite {
 	out := make([]CallSite, 0, len(s))
 	for k, site := range s {
@@ -81,8 +81,8 @@ func (s lateReceiveSums) callSites() []CallSite {
 	return out
 }
 
-// compareCounters are those that were read in both jobs, and changed: the largest
-// relative change first.
+// compareCounters returns the variables that were read in both jobs and
+// changed, the largest relative change first.
 func compareCounters(x, y []Pvar, o DiffOptions) []CounterChange {
 	a, b := counters(x), counters(y)
 	out := []CounterChange{}
@@ -101,8 +101,8 @@ func compareCounters(x, y []Pvar, o DiffOptions) []CounterChange {
 
 type counterKey struct{ name, class string }
 
-// counters are the sums over all objects, which are not compared one by one for
-// the reason that communicators are not.
+// counters returns the sums over all objects. Objects are not compared one by
+// one: those of two jobs have different ids.
 func counters(vs []Pvar) map[counterKey]float64 {
 	out := map[counterKey]float64{}
 	for _, v := range vs {

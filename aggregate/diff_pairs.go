@@ -7,18 +7,18 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// MaxAllPairs is how many ranks a job may have for its collectives to be
-// compared pair by pair: on 4096 ranks, each is in 16 million pairs.
+// MaxAllPairs is the largest number of ranks with which collectives are
+// compared pair by pair: with 4096 ranks, each collective has 16 million pairs.
 const MaxAllPairs = 4096
 
-// PairChanges is what changed between pairs of ranks.
+// PairChanges is the change between pairs of ranks.
 type PairChanges struct {
-	Of      string       `json:"of"`      // which calls are compared: all, or p2p and one-sided
-	Changed int          `json:"changed"` // pairs
+	Of      string       `json:"of"`      // the calls that are compared: all, or p2p and one-sided
+	Changed int          `json:"changed"` // number of pairs
 	Most    []PairChange `json:"top"`     // the largest changes
 }
 
-// PairChange is what changed from one rank to another.
+// PairChange is the change from one rank to another.
 type PairChange struct {
 	matrix.Pair
 	Status Status `json:"status"`
@@ -30,8 +30,9 @@ const (
 	directPairs = "p2p and one-sided"
 )
 
-// comparePairsOf compares all entries of the jobs' matrices. Collectives of
-// large jobs are left to the comparison by call, call site and communicator.
+// comparePairsOf compares all entries of the jobs' matrices. In large jobs it
+// leaves out collectives, which are compared by call, call site and
+// communicator.
 func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 	x, y := a.Matrices(), b.Matrices()
 	if max(a.Size(), b.Size()) <= MaxAllPairs {
@@ -40,8 +41,8 @@ func comparePairsOf(a, b *Job, o DiffOptions) PairChanges {
 	return diffMatrices(directPairs, x.Direct(), y.Direct(), o)
 }
 
-// diffMatrices goes through both matrices row by row: it takes room for one row
-// of each, and twice the changes that are kept.
+// diffMatrices compares two matrices row by row. Memory is one row of each, and
+// twice the number of changes that are kept.
 func diffMatrices(of string, a, b *matrix.Matrix, o DiffOptions) PairChanges {
 	most := mostPairs{DiffOptions: o, pairs: []PairChange{}}
 	changed := 0
@@ -53,15 +54,15 @@ func diffMatrices(of string, a, b *matrix.Matrix, o DiffOptions) PairChanges {
 	return PairChanges{Of: of, Changed: changed, Most: most.pairs}
 }
 
-// mostPairs are the largest changes of those that were added, and some others
-// until they are cut.
+// mostPairs keeps the largest of the changes that are added.
 type mostPairs struct {
 	DiffOptions
 	pairs []PairChange
-	least *PairChange // of those kept when they were last cut: less is not kept
+	least *PairChange // the smallest change kept so far; smaller ones are dropped
 }
 
-// pairsRoom is how many more than are kept there may be before they are cut.
+// pairsRoom is how many changes more than needed may be held before the
+// smallest are dropped.
 const pairsRoom = 1000
 
 func (m *mostPairs) add(c PairChange) {
@@ -83,7 +84,7 @@ func (m *mostPairs) cut() {
 	}
 }
 
-// orderPairs is order, for pairs.
+// orderPairs is order for pairs.
 func (o DiffOptions) orderPairs(a, b *PairChange) int {
 	bytes, messages := cmp.Compare(b.Bytes.Size(), a.Bytes.Size()), cmp.Compare(b.Messages.Size(), a.Messages.Size())
 	if o.Sort == InMessages {

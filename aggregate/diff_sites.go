@@ -10,13 +10,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// SiteChange is what changed at a call site. Its place is that in B, or where it
-// is gone, that in A.
+// SiteChange is the change at a call site. Its place is that in B, or that in A
+// if it is gone.
 type SiteChange struct {
 	Place
-	Callers []Place `json:"callers,omitempty"` // where stacks were recorded
+	Callers []Place `json:"callers,omitempty"` // set if stacks were recorded
 	Call    string  `json:"call"`              // without MPI_
-	Was     *Place  `json:"moved_from"`        // where it was in A, if that is another line; else null
+	Was     *Place  `json:"moved_from"`        // the place in A if it is on another line; otherwise null
 	Changes
 }
 
@@ -25,17 +25,17 @@ func (c *SiteChange) String() string {
 	return site.String()
 }
 
-// compareSites matches call sites by the source, as the program may have been
-// compiled again, or changed, between the runs.
+// compareSites matches call sites by their source, because the program may have
+// been compiled again or changed between the runs.
 //
-// The calls of one MPI function in one function of one source file are a group
-// (in one function of one file, without line numbers; where not even the
-// function is known, at one address of one file). If both jobs called from as
-// many lines of a group, they are matched in the order of these lines: other
-// lines were moved, as by an edit above them. If not, equal lines are matched,
-// and the others are new or gone. Equal lines do not come first in both cases:
-// where calls stand line below line, as the Isends to all neighbours do, one
-// line inserted above would match each with the next.
+// The calls of one MPI function in one function of one source file form a group
+// (without line numbers: in one function of one file; without function names:
+// at one address of one file). If both jobs called from equally many lines of a
+// group, these are matched in the order of their lines: they were moved, for
+// example by an edit above them. Otherwise equal lines are matched, and the
+// others are new or gone. Equal lines are not matched first in the former case:
+// with calls on consecutive lines, such as Isends to all neighbours, one line
+// inserted above would match each call with the next one.
 func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 	out := []SiteChange{}
 	put := func(x, y *CallSite) {
@@ -59,7 +59,8 @@ func compareSites(a, b []CallSite, o DiffOptions) []SiteChange {
 	return out
 }
 
-// matchSites goes through the pairs of one group, each side in order.
+// matchSites calls pair for the pairs of one group. Both sides are in order of
+// lines.
 func matchSites(a, b []*CallSite, pair func(a, b *CallSite)) {
 	if len(a) == len(b) {
 		for i := range a {
@@ -88,9 +89,9 @@ func matchSites(a, b []*CallSite, pair func(a, b *CallSite)) {
 	}
 }
 
-// siteGroups are the sites of a job by group, in the order of their lines. What
-// is at the same line of several modules (a header's function), or differs in
-// callers beyond depth, is one.
+// siteGroups returns the call sites of a job by group, in the order of their
+// lines. Call sites on the same line of several modules (a function in a
+// header), or with different callers beyond depth, are merged.
 func siteGroups(sites []CallSite, depth int) map[string][]*CallSite {
 	out := map[string][]*CallSite{}
 	for i := range sites {
@@ -107,7 +108,7 @@ func siteGroups(sites []CallSite, depth int) map[string][]*CallSite {
 	return out
 }
 
-// callersOf is the most callers that a call site has.
+// callersOf returns the largest number of callers of a call site.
 func callersOf(sites []CallSite) int {
 	most := 0
 	for i := range sites {
@@ -116,10 +117,11 @@ func callersOf(sites []CallSite) int {
 	return most
 }
 
-// places are the call site and those that called it.
+// places returns the call site and its callers.
 func (c *CallSite) places() []Place { return append([]Place{c.Place}, c.Callers...) }
 
-// group is equal for call sites that may be one in two versions of a program.
+// group returns a text that is equal for call sites which may be the same in
+// two versions of a program.
 func (c *CallSite) group() string {
 	var b strings.Builder
 	b.WriteString(c.Call)
@@ -136,7 +138,7 @@ func (c *CallSite) group() string {
 	return b.String()
 }
 
-// compareLines orders call sites of one group.
+// compareLines orders the call sites of one group.
 func compareLines(a, b *CallSite) int {
 	return slices.CompareFunc(a.places(), b.places(), func(p, q Place) int {
 		if p.Line > 0 {

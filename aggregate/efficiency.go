@@ -6,38 +6,38 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// POP is how well a job uses its processes, as the POP Centre of Excellence has
-// it. With the useful time u of a rank and the runtime T:
+// POP is the efficiency of a job as defined by the POP Centre of Excellence.
+// With the useful time u of a rank and the runtime T:
 //
 //	parallel efficiency      = mean u / T = load balance × communication efficiency
 //	load balance             = mean u / max u
 //	communication efficiency = max u / T
 //
-// u is a rank's application time less its time in MPI, which of several threads
-// is their mean. That in MPI_Init and MPI_Finalize is in neither, and what a
-// paused recording missed counts as useful. T is the longest application time of
-// a rank. From the first that leaves MPI_Init to the last that enters
-// MPI_Finalize would take moments of several hosts, whose clocks may differ;
-// each application time is by one clock.
+// u is a rank's application time minus its time in MPI (with several threads,
+// their mean). The time in MPI_Init and MPI_Finalize is not included, and time
+// while recording was paused counts as useful. T is the longest application
+// time of a rank. The time from the first end of MPI_Init to the last start of
+// MPI_Finalize is not used, because it would compare the clocks of several
+// hosts.
 //
-// Ranks that did not finalize are left out: how long the call took in which one
-// ended is not known, and their last known moment may be long before the end.
+// Ranks that did not finalize are left out: the duration of their last call is
+// unknown, and their last known time may be long before the end.
 //
 // https://pop-coe.eu/node/69
 type POP struct {
 	ParallelEfficiency      float64 `json:"parallel_efficiency"`
-	ParallelEfficiencyError float64 `json:"parallel_efficiency_error"` // standard error where it is an estimate, else 0
-	LoadBalance             float64 `json:"load_balance"`              // 1 where no rank has useful time
+	ParallelEfficiencyError float64 `json:"parallel_efficiency_error"` // standard error if it is an estimate, otherwise 0
+	LoadBalance             float64 `json:"load_balance"`              // 1 if no rank has useful time
 	CommunicationEfficiency float64 `json:"communication_efficiency"`
 	RuntimeNs               float64 `json:"runtime_ns"`
 	UsefulMeanNs            float64 `json:"useful_mean_ns"`
 	UsefulMaxNs             float64 `json:"useful_max_ns"`
-	UsefulMaxRank           int     `json:"useful_max_rank"` // the lowest of those that have it
-	Ranks                   int     `json:"ranks"`           // that are in: finalized and timed
+	UsefulMaxRank           int     `json:"useful_max_rank"` // the lowest rank with the largest useful time
+	Ranks                   int     `json:"ranks"`           // number of ranks that finalized and were timed
 }
 
-// popOf takes the times of processes in the order of rank; nil if those of none
-// are known.
+// popOf returns the efficiency from the times of processes in the order of
+// ranks, or nil if no times are known.
 func popOf(ranks []RankTimes) *POP {
 	out := POP{UsefulMaxRank: -1, LoadBalance: 1}
 	sum, wrong := 0.0, 0.0
@@ -68,8 +68,8 @@ func popOf(ranks []RankTimes) *POP {
 	return &out
 }
 
-// usefulNs is the rank's time outside of MPI, if that is known. Estimates of the
-// time in MPI may be longer than the application took.
+// usefulNs returns the rank's time outside of MPI, if it is known. It is at
+// least 0: an estimate of the time in MPI may exceed the application time.
 func (t *RankTimes) usefulNs() (ns float64, known bool) {
 	if t.Rank < 0 || !t.Timed() || t.State != profile.Finalized.String() || t.ApplicationTimeS == 0 {
 		return 0, false
@@ -77,8 +77,8 @@ func (t *RankTimes) usefulNs() (ns float64, known bool) {
 	return max(math.Round(1e9*t.ApplicationTimeS*(1-t.MPIShare)), 0), true
 }
 
-// usefulErrorNs is the standard error of that time: the one of the time in MPI,
-// by thread.
+// usefulErrorNs returns the standard error of that time: the error of the time
+// in MPI, per thread.
 func (t *RankTimes) usefulErrorNs() float64 {
 	if t.MPITimeS == 0 {
 		return 0
