@@ -10,22 +10,22 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Command is a command line that starts MPI processes, taken apart.
+// Command is a parsed command line that starts MPI processes.
 type Command struct {
 	Argv     []string
-	Launcher *Launcher    // nil if there is none: a program or a script alone
-	Programs []Invocation // where in Argv the programs of the MPI processes stand
-	// Reason tells why no program was found, for people. The environment is
-	// set instead.
+	Launcher *Launcher    // nil for a program or a script that is started without a launcher
+	Programs []Invocation // the programs of the MPI processes, in the order of Argv
+	// Reason is a text for the user: why no program was found in Argv. The
+	// recorder is then put into the environment instead of the command line.
 	Reason string
 }
 
 // Invocation is a program in a launcher's command line.
 type Invocation struct {
-	Index int    // of the program in Argv; its arguments follow
-	Dir   string // working directory that the launcher was told, empty for the current one
-	Path  string // search path that the launcher was told, empty for $PATH
-	Here  bool   // a bare name that is not in the search path is looked for in Dir, as Open MPI does
+	Index int    // index of the program in Argv; its arguments follow
+	Dir   string // working directory given to the launcher, empty for the current one
+	Path  string // search path given to the launcher, empty for $PATH
+	Here  bool   // look for a bare name in Dir if the search path does not have it, as Open MPI does
 }
 
 func (i Invocation) lookup(name string) (string, error) {
@@ -42,8 +42,8 @@ func (i Invocation) lookup(name string) (string, error) {
 	return file, err
 }
 
-// Parse takes a command line apart. An error is about a command that cannot
-// be run or recorded at all.
+// Parse parses a command line. It returns an error if the command cannot be run
+// or recorded at all.
 func Parse(argv []string) (*Command, error) {
 	c := &Command{Argv: argv}
 	at := launcherIndex(argv)
@@ -69,8 +69,8 @@ func Parse(argv []string) (*Command, error) {
 	return c, nil
 }
 
-// parseAlone handles a command that is no launcher. A program linked to MPI is
-// started as a job of one process; all else may start jobs itself.
+// parseAlone parses a command that has no launcher. A program linked to MPI is
+// started as a job of one process. Any other command may start jobs itself.
 func (c *Command) parseAlone() error {
 	i := Invocation{Index: 0}
 	path, err := i.lookup(c.Argv[0])
@@ -93,11 +93,13 @@ func (c *Command) parseAlone() error {
 	return nil
 }
 
-// starters run the command in their arguments; a launcher may be behind them.
+// starters are commands that run the command in their arguments, which may be a
+// launcher.
 var starters = []string{"env", "nice", "ionice", "timeout", "stdbuf", "time", "nohup", "setsid", "taskset", "numactl", "chrt", "unbuffer"}
 
-// launcherIndex is where the launcher stands in the command line, -1 if there
-// is none: first, or behind commands such as env and timeout.
+// launcherIndex returns the index of the launcher in argv, or -1 if there is
+// none. The launcher is the first word, or follows a command such as env or
+// timeout.
 func launcherIndex(argv []string) int {
 	if isLauncher(argv[0]) {
 		return 0
@@ -108,11 +110,11 @@ func launcherIndex(argv []string) int {
 	return slices.IndexFunc(argv, isLauncher)
 }
 
-// IsLauncher tells whether a command starts MPI processes by a launcher.
+// IsLauncher reports whether a command starts MPI processes with a launcher.
 func IsLauncher(argv []string) bool { return launcherIndex(argv) >= 0 }
 
-// afterFluxRun is where the options of `flux run` begin, -1 for another of
-// flux's commands.
+// afterFluxRun returns the index of the first option of `flux run`, or -1 for
+// another flux command.
 func afterFluxRun(argv []string, at int) int {
 	rest := argv[at+1:]
 	if len(rest) > 0 && rest[0] == "mini" {
@@ -124,8 +126,8 @@ func afterFluxRun(argv []string, at int) int {
 	return len(argv) - len(rest) + 1
 }
 
-// parseSections finds the program of each section of the command line;
-// sections (MPMD) are separated by a lone colon.
+// parseSections finds the program of each section of the command line. A lone
+// colon separates the sections (MPMD).
 func (c *Command) parseSections(start int) {
 	table := c.Launcher.options()
 	if table == nil {
@@ -135,7 +137,7 @@ func (c *Command) parseSections(start int) {
 	var last section
 	for start <= len(c.Argv) {
 		s := section{command: c, options: table, at: start}
-		if c.Launcher.System == HydraLauncher { // its options are for all sections
+		if c.Launcher.System == HydraLauncher { // its options apply to the following sections too
 			s.dir, s.path = last.dir, last.path
 		}
 		s.parse()
@@ -162,8 +164,8 @@ func (c *Command) parseSections(start int) {
 
 func (c *Command) giveUp(reason string) { c.Programs, c.Reason = nil, reason }
 
-// searchProgram finds the program of a launcher whose options are not known:
-// the first word that is an executable file linked to MPI.
+// searchProgram finds the program of a launcher whose options are unknown: the
+// first word that is an executable file linked to MPI.
 func (c *Command) searchProgram(start int) {
 	for i := start; i < len(c.Argv); i++ {
 		in := Invocation{Index: i}
@@ -179,17 +181,16 @@ func (c *Command) searchProgram(start int) {
 	c.giveUp("no MPI program found in the command line of " + filepath.Base(c.Launcher.Path) + ", whose options are not known")
 }
 
-// section is one `OPTIONS program ARGS` of a launcher's command line while it
-// is read.
+// section parses one `OPTIONS program ARGS` of a launcher's command line.
 type section struct {
 	command   *Command
 	options   *options
-	at        int    // the word to read next; at the end, the program
+	at        int    // index of the next word to read; after parse, of the program
 	dir, path string // as in Invocation
-	file      string // an option that takes the program out of our sight
+	file      string // option that names the program in a file or copies it, empty if none
 }
 
-// parse reads options up to the program.
+// parse reads the options in front of the program.
 func (s *section) parse() {
 	for s.at < len(s.command.Argv) {
 		word := s.command.Argv[s.at]
@@ -215,7 +216,7 @@ func (s *section) parse() {
 	}
 }
 
-// take notes an option and steps over its arguments.
+// take notes an option and skips its arguments.
 func (s *section) take(name string, arity int) {
 	value := ""
 	if arity > 0 && s.at < len(s.command.Argv) {
@@ -225,7 +226,8 @@ func (s *section) take(name string, arity int) {
 	s.at += arity
 }
 
-// note keeps what matters of an option.
+// note stores the value of an option that sets the working directory, the
+// search path or the file with the programs. It ignores all others.
 func (s *section) note(name, value string) {
 	switch {
 	case slices.Contains(s.options.wdir, name):
@@ -240,7 +242,7 @@ func (s *section) note(name, value string) {
 	}
 }
 
-// lookup is an option's full name and how many arguments it takes.
+// lookup returns an option's full name and the number of arguments it takes.
 func (s *section) lookup(name string, attached bool) (string, int) {
 	if n, ok := s.options.arity[name]; ok {
 		return name, n
@@ -256,8 +258,8 @@ func (s *section) lookup(name string, attached bool) (string, int) {
 	return name, s.unknown(name)
 }
 
-// complete finds the long option that an abbreviation stands for, empty if
-// there is none or more than one.
+// complete returns the long option that prefix abbreviates. It returns "" if
+// none or several have this prefix.
 func (o *options) complete(prefix string) string {
 	found := ""
 	for name := range o.arity {
@@ -271,8 +273,8 @@ func (o *options) complete(prefix string) string {
 	return found
 }
 
-// unknown guesses whether an option that is in no table takes an argument: it
-// does unless the next word is an option or can be executed.
+// unknown guesses how many arguments an option takes that the table does not
+// have: 0 if the next word is an option or an executable program, else 1.
 func (s *section) unknown(name string) int {
 	if s.options.arity[name[:1]] == 1 && strings.Trim(name[1:], "0123456789") == "" {
 		return 0 // -n4
@@ -290,14 +292,14 @@ func (s *section) unknown(name string) int {
 	return 1
 }
 
-// letters reads a word of single-letter options, the last of which may have
-// its argument attached (-vn4) or in the next word (-vn 4).
+// letters parses a word of single-letter options. The argument of the last one
+// is attached (-vn4) or is the next word (-vn 4).
 func (s *section) letters(word string) {
 	for i, letter := range word {
 		name := string(letter)
 		switch n, known := s.options.arity[name]; {
 		case !known:
-			return // the argument of an optional one: -I60
+			return // an optional argument, as in -I60
 		case n == 0:
 			s.note(name, "")
 		case i+1 < len(word):
@@ -309,8 +311,8 @@ func (s *section) letters(word string) {
 	}
 }
 
-// Rewrite is the command line with the given words, and what they need to know
-// about the invocation, in front of each program:
+// Rewrite returns the command line with the words of rank in front of each
+// program. It adds the search path if the launcher was given one:
 //
 //	mpirun -n 4 ./app -> mpirun -n 4 mpitrace rank ... -- ./app
 func (c *Command) Rewrite(rank []string) []string {
@@ -328,8 +330,8 @@ func (c *Command) Rewrite(rank []string) []string {
 	return append(out, c.Argv[from:]...)
 }
 
-// Name is what to call the job: the base name of its first program, else of
-// the command itself.
+// Name returns a name for the job: the base name of its first program, or of
+// the command itself if it has no program.
 func (c *Command) Name() string {
 	if len(c.Programs) > 0 {
 		program := c.Argv[c.Programs[0].Index:]

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// launchers puts a directory of launchers in front of PATH: each answers
-// --version as the real one does, and nothing else.
+// launchers puts a directory of fake launchers in front of PATH. Each only
+// answers --version, with the output of the real one.
 func launchers(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func launchers(t *testing.T) string {
 	return dir
 }
 
-// In the wanted lines, @ stands for the words put in front of a program.
+// In the wanted command lines, @ stands for the words in front of a program.
 var rewrites = []struct{ name, command, want string }{
 	{"plain", "mpirun -n 4 ./app a b", "mpirun -n 4 @ -- ./app a b"},
 	{"no options", "mpirun ./app", "mpirun @ -- ./app"},

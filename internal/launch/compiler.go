@@ -20,22 +20,23 @@ import (
 // MPI is an MPI installation that the library can be built for.
 type MPI struct {
 	Flavour run.Flavour `json:"flavour"`
-	Version string      `json:"version"` // "4.1.4", as its mpi.h has it; empty if unknown
-	Library string      `json:"library"` // shared library, symbolic links resolved
-	CC      string      `json:"cc"`      // compiler wrapper that links it; empty if none was found
+	Version string      `json:"version"` // as in its mpi.h, such as "4.1.4"; empty if unknown
+	Library string      `json:"library"` // path of the shared library, symbolic links resolved
+	CC      string      `json:"cc"`      // compiler wrapper that links Library; empty if none was found
 }
 
-// String is the installation's name for people: "Open MPI 4.1.4".
+// String returns the installation's name for messages, such as "Open MPI
+// 4.1.4".
 func (m *MPI) String() string {
 	return strings.TrimSpace(m.Flavour.Title() + " " + m.Version)
 }
 
-// NoCompilerError says that no compiler wrapper links the wanted MPI.
+// NoCompilerError reports that no compiler wrapper links the wanted MPI.
 type NoCompilerError struct {
-	Wanted  string      // the MPI, for people
-	Flavour run.Flavour // of it, empty if unknown
-	Library string      // of it, empty if unknown
-	Tried   []string    // "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
+	Wanted  string      // name or path of the MPI, for the message
+	Flavour run.Flavour // flavour of the MPI, empty if unknown
+	Library string      // path of the MPI library, empty if unknown
+	Tried   []string    // wrappers that link another MPI: "/usr/bin/mpicc links /usr/lib/libmpich.so.12"
 }
 
 func (e *NoCompilerError) Error() string {
@@ -46,8 +47,8 @@ func (e *NoCompilerError) Error() string {
 	return msg + ". Install the MPI's development files (Debian: libopenmpi-dev or libmpich-dev), load its module, or name its wrapper with --cc"
 }
 
-// probeSource is compiled to learn what a wrapper links. It is never run: the
-// loader lists its libraries, and the version is read from the file.
+// probeSource is compiled to find out what a wrapper links. The result is never
+// run: the loader lists its libraries, and the version is read from the file.
 const probeSource = `#include <mpi.h>
 #define STR_(x) #x
 #define STR(x) STR_(x)
@@ -70,11 +71,12 @@ int main(int argc, char **argv) { return MPI_Init(&argc, &argv); }
 
 const probeMark = "mpitrace-probe:"
 
-// probeTimeout bounds a wrapper that hangs, say on a license server.
+// probeTimeout limits the time for a wrapper that hangs, for example on a
+// license server.
 const probeTimeout = 2 * time.Minute
 
-// Probe finds out which MPI a compiler wrapper links, by compiling a program
-// with it. The answer is remembered: wrappers do not change during a command.
+// Probe returns the MPI that a compiler wrapper links. It compiles a program
+// with the wrapper, and does so only once per wrapper and process.
 func Probe(cc string) (*MPI, error) {
 	probes.Lock()
 	defer probes.Unlock()
@@ -139,8 +141,9 @@ func compileProbe(cc, dir string, env []string) (string, error) {
 	return bin, nil
 }
 
-// scratchDir is where programs are compiled that the loader maps: the user's
-// cache, as /tmp may be mounted noexec. Empty (the system's choice) without.
+// scratchDir returns the directory for compiled programs that the loader maps.
+// It is in the user's cache because /tmp may be mounted noexec. It is empty,
+// for the system's default, if there is no cache.
 func scratchDir() string {
 	dir, err := interpose.CacheDir()
 	if err != nil {
@@ -163,9 +166,10 @@ func firstLine(b []byte) string {
 	return string(line)
 }
 
-// FindCompiler finds the compiler wrapper that links the given MPI library
-// (symbolic links resolved). Each candidate is tried: the one in the library's
-// own installation first, then those in PATH.
+// FindCompiler returns the MPI whose library is lib (symbolic links resolved)
+// with a compiler wrapper that links it. It tries the wrappers in the library's
+// own installation first, then those in PATH and the usual directories. It
+// returns a *NoCompilerError if none links lib.
 func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
 	if mpi := Known(lib); mpi != nil {
 		return mpi, nil
@@ -184,7 +188,8 @@ func FindCompiler(lib string, flavour run.Flavour) (*MPI, error) {
 	return nil, &NoCompilerError{Wanted: lib, Flavour: flavour, Library: lib, Tried: tried}
 }
 
-// compilersFor lists the wrappers that may belong to a library, likely first.
+// compilersFor lists the wrappers that may belong to a library, the most likely
+// first.
 func compilersFor(lib string, flavour run.Flavour) []string {
 	var dirs []string
 	for d := filepath.Dir(lib); d != "/" && d != "." && len(dirs) < 6; d = filepath.Dir(d) {
@@ -194,7 +199,8 @@ func compilersFor(lib string, flavour run.Flavour) []string {
 	return existing(append(dirs, usualDirs()...), compilerNames(flavour))
 }
 
-// compilerNames are the wrappers' names: Debian's carry the flavour.
+// compilerNames returns the names that a flavour's wrapper may have. On Debian,
+// the name contains the flavour.
 func compilerNames(f run.Flavour) []string {
 	switch f {
 	case run.StandardABI:
@@ -205,8 +211,8 @@ func compilerNames(f run.Flavour) []string {
 	return []string{"mpicc." + string(f), "mpicc"}
 }
 
-// usualDirs are places of wrappers that are in nobody's PATH before a module
-// is loaded.
+// usualDirs lists common directories of wrappers that are not in PATH until a
+// module is loaded.
 func usualDirs() []string {
 	dirs := []string{"/usr/lib64/openmpi/bin", "/usr/lib64/mpich/bin", "/usr/lib/openmpi/bin", "/usr/lib/mpich/bin"}
 	for _, v := range []string{"MPI_HOME", "MPI_ROOT", "I_MPI_ROOT", "OPAL_PREFIX"} {
@@ -217,7 +223,8 @@ func usualDirs() []string {
 	return dirs
 }
 
-// existing lists the executables dir/name, directory by directory.
+// existing lists the executable files dir/name, in the order of dirs and then
+// of names.
 func existing(dirs, names []string) []string {
 	var files []string
 	for _, dir := range dirs {
@@ -232,8 +239,8 @@ func existing(dirs, names []string) []string {
 }
 
 // FindAll lists the MPIs that have a compiler wrapper in PATH or in one of the
-// usual places, one for each library. The errors are those of wrappers that
-// do not work.
+// usual directories, one per library. errs holds the errors of the wrappers
+// that do not work.
 func FindAll() (found []*MPI, errs []error) {
 	var names []string
 	for _, f := range flavours {
@@ -243,7 +250,7 @@ func FindAll() (found []*MPI, errs []error) {
 			}
 		}
 	}
-	// Last, as it is the one that may become another MPI's tomorrow.
+	// The plain name comes last because it may belong to another MPI later.
 	names = append(names, "mpicc")
 	for _, cc := range existing(append(filepath.SplitList(os.Getenv("PATH")), usualDirs()...), names) {
 		mpi, err := Probe(cc)
@@ -257,6 +264,6 @@ func FindAll() (found []*MPI, errs []error) {
 	return found, errs
 }
 
-// ErrNoMPI says that nothing names an MPI.
+// ErrNoMPI reports that no MPI was named and none was found.
 var ErrNoMPI = errors.New("no MPI found: no mpicc in PATH. Install one (Debian: libopenmpi-dev or libmpich-dev), " +
 	"load its module, or name it with --mpi or its compiler wrapper with --cc")

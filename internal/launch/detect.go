@@ -12,11 +12,18 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// Detect decides which MPI a command uses: what cc links if it is given, else
-// what override says ("auto", a flavour, a library or a prefix), else what the
-// first program of the command is linked to, else the launcher's own MPI, else
-// that of mpicc. The returned note tells people about a program whose MPI
-// cannot be seen; it is empty if there is nothing to tell. c may be nil.
+// Detect returns the MPI that a command uses. The first of these that is known
+// decides:
+//
+//   - the MPI that cc links,
+//   - the MPI that override names (a flavour, a library or a prefix; "auto" is none),
+//   - the MPI that the first program of the command is linked to,
+//   - the launcher's own MPI,
+//   - the MPI of the first mpicc in PATH.
+//
+// The note is a warning for the user about a program that may not be recorded
+// or that does not fit its launcher; it is empty if there is none. c may be
+// nil.
 func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) {
 	p, err := c.program()
 	if err != nil {
@@ -25,7 +32,7 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	switch {
 	case cc != "":
 		mpi, err = Probe(cc)
-	case p != nil && p.Kind == UsesMPI && holds(override, p.Library): // of several below a prefix
+	case p != nil && p.Kind == UsesMPI && holds(override, p.Library): // a prefix may hold several MPIs
 		mpi, err = FindCompiler(p.Library, p.Flavour)
 	case override != "" && override != "auto":
 		mpi, err = named(override)
@@ -49,7 +56,7 @@ func Detect(c *Command, override, cc string) (mpi *MPI, note string, err error) 
 	return mpi, tell(p, mpi), nil
 }
 
-// holds reports whether a file lies below a directory.
+// holds reports whether a file is below a directory.
 func holds(dir, file string) bool {
 	abs, err := filepath.Abs(dir)
 	if info, statErr := os.Stat(abs); dir == "" || err != nil || statErr != nil || !info.IsDir() {
@@ -58,8 +65,9 @@ func holds(dir, file string) bool {
 	return strings.HasPrefix(realPath(file), strings.TrimSuffix(realPath(abs), "/")+"/")
 }
 
-// mismatch tells of a launcher that comes with another MPI than the program
-// uses: it starts the processes, but tells them nothing of each other.
+// mismatch returns a warning if the launcher belongs to another MPI than the
+// program uses, else "". Such a launcher starts the processes, but each of them
+// is alone in its MPI_COMM_WORLD.
 func mismatch(c *Command, p *Program) string {
 	if c == nil || c.Launcher == nil || p == nil || p.Kind != UsesMPI {
 		return ""
@@ -72,7 +80,7 @@ func mismatch(c *Command, p *Program) string {
 		c.Launcher.Path, of[0].Title(), p.Path, p.Flavour.Title())
 }
 
-// Files are the programs of the command, as far as they are found here.
+// Files returns the paths of the command's programs that exist on this node.
 func (c *Command) Files() []string {
 	var files []string
 	for _, i := range c.Programs {
@@ -83,8 +91,8 @@ func (c *Command) Files() []string {
 	return files
 }
 
-// Missing returns why the first program of the command cannot be run, if none of
-// them can be found here.
+// Missing returns why the first program of the command cannot be run. It
+// returns nil if any of the programs is found on this node.
 func (c *Command) Missing() error {
 	var missing error
 	for _, i := range c.Programs {
@@ -97,8 +105,8 @@ func (c *Command) Missing() error {
 	return missing
 }
 
-// tell explains what can be expected of a program that the chosen MPI is not
-// evidently right for.
+// tell returns a note about a program that is not linked to the chosen MPI,
+// empty if there is nothing to note.
 func tell(p *Program, mpi *MPI) string {
 	switch {
 	case p == nil:
@@ -111,8 +119,8 @@ func tell(p *Program, mpi *MPI) string {
 	return ""
 }
 
-// program inspects the first program of the command that says which MPI it
-// uses; else the first that there is, nil if none was found.
+// program returns the first program of the command that is linked to MPI, else
+// the first program, else nil.
 func (c *Command) program() (*Program, error) {
 	if c == nil {
 		return nil, nil
@@ -121,7 +129,7 @@ func (c *Command) program() (*Program, error) {
 	for _, i := range c.Programs {
 		path, err := i.lookup(c.Argv[i.Index])
 		if err != nil {
-			// The launcher may find it all the same, on another node.
+			// The launcher may still find it, on another node.
 			continue
 		}
 		p, err := Inspect(path)
@@ -138,7 +146,7 @@ func (c *Command) program() (*Program, error) {
 	return first, nil
 }
 
-// named finds the MPI that --mpi names.
+// named returns the MPI that --mpi names.
 func named(name string) (*MPI, error) {
 	if flavour := run.Flavour(strings.ToLower(name)); slices.Contains(flavours, flavour) {
 		return byFlavour(flavour, pathDirs())
@@ -171,7 +179,7 @@ func flavourNames() string {
 	return strings.Join(names, ", ")
 }
 
-// inPrefix finds the MPI that is installed under a directory.
+// inPrefix returns the MPI that is installed in a directory.
 func inPrefix(prefix string) (*MPI, error) {
 	names := []string{"mpicc", "mpiicx", "mpiicc", "mpigcc"}
 	for _, f := range flavours {
@@ -196,7 +204,8 @@ func pathDirs() []string {
 	return append(filepath.SplitList(os.Getenv("PATH")), usualDirs()...)
 }
 
-// byFlavour finds an MPI of a flavour by its wrapper in one of the directories.
+// byFlavour returns an MPI of a flavour, found by its wrapper in one of the
+// directories.
 func byFlavour(f run.Flavour, dirs []string) (*MPI, error) {
 	err := &NoCompilerError{Wanted: f.Title(), Flavour: f}
 	for _, cc := range existing(dirs, compilerNames(f)) {
@@ -211,8 +220,8 @@ func byFlavour(f run.Flavour, dirs []string) (*MPI, error) {
 	return nil, err
 }
 
-// guess takes the launcher's MPI, where the launcher belongs to one; srun and
-// flux start programs of any. Else the first mpicc in PATH.
+// guess returns the MPI that the launcher belongs to, else the MPI of the first
+// mpicc in PATH. srun and flux belong to no MPI.
 func guess(c *Command) (*MPI, error) {
 	if c != nil && c.Launcher != nil {
 		l := c.Launcher

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What an MPI is known to be must not come from the user's cache.
+	// The user's cache must not decide what the tests know of an MPI.
 	dir, err := os.MkdirTemp("", "mpitrace-launch-")
 	if err != nil {
 		panic(err)
@@ -31,8 +31,8 @@ int main(int argc, char **argv) { MPI_Init(&argc, &argv); return MPI_Finalize();
 const plainProgram = `int main(void) { return 0; }
 `
 
-// compile makes an executable from C source. Without the compiler the test
-// skips and says which is missing.
+// compile compiles C source into an executable. It skips the test, and names
+// the compiler, if the compiler is missing.
 func compile(t *testing.T, cc, source string, flags ...string) string {
 	t.Helper()
 	testenv.Need(t, "gcc", cc)
@@ -260,7 +260,7 @@ func TestKnownForgetsReplacedCompiler(t *testing.T) {
 	}
 }
 
-// Open MPI looks for a bare name in the working directory too, hydra does not.
+// Open MPI looks for a bare name in the working directory too; Hydra does not.
 func TestBareNameInWorkingDirectory(t *testing.T) {
 	testenv.Need(t, "mpirun.openmpi", "mpiexec.mpich")
 	prog := compile(t, "mpicc.openmpi", mpiProgram)

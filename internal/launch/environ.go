@@ -9,23 +9,23 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// Names of the environment that the library reads beside those of settings.
+// Environment variables that the library reads in addition to the settings.
 const (
 	EnvDir   = "MPITRACE_DIR"       // run directory
-	EnvSpool = "MPITRACE_SPOOL_DIR" // private directory on this node that is collected afterwards
+	EnvSpool = "MPITRACE_SPOOL_DIR" // private directory on this node, copied to the run directory afterwards
 )
 
-// Recorder is what a process needs in order to be recorded.
+// Recorder holds what a process needs in order to be recorded.
 type Recorder struct {
-	Library string // libmpitrace-….so
+	Library string // path of libmpitrace-….so
 	Flavour run.Flavour
-	Dir     string // run directory, absolute
-	Spool   string // empty for none
-	// Settings that nobody has made leave the environment as it is.
+	Dir     string // absolute path of the run directory
+	Spool   string // spool directory on this node, empty for none
+	// Settings that nobody set leave the environment unchanged.
 	Settings settings.Values
 }
 
-// Words are flags for `mpitrace rank`, by which it is the same recorder.
+// Words returns the flags that give `mpitrace rank` the same Recorder.
 func (r *Recorder) Words() []string {
 	words := []string{"--lib", r.Library, "--mpi", string(r.Flavour), "--dir", r.Dir}
 	if r.Spool != "" {
@@ -34,8 +34,8 @@ func (r *Recorder) Words() []string {
 	return append(words, r.Settings.Words()...)
 }
 
-// Environ is the environment env (as os.Environ has it) with the recorder in
-// it: the library is loaded first, then what the user preloads.
+// Environ returns env (in the form of os.Environ) with the variables of the
+// recorder. The library is preloaded before the user's own libraries.
 func (r *Recorder) Environ(env []string) []string {
 	env = setenv(env, EnvDir, r.Dir)
 	env = unsetenv(env, EnvSpool)
@@ -49,9 +49,10 @@ func (r *Recorder) Environ(env []string) []string {
 	return setenv(env, "LD_PRELOAD", preload(r.Library, getenv(env, "LD_PRELOAD")))
 }
 
-// preload puts the library in front of what is preloaded already, without the one
-// of an outer `mpitrace run`, which may be for another MPI and would report that
-// the program is not recorded. The loader separates by colons and blanks.
+// preload puts the library in front of the libraries in old, an LD_PRELOAD list
+// separated by colons or blanks. It removes the library of an outer `mpitrace
+// run`, which may be for another MPI and would report that the program is not
+// recorded.
 func preload(lib, old string) string {
 	words := []string{lib}
 	for _, w := range strings.FieldsFunc(old, func(c rune) bool { return c == ':' || c == ' ' }) {
@@ -62,7 +63,8 @@ func preload(lib, old string) string {
 	return strings.Join(words, ":")
 }
 
-// allowPreload tells AddressSanitizer's runtime to bear being loaded second.
+// allowPreload makes AddressSanitizer's runtime accept that another library is
+// loaded before it.
 func allowPreload(env []string) []string {
 	options := getenv(env, "ASAN_OPTIONS")
 	if strings.Contains(options, "verify_asan_link_order") {
@@ -97,15 +99,16 @@ func unsetenv(env []string, name string) []string {
 	return kept
 }
 
-// rankMarks are the variables by which launchers tell a process its rank.
+// rankMarks are the environment variables that launchers set to a process's
+// rank.
 var rankMarks = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_ID", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "JSM_NAMESPACE_RANK"}
 
-// UnderLauncher tells whether this process is one of those that a launcher
-// started as MPI processes, and by which variable that is seen.
+// UnderLauncher reports whether a launcher started this process as an MPI
+// process. mark is the environment variable that shows it.
 //
-// Slurm sets SLURM_PROCID in batch scripts too, where SLURM_STEP_ID is missing
-// or one of its special numbers; and a step of one task (srun --pty bash) is
-// where people work, not one rank of a job.
+// Slurm sets SLURM_PROCID in batch scripts too. There SLURM_STEP_ID is missing
+// or has a special number. A step of one task counts as no MPI process, because
+// people work in such steps (srun --pty bash).
 func UnderLauncher() (mark string, ok bool) {
 	for _, name := range rankMarks {
 		if os.Getenv(name) != "" {

@@ -16,7 +16,7 @@ func TestPreload(t *testing.T) {
 		{"/a.so", "/l.so:/a.so"},
 		{"/a.so /b.so:/c.so", "/l.so:/a.so:/b.so:/c.so"},
 		{"/a.so:/l.so", "/l.so:/a.so"},
-		{"/cache/libmpitrace-1234.so:/a.so:/bsc/libmpitrace.so", "/l.so:/a.so:/bsc/libmpitrace.so"}, // an outer run's; Extrae's
+		{"/cache/libmpitrace-1234.so:/a.so:/bsc/libmpitrace.so", "/l.so:/a.so:/bsc/libmpitrace.so"}, // one library of an outer run, one of Extrae
 	} {
 		if got := preload("/l.so", test.old); got != test.want {
 			t.Errorf("preload before %q: got %q, want %q", test.old, got, test.want)
@@ -73,7 +73,8 @@ func TestRecorderEnviron(t *testing.T) {
 	}
 }
 
-// What is set replaces the user's environment, what is not leaves it alone.
+// A setting that is given replaces the variable in the user's environment. The
+// others leave it unchanged.
 func TestRecorderSettings(t *testing.T) {
 	old := []string{"MPITRACE_TIMING=exact", "MPITRACE_RECEIVES=on", "MPITRACE_STACK=3"}
 	for _, test := range []struct {

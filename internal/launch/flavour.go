@@ -8,11 +8,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// flavours are the names that --mpi takes.
+// flavours are the flavours that --mpi accepts.
 var flavours = []run.Flavour{run.OpenMPI, run.MPICH, run.IntelMPI, run.MVAPICH, run.StandardABI}
 
-// mayBeMPI tells whether a shared library's name is one that MPIs use. Cray's
-// are libmpi_cray.so, libmpi_gnu_91.so; HPE's is libmpt.so.
+// mayBeMPI reports whether a shared library has a name that MPIs use. Cray's
+// are libmpi_cray.so and libmpi_gnu_91.so, for example, and HPE's is libmpt.so.
 func mayBeMPI(soname string) bool {
 	for _, prefix := range []string{"libmpi", "libpmpi", "libmpt"} {
 		if strings.HasPrefix(soname, prefix) {
@@ -22,9 +22,9 @@ func mayBeMPI(soname string) bool {
 	return false
 }
 
-// FlavourOf reads from a shared library's dynamic symbols which MPI it is. ok
-// is false if it is no MPI library, or only a binding of one (libmpi_mpifh.so,
-// libmpichcxx.so), which has no PMPI_Init.
+// FlavourOf returns the flavour of an MPI library, from its dynamic symbols. ok
+// is false if the file is not an MPI library, or is only a language binding of
+// one (libmpi_mpifh.so, libmpichcxx.so), which does not define PMPI_Init.
 func FlavourOf(path string) (f run.Flavour, ok bool) {
 	bin, err := elf.Open(path)
 	if err != nil {

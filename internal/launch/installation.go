@@ -14,10 +14,9 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// Installations lists the MPI libraries that programs can be run with here,
-// whether or not there is a compiler wrapper: those in LD_LIBRARY_PATH, beside the
-// launchers in PATH, and those that the loader knows. Their version and wrapper
-// are not known.
+// Installations lists the MPI libraries on this node, with or without a
+// compiler wrapper. It looks in LD_LIBRARY_PATH, in the prefixes of the
+// launchers in PATH, and in the loader's cache. It sets neither Version nor CC.
 func Installations() []*MPI {
 	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
 	for _, launcher := range existing(filepath.SplitList(os.Getenv("PATH")), []string{"mpirun", "mpiexec", "mpiexec.hydra"}) {
@@ -26,7 +25,7 @@ func Installations() []*MPI {
 	}
 	var files []string
 	for _, dir := range dirs {
-		found, _ := filepath.Glob(filepath.Join(dir, "libmp*.so.*")) // a directory of an odd name has none
+		found, _ := filepath.Glob(filepath.Join(dir, "libmp*.so.*")) // the error is for a directory whose name is no valid pattern
 		files = append(files, found...)
 	}
 	var all []*MPI
@@ -49,7 +48,7 @@ func loaderCache() []string {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "/sbin/ldconfig", "-p").Output()
 	if err != nil {
-		return nil // musl has none
+		return nil // musl has no ldconfig
 	}
 	var files []string
 	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
@@ -60,9 +59,10 @@ func loaderCache() []string {
 	return files
 }
 
-// InstalledFor is the MPI library that a command is likely to use, found without
-// a compiler wrapper: of the flavour that --mpi names, else of the launcher's, the
-// first otherwise. nil if there is none.
+// InstalledFor returns the MPI library that a command probably uses, found
+// without a compiler wrapper. It is of the flavour that --mpi names, else of
+// the launcher's flavour, else the first that is installed. It returns nil if
+// there is none.
 func InstalledFor(c *Command, override string) *MPI {
 	all := Installations()
 	if len(all) == 0 {
@@ -73,7 +73,7 @@ func InstalledFor(c *Command, override string) *MPI {
 		wanted = nil
 		l := c.Launcher
 		if l == nil {
-			l, _ = findLauncher("mpirun") // nil if there is none
+			l, _ = findLauncher("mpirun") // nil if there is no mpirun
 		}
 		if l != nil {
 			wanted = l.flavours()

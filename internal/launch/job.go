@@ -18,12 +18,12 @@ import (
 	"github.com/mpitrace/mpitrace/internal/atomicfile"
 )
 
-// Status is how a command ended.
+// Status describes how a command ended.
 type Status struct {
 	Code   int            // exit status, 128+n for signal n
-	Signal syscall.Signal // that killed it, 0 if none
-	// Interrupted is when a signal came that was to end the job, zero if none
-	// did: whoever sent it will not wait for long.
+	Signal syscall.Signal // signal that killed the command, 0 if none
+	// Interrupted is the time of the first signal that asked the job to end,
+	// zero if there was none. Its sender will soon kill what is left.
 	Interrupted time.Time
 }
 
@@ -34,26 +34,27 @@ func (s Status) String() string {
 	return fmt.Sprintf("exit status %d", s.Code)
 }
 
-// Streams are a command's standard files.
+// Streams holds a command's standard input, output and error.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Grace is how long a job has to end after a signal before what there is of its
-// record is brought home and shown: batch systems kill everything some seconds
-// after their first signal.
+// Grace is the time that a job has to end after a signal. After it, the part of
+// the recording that exists is collected and reported, because batch systems
+// kill all processes some seconds after their first signal.
 const Grace = 3 * time.Second
 
-// Run runs a command to its end. An error means that it could not be started.
+// Run runs a command and waits until it has ended. It returns an error if the
+// command cannot be started.
 //
-// A signal does not end this process: the job may take its time to end, as it
-// would without us, so Run waits until the command has ended. If it has not ended
-// Grace after the signal, late is called, once, beside the job.
+// A signal does not end this process: the job may need time to end, as it would
+// without mpitrace. If the job has not ended Grace after the signal, Run calls
+// late once, while the job continues.
 //
-// A signal from the terminal reaches the launcher directly, which is in the same
-// process group: it is not sent again. A signal that came to this process alone,
-// from a batch system or a user, is passed on.
+// A signal from the terminal also reaches the launcher, which is in the same
+// process group, so Run does not send it again. Run passes on a signal that was
+// sent to this process alone, by a batch system or a user.
 func Run(argv, env []string, s Streams, late func()) (Status, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
@@ -64,7 +65,7 @@ func Run(argv, env []string, s Streams, late func()) (Status, error) {
 	if err := cmd.Start(); err != nil {
 		return Status{}, fmt.Errorf("start %s: %w", argv[0], err)
 	}
-	if len(ignored) > 0 { // the command was started to ignore them too, but may have changed its mind
+	if len(ignored) > 0 { // the command inherited that they are ignored, but may have changed that since
 		signal.Notify(caught, ignored...)
 		defer signal.Ignore(ignored...)
 	}
@@ -76,9 +77,9 @@ func Run(argv, env []string, s Streams, late func()) (Status, error) {
 	return st, err
 }
 
-// catch catches signals, except those that this process was started to ignore
-// (nohup, `&` in a script): a command inherits that a signal is ignored, but not
-// that it is caught.
+// catch catches signals, except those that were ignored when this process
+// started (nohup, or `&` in a script). The exception is needed because a child
+// inherits that a signal is ignored, but not that it is caught.
 func catch(signals ...os.Signal) (c chan os.Signal, ignored []os.Signal) {
 	c = make(chan os.Signal, 8)
 	for _, s := range signals {
@@ -91,38 +92,39 @@ func catch(signals ...os.Signal) (c chan os.Signal, ignored []os.Signal) {
 	return c, ignored
 }
 
-// OutlivePipe makes it an error to write to a terminal or a pipe that is gone,
-// instead of the end of the program: the record is to come home all the same.
-// Commands that are started do not inherit it.
+// OutlivePipe makes a write to a closed terminal or pipe return an error
+// instead of killing this process, so that the recording is still collected.
+// Child processes do not inherit this.
 func OutlivePipe() { catch(syscall.SIGPIPE) }
 
 const (
-	// sameSignal is the time within which a second signal is taken for the first
-	// one, sent to this process and to its group, as timeout(1) does. Launchers
-	// take a second signal for impatience and leave their ranks no time.
+	// sameSignal is the time within which a second signal counts as the same
+	// one. timeout(1) sends each signal both to this process and to its group.
+	// Launchers react to a second signal by killing their ranks at once.
 	sameSignal = 500 * time.Millisecond
-	// doubtful is how long a launcher has to end by a SIGINT that may have
-	// reached it directly, before the signal is passed on.
+	// doubtful is the time to wait for the launcher to end after a SIGINT that
+	// may have reached it directly. After it, the signal is passed on.
 	doubtful = 2 * time.Second
 )
 
-// waiter waits for a command and handles the signals that come meanwhile.
+// waiter waits for a command and handles the signals that arrive meanwhile.
 type waiter struct {
 	process     *os.Process
-	ignored     []os.Signal // when this process was started
+	ignored     []os.Signal // signals that were ignored when this process started
 	late        func()
 	interrupted time.Time
-	passed      struct { // the last signal to end the job that was passed on
+	passed      struct { // the last signal that was passed on to end the job
 		signal os.Signal
 		at     time.Time
 	}
 	isLate bool
 
-	retry  <-chan time.Time // when to pass on `unsure`
+	retry  <-chan time.Time // when to pass on the signal `unsure`
 	unsure os.Signal
 }
 
-// wait returns what ended gives, after late if that was called.
+// wait waits until the command has ended and returns the value from ended. If
+// late was called, wait returns after it.
 func (w *waiter) wait(ended <-chan error, caught <-chan os.Signal) (result error) {
 	var grace <-chan time.Time
 	var told chan struct{} // closed when late has returned
@@ -150,7 +152,7 @@ func (w *waiter) wait(ended <-chan error, caught <-chan os.Signal) (result error
 	return result
 }
 
-// mind does what a signal asks for, and reports whether it is one to end the job.
+// mind handles a signal and reports whether the signal asks the job to end.
 func (w *waiter) mind(s os.Signal) bool {
 	if s == syscall.SIGUSR1 || s == syscall.SIGUSR2 {
 		w.process.Signal(s)
@@ -158,12 +160,13 @@ func (w *waiter) mind(s os.Signal) bool {
 	}
 	ignored := slices.Contains(w.ignored, s)
 	if ignored && ignores(w.process.Pid, s) {
-		return false // so does the command
+		return false // the command ignores it too
 	}
 	switch group := sentToGroup(s); {
 	case group && ignored && s == syscall.SIGINT && w.retry == nil:
-		// A job that a script started with `&` is in the foreground of the
-		// terminal too: this may be Ctrl-C, or `kill -INT` in the script.
+		// A job that a script started with `&` is in the terminal's foreground
+		// group too. This may be Ctrl-C, which reached the launcher, or `kill
+		// -INT` in the script, which did not.
 		w.unsure, w.retry = s, time.After(doubtful)
 	case !group:
 		w.pass(s)
@@ -174,7 +177,7 @@ func (w *waiter) mind(s os.Signal) bool {
 	return true
 }
 
-// pass sends a signal to the command.
+// pass sends a signal to the command, unless it has just sent the same one.
 func (w *waiter) pass(s os.Signal) {
 	if s == w.passed.signal && time.Since(w.passed.at) < sameSignal {
 		return
@@ -196,10 +199,10 @@ func ignores(pid int, s os.Signal) bool {
 	return err == nil && ok && mask&(1<<(number-1)) != 0
 }
 
-// sentToGroup tells whether a signal is one that came to the launcher, too: from
-// the terminal, in whose foreground this process is; or, when a terminal is
-// closed, from the shell, which is told of that and tells its jobs. Where there
-// is no shell (ssh -t) only the process that leads the session is told.
+// sentToGroup reports whether a signal has also reached the launcher. The
+// terminal sends SIGINT and SIGQUIT to its whole foreground process group. When
+// a terminal is closed, the shell receives SIGHUP and passes it to its jobs.
+// Without a shell (ssh -t), only the leader of the session receives it.
 func sentToGroup(s os.Signal) bool {
 	switch s {
 	case syscall.SIGINT, syscall.SIGQUIT:
@@ -211,11 +214,12 @@ func sentToGroup(s os.Signal) bool {
 	return false
 }
 
-// inForeground tells whether a terminal sends its signals to this process.
+// inForeground reports whether this process is in the terminal's foreground
+// group, which receives the terminal's signals.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {
-		return false // there is none
+		return false // no terminal
 	}
 	defer terminal.Close()
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)

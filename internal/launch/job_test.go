@@ -32,7 +32,7 @@ func TestRunStatus(t *testing.T) {
 	}
 }
 
-// never is for commands that are not late.
+// never returns a late function for commands that end in time.
 func never(t *testing.T) func() {
 	return func() { t.Error("the command was taken for late") }
 }
@@ -45,7 +45,8 @@ func TestRunPassesTerminationOnce(t *testing.T) {
 	}
 }
 
-// The child of a process that catches SIGINT must not inherit that.
+// The child of a process that catches SIGINT must not inherit that it is caught
+// or ignored.
 func TestRunLeavesSignalsDefault(t *testing.T) {
 	testenv.Need(t, "grep")
 	var out strings.Builder

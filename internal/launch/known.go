@@ -17,15 +17,17 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// known is what the cache remembers of an MPI library: the wrapper that links
-// it. Finding that takes several compilations, and ranks must not compile.
+// known is the cache entry of an MPI library: the wrapper that links it. The
+// search for the wrapper takes several compilations, and ranks must not
+// compile.
 type known struct {
 	MPI      MPI    `json:"mpi"`
-	Compiler string `json:"compiler"` // identity of the wrapper: it may have been replaced
+	Compiler string `json:"compiler"` // identity of the wrapper, to detect that it was replaced
 }
 
-// Known is what FindCompiler found for a library before, on any node that
-// shares the user's cache. nil if it never did, or if either has changed.
+// Known returns what FindCompiler found for a library earlier, on any node that
+// shares the user's cache. It returns nil if there is no entry, or if the
+// library or the wrapper has changed since.
 func Known(lib string) *MPI {
 	path, err := knownFile(lib)
 	if err != nil {
@@ -38,7 +40,7 @@ func Known(lib string) *MPI {
 	return mpi
 }
 
-// maxKnown is the largest such file that is read.
+// maxKnown is the size limit of a cache entry, in bytes.
 const maxKnown = 1 << 20
 
 func readKnown(path string) *MPI {
@@ -53,8 +55,9 @@ func readKnown(path string) *MPI {
 	return &k.MPI
 }
 
-// Recall answers --mpi and --cc as Detect does, but from memory, compiling
-// nothing: for the ranks of a job. Those whose wrapper is in PATH come first.
+// Recall returns the MPIs in the cache that --mpi and --cc name. Unlike Detect
+// it compiles nothing, so that ranks can use it. The order is that of their
+// wrappers' directories in PATH; those not in PATH come last.
 func Recall(override, cc string) []*MPI {
 	dir, err := interpose.CacheDir()
 	if err != nil {
@@ -75,8 +78,8 @@ func Recall(override, cc string) []*MPI {
 	return found
 }
 
-// pathPosition is where in PATH a file's directory stands; after all if it
-// does not.
+// pathPosition returns the position of a file's directory in PATH. A directory
+// that is not in PATH comes after all others.
 func pathPosition(file string) int {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
 	if i := slices.Index(dirs, filepath.Dir(file)); i >= 0 {
@@ -85,8 +88,8 @@ func pathPosition(file string) int {
 	return len(dirs)
 }
 
-// is tells whether an MPI is the one that --mpi and --cc name: by compiler
-// wrapper, flavour, library or prefix.
+// is reports whether --mpi and --cc name this MPI, by compiler wrapper,
+// flavour, library or prefix.
 func (m *MPI) is(override, cc string) bool {
 	if cc != "" {
 		path, err := exec.LookPath(cc)
@@ -99,8 +102,9 @@ func (m *MPI) is(override, cc string) bool {
 	return err == nil && (realPath(path) == m.Library || strings.HasPrefix(m.CC, path+"/"))
 }
 
-// LaunchedFlavour is the MPI whose launcher started this process as a rank, as
-// far as its environment tells; empty if that is open.
+// LaunchedFlavour returns the flavour of the launcher that started this process
+// as a rank, from the environment. It is empty if the environment does not show
+// it.
 func LaunchedFlavour() run.Flavour {
 	switch {
 	case os.Getenv("OMPI_COMM_WORLD_RANK") != "":
@@ -113,8 +117,8 @@ func LaunchedFlavour() run.Flavour {
 	return ""
 }
 
-// Remember writes what Known reads, unless that is known already. Without a
-// cache there is just no memory.
+// Remember writes the entry that Known reads, unless there is one. It ignores
+// errors: without a cache the search is repeated.
 func Remember(mpi *MPI) {
 	if mpi.Library == "" || mpi.CC == "" || Known(mpi.Library) != nil {
 		return
@@ -130,7 +134,8 @@ func Remember(mpi *MPI) {
 	_ = atomicfile.WriteContent(path, b, 0o600)
 }
 
-// knownFile is named by the library as it is now.
+// knownFile returns the path of a library's cache entry. The name changes when
+// the library does.
 func knownFile(lib string) (string, error) {
 	dir, err := interpose.CacheDir()
 	if err != nil {
@@ -140,7 +145,8 @@ func knownFile(lib string) (string, error) {
 	return filepath.Join(dir, "mpi-"+hex.EncodeToString(sum[:8])+".json"), nil
 }
 
-// identity tells a file from what may replace it.
+// identity returns a text that changes when the file at path is replaced: its
+// path, target, size and modification time.
 func identity(path string) string {
 	real := realPath(path)
 	info, err := os.Stat(real)

@@ -10,11 +10,11 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// System is a family of launchers that share a command line.
+// System is a family of launchers with the same command line.
 type System uint8
 
 const (
-	OtherLauncher   System = iota // starts MPI processes, by a command line not known here
+	OtherLauncher   System = iota // starts MPI processes; its options are unknown
 	OpenMPILauncher               // mpirun, orterun, prterun
 	HydraLauncher                 // mpiexec.hydra of MPICH, Intel MPI, MVAPICH
 	SlurmLauncher                 // srun
@@ -25,11 +25,11 @@ const (
 type Launcher struct {
 	System  System
 	Path    string
-	Version string // what it says of itself, if it was asked
+	Version string // output of --version; empty if the name alone identified it
 }
 
-// flavours are the MPIs that a launcher comes with, likely first; none for
-// those of a batch system.
+// flavours returns the MPIs that a launcher may come with, the most likely
+// first. It returns nil for the launchers of a batch system.
 func (l *Launcher) flavours() []run.Flavour {
 	switch {
 	case l.System == OpenMPILauncher:
@@ -42,7 +42,7 @@ func (l *Launcher) flavours() []run.Flavour {
 	return nil
 }
 
-// options is the launcher's table, nil for an unknown launcher.
+// options returns the launcher's table of options, nil for an unknown launcher.
 func (l *Launcher) options() *options {
 	switch l.System {
 	case OpenMPILauncher:
@@ -57,7 +57,7 @@ func (l *Launcher) options() *options {
 	return nil
 }
 
-// systems are the launchers that a name alone tells.
+// systems lists the launchers that are identified by their name alone.
 var systems = map[string]System{
 	"orterun": OpenMPILauncher, "prterun": OpenMPILauncher, "oshrun": OpenMPILauncher, "shmemrun": OpenMPILauncher,
 	"mpirun.openmpi": OpenMPILauncher, "mpiexec.openmpi": OpenMPILauncher,
@@ -68,23 +68,25 @@ var systems = map[string]System{
 	"prun": OtherLauncher, "ibrun": OtherLauncher, "mpirun_rsh": OtherLauncher, "mpiexec_mpt": OtherLauncher, "ccc_mprun": OtherLauncher,
 }
 
-// ambiguous are the names that every MPI gives its launcher.
+// ambiguous lists the names that the launchers of all MPIs share.
 var ambiguous = map[string]bool{"mpirun": true, "mpiexec": true}
 
-// queuers hand a job over and return: there is nothing to wait for.
+// queuers lists the commands that queue a job and return before it has run.
 var queuers = map[string]bool{"sbatch": true, "qsub": true, "bsub": true, "msub": true}
 
-// isLauncher tells by its name whether a command starts MPI processes.
+// isLauncher reports whether a command has the name of a launcher.
 func isLauncher(name string) bool {
 	base := filepath.Base(name)
 	_, known := systems[base]
 	return known || ambiguous[base]
 }
 
-// versionTimeout bounds a launcher that takes --version for a job.
+// versionTimeout limits the time for a launcher that does not know --version
+// and tries to start a job.
 const versionTimeout = 20 * time.Second
 
-// findLauncher identifies a launcher by its name, or by asking it.
+// findLauncher identifies a launcher by its name, or by the output of --version
+// if the name does not decide.
 func findLauncher(name string) (*Launcher, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -105,8 +107,8 @@ func findLauncher(name string) (*Launcher, error) {
 	return l, nil
 }
 
-// systemOf reads a launcher's --version, which some installations cannot print;
-// then the name of the file that the launcher really is decides.
+// systemOf identifies a launcher by the output of --version. Some installations
+// cannot print it; then the name of the file behind the symbolic links decides.
 func systemOf(path, version string) System {
 	for _, known := range []struct {
 		text   string

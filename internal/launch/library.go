@@ -16,11 +16,12 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// A Choice selects the MPI that the library is for, by the settings mpi and cc.
+// A Choice holds the settings mpi and cc, which select the MPI to record.
 type Choice struct{ MPI, CC string }
 
-// Chosen returns what the settings select: a compiler wrapper in a file does not
-// overrule --mpi.
+// Chosen returns the selection by the settings. If mpi comes from a stronger
+// source than cc, cc is ignored: a wrapper in a configuration file does not
+// override --mpi.
 func Chosen(v settings.Values) Choice {
 	mpi, cc := v.Of("mpi"), v.Of("cc")
 	if mpi.Source > cc.Source {
@@ -29,8 +30,9 @@ func Chosen(v settings.Values) Choice {
 	return Choice{mpi.Text, cc.Text}
 }
 
-// FindLibrary finds the library for an MPI without compiling: the installed one if
-// it is what would be built, else the one in the cache.
+// FindLibrary finds the library for an MPI without compiling. It takes the
+// installed library if that equals the one that would be built, else the one in
+// the cache.
 func FindLibrary(mpi *MPI) (lib string, ok bool) {
 	o := interpose.BuildOptions{CC: mpi.CC, MPI: mpi.Library}
 	for _, lib := range installedLibraries(mpi.Flavour) {
@@ -41,8 +43,9 @@ func FindLibrary(mpi *MPI) (lib string, ok bool) {
 	return interpose.Find(o)
 }
 
-// BuildLibrary finds the library for an MPI, or compiles it into the cache; where
-// there can be no cache, into the directory that elsewhere makes (may be nil).
+// BuildLibrary finds the library for an MPI, or compiles it into the cache. If
+// the cache cannot be written, it compiles into the directory that elsewhere
+// returns. elsewhere may be nil.
 func BuildLibrary(ctx context.Context, mpi *MPI, elsewhere func() (string, error), log io.Writer) (string, error) {
 	if lib, ok := FindLibrary(mpi); ok {
 		return lib, nil
@@ -64,13 +67,13 @@ func BuildLibrary(ctx context.Context, mpi *MPI, elsewhere func() (string, error
 	return lib, err
 }
 
-// NotDetectedError says why the MPI of a command was not detected.
+// NotDetectedError reports why the MPI of a command was not detected.
 type NotDetectedError struct{ error }
 
 func (e *NotDetectedError) Unwrap() error { return e.error }
 
-// DetectLibrary finds the MPI of a command and the library for it. Where the MPI
-// has no compiler wrapper around, an installed library serves.
+// DetectLibrary returns the MPI of a command and the library for it. If the MPI
+// has no compiler wrapper, it takes an installed library.
 func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func() (string, error), log io.Writer) (*MPI, string, error) {
 	mpi, note, err := Detect(c, which.MPI, which.CC)
 	if err != nil {
@@ -91,8 +94,9 @@ func DetectLibrary(ctx context.Context, c *Command, which Choice, elsewhere func
 	return mpi, lib, interpose.CheckLibrary(lib)
 }
 
-// withoutCompiler is the MPI of a command whose compiler wrapper is missing, which
-// is why it was not detected; nil if it is not known or something else is wrong.
+// withoutCompiler returns the MPI of a command that was not detected because
+// its compiler wrapper is missing. It returns nil if the MPI is unknown or err
+// has another cause.
 func withoutCompiler(c *Command, which Choice, err error) *MPI {
 	var missing *NoCompilerError
 	switch {
@@ -106,8 +110,9 @@ func withoutCompiler(c *Command, which Choice, err error) *MPI {
 	return nil
 }
 
-// libraryWithoutCompiler finds a library for an MPI that none can be built for:
-// one that was built for exactly this MPI, else for one of its family.
+// libraryWithoutCompiler finds a library for an MPI that has no compiler
+// wrapper: one that was built for exactly this MPI, else one for the same
+// flavour.
 func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 	if lib, ok := FindLibrary(mpi); ok {
 		return lib, true
@@ -121,9 +126,9 @@ func libraryWithoutCompiler(mpi *MPI, log io.Writer) (lib string, ok bool) {
 	return libs[0], true
 }
 
-// RankLibrary finds the library for a rank without compiling anything, as many
-// ranks ask at once: for the MPI that was named, else for the one that the
-// program is linked to, else for the launcher's.
+// RankLibrary finds the library for a rank. It compiles nothing because many
+// ranks call it at the same time. It takes the MPI that the settings name, else
+// the one that the program is linked to, else the launcher's.
 func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, err error) {
 	mpis, err := rankMPIs(argv, which)
 	if err != nil {
@@ -143,7 +148,7 @@ func RankLibrary(argv []string, which Choice) (lib string, flavour run.Flavour, 
 		" (with --mpi or --cc if this has them)")
 }
 
-// rankMPIs are the MPIs that a rank may be of, likely first.
+// rankMPIs returns the MPIs that a rank may use, the most likely first.
 func rankMPIs(argv []string, which Choice) ([]*MPI, error) {
 	if which.MPI != "auto" || which.CC != "" {
 		return Recall(which.MPI, which.CC), nil
@@ -166,9 +171,10 @@ func rankMPIs(argv []string, which Choice) ([]*MPI, error) {
 	return nil, p.Err()
 }
 
-// installedLibraries are lib/libmpitrace-<mpi>*.so beside the directory of this
-// program, where `make install` puts them: of several versions of an MPI the first
-// has the plain name, and comes first.
+// installedLibraries lists ../lib/libmpitrace-<mpi>*.so, relative to the
+// directory of this program, where `make install` puts them. If several
+// versions of an MPI are installed, the library with the plain name comes
+// first.
 func installedLibraries(f run.Flavour) []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -180,7 +186,7 @@ func installedLibraries(f run.Flavour) []string {
 	dir := filepath.Join(filepath.Dir(filepath.Dir(self)), "lib")
 	plain := LibraryName(f)
 	stem := strings.TrimSuffix(plain, ".so") + "-"
-	entries, _ := os.ReadDir(dir) // without it none is installed
+	entries, _ := os.ReadDir(dir) // without the directory none is installed
 	var found []string
 	for _, e := range entries {
 		switch name := e.Name(); {

@@ -5,12 +5,14 @@ import (
 	"syscall"
 )
 
-// addressSpace is what mpitrace must be allowed to map, in bytes: Go's runtime
-// reserves the most of a GiB when it starts. It starts on each rank, too, before
-// the program does, where the others would wait for it.
+// addressSpace is the address space that mpitrace needs, in bytes: Go's runtime
+// reserves almost 1 GiB when it starts. mpitrace also starts on each rank
+// before the program does. If it failed there, the other ranks would wait for
+// that rank.
 const addressSpace = 2 << 30
 
-// CheckAddressSpace returns an error if this process may map less than mpitrace needs.
+// CheckAddressSpace returns an error if this process may map less memory than
+// mpitrace needs.
 func CheckAddressSpace() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= addressSpace {

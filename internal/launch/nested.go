@@ -8,25 +8,26 @@ import (
 	"strings"
 )
 
-// nestedSuffix ends the name of a note about a `mpitrace run` that the command of
-// a run started: a symbolic link to "\n" and the directory that it records into,
-// among the recordings of the outer run. What is recorded there is not missing.
+// nestedSuffix ends the name of a note about a nested run: an `mpitrace run`
+// that the command of another run started. The note is a symbolic link among
+// the outer run's recordings. Its target is "\n" followed by the directory of
+// the nested run. It shows that those recordings are not missing but elsewhere.
 const nestedSuffix = ".nested"
 
-// NoteNested tells the run that started this process, if one did, that dir has the
-// recordings of what this one runs. A directory that cannot be written to is no
-// reason not to run the program.
+// NoteNested writes a note for the outer run, if this process is inside one,
+// that dir holds the recordings of the nested run. It ignores errors: the
+// program must run even if the outer run's directory is not writable.
 func NoteNested(dir string) {
 	outer := os.Getenv(EnvDir)
 	if outer == "" || outer == dir {
 		return
 	}
-	name := fmt.Sprintf("%x%s", sha256.Sum256([]byte(dir)), nestedSuffix) // one for all ranks
+	name := fmt.Sprintf("%x%s", sha256.Sum256([]byte(dir)), nestedSuffix) // the same name for all ranks
 	_ = os.Symlink("\n"+dir, filepath.Join(outer, "recordings", name))
 }
 
-// NestedRuns returns the directories that runs inside a run recorded into, from
-// the notes among its recordings.
+// NestedRuns returns the directories of nested runs, from the notes in a
+// directory of recordings.
 func NestedRuns(recordings string) []string {
 	entries, _ := os.ReadDir(recordings)
 	var dirs []string

@@ -2,17 +2,18 @@ package launch
 
 import "strings"
 
-// options says how many arguments each option of a launcher takes. The names
-// have no dashes. What a launcher's newer version adds is guessed (see
-// sectionParser.unknown), so the tables need not be complete to be useful.
+// options lists how many arguments each option of a launcher takes. Names are
+// without dashes. The tables need not be complete: section.unknown guesses the
+// options that newer versions of a launcher add.
 type options struct {
 	arity map[string]int
-	// long is true for getopt_long: one dash starts single letters, two start
-	// a name that may be abbreviated. Else a name may follow one or two dashes.
+	// long is true for the syntax of getopt_long: one dash starts single
+	// letters, two dashes start a name that may be abbreviated. If long is
+	// false, one or two dashes start a name.
 	long bool
-	// wdir, path and file name the options that set the working directory and
-	// the search path, and those that name programs elsewhere than in the
-	// command line, or have it copied by name.
+	// wdir and path are the options that set the working directory and the
+	// search path. file are the options that read the programs from a file or
+	// copy them to another place.
 	wdir, path, file []string
 }
 
@@ -26,7 +27,8 @@ func newOptions(long bool, byArity ...string) *options {
 	return o
 }
 
-// openMPIOptions are those of mpirun in Open MPI 4 (orterun) and 5 (prterun).
+// openMPIOptions are the options of mpirun in Open MPI 4 (orterun) and 5
+// (prterun).
 var openMPIOptions = openMPI()
 
 func openMPI() *options {
@@ -62,8 +64,8 @@ func openMPI() *options {
 	return o
 }
 
-// hydraOptions are those of MPICH's mpiexec, and of Intel MPI's and MVAPICH's,
-// which are made from it.
+// hydraOptions are the options of MPICH's mpiexec and of those derived from it:
+// Intel MPI's and MVAPICH's.
 var hydraOptions = hydra()
 
 func hydra() *options {
@@ -85,8 +87,8 @@ func hydra() *options {
 	return o
 }
 
-// slurmOptions are srun's. Optional arguments are only taken after "=" (or
-// directly after the letter), so that such options count as taking none.
+// slurmOptions are the options of srun. An optional argument must follow "=" or
+// the letter directly, so an option with one is listed as taking none.
 var slurmOptions = slurm()
 
 func slurm() *options {
@@ -117,7 +119,7 @@ func slurm() *options {
 	return o
 }
 
-// fluxOptions are those of `flux run` and `flux submit`.
+// fluxOptions are the options of `flux run` and `flux submit`.
 var fluxOptions = flux()
 
 func flux() *options {

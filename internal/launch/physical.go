@@ -12,14 +12,16 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// physicalDir is where the files go in a run directory: rundir.Dir.Physical.
+// physicalDir is the subdirectory of a run directory for the component's files.
+// It equals rundir.Dir.Physical.
 const physicalDir = "physical"
 
-// Open MPI's component pml/monitoring counts the messages of a process by peer,
-// the program's (E) apart from its own (I), and writes them into
-// <filename>.<rank>.prof in MPI_Finalize. It does not work without
-// coll/monitoring: programs then end in MPI_Comm_free. osc/monitoring it does not
-// need, which keeps programs from windows of shared memory.
+// Open MPI's component pml/monitoring counts the messages of a process per
+// peer. It separates the program's messages (E) from the library's own (I) and
+// writes both to <filename>.<rank>.prof in MPI_Finalize. It needs
+// coll/monitoring: without that, programs end in MPI_Comm_free. It does not
+// need osc/monitoring, which is left out because programs with it cannot use
+// shared-memory windows.
 const (
 	mcaPML        = "OMPI_MCA_pml"
 	mcaColl       = "OMPI_MCA_coll"
@@ -29,7 +31,8 @@ const (
 	monitoring    = "monitoring"
 )
 
-// CheckPhysical refuses an MPI that does not tell what it sends.
+// CheckPhysical returns an error if an MPI cannot count the messages that it
+// sends on its own behalf.
 func CheckPhysical(f run.Flavour) error {
 	if f == run.OpenMPI {
 		return nil
@@ -37,17 +40,19 @@ func CheckPhysical(f run.Flavour) error {
 	return fmt.Errorf("--physical: %s does not count the messages that it sends on its own behalf: only Open MPI does, in its component pml/monitoring", f.Title())
 }
 
-// envPhysical tells the library in the process to name the file.
+// envPhysical tells the library in the process to set the name of the file.
 const envPhysical = "MPITRACE_PHYSICAL"
 
-// countsPhysical tells whether what the MPI library itself sends is recorded.
+// countsPhysical reports whether the messages of the MPI library itself are
+// recorded.
 func (r *Recorder) countsPhysical() bool {
 	return r.Flavour == run.OpenMPI && r.Settings.Of("physical").On()
 }
 
-// physical switches the component on. The library inside the process names the
-// file for the recording; where it comes too late, since the program had the
-// settings read before MPI_Init, the file has the name of the process.
+// physical returns env with the variables that enable the component. The
+// library in the process later names the file after the recording. It cannot do
+// so if the program made Open MPI read the variables before MPI_Init; the file
+// then keeps the name given here, from the host and the process ID.
 func (r *Recorder) physical(env []string) []string {
 	if !r.countsPhysical() || leftOut(env) != "" {
 		return unsetenv(env, envPhysical)
@@ -58,7 +63,7 @@ func (r *Recorder) physical(env []string) []string {
 	}
 	for _, name := range []string{mcaPML, mcaColl} {
 		if list := getenv(env, name); list != "" && list[0] != '^' && !lists(list) {
-			env = setenv(env, name, list+","+monitoring) // beside what is chosen
+			env = setenv(env, name, list+","+monitoring) // in addition to the user's components
 		}
 	}
 	switch list := getenv(env, mcaOSC); {
@@ -70,14 +75,14 @@ func (r *Recorder) physical(env []string) []string {
 	return env
 }
 
-// lists tells whether a list of components, or of those to leave out, names the
-// monitoring.
+// lists reports whether a list of components, included or excluded (^),
+// contains monitoring.
 func lists(list string) bool {
 	return slices.Contains(strings.Split(strings.TrimPrefix(list, "^"), ","), monitoring)
 }
 
-// leftOut is the setting by which the user left the component out; empty if
-// there is none.
+// leftOut returns the user's setting that excludes the component, such as "pml
+// is ^monitoring", or "" if there is none.
 func leftOut(env []string) string {
 	for _, name := range []string{mcaPML, mcaColl} {
 		if list := getenv(env, name); strings.HasPrefix(list, "^") && lists(list) {
@@ -87,11 +92,11 @@ func leftOut(env []string) string {
 	return ""
 }
 
-// setting is a variable of the environment.
+// setting is an environment variable.
 type setting struct{ name, value string }
 
-// monitoring are the component's: 2 tells messages of the program and of the
-// library apart, 3 writes a file.
+// monitoring returns the component's variables. enable=2 counts the messages of
+// the program and of the library separately; enable_output=3 writes a file.
 func (r *Recorder) monitoring() []setting {
 	host, _ := os.Hostname()
 	process := fmt.Sprintf("%s-%d", strings.ReplaceAll(host, "/", "_"), os.Getpid())
@@ -99,8 +104,8 @@ func (r *Recorder) monitoring() []setting {
 		{mcaFilename, filepath.Join(r.Dir, physicalDir, process)}}
 }
 
-// Overridden says which settings in an environment are others in the job, or
-// keep the component from working; empty if there are none.
+// Overridden returns a warning about settings in env that the job replaces, or
+// that disable the component. It is empty if there are none.
 func (r *Recorder) Overridden(env []string) string {
 	if !r.countsPhysical() {
 		return ""
@@ -125,12 +130,13 @@ func (r *Recorder) Overridden(env []string) string {
 	return "--physical: " + strings.Join(said, "; ")
 }
 
-// faulty matches functions of which some uses end programs under Open MPI's
-// monitoring, 4.1.4's or 5.0.11's: docs/mpi_t.md says which.
+// faulty matches functions that can end a program under the monitoring of Open
+// MPI 4.1.4 or 5.0.11. docs/mpi_t.md lists the uses that do.
 var faulty = regexp.MustCompile(`^(?i:MPI_(I?neighbor_|Intercomm_create|Comm_spawn|Comm_accept|Comm_connect|Comm_join|Session_init|T_finalize))`)
 
-// PhysicalRisk says which functions of a program Open MPI's monitoring may end it
-// in; empty if there are none, or the file cannot be read.
+// PhysicalRisk returns a warning with the functions of a program that can end
+// it under Open MPI's monitoring. It is empty if there are none, or if the file
+// cannot be read.
 func (r *Recorder) PhysicalRisk(file string) string {
 	if !r.countsPhysical() {
 		return ""

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// changesRights tells whether a program runs with other rights than those of
-// who starts it: set-user-ID, set-group-ID or file capabilities. The loader
-// then takes no library from LD_PRELOAD, and this is as it should be.
+// changesRights reports whether a program runs with other privileges than its
+// user's, by set-user-ID, set-group-ID or file capabilities. The loader then
+// ignores LD_PRELOAD, for security.
 func changesRights(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
@@ -26,7 +26,9 @@ func changesRights(f *os.File) bool {
 		err == nil && n > 0 && os.Getuid() != 0
 }
 
-// mountedWithoutRights tells whether the system passes over such marks there.
+// mountedWithoutRights reports whether the system ignores such privileges for
+// the file: by the file system's mount option nosuid or the process's
+// no_new_privs.
 func mountedWithoutRights(f *os.File) bool {
 	var fs unix.Statfs_t
 	none, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)

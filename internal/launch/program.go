@@ -1,7 +1,7 @@
-// Package launch finds out how a command starts MPI processes and on which
-// MPI, puts the recorder in front of each of them, and brings home what they
-// recorded. Nothing of it stays in the processes: each is the user's program,
-// with an environment that preloads the library.
+// Package launch finds out how a command starts MPI processes and which MPI
+// they use, inserts the recorder in front of each process, and collects the
+// recordings. The recorder replaces itself by the user's program, in an
+// environment that preloads the library.
 package launch
 
 import (
@@ -22,34 +22,35 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// Kind tells what a preloaded library can do for a program.
+// Kind describes whether a program can be recorded by a preloaded library, or
+// why not.
 type Kind uint8
 
 const (
 	UsesMPI    Kind = iota // linked to an MPI's shared library: can be recorded
-	NoMPI                  // a dynamic executable with no MPI of its own; it may open one or start a program that has one
-	Script                 // no ELF file: its interpreter runs it
+	NoMPI                  // dynamic, not linked to MPI; it may load an MPI or start a program that uses one
+	Script                 // not an ELF file; an interpreter runs it
 	MissingMPI             // linked to an MPI library that the loader does not find
-	StaticMPI              // dynamic, but with the MPI library linked into it
-	Static                 // no loader: nothing can be preloaded
-	Privileged             // runs with other rights than the user's: nothing is preloaded
+	StaticMPI              // dynamic, but the MPI library is linked statically
+	Static                 // linked statically: nothing can be preloaded
+	Privileged             // runs with other privileges than its user's: the loader preloads nothing
 )
 
 // Program is an executable file and the MPI it uses.
 type Program struct {
 	Path    string
 	Kind    Kind
-	Library string      // the MPI's shared library, symbolic links resolved
+	Library string      // path of the MPI's shared library, symbolic links resolved
 	Flavour run.Flavour // of Library
-	Soname  string      // the name under which Library is needed; of the missing one too
-	ASan    bool        // built with AddressSanitizer, whose runtime insists on being loaded first
+	Soname  string      // name under which the program needs Library; for MissingMPI, the name that is not found
+	ASan    bool        // built with AddressSanitizer, whose runtime must be loaded first
 }
 
-// ProgramError says why a program cannot be recorded, and what to do.
+// ProgramError reports why a program cannot be recorded, and what to do.
 type ProgramError struct {
 	Path   string
 	Kind   Kind
-	Soname string // of the missing library
+	Soname string // name of the missing library
 }
 
 func (e *ProgramError) Error() string {
@@ -72,7 +73,7 @@ func (e *ProgramError) Error() string {
 	return e.Path + " is not linked to an MPI library. If it opens one later, or starts a program that uses MPI, name the MPI with --mpi"
 }
 
-// Err is nil for a program that can be recorded, else a *ProgramError.
+// Err returns nil for a program that can be recorded, else a *ProgramError.
 func (p *Program) Err() error {
 	if p.Kind == UsesMPI {
 		return nil
@@ -80,14 +81,13 @@ func (p *Program) Err() error {
 	return &ProgramError{p.Path, p.Kind, p.Soname}
 }
 
-// unreachable tells that nothing which the program does can be recorded.
+// unreachable reports whether nothing that the program does can be recorded.
 func (p *Program) unreachable() bool {
 	return p.Kind == Static || p.Kind == StaticMPI || p.Kind == MissingMPI || p.Kind == Privileged
 }
 
-// Inspect looks at an executable file without running it: the loader that the
-// program names lists the libraries it would load, in the environment of this
-// process. An error means that the file could not be read.
+// Inspect inspects an executable file without running it. The program's loader
+// lists the libraries that it would load, in the environment of this process.
 func Inspect(path string) (*Program, error) {
 	p := &Program{Path: path, Kind: Script}
 	f, err := os.Open(path)
@@ -120,13 +120,13 @@ func Inspect(path string) (*Program, error) {
 	return p, nil
 }
 
-// CheckCommand returns an error if the program that a command names cannot be run.
+// CheckCommand returns an error if the program of a command cannot be run.
 func CheckCommand(argv []string) error {
 	_, err := Invocation{Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
 	return err
 }
 
-// InspectCommand inspects the program that a command names, as found in PATH.
+// InspectCommand inspects the program of a command, found in PATH.
 func InspectCommand(argv []string) (*Program, error) {
 	path, err := Invocation{Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
 	if err != nil {
@@ -135,7 +135,7 @@ func InspectCommand(argv []string) (*Program, error) {
 	return Inspect(path)
 }
 
-// judge finds the MPI among the libraries.
+// judge sets the kind of the program and its MPI from the libraries it loads.
 func (p *Program) judge(bin *elf.File, libraries []library) {
 	p.Kind = NoMPI
 	for _, l := range libraries {
@@ -156,7 +156,8 @@ func (p *Program) judge(bin *elf.File, libraries []library) {
 	}
 }
 
-// interpreter is the loader (PT_INTERP) that a program names, empty if none.
+// interpreter returns the loader of a program (PT_INTERP), empty if it has
+// none.
 func interpreter(bin *elf.File) string {
 	for _, p := range bin.Progs {
 		if p.Type == elf.PT_INTERP {
@@ -169,8 +170,9 @@ func interpreter(bin *elf.File) string {
 	return ""
 }
 
-// definesMPI tells whether the MPI library is inside the program itself. A
-// stripped one hides it; then the run ends without a recording and says so.
+// definesMPI reports whether the MPI library is linked into the program. It
+// cannot see this in a stripped program; such a run ends with a message that
+// nothing was recorded.
 func definesMPI(bin *elf.File) bool {
 	symbols, err := bin.Symbols()
 	if err != nil {
@@ -181,17 +183,18 @@ func definesMPI(bin *elf.File) bool {
 	})
 }
 
-// library is a line of the loader's list; path is empty if it was not found.
+// library is an entry of the loader's list; path is empty if it was not found.
 type library struct{ soname, path string }
 
-// listTimeout bounds a loader that waits for a dead file system.
+// listTimeout limits the time for a loader that waits for a dead file system.
 const listTimeout = 30 * time.Second
 
-// listLibraries asks the loader what it would load for the program at path.
+// listLibraries returns the libraries that the loader would load for the
+// program at path.
 func listLibraries(loader, path string) ([]library, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
 	defer cancel()
-	abs, err := filepath.Abs(path) // the loader looks for a bare name in the library path
+	abs, err := filepath.Abs(path) // the loader would search a bare name in the library path
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +204,8 @@ func listLibraries(loader, path string) ([]library, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	libraries := parseList(out)
-	// glibc's loader lists what it has and fails if a library is missing.
+	// If a library is missing, glibc's loader fails, but lists the others
+	// first.
 	if err != nil && len(libraries) == 0 {
 		libraries = parseMissing(stderr.Bytes())
 	}
@@ -211,15 +215,15 @@ func listLibraries(loader, path string) ([]library, error) {
 	return libraries, nil
 }
 
-// withoutLoaderSettings drops the variables that would make the loader load
-// something else than the program's own libraries, or print more than them.
+// withoutLoaderSettings removes the variables that make the loader load other
+// libraries than the program's own, or print more than the list.
 func withoutLoaderSettings(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		return strings.HasPrefix(v, "LD_PRELOAD=") || strings.HasPrefix(v, "LD_AUDIT=") || strings.HasPrefix(v, "LD_DEBUG=")
 	})
 }
 
-// parseList reads lines such as
+// parseList parses lines such as
 //
 //	libmpi.so.40 => /usr/lib/libmpi.so.40 (0x00007f...)
 //	libfoo.so.1 => not found
@@ -239,8 +243,8 @@ func parseList(out []byte) []library {
 	return libraries
 }
 
-// parseMissing reads the loader's complaint about the first library that it
-// did not find: "prog: error while loading shared libraries: libx.so.1: ...".
+// parseMissing parses the loader's error for the first library that it did not
+// find: "prog: error while loading shared libraries: libx.so.1: ...".
 func parseMissing(stderr []byte) []library {
 	_, rest, found := strings.Cut(string(stderr), "shared libraries: ")
 	soname, _, ok := strings.Cut(rest, ":")
@@ -250,7 +254,7 @@ func parseMissing(stderr []byte) []library {
 	return []library{{soname: soname}}
 }
 
-// realPath resolves symbolic links, or returns path where that fails.
+// realPath resolves symbolic links. It returns path unchanged if that fails.
 func realPath(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -259,8 +263,8 @@ func realPath(path string) string {
 	return real
 }
 
-// lookProgram finds the file that name stands for, as execvp would from
-// directory dir (empty for the current one) with the given search path.
+// lookProgram returns the file that execvp would run for name, in directory dir
+// (empty for the current one) and with the given search path.
 func lookProgram(name, dir, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) && dir != "" {

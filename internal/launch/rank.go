@@ -14,18 +14,18 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// Exec becomes the program argv, recorded: it returns only if that fails. path
-// is the search path to find the program on, empty for $PATH. What the user
-// should know goes to log.
+// Exec replaces this process by the program argv, recorded. It returns only on
+// an error. path is the search path for the program, empty for $PATH. Messages
+// for the user go to log.
 //
-// The program is looked at here and not where the job was launched, since this
-// node's environment decides what it loads.
+// Exec inspects the program here, not where the job was launched, because the
+// environment of this node decides which libraries it loads.
 func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
 	file, err := Invocation{Path: path, Here: LaunchedFlavour() == run.OpenMPI}.lookup(argv[0])
 	if err != nil {
 		return err
 	}
-	if mark, _ := UnderLauncher(); os.Getenv(mark) == "0" { // once is enough
+	if mark, _ := UnderLauncher(); os.Getenv(mark) == "0" { // rank 0 reports it for all ranks
 		for _, said := range []string{r.Overridden(os.Environ()), r.PhysicalRisk(file)} {
 			if said != "" {
 				fmt.Fprintf(log, "mpitrace: %s\n", text.Line(said))
@@ -42,8 +42,8 @@ func (r *Recorder) Exec(argv []string, path string, log io.Writer) error {
 	return nil
 }
 
-// environFor is the environment to run a program in, and why it cannot be
-// recorded; then the environment is the process's own.
+// environFor returns the environment for a program. If the program cannot be
+// recorded, it returns env unchanged, and the reason in why.
 func (r *Recorder) environFor(file string, env []string) (out []string, why string) {
 	if err := interpose.CheckLibrary(r.Library); errors.Is(err, fs.ErrNotExist) {
 		return env, fmt.Sprintf("the library is not on this node: %v", err)

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// JobID is what the batch system calls the job that this process is in, with
-// the step where there is one: "4711.0". Empty outside of a batch system.
+// JobID returns the batch system's ID of the job that contains this process. In
+// a Slurm step the number of the step is appended: "4711.0". It is empty
+// outside of a batch system.
 func JobID() string {
 	if id := os.Getenv("SLURM_JOB_ID"); id != "" {
 		if step := slurmStep(); step != "" {
@@ -26,9 +27,10 @@ func JobID() string {
 	return ""
 }
 
-// LaunchID is a name that all processes of an MPI job get from their launcher,
-// for those that have to agree on a directory without a batch system. A
-// launcher that gives none has one parent process on each node.
+// LaunchID returns a name that the launcher gives to all processes of an MPI
+// job, so that they can agree on a directory without a batch system. If the
+// launcher gives none, it is the ID of the parent process, which is the same
+// for all processes of the job on one node.
 func LaunchID() string {
 	if id := JobID(); id != "" {
 		return id
@@ -44,9 +46,9 @@ func LaunchID() string {
 	return strconv.Itoa(os.Getppid())
 }
 
-// hydraPort is the control port in the command line of hydra's proxy, an
-// ancestor of each of its ranks: the one thing that hydra makes known on all
-// nodes. Empty if there is no such ancestor.
+// hydraPort returns the control port in the command line of Hydra's proxy,
+// which is an ancestor of each rank. Hydra makes nothing else known on all
+// nodes. It is empty if there is no such ancestor.
 func hydraPort() string {
 	for pid, up := os.Getppid(), 0; pid > 1 && up < 16; pid, up = parentOf(pid), up+1 {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -61,13 +63,13 @@ func hydraPort() string {
 	return ""
 }
 
-// parentOf is a process's parent, 0 if that cannot be read.
+// parentOf returns the ID of a process's parent, 0 if it cannot be read.
 func parentOf(pid int) int {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// The name in parentheses may hold anything: count from its end.
+	// The name in parentheses may contain any characters: parse from its end.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 2 {
 		return 0
@@ -79,12 +81,12 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// firstSpecialStep is where Slurm's numbers for batch scripts, interactive
-// and external steps begin.
+// firstSpecialStep is the first of the numbers that Slurm reserves for batch
+// scripts, interactive steps and external steps.
 const firstSpecialStep = 0xfffffff0
 
-// slurmStep is the number of the step that this process is in, empty if it is
-// in none.
+// slurmStep returns the number of the Slurm step that contains this process,
+// empty if there is none.
 func slurmStep() string {
 	step := os.Getenv("SLURM_STEP_ID")
 	n, err := strconv.ParseUint(step, 10, 64)
@@ -94,7 +96,8 @@ func slurmStep() string {
 	return step
 }
 
-// fileName makes a job's id fit for a file name: "12[3].server/x@1".
+// fileName replaces the characters of a job ID that are unfit for a file name,
+// as in "12[3].server/x@1".
 func fileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
