@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CompleteFlag completes the value of a flag by words. A list has several, with
-// commas between them.
+// CompleteFlag lets shells complete the value of a flag from words. If the flag
+// takes a list, each element after a comma is completed.
 func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := ""
@@ -25,12 +25,13 @@ func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
 		return found, cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
-		panic(err) // there is no such flag, or it has words already
+		panic(err) // unknown flag, or words were registered twice
 	}
 }
 
-// CompleteRuns returns a completion of up to most run directories, which isRun tells
-// from others. Other directories are offered too, as there may be runs in them.
+// CompleteRuns returns a completion of up to most arguments that are run
+// directories, for which isRun reports true. It offers other directories too,
+// followed by a slash, because they may contain runs.
 func CompleteRuns(most int, isRun func(dir string) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {

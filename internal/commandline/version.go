@@ -7,11 +7,12 @@ import (
 	"github.com/mpitrace/mpitrace/interpose/layout"
 )
 
-// Platform is the version of the commands and what they were built for.
+// Platform returns the version and the platform that the commands were built
+// for, such as "1.0 linux/amd64".
 func Platform() string { return Version() + " " + runtime.GOOS + "/" + runtime.GOARCH }
 
-// Version is the version, with the revision of the source if that is
-// known.
+// Version returns the version, followed by the revision of the source if that
+// is known.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
