@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Write writes a file and replaces one of this name. Nobody sees it before it is
-// whole.
+// Write writes a file and replaces an existing one. Other processes see the
+// file under this name only when it is complete.
 func Write(path string, write func(io.Writer) error) error {
 	var s Set
 	defer s.Discard()
@@ -23,8 +23,8 @@ func Write(path string, write func(io.Writer) error) error {
 	return s.Commit()
 }
 
-// WriteAll writes several files at the same time, as Write does: either all of them
-// are there, or none.
+// WriteAll writes several files at the same time, as Write does. If it fails
+// while writing, none of them gets its name.
 func WriteAll(paths []string, write func([]io.Writer) error) error {
 	var s Set
 	defer s.Discard()
@@ -42,8 +42,8 @@ func WriteAll(paths []string, write func([]io.Writer) error) error {
 	return s.Commit()
 }
 
-// WriteContent is Write for a content that is in memory. The file has exactly the
-// permissions of mode, whatever the umask is.
+// WriteContent writes content to a file, as Write does. The file has the
+// permissions mode, independent of the umask.
 func WriteContent(path string, content []byte, mode os.FileMode) error {
 	var s Set
 	defer s.Discard()
@@ -60,8 +60,8 @@ func WriteContent(path string, content []byte, mode os.FileMode) error {
 	return s.Commit()
 }
 
-// WriteDirectory writes a directory with all that is in it and replaces one of this
-// name. write makes the directory at the path that it is given.
+// WriteDirectory writes a directory and replaces an existing one. The function
+// write makes the directory, with its files, at the temporary path it is given.
 func WriteDirectory(path string, write func(dir string) error) error {
 	temporary := temporaryName(path)
 	track(temporary)
@@ -91,36 +91,37 @@ func replaceDirectory(path, temporary string) error {
 	return os.RemoveAll(old)
 }
 
-// A Set is files that get their names together, each of them whole. Until Commit
-// they have temporary names in the same directories.
+// A Set is a group of files that get their names together, when all are
+// complete. Until Commit they have temporary names in the same directories.
 type Set struct {
-	// Check may be nil. It is called just before the files get their names, which
-	// they do not get if it returns an error.
+	// Check, if not nil, is called by Commit before it renames the files. If
+	// Check returns an error, Commit renames none and returns that error.
 	Check func() error
 
 	files []*file
 }
 
-// file is one of a Set. It is open as long as out is not nil.
+// file is one file of a Set. It is open while out is not nil.
 type file struct {
 	path   string
 	out    *os.File
 	buffer *bufio.Writer
 }
 
-// temporaryName differs between processes that write the same file.
+// temporaryName returns a name that contains the process ID, so that two
+// processes can write the same file.
 func temporaryName(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
 }
 
-// create begins a file, which stays open until Commit or Discard.
+// create opens a new file, which stays open until close or Discard.
 func (s *Set) create(path string) (io.Writer, error) {
 	name := temporaryName(path)
 	track(name)
 	f := &file{path: path}
 	s.files = append(s.files, f)
-	// What lies there was left by a process that had this one's number, or by
-	// somebody who would like to be written through a link.
+	// An existing file was left by an earlier process with the same ID, or is a
+	// link of an attacker who wants us to write to its target.
 	err := os.Remove(name)
 	if err == nil || os.IsNotExist(err) {
 		f.out, err = createNew(name)
@@ -146,7 +147,8 @@ func (s *Set) Write(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// close writes out what is buffered. The error of a full disk is returned once.
+// close flushes the buffer and closes the file. It returns the first error
+// only, so that a full disk is reported once.
 func (f *file) close() error {
 	if f.out == nil {
 		return nil
@@ -164,7 +166,7 @@ func (s *Set) close() error {
 	return err
 }
 
-// Commit gives the files their names.
+// Commit renames the files to their final names.
 func (s *Set) Commit() error {
 	return uninterrupted(func() error {
 		if s.Check != nil {
@@ -181,8 +183,8 @@ func (s *Set) Commit() error {
 	})
 }
 
-// Discard removes the files that Commit has not given their names. It is to be
-// called in any case, normally by defer.
+// Discard removes the files that Commit has not renamed. Callers must always
+// call it, normally by defer.
 func (s *Set) Discard() {
 	for _, f := range s.files {
 		if f.out != nil {
@@ -193,7 +195,7 @@ func (s *Set) Discard() {
 	s.files = nil
 }
 
-// Paths are the names that the files get.
+// Paths returns the final names of the files.
 func (s *Set) Paths() []string {
 	var paths []string
 	for _, f := range s.files {
@@ -202,9 +204,9 @@ func (s *Set) Paths() []string {
 	return paths
 }
 
-// WriteNew writes a file into a directory that WriteDirectory makes: it is an error
-// if the file exists. Errors do not name it, as its name changes with that of the
-// directory.
+// WriteNew writes a file in a directory that WriteDirectory makes. It returns
+// an error if the file exists. Errors do not contain the path, because it is
+// temporary.
 func WriteNew(path string, write func(io.Writer) error) error {
 	out, err := createNew(path)
 	if err != nil {
@@ -220,7 +222,7 @@ func createNew(path string) (*os.File, error) {
 
 func bufferOf(f *os.File) *bufio.Writer { return bufio.NewWriterSize(nameless{f}, 64<<10) }
 
-// Nameless returns why something failed, without the name of the file.
+// Nameless returns the cause of an error without the name of the file.
 func Nameless(err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {
@@ -229,7 +231,8 @@ func Nameless(err error) error {
 	return err
 }
 
-// nameless is a file whose errors do not name it: users know it by another name.
+// nameless is a file whose errors do not contain its temporary name, which
+// users do not know.
 type nameless struct{ f *os.File }
 
 func (n nameless) Write(p []byte) (int, error) {

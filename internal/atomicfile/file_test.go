@@ -27,7 +27,7 @@ func TestWriteWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A full disk is said once, with the names that were to be.
+// The error of a full disk must be reported once, with the final names.
 func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 100_000, func() { fullDisk(t) }) }
 
 func fullDisk(t *testing.T) {

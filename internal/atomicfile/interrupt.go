@@ -12,19 +12,19 @@ var under struct {
 	sync.Mutex
 	paths  map[string]bool
 	caught chan os.Signal
-	left   bool // the signals are somebody else's
+	left   bool // LeaveSignals is in effect
 }
 
-// ignoredAtStart is found out before any signal is caught.
+// ignoredAtStart is initialized before the program catches any signal.
 var ignoredAtStart = slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
 	syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2}, func(s os.Signal) bool { return !signal.Ignored(s) })
 
-// IgnoredAtStart reports whether this program was started to ignore a signal, as
-// by nohup, or by `&` in a shell script.
+// IgnoredAtStart reports whether a signal was ignored when this program
+// started, as under nohup or after `&` in a shell script.
 func IgnoredAtStart(s os.Signal) bool { return slices.Contains(ignoredAtStart, s) }
 
-// LeaveSignals leaves the signals to the caller until back is called: until then
-// they do not end the program.
+// LeaveSignals makes this package stop catching signals until back is called.
+// Meanwhile the caller handles them.
 func LeaveSignals() (back func()) {
 	under.Lock()
 	defer under.Unlock()
@@ -41,8 +41,8 @@ func LeaveSignals() (back func()) {
 	}
 }
 
-// track has a file, or a directory with all that is in it, removed if the
-// program is interrupted before discard.
+// track registers a file, or a directory with its content, to be removed if a
+// signal ends the program before discard.
 func track(path string) {
 	under.Lock()
 	defer under.Unlock()
@@ -55,26 +55,28 @@ func track(path string) {
 	under.paths[path] = true
 }
 
-// discard removes what is left of a path, and tracks it no more.
+// discard removes the file or directory, if it still exists, and its
+// registration by track.
 func discard(path string) {
 	under.Lock()
 	defer under.Unlock()
 	os.RemoveAll(path)
 	delete(under.paths, path)
 	if len(under.paths) == 0 && under.caught != nil {
-		signal.Stop(under.caught) // what the program does about signals is its own matter again
+		signal.Stop(under.caught) // nothing to remove: restore the program's own handling
 	}
 }
 
-// uninterrupted does what is not to be interrupted: the renaming of several files.
+// uninterrupted runs do, which no signal can interrupt, for example to rename
+// several files.
 func uninterrupted(do func() error) error {
 	under.Lock()
 	defer under.Unlock()
 	return do()
 }
 
-// watch waits for the signals that end programs, except those that this one was
-// started to ignore, and then ends by them.
+// watch catches the signals that end programs, except those that were ignored
+// at the start. On a signal it calls End.
 func watch() {
 	if under.caught == nil {
 		under.caught = make(chan os.Signal, 1)
@@ -87,21 +89,21 @@ func watch() {
 	}
 }
 
-// End removes what is under way and ends the program by a signal that it has
+// End removes the tracked files and ends the program by a signal that it has
 // caught. It does not return.
 func End(s os.Signal) {
-	under.Lock() // for good
+	under.Lock() // never unlocked: no other goroutine may commit files now
 	for path := range under.paths {
 		remove(path)
 	}
 	signal.Reset(s)
 	syscall.Kill(os.Getpid(), s.(syscall.Signal))
-	select {} // until it arrives
+	select {} // until the signal arrives
 }
 
-// remove gives a directory another name first: others still write into it, as
-// fast as it is emptied, until they do not find it any more. What they had found
-// before is worth another try.
+// remove removes a file or directory. Other goroutines may still create files
+// in the directory as fast as they are removed, so remove renames it first, and
+// then retries because of files that were being created during the rename.
 func remove(path string) {
 	gone := path + ".gone"
 	os.RemoveAll(gone)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestMain is also the program that is interrupted: it keeps writing into a
-// directory that it tracks.
+// TestMain also serves as the program that is interrupted: it keeps writing
+// into a directory that it tracks.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("SCRATCH_TEST_DIR")
 	if dir == "" {

@@ -1,13 +1,13 @@
 // Package atomicfile opens files that other users may have written, and writes
-// files that are whole or not there.
+// files so that they are either complete or absent.
 //
-// A run directory can lie where others write: what has the name of one of its
-// files may be a pipe without a writer, a device without an end, or a sparse file
-// larger than memory. Open and Read return an error for those; they never wait.
+// Other users may be able to write to a run directory. A name in it may belong
+// to a pipe without a writer, an endless device, or a sparse file larger than
+// memory. Open and Read return an error for these and never block.
 //
-// A file is written beside its place and renamed. One that is not finished when a
-// signal ends the program is removed, since it may hold gigabytes under a name
-// that begins with a dot.
+// A file is written under a temporary name in the same directory and then
+// renamed. If a signal ends the program, the unfinished file is removed,
+// because it may be gigabytes in a hidden file.
 package atomicfile
 
 import (
@@ -17,15 +17,16 @@ import (
 	"syscall"
 )
 
-// AnySize is the limit for files that are read piece by piece, by a reader that
-// checks each length in them before it allocates memory.
+// AnySize is the limit for files whose reader reads in pieces and checks each
+// length before it allocates memory.
 const AnySize = 1<<63 - 1
 
-// Open opens a regular file of at most limit bytes for reading. The file may grow
-// afterwards.
+// Open opens a regular file of at most limit bytes for reading. The file may
+// still grow afterwards.
 func Open(path string, limit int64) (*os.File, error) { return open(path, limit, os.Stat, 0) }
 
-// OpenNoFollow is Open for a path whose last element must not be a symbolic link.
+// OpenNoFollow is like Open, but the last element of path must not be a
+// symbolic link.
 func OpenNoFollow(path string, limit int64) (*os.File, error) {
 	return open(path, limit, os.Lstat, syscall.O_NOFOLLOW)
 }
@@ -47,7 +48,8 @@ func Read(path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// ended returns an error if there is more to read: the file has grown.
+// ended returns an error if in has more to read, because the file has grown
+// beyond limit.
 func ended(in io.Reader, path string, limit int64) error {
 	if n, _ := in.Read(make([]byte, 1)); n > 0 {
 		return tooLarge(path, limit+1, limit)
@@ -55,8 +57,9 @@ func ended(in io.Reader, path string, limit int64) error {
 	return nil
 }
 
-// open looks at the file before it opens it, since opening alone has an effect on
-// some devices, and again afterwards, since the file may have been replaced.
+// open checks the file before it opens it, because opening some devices has
+// side effects. It checks again afterwards, because the file may have been
+// replaced.
 func open(path string, limit int64, stat func(string) (os.FileInfo, error), flag int) (*os.File, error) {
 	info, err := stat(path)
 	if err == nil {

@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		limit int64
-		want  string // in the error
+		want  string // text of the error
 	}{
 		{"file", 8, ""},
 		{"file", AnySize, ""},
