@@ -25,7 +25,7 @@ type analyzeOptions struct {
 	json     bool
 	interval time.Duration
 	top      string
-	waits    string // path of a table
+	waits    string // path of the table to write, empty for none
 	force    bool
 }
 
@@ -98,7 +98,7 @@ func (o *analyzeOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	return nil
 }
 
-// text is how the text form is to look.
+// text returns the options of the text output.
 func (o *analyzeOptions) text(w io.Writer) (report.Options, error) {
 	options := report.Options{ASCII: textOptions().ASCII, Width: text.TerminalWidth(w), Top: -1}
 	if o.top == "all" {
@@ -122,7 +122,8 @@ func (o *analyzeOptions) checkInterval() error {
 	return nil
 }
 
-// checkWaits refuses a table of waits before anything is read.
+// checkWaits returns an error if the table of waits cannot be written. It is
+// called before any events are read.
 func (o *analyzeOptions) checkWaits(jobs int) error {
 	switch {
 	case o.waits == "":
@@ -146,7 +147,7 @@ func checkNew(path string, force bool) error {
 	return nil
 }
 
-// writeWaits writes the waits in the order of ranks and their events.
+// writeWaits writes the waits, sorted by rank and event.
 func writeWaits(path string, force bool, waits []profile.Wait) error {
 	slices.SortFunc(waits, func(a, b profile.Wait) int {
 		return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.Event, b.Event))
@@ -154,7 +155,7 @@ func writeWaits(path string, force bool, waits []profile.Wait) error {
 	return run.WriteOutput(path, force, func(w io.Writer) error { return table.WriteWaits(w, waits) })
 }
 
-// analyze shows meanwhile how many events it has seen.
+// analyze analyses a job. Meanwhile it shows the number of events read on log.
 func (o *analyzeOptions) analyze(log io.Writer, job []profile.EventSource) (found *trace.Result, waits []profile.Wait, err error) {
 	events := uint64(0)
 	for _, src := range job {

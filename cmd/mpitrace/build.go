@@ -113,7 +113,7 @@ func (o *buildOptions) printCoverage(cmd *cobra.Command, mpi *launch.MPI, lib st
 	return nil
 }
 
-// stand is what becomes of a function, in words.
+// stand returns a text that says whether a function is recorded, and why not.
 func stand(f interpose.Covered) string {
 	switch {
 	case f.Call == f.Symbol:
@@ -126,7 +126,7 @@ func stand(f interpose.Covered) string {
 	return "left alone: " + f.Why
 }
 
-// mpis are the MPIs to build for: the one that was named, else all.
+// mpis returns the MPIs to build for: the one that the settings name, else all.
 func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 	if o.CC != "" || o.MPI != "auto" {
 		mpi, _, err := launch.Detect(nil, o.MPI, o.CC)
@@ -142,8 +142,9 @@ func (o *buildOptions) mpis(log io.Writer) ([]*launch.MPI, error) {
 	return mpis, nil
 }
 
-// install copies a library into a directory. Of several MPIs of one flavour
-// the first gets the plain name, the others have their version in it.
+// install copies a library into a directory and returns its path there. If
+// several MPIs have the same flavour, the first gets the plain name and the
+// others a name with their version.
 func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, error) {
 	name := launch.LibraryName(mpi.Flavour)
 	if taken[name] {
@@ -158,5 +159,5 @@ func install(lib, dir string, mpi *launch.MPI, taken map[string]bool) (string, e
 		return "", err
 	}
 	target := filepath.Join(dir, name)
-	return target, atomicfile.WriteContent(target, content, 0o755) // programs may have the old one mapped
+	return target, atomicfile.WriteContent(target, content, 0o755) // replaced by a rename, as running programs may have the old one mapped
 }

@@ -84,7 +84,7 @@ func (o *collectOptions) run(ctx context.Context, log io.Writer, path string) er
 	return errors.Join(errs...)
 }
 
-// collectOn has another node bring what is on it.
+// collectOn runs `mpitrace collect --node` on another node.
 func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -103,7 +103,7 @@ func (o *collectOptions) collectOn(ctx context.Context, log io.Writer, node, dir
 	return nil
 }
 
-// shellQuote is a word as a shell takes it for one.
+// shellQuote returns word quoted for a shell, if it needs quotes.
 func shellQuote(word string) string {
 	plain := func(r rune) bool {
 		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("/._-+,=@", r)
@@ -114,7 +114,7 @@ func shellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// merge merges a run again if more came.
+// merge merges a run again if there are recordings newer than the merged file.
 func merge(log io.Writer, dir run.Dir) error {
 	opened, err := openRun(log, dir)
 	if err != nil {
@@ -128,7 +128,8 @@ func merge(log io.Writer, dir run.Dir) error {
 	return nil
 }
 
-// sayLeft tells what is not home, and how it comes there.
+// sayLeft lists the recordings that are not in the run directory yet, and
+// prints the command that collects them.
 func sayLeft(log io.Writer, dir run.Dir, left []run.Left) {
 	const most = 10
 	writers := sync.OnceValue(run.Writers)
@@ -148,7 +149,7 @@ func sayLeft(log io.Writer, dir run.Dir, left []run.Left) {
 	}
 }
 
-// sayLost tells of recordings that somebody deleted.
+// sayLost reports recordings that were deleted before they were collected.
 func sayLost(log io.Writer, dir run.Dir, info *run.Info) {
 	if len(info.Lost) > 0 {
 		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", text.Line(lostText(dir, info)))
@@ -164,8 +165,8 @@ func lostText(dir run.Dir, info *run.Info) string {
 		text.CountOf(n, "process"), place, hint)
 }
 
-// whereabouts tells what is known of the recordings of a run that has none in its
-// directory; nothing if no process is known to have made one.
+// whereabouts explains where the recordings of a run are that has none in its
+// directory. It returns "" if no process is known to have made one.
 func whereabouts(dir run.Dir, info *run.Info) string {
 	if len(info.Lost) > 0 {
 		return lostText(dir, info)
@@ -176,7 +177,7 @@ func whereabouts(dir run.Dir, info *run.Info) string {
 		if _, err := os.Lstat(l.Path); here && os.IsNotExist(err) {
 			return fmt.Sprintf("its recordings were in %s, which is gone", l)
 		}
-		if !here || l.Path != info.Spool { // a spool of this node has been looked into
+		if !here || l.Path != info.Spool { // the spool of this node was already read
 			return fmt.Sprintf("its recordings are still at %s; to bring them: mpitrace collect %s", l, shellQuote(string(dir)))
 		}
 	}
@@ -190,8 +191,8 @@ func whereabouts(dir run.Dir, info *run.Info) string {
 	return ""
 }
 
-// sayNotHome warns of recordings that may get lost where they are. Those in the
-// spool of this node are read there.
+// sayNotHome warns of recordings outside the run directory, which may be lost
+// there. Those in the spool of this node are read where they are.
 func sayNotHome(log io.Writer, dir run.Dir) {
 	spool, n := dir.Spooled()
 	left := dir.Uncollected()

@@ -50,20 +50,20 @@ the program's settings and the environment.`,
 		RunE: func(cmd *cobra.Command, names []string) error { return o.show(cmd, names) },
 	}
 	registerSettings(cmd.Flags())
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // run's help has them
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the help of run describes them
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON instead of text")
 	cmd.Flags().StringVar(&o.run, "run", "", "show the settings of the run in `DIR`")
 	return cmd
 }
 
-// shownSetting is a setting as config tells it.
+// shownSetting is a setting as `mpitrace config` prints it.
 type shownSetting struct {
 	Name    string            `json:"name"`
 	Value   string            `json:"value"`
 	Source  settings.Source   `json:"source"`
 	SetBy   string            `json:"set_by,omitempty"`
 	Weaker  []shownSaid       `json:"instead_of,omitempty"`
-	Ranks   map[string]string `json:"ranks,omitempty"` // by value, of a run whose ranks differ
+	Ranks   map[string]string `json:"ranks,omitempty"` // ranks by value, if the ranks of the run differ
 	Default string            `json:"default"`
 	Syntax  string            `json:"syntax"`
 	Env     string            `json:"environment"`
@@ -74,7 +74,8 @@ type shownSetting struct {
 	Details string            `json:"details,omitempty"`
 }
 
-// shownSaid is what is said of a setting at another place.
+// shownSaid is the value of a setting in a source that a stronger one
+// overrides.
 type shownSaid struct {
 	Value  string          `json:"value"`
 	Source settings.Source `json:"source"`
@@ -154,8 +155,8 @@ func shownFiles(files []*settings.File) []shownFile {
 	return out
 }
 
-// asRecorded puts in what the ranks of a run were recorded with. What they were
-// not told by `mpitrace run`, the program set, or the environment that it had.
+// asRecorded replaces the values by those that the ranks of a run used. A value
+// that `mpitrace run` did not pass was set by the program or its environment.
 func asRecorded(shown []shownSetting, dir run.Dir, log io.Writer) error {
 	opened, err := dir.Open(run.Heads, log)
 	if err != nil {
@@ -187,7 +188,7 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting)
 	s.Value, s.Source, s.SetBy, s.Weaker = s.Default, settings.Default, "", nil
 	if t, ok := told[s.Name]; ok {
 		s.Value, s.SetBy = of.Shown(t.Value), t.SetBy
-		s.Source.UnmarshalText([]byte(t.Source)) // an unknown one, of a later version, counts as a default
+		s.Source.UnmarshalText([]byte(t.Source)) // an unknown source, of a later version, counts as the default
 	}
 	if !of.Ranks {
 		return
@@ -209,7 +210,8 @@ func (s *shownSetting) recorded(job *aggregate.Job, told map[string]run.Setting)
 	}
 }
 
-// write is the text form: one line, and what it is for below.
+// write writes a setting as text: its value in one line, then its purpose.
+// whole adds the details.
 func (s *shownSetting) write(w io.Writer, whole bool) {
 	value, from := text.Line(s.Value), s.Source.String()
 	if s.SetBy != "" {
@@ -229,13 +231,13 @@ func (s *shownSetting) write(w io.Writer, whole bool) {
 	fmt.Fprintln(w)
 }
 
-// sentences returns all that manuals say about a setting.
+// sentences returns the description of a setting in manuals.
 func (s *shownSetting) sentences() string {
 	summary := []rune(s.Summary)
 	return strings.ToUpper(string(summary[:1])) + string(summary[1:]) + ".\n" + s.more()
 }
 
-// more returns the sentences about a setting that follow its summary.
+// more returns the sentences of the description that follow the summary.
 func (s *shownSetting) more() string {
 	sentences := []string{s.Details, "Default: " + s.Default + ".", "Environment: " + s.Env + "."}
 	if s.Flag != "" {
@@ -250,5 +252,5 @@ func (s *shownSetting) more() string {
 	return strings.TrimSpace(strings.Join(sentences, " "))
 }
 
-// writeWrapped writes indented lines of up to 80 characters.
+// writeWrapped writes words in indented lines of up to 80 characters.
 func writeWrapped(w io.Writer, words string) { text.Wrap(w, words, "    ", "    ", 80) }

@@ -14,9 +14,9 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// checkCvars refuses control variables that the MPI cannot be given, before
-// anything is started. Without a compiler wrapper it cannot be asked: then the
-// library inside the processes says what was refused.
+// checkCvars returns an error if the MPI does not accept one of the control
+// variables, before the job starts. Without a compiler wrapper it cannot check
+// this; then the library in the processes reports what the MPI refused.
 func checkCvars(ctx context.Context, asked []string, mpi *launch.MPI, log io.Writer) error {
 	if len(asked) == 0 || mpi.CC == "" {
 		return nil
@@ -41,8 +41,8 @@ func checkCvars(ctx context.Context, asked []string, mpi *launch.MPI, log io.Wri
 	return nil
 }
 
-// cvarAfterInit looks among those that MPI_Init makes. If it cannot be called here
-// there are none.
+// cvarAfterInit returns a variable that exists only after MPI_Init, or nil. It
+// also returns nil if MPI_Init cannot be called here.
 func cvarAfterInit(ctx context.Context, o mpit.Options, name string) *mpit.CVar {
 	o.AfterInit = true
 	list, err := mpit.Read(ctx, o)
@@ -53,8 +53,9 @@ func cvarAfterInit(ctx context.Context, o mpit.Options, name string) *mpit.CVar 
 	return v
 }
 
-// checkCvar lets pass what Open MPI calls read-only: these variables are set, as
-// by its environment, before MPI_Init.
+// checkCvar returns an error if the MPI does not accept a value for a variable.
+// Variables that Open MPI calls read-only are accepted, because they are set
+// before MPI_Init, like those in its environment.
 func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
 	if f != run.OpenMPI && v.Type == "char" {
 		return fmt.Errorf("%s is a text, which this MPI takes from the environment alone: set it there", v.Name)
@@ -67,20 +68,20 @@ func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
 	return err
 }
 
-// noteCvars writes into run.json what differs from its default for processes of the
-// MPI that are started here. It is asked when all else is done: nobody is to wait
-// for it, nor lose anything to it.
+// noteCvars writes into run.json the control variables that differ from their
+// default in a process of the MPI that is started here. It runs last, with a
+// timeout, so that it delays nothing else and an error loses no other result.
 func (j *job) noteCvars() error {
 	const patience = 10 * time.Second
 	if j.mpi.CC == "" {
-		return nil // nor is there a compiler wrapper to make what would ask
+		return nil // the query has to be compiled
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	changes, err := mpit.ChangedHere(ctx, interpose.BuildOptions{CC: j.mpi.CC, MPI: j.mpi.Library})
 	var noRoom *interpose.NoRoomError
 	if errors.As(err, &noRoom) {
-		return nil // as without a compiler wrapper
+		return nil // the query cannot be compiled, as above
 	}
 	if err != nil {
 		return fmt.Errorf("what is set of the MPI's control variables is not known: %w", err)

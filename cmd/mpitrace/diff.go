@@ -20,7 +20,7 @@ import (
 
 type diffOptions struct {
 	json        bool
-	job         string // "2", "2:3"; empty is all
+	job         string // "2" or "2:3"; empty for all jobs
 	judge       bool
 	top         string
 	sort        string
@@ -28,7 +28,7 @@ type diffOptions struct {
 	failIfWorse string
 }
 
-// topChanges is how many changes a table lists if nothing is said.
+// topChanges is the default number of changes in a table.
 const topChanges = 10
 
 func newDiff() *cobra.Command {
@@ -73,7 +73,7 @@ command line is wrong, 4 if B exceeds the limits of --fail-if-worse.`,
   mpitrace diff --json old/profile.arrow new/profile.arrow`,
 		Args: asUsage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.judge = cmd.Flags().Changed("fail-if-worse") // also with a variable of a script that is empty
+			o.judge = cmd.Flags().Changed("fail-if-worse") // true even if the value is empty, for example from an unset variable of a script
 			return o.run(cmd, args[0], args[1])
 		},
 	}
@@ -125,8 +125,8 @@ func (o *diffOptions) run(cmd *cobra.Command, a, b string) error {
 	return nil
 }
 
-// judgeable is an error if a run is to be judged of which not all can be read:
-// what is missing may be what grew.
+// judgeable returns an error if --fail-if-worse is given and a run is damaged,
+// because the unreadable part may be what grew. Otherwise it only warns.
 func (o *diffOptions) judgeable(log io.Writer, runs ...*run.Run) error {
 	var found run.DamageList
 	for _, opened := range runs {
@@ -142,9 +142,9 @@ func (o *diffOptions) judgeable(log io.Writer, runs ...*run.Run) error {
 	return nil
 }
 
-// warnIncomplete says where limits may be kept only because something is not in
-// the record. That is no failure: what does not add up may be as it has to be,
-// as messages to spawned processes, and `run --strict` is there for it.
+// warnIncomplete warns that B may be within the limits only because something
+// was not recorded. This is not an error: a run can have problems by design,
+// such as messages to spawned processes. `run --strict` makes them an error.
 func warnIncomplete(log io.Writer, a, b string, diffs []*aggregate.Diff) {
 	for _, d := range diffs {
 		for _, side := range []struct {
@@ -158,7 +158,7 @@ func warnIncomplete(log io.Writer, a, b string, diffs []*aggregate.Diff) {
 	}
 }
 
-// exceedances names what grew, a few of them.
+// exceedances names the first few values that exceed their limit.
 func exceedances(diffs []*aggregate.Diff) string {
 	const most = 4
 	var names []string
@@ -200,7 +200,7 @@ func (o *diffOptions) parse() (how aggregate.DiffOptions, words report.DiffOptio
 	return how, words, limits, nil
 }
 
-// openCompared opens what may be compared.
+// openCompared opens a run directory, or a file with profiles.
 func openCompared(log io.Writer, path string) (*run.Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -235,7 +235,7 @@ func openProfiles(log io.Writer, path string) (*run.Run, error) {
 	return opened, nil
 }
 
-// chosen are the numbers of the jobs that --job names, from 1; 0 is all.
+// chosen returns the numbers of the jobs that --job names, from 1; 0 means all.
 func (o *diffOptions) chosen() (a, b int, err error) {
 	if o.job == "" {
 		return 0, 0, nil
@@ -252,7 +252,7 @@ func (o *diffOptions) chosen() (a, b int, err error) {
 	return a, b, nil
 }
 
-// jobs brings together the jobs that are compared.
+// jobs returns the pairs of jobs to compare.
 func (o *diffOptions) jobs(a string, before []*run.Job, b string, after []*run.Job) ([][2]*run.Job, error) {
 	n, m, err := o.chosen()
 	if err != nil {
@@ -280,8 +280,9 @@ func (o *diffOptions) jobs(a string, before []*run.Job, b string, after []*run.J
 	return pairs, nil
 }
 
-// alike finds for each job of the run that has fewer the one job of the other that
-// ran the same program on as many ranks; nil if that is not so for each.
+// alike pairs each job of the run that has fewer jobs with the job of the other
+// run that has the same program and number of ranks. It returns nil if a job
+// has no such partner, or several.
 func alike(before, after []*run.Job) (pairs [][2]*run.Job) {
 	type kind struct {
 		program string
@@ -310,13 +311,14 @@ func alike(before, after []*run.Job) (pairs [][2]*run.Job) {
 	return pairs
 }
 
-// programOf is the name of a job's program: Stem without what tells jobs apart.
+// programOf returns the name of a job's program: its Stem without the number of
+// the job.
 func programOf(jobs []*run.Job, i int) string {
 	return strings.TrimSuffix(jobs[i].Stem, fmt.Sprintf("-job%d", i+1))
 }
 
-// nthJob is nil if there is none. Where one number is for both runs, it is the
-// only job of a run that has one.
+// nthJob returns the n-th job, or nil if there is none. If one number is given
+// for both runs, a run with one job always returns that job.
 func nthJob(jobs []*run.Job, n int, forBoth bool) *run.Job {
 	switch {
 	case len(jobs) == 1 && forBoth:
@@ -340,7 +342,8 @@ func jobList(path string, jobs []*run.Job) string {
 	return fmt.Sprintf("%s has %s (%s)", path, text.CountOf(len(jobs), "job"), strings.Join(names, ", "))
 }
 
-// compareJobs counts what exceeds the limits, too.
+// compareJobs compares each pair and applies the limits. exceeded is the number
+// of values that exceed their limit.
 func compareJobs(pairs [][2]*run.Job, how aggregate.DiffOptions, limits aggregate.Limits) (diffs []*aggregate.Diff, exceeded int, err error) {
 	o := aggregate.Options{MustAgree: settingsThatAgree()}
 	for _, pair := range pairs {
@@ -387,7 +390,8 @@ func (o *diffOptions) write(w io.Writer, diffs []*aggregate.Diff, words report.D
 	return nil
 }
 
-// jobName says which job of a run it is, if there are several.
+// jobName returns the path of a run, with the number of the job if there are
+// several.
 func jobName(path string, jobs []*run.Job, j *run.Job) string {
 	if len(jobs) == 1 {
 		return path

@@ -33,7 +33,7 @@ library fits it. The exit status is 1 if no MPI on this machine can be recorded.
 		Example: "  mpitrace doctor",
 		Args:    asUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := findSettings(cmd.Flags()); err != nil { // the cache's place is one
+			if _, err := findSettings(cmd.Flags()); err != nil { // sets the place of the cache
 				return usage(err)
 			}
 			return doctor(cmd.Context(), cmd.OutOrStdout())
@@ -83,15 +83,15 @@ func doctor(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// withoutWrapper lists the MPIs here that are not among those found by their
-// compiler wrappers.
+// withoutWrapper lists the MPIs on this node that are not in found, the MPIs
+// with a compiler wrapper.
 func withoutWrapper(found []*launch.MPI) []*launch.MPI {
 	return slices.DeleteFunc(launch.Installations(), func(m *launch.MPI) bool {
 		return slices.ContainsFunc(found, func(f *launch.MPI) bool { return f.Library == m.Library })
 	})
 }
 
-// place returns where something is, or why it is not found.
+// place returns a path, or a text that says why it was not found.
 func place(path string, err error) string {
 	if err != nil {
 		path = "missing: " + err.Error()
@@ -99,7 +99,8 @@ func place(path string, err error) string {
 	return text.Lines(path)
 }
 
-// sharedMemory tells whether recordings can be mapped in memory.
+// sharedMemory returns a text that says whether /dev/shm has room for
+// recordings.
 func sharedMemory() string {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs("/dev/shm", &st); err != nil {
@@ -129,10 +130,10 @@ const (
 	tryTimeout  = time.Minute
 )
 
-// tryPreload compiles a program that calls three barriers, runs it alone with
-// the library, and compares what was recorded.
+// tryPreload compiles a program that calls three barriers, runs it as one
+// process with the library, and checks the recording.
 func tryPreload(ctx context.Context, mpi *launch.MPI) error {
-	cache, _ := interpose.CacheDir() // without one the system's directory for such files has to do
+	cache, _ := interpose.CacheDir() // empty if there is none, for the system's temporary directory
 	dir, err := os.MkdirTemp(cache, "doctor-")
 	if err != nil && cache != "" {
 		dir, err = os.MkdirTemp("", "mpitrace-doctor-")

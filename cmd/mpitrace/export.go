@@ -104,17 +104,17 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if o.output == "-" {
-		if !o.skipDamaged && !src.Checked() { // what went to stdout cannot be taken back
+		if !o.skipDamaged && !src.Checked() { // check first: output to stdout cannot be undone
 			if err := src.Each(func(*profile.Profile) error { return nil }); err != nil {
 				return err
 			}
 		}
 		w := bufio.NewWriter(cmd.OutOrStdout())
-		return cmp.Or(out.Format.Write(w, src), w.Flush()) // the first: the buffer repeats it
+		return cmp.Or(out.Format.Write(w, src), w.Flush()) // Flush only repeats an error of Write
 	}
 	files, err := run.Export(src, out)
 	if r := (*run.DamagedError)(nil); errors.As(err, &r) {
-		return r // and not "write X: ", which is not what is damaged
+		return r // without "write FILE: ", as not that file is damaged
 	}
 	if err != nil {
 		return notWritten(err)
@@ -127,8 +127,8 @@ func (o *exportOptions) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// notWritten returns the error of a file that could not be written; that a file of
-// that name exists is wrong usage.
+// notWritten returns the error of a file that was not written. It is a usage
+// error if the file exists.
 func notWritten(err error) error {
 	if exists := (*run.OutputExistsError)(nil); errors.As(err, &exists) {
 		return usage(exists)
@@ -136,7 +136,7 @@ func notWritten(err error) error {
 	return err
 }
 
-// options checks the flags.
+// options checks the flags and returns the options of the export.
 func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.ExportOptions, err error) {
 	if o.format == "" {
 		return out, fmt.Errorf("no --format given: the formats are %s", exportFormats())
@@ -163,7 +163,8 @@ func (o *exportOptions) options(cmd *cobra.Command, paths []string) (out run.Exp
 	return out, nil
 }
 
-// beside is where files go if nothing is said.
+// beside returns the default path of the output: in the run directory, or
+// beside the input.
 func beside(paths []string, format *formats.Format) string {
 	dir, stem := filepath.Split(filepath.Clean(paths[0]))
 	stem = strings.TrimSuffix(stem, filepath.Ext(stem))
@@ -180,8 +181,8 @@ func beside(paths []string, format *formats.Format) string {
 	return filepath.Join(dir, stem+format.Extension)
 }
 
-// openExported finds out what the paths are. Known is damage that the profiles do
-// not tell.
+// openExported opens the input: a run, a data set or files. known is damage
+// that the profiles do not report themselves.
 func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known []error, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -202,9 +203,10 @@ func openExported(cmd *cobra.Command, paths []string) (src profile.Source, known
 	return src, nil, err
 }
 
-// openMerged reads the merged file of a run or, where it is missing or older
-// than a recording, the recordings. The merged file does not know of those that
-// could not be read at all.
+// openMerged opens the merged file of a run, or the recordings if that file is
+// missing or older than a recording. The merged file does not list the
+// recordings that could not be read at all, so openMerged returns those
+// separately.
 func openMerged(log io.Writer, path string) (src profile.Source, unreadable []error, err error) {
 	dir := run.Dir(path)
 	if !dir.Stale() {

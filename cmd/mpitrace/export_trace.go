@@ -22,7 +22,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// traceFormats are those that events are written in.
+// traceFormats are the formats for events.
 var traceFormats = []traceFormat{
 	{"perfetto", perfetto.Extension, perfetto.Write},
 	{"csv", ".csv", func(w io.Writer, srcs []profile.EventSource, _ perfetto.Options) error {
@@ -38,7 +38,7 @@ type traceFormat struct {
 	write           func(io.Writer, []profile.EventSource, perfetto.Options) error
 }
 
-// exportFormats names the formats that there are, for events or not.
+// exportFormats lists the names of all formats, for profiles and for events.
 func exportFormats() string {
 	names := formats.Writable()
 	for _, f := range traceFormats {
@@ -49,7 +49,7 @@ func exportFormats() string {
 	return strings.Join(names, ", ")
 }
 
-// traceOptions are the flags for events.
+// traceOptions holds the flags for events.
 type traceOptions struct {
 	events bool
 	ranks  string
@@ -64,7 +64,7 @@ func (o *traceOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&o.shown.MaxEvents, "max-events", 0, "perfetto: the largest number of events; short calls are combined, and only the longest receives have arrows")
 }
 
-// ofTrace tells whether events are exported, and not the table of facts.
+// ofTrace reports whether the export is of events, not of profiles.
 func (o *exportOptions) ofTrace() bool { return o.trace.events || o.format == "perfetto" }
 
 // runTrace exports the events of a run.
@@ -77,7 +77,7 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if format.name != "perfetto" { // which tells jobs apart
+	if format.name != "perfetto" { // perfetto shows several jobs separately
 		srcs = firstJob(cmd.ErrOrStderr(), srcs)
 	}
 	srcs = slices.DeleteFunc(srcs, func(src profile.EventSource) bool { return only != nil && !only.Contains(src.Trace().Rank) })
@@ -105,8 +105,8 @@ func (o *exportOptions) runTrace(cmd *cobra.Command, paths []string) error {
 	return err
 }
 
-// traceToStdout reads all before it writes, as what went to stdout cannot be taken
-// back; for perfetto that is done anyway.
+// traceToStdout reads all events before it writes, to find damage first,
+// because output to stdout cannot be undone. perfetto.Write does this itself.
 func (o *exportOptions) traceToStdout(out io.Writer, srcs []profile.EventSource, format *traceFormat, write func(io.Writer) error) error {
 	if format.name != "perfetto" {
 		for _, src := range srcs {
@@ -126,7 +126,8 @@ func eventsOf(srcs []profile.EventSource) (n uint64) {
 	return n
 }
 
-// traceFormat checks the flags.
+// traceFormat checks the flags and returns the format and the ranks to export,
+// nil for all.
 func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *traceFormat, only profile.RankSet, err error) {
 	i := slices.IndexFunc(traceFormats, func(f traceFormat) bool { return f.name == o.format })
 	if i < 0 {
@@ -160,7 +161,7 @@ func (o *exportOptions) traceFormat(cmd *cobra.Command, paths []string) (f *trac
 	return f, only, oneRun(paths)
 }
 
-// oneRun requires the directory of a run.
+// oneRun returns an error unless paths is one run directory.
 func oneRun(paths []string) error {
 	info, err := os.Stat(paths[0])
 	switch {
@@ -172,7 +173,7 @@ func oneRun(paths []string) error {
 	return nil
 }
 
-// onlyOfTraces refuses flags that would do nothing.
+// onlyOfTraces returns an error if a flag for events is given without events.
 func onlyOfTraces(cmd *cobra.Command) error {
 	for _, name := range []string{"ranks", "from", "to", "max-events"} {
 		if cmd.Flags().Changed(name) {

@@ -16,7 +16,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// job is a recorded command from its start to the summary.
+// job is a command that is run and recorded.
 type job struct {
 	options settings.Values
 	formats []run.Format
@@ -24,15 +24,15 @@ type job struct {
 	mpi     *launch.MPI
 	library string
 	dir     run.Dir
-	made    bool // the directory is new
+	made    bool // the run directory did not exist before
 	log     io.Writer
 
-	spool *run.Spool // nil for none
+	spool *run.Spool // nil if there is none
 	watch *run.Watch
 	info  *run.Info
 }
 
-// run launches the command, waits, brings the recordings home, merges them and
+// run starts the command, waits for it, collects and merges the recordings, and
 // shows the summary. Its error carries the command's exit status.
 func (j *job) run(s launch.Streams) (err error) {
 	if j.spool, err = run.NewSpool(j.options.Of("spool").Text); err != nil {
@@ -47,7 +47,7 @@ func (j *job) run(s launch.Streams) (err error) {
 	if err == nil {
 		launch.NoteNested(string(j.dir))
 		j.info = j.describe(argv, r.Spool)
-		err = j.dir.WriteInfo(j.info) // so that `report` finds the spool at any time
+		err = j.dir.WriteInfo(j.info) // written first, so that `report` finds the spool at any time
 	}
 	if err != nil {
 		if j.spool != nil {
@@ -72,8 +72,8 @@ func (j *job) run(s launch.Streams) (err error) {
 	return j.finish(status)
 }
 
-// notStarted returns why no program of the command was started: the launcher
-// failed, and none of them can be found here.
+// notStarted returns the reason if the command failed because none of its
+// programs exists on this node, else nil.
 func (j *job) notStarted(status launch.Status) error {
 	if status.Code == 0 || len(j.command.Programs) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (j *job) notStarted(status launch.Status) error {
 	return j.command.Missing()
 }
 
-// places are the directories in which processes of this node make recordings.
+// places returns the directories in which the processes of this node record.
 func (j *job) places() []string {
 	places := []string{j.dir.Recordings()}
 	if j.spool != nil {
@@ -90,7 +90,7 @@ func (j *job) places() []string {
 	return places
 }
 
-// bringHome collects the recordings of this node when the command has ended.
+// bringHome collects the recordings of this node after the command has ended.
 func (j *job) bringHome(status launch.Status) {
 	wait := run.OrphanWait
 	if !status.Interrupted.IsZero() {
@@ -111,8 +111,8 @@ func (j *job) bringHome(status launch.Status) {
 	j.note(left)
 }
 
-// late brings home and shows what there is of a job that does not end after a
-// signal: whoever sent it may end everything soon.
+// late collects and shows the recordings of a job that has not ended after a
+// signal. The sender of the signal may soon kill all processes.
 func (j *job) late() {
 	fmt.Fprintf(j.log, "mpitrace: the job has not ended %v after the signal. What is recorded until now:\n", launch.Grace)
 	var left []string
@@ -134,8 +134,8 @@ func (j *job) late() {
 	fmt.Fprintln(j.log, "mpitrace: waiting for the job to end; further signals are passed on to it")
 }
 
-// note writes into run.json what is not home yet, and what was seen of the ends
-// of processes.
+// note writes into run.json which recordings are not collected yet, and how
+// processes ended.
 func (j *job) note(left []string) {
 	j.dir.SetUncollected(j.info, left)
 	j.info.Processes = nil
@@ -156,8 +156,8 @@ func (j *job) note(left []string) {
 	}
 }
 
-// prepare puts the recorder in front of each program of the command, or into
-// its environment where the programs are not seen.
+// prepare returns the command line with the recorder in front of each program.
+// If no program was found, it puts the recorder into the environment instead.
 func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	if len(j.command.Programs) == 0 {
 		fmt.Fprintf(j.log, "mpitrace: %s: the environment (LD_PRELOAD) is set, so that what it starts is recorded where the environment reaches\n", j.command.Reason)
@@ -173,7 +173,8 @@ func (j *job) prepare(r *launch.Recorder) (argv, env []string, err error) {
 	return j.command.Rewrite(append([]string{self, "rank"}, r.Words()...)), os.Environ(), nil
 }
 
-// describe is the run as it begins: the spool is yet to be brought home.
+// describe returns the content of run.json at the start of the run. The spool
+// is listed as not collected yet.
 func (j *job) describe(argv []string, spool string) *run.Info {
 	wd, _ := os.Getwd()
 	host, _ := os.Hostname()
@@ -185,8 +186,8 @@ func (j *job) describe(argv []string, spool string) *run.Info {
 	return info
 }
 
-// merge turns the recordings into files. With an error there may be a run all the
-// same, of which no files could be made.
+// merge reads the recordings and writes the merged files. If only the writing
+// fails, it returns both the run and the error.
 func (j *job) merge() (*run.Run, error) {
 	opened, err := j.dir.Open(run.Whole, j.log)
 	if err != nil {
@@ -197,8 +198,8 @@ func (j *job) merge() (*run.Run, error) {
 	return opened, j.dir.Merge(opened, j.formats, j.info, trace.EstimateClocks)
 }
 
-// show prints the summaries of the jobs, and tells whether their records are
-// complete.
+// show prints the summaries of the jobs, and reports whether their recordings
+// are complete.
 func (j *job) show(opened *run.Run, missing []string) (complete bool, err error) {
 	complete = len(opened.Jobs) > 0 && len(opened.Damaged) == 0 && len(opened.Traced.Damaged) == 0
 	now := time.Now()
@@ -228,8 +229,8 @@ func (j *job) show(opened *run.Run, missing []string) (complete bool, err error)
 	return complete, nil
 }
 
-// finish turns the recordings into files and a summary, and decides the exit
-// status.
+// finish merges the recordings, prints the summary and all warnings, and
+// returns the exit status as an error.
 func (j *job) finish(status launch.Status) error {
 	opened, notMerged := j.merge()
 	if opened == nil {
@@ -256,7 +257,7 @@ func (j *job) finish(status launch.Status) error {
 	if err != nil {
 		return err
 	}
-	if len(opened.Jobs) == 0 || j.options.Of("no-report").On() { // else the last summary ends with them
+	if len(opened.Jobs) == 0 || j.options.Of("no-report").On() { // otherwise they are at the end of the last summary
 		sayWrongMPI(j.log, wrongMPI)
 		if unrecorded != "" {
 			fmt.Fprintf(j.log, "mpitrace: incomplete: %s\n", text.Line(unrecorded))
@@ -287,7 +288,7 @@ func (j *job) finish(status launch.Status) error {
 	return nil
 }
 
-// why tells the likely reason for a run without a recording.
+// why returns the probable reason for a run without a recording.
 func (j *job) why(status launch.Status) string {
 	switch {
 	case len(launch.NestedRuns(j.dir.Recordings())) > 0:

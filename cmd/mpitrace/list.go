@@ -83,10 +83,12 @@ func runsText(w io.Writer, runs []run.Entry) error {
 	return nil
 }
 
-// jobNumber ends the stem of files of one job of several.
+// jobNumber matches the number of the job in the name of a program, if the run
+// had several jobs.
 var jobNumber = regexp.MustCompile(`-job[0-9]+$`)
 
-// ofJobs lists what jobs have, each once.
+// ofJobs returns the distinct values of a property of the jobs, separated by
+// commas.
 func ofJobs(jobs []run.JobInfo, of func(run.JobInfo) string) string {
 	var all []string
 	for _, j := range jobs {
@@ -97,8 +99,8 @@ func ofJobs(jobs []run.JobInfo, of func(run.JobInfo) string) string {
 	return cmp.Or(strings.Join(all, ", "), "-")
 }
 
-// ranksOfJobs is "64", or "2+4" for jobs of 2 and of 4 ranks, and "5 jobs" for more
-// than 3 jobs.
+// ranksOfJobs returns the number of ranks: "64", or "2+4" for jobs of 2 and 4
+// ranks, or "5 jobs" for more than 3 jobs.
 func ranksOfJobs(jobs []run.JobInfo) string {
 	if len(jobs) > 3 {
 		return fmt.Sprintf("%d jobs", len(jobs))

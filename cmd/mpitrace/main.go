@@ -1,4 +1,4 @@
-// Command mpitrace records what an MPI program communicates, and shows it.
+// Command mpitrace records the communication of MPI programs and shows it.
 package main
 
 import (
@@ -23,15 +23,16 @@ import (
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// Exit statuses. A recorded program's own is passed on.
+// Exit statuses. A failed program's own status is passed on.
 const (
 	exitError      = 1
 	exitUsage      = 2
-	exitIncomplete = 3 // --strict: the program succeeded, its record is not complete
+	exitIncomplete = 3 // run --strict: the program succeeded, but its recording is incomplete
 	exitExceeded   = 4 // diff --fail-if-worse: the second run exceeds the limits
 )
 
-// exit ends the command with a status; err may be nil, if all was said.
+// exit is an error that ends mpitrace with a status. err is nil if there is
+// nothing more to print.
 type exit struct {
 	code int
 	err  error
@@ -46,7 +47,7 @@ func (e *exit) Error() string {
 
 func (e *exit) Unwrap() error { return e.err }
 
-// usage marks an error as one of the command line.
+// usage returns err with the exit status of a usage error.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -54,8 +55,8 @@ func usage(err error) error {
 	return &exit{exitUsage, err}
 }
 
-// notFound gives an error the status of a program that cannot be run, if it is
-// about one, else that of wrong usage.
+// notFound returns err with the exit status of a program that cannot be run, if
+// that is the cause, else as a usage error.
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, exec.ErrNotFound) {
 		return &exit{exitNotFound, err}
@@ -104,7 +105,7 @@ bash-completion for it.`,
 		Args:          asUsage(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetVersionTemplate("mpitrace {{.Version}}\n") // as `mpitrace version` has it
+	root.SetVersionTemplate("mpitrace {{.Version}}\n") // same text as `mpitrace version`
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAnalyze(), newRun(), newRank(), newReport(), newStatus(), newCollect(), newDiff(), newExport(), newList(), newBuild(), newConfig(), newDump(), newDoctor(), newManual(), newTimeline(), newVars(), newVersion())
@@ -112,7 +113,7 @@ bash-completion for it.`,
 	return root
 }
 
-// completeWords has shells complete run directories and the values of flags.
+// completeWords makes shells complete run directories and the values of flags.
 func completeWords(root *cobra.Command) {
 	runs := map[string]int{"analyze": 1, "collect": 1, "diff": 2, "export": 1, "list": 1, "report": 1, "status": 1, "timeline": 1}
 	values := map[string][]string{
@@ -144,7 +145,7 @@ func completeWords(root *cobra.Command) {
 	}
 }
 
-// asUsage makes a complaint about arguments a usage error.
+// asUsage returns a check whose errors are usage errors.
 func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// newManual makes the command by which `make generate` writes docs/mpitrace.1,
-// docs/commands.md, docs/settings.md and docs/schema.md.
+// newManual returns the command with which `make generate` writes
+// docs/mpitrace.1, docs/commands.md, docs/settings.md and docs/schema.md.
 func newManual() *cobra.Command {
 	pages := map[string]func(*cobra.Command) []byte{"page": manual, "commands": commandsPage, "settings": settingsPage, "schema": schemaPage}
 	return &cobra.Command{
@@ -29,10 +29,10 @@ func newManual() *cobra.Command {
 	}
 }
 
-// page is the manual page while it is made.
+// page is the manual page of mpitrace.
 type page struct{ *commandline.Page }
 
-// manual is the manual page, made of the help of the commands and the list of
+// manual returns the manual page, from the help of the commands and the list of
 // settings.
 func manual(root *cobra.Command) []byte {
 	p := &page{commandline.NewPage("mpitrace", root.Short)}
@@ -55,7 +55,7 @@ func manual(root *cobra.Command) []byte {
 	return p.Bytes()
 }
 
-// documented returns the commands that users are told of.
+// documented returns the commands that users need.
 func documented(root *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden || c.Name() == "help" })
 }
@@ -84,7 +84,7 @@ given at one place replaces what weaker ones have.`)
 	}
 }
 
-// surroundings are the sections on what is outside of the program.
+// surroundings writes the sections on files, exit statuses and the environment.
 func (p *page) surroundings() {
 	p.Section("FILES")
 	for _, f := range []settings.Variable{
@@ -112,7 +112,7 @@ that is none, and a value that cannot be, are errors that name the file and line
 	}
 }
 
-// exits are the exit statuses, for people.
+// exits describes the exit statuses.
 var exits = []struct{ code, means string }{
 	{"0", "Success."},
 	{fmt.Sprint(exitError), "A failure, such as damaged input or a full disk."},

@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// commandsPage returns docs/commands.md. profile2mat --manual=markdown prints
-// what follows it.
+// commandsPage returns docs/commands.md, except for its end, which `profile2mat
+// --manual=markdown` prints.
 func commandsPage(root *cobra.Command) []byte {
 	m := commandline.NewMarkdown("Commands")
 	m.Prose("The same texts as `mpitrace COMMAND --help` and `man mpitrace`. [profile2mat](#profile2mat) is at the end.")

@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/mpit"
 )
 
-// tables describes all tables that the two commands write.
+// tables describes all tables that mpitrace and profile2mat write.
 func tables() []table.Description {
 	matrix := matrixfile.Sheet{Line: "rank"}
 	return []table.Description{

@@ -11,9 +11,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/launch"
 )
 
-// unnest takes `mpitrace run` out of a command that is itself to be recorded, in
-// front of the launcher or behind it: the command is recorded once. The options
-// of all of them count, an inner one against the same one further out.
+// unnest removes `mpitrace run` from a command that is itself given to
+// `mpitrace run`, in front of the launcher or behind it, so that the command is
+// recorded once. The options of all of them apply; inner options override outer
+// ones.
 func unnest(cmd *cobra.Command, argv []string) ([]string, error) {
 	for {
 		at := nestedAt(argv)
@@ -35,14 +36,15 @@ func unnest(cmd *cobra.Command, argv []string) ([]string, error) {
 	}
 }
 
-// nestedAt is where a program of the command is mpitrace, -1 if none is.
+// nestedAt returns the index of a program of the command that is mpitrace, -1
+// if there is none.
 func nestedAt(argv []string) int {
 	if !slices.ContainsFunc(argv, isMpitrace) {
-		return -1 // without asking the launcher who it is
+		return -1 // saves Parse from running the launcher
 	}
 	c, err := launch.Parse(argv)
 	if err != nil {
-		return -1 // which is said when it is run
+		return -1 // reported when the command is parsed to be run
 	}
 	for _, p := range c.Programs {
 		if isMpitrace(argv[p.Index]) {
@@ -53,7 +55,7 @@ func nestedAt(argv []string) int {
 }
 
 func isMpitrace(word string) bool {
-	self, _ := os.Executable() // without it there is the usual name
+	self, _ := os.Executable() // if it fails, only the usual name counts
 	base := filepath.Base(word)
 	return base == "mpitrace" || base == filepath.Base(self)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// newRank makes the command that `mpitrace run` puts in front of the program
-// in a launcher's command line. Users have no need of it.
+// newRank returns the command that `mpitrace run` puts in front of each program
+// in a launcher's command line. Users do not need it.
 func newRank() *cobra.Command {
 	var r launch.Recorder
 	var path, flavour string
@@ -45,5 +45,6 @@ func newRank() *cobra.Command {
 	return cmd
 }
 
-// exitNotFound is what shells and env use for a program that cannot be run.
+// exitNotFound is the status of shells and env for a program that cannot be
+// run.
 const exitNotFound = 127

@@ -22,14 +22,14 @@ import (
 )
 
 type reportOptions struct {
-	rank    int // all if it is below 0
+	rank    int // negative for all ranks
 	json    bool
 	formats []string
 	top     string
 	sort    string
 }
 
-// topSites is how many calls and call sites the summary lists if nothing is said.
+// topSites is the default number of calls and call sites in the summary.
 const topSites = 10
 
 func newReport() *cobra.Command {
@@ -93,9 +93,9 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	} else {
 		options.Missing = missingText(wrong, "")
 	}
-	if infoErr == nil { // else merging would replace a file that somebody may want to mend
+	if infoErr == nil { // merging would replace a run.json that the user may want to repair
 		if err := mergeIfStale(dir, opened, formats); err != nil {
-			// Somebody else's directory can still be read.
+			// Another user's directory can still be read.
 			fmt.Fprintf(cmd.ErrOrStderr(), "mpitrace: not merged: %v\n", err)
 		}
 		sayEvents(cmd.ErrOrStderr(), dir, &opened.Traced)
@@ -111,7 +111,7 @@ func (o *reportOptions) run(cmd *cobra.Command, path string) error {
 	return writeText(cmd.OutOrStdout(), found, options)
 }
 
-// text is how the text form is to look.
+// text returns the options of the text output.
 func (o *reportOptions) text(w io.Writer) (report.Options, error) {
 	options := textOptionsFor(w)
 	switch by := aggregate.SiteOrder(o.sort); by {
@@ -132,7 +132,7 @@ func (o *reportOptions) text(w io.Writer) (report.Options, error) {
 	return options, nil
 }
 
-// openRun opens a run directory, and says what is wrong with it.
+// openRun opens a run directory and warns of damage in it.
 func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
 	opened, err := openJobs(log, dir)
 	if err == nil {
@@ -141,7 +141,8 @@ func openRun(log io.Writer, dir run.Dir) (*run.Run, error) {
 	return opened, err
 }
 
-// openJobs leaves it to the caller what to do about damage.
+// openJobs opens a run directory. The caller handles its damage, unless there
+// is no job.
 func openJobs(log io.Writer, dir run.Dir) (*run.Run, error) {
 	opened, err := dir.Open(run.Whole, log)
 	if file := (*run.NotRunError)(nil); os.IsNotExist(err) || errors.As(err, &file) {
@@ -158,20 +159,21 @@ func openJobs(log io.Writer, dir run.Dir) (*run.Run, error) {
 	return opened, nil
 }
 
-// nameSites names call sites, and says of which files it cannot.
+// nameSites resolves the call sites to names, and warns of the files for which
+// that fails.
 func nameSites(log io.Writer, opened *run.Run, known profile.Symbols) {
 	for _, err := range opened.Symbolize(known) {
 		fmt.Fprintf(log, "mpitrace: %v\n", err)
 	}
 }
 
-// nothingIn tells why a directory has no job to show.
+// nothingIn returns an error that explains why a directory has no job.
 func nothingIn(path string) error {
 	if wrong := run.Dir(path).WrongMPI(); len(wrong) > 0 {
 		return fmt.Errorf("%s holds no recording; %s", path, wrongMPIText(wrong[0]))
 	}
 	opened := filepath.Dir(filepath.Clean(path))
-	if filepath.Base(path) == "." { // an absolute path has both names
+	if filepath.Base(path) == "." { // the absolute path has the names of both directories
 		if abs, err := filepath.Abs(path); err == nil {
 			path, opened = abs, filepath.Dir(abs)
 		}
@@ -179,7 +181,7 @@ func nothingIn(path string) error {
 	if files, _ := run.Dir(opened).RecordingFiles(); len(files) > 0 && filepath.Clean(path) == run.Dir(opened).Recordings() {
 		return fmt.Errorf("that is the recordings of %s: give %s", opened, opened)
 	}
-	info, _ := run.Dir(path).ReadInfo() // without it nothing is known
+	info, _ := run.Dir(path).ReadInfo() // empty on an error; then nothing is known
 	if known := whereabouts(run.Dir(path), info); known != "" {
 		return fmt.Errorf("%s holds no recording: %s", path, known)
 	}
@@ -189,8 +191,9 @@ func nothingIn(path string) error {
 	return fmt.Errorf("%s holds no recording: no process called MPI_Init, or it is no run directory", path)
 }
 
-// summaries returns the aggregate.Summary of each job, or the aggregate.RankSummary
-// of the rank in each job that has it. It is an error if none has.
+// summaries returns the aggregate.Summary of each job. With --rank, it returns
+// the aggregate.RankSummary of the rank in each job that has it, and an error
+// if none has.
 func (o *reportOptions) summaries(opened *run.Run, now time.Time) ([]any, error) {
 	var found []any
 	var missing error
@@ -248,16 +251,16 @@ func summaryText(w io.Writer, s any, o report.Options) error {
 	return report.Summary(w, s.(*aggregate.Summary), o)
 }
 
-// writeJSON prints {"run": run.json, "jobs": [summary …]}.
+// writeJSON writes {"run": run.json, "jobs": [summary …]}.
 func writeJSON(w io.Writer, dir run.Dir, found []any) error {
-	info, _ := dir.ReadInfo() // empty on an error, of which run has warned
+	info, _ := dir.ReadInfo() // empty on an error, which was already reported
 	return text.WriteJSON(w, struct {
 		Run  *run.Info `json:"run"`
 		Jobs []any     `json:"jobs"`
 	}{info, found})
 }
 
-// textOptions keeps to ASCII where the locale does not promise more.
+// textOptions returns options for ASCII output, unless the locale is UTF-8.
 func textOptions() report.Options {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := strings.ToUpper(os.Getenv(name)); value != "" {
@@ -279,9 +282,9 @@ func mergeIfStale(dir run.Dir, opened *run.Run, formats []run.Format) error {
 	return dir.Merge(opened, formats, info, trace.EstimateClocks)
 }
 
-// textOptionsFor are the options of text on w: tables fit the terminal, and are as
-// wide as they need to be where there is none. COLUMNS overrides both, as in ls
-// and git.
+// textOptionsFor returns the options of text output on w. Tables fit the width
+// of a terminal, and are as wide as necessary elsewhere. COLUMNS overrides
+// both, as in ls and git.
 func textOptionsFor(w io.Writer) report.Options {
 	o := textOptions()
 	o.Width = text.TerminalWidth(w)

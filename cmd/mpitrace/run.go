@@ -123,7 +123,7 @@ func (o *runOptions) run(cmd *cobra.Command, argv []string) error {
 	return j.run(launch.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 }
 
-// checkTrace refuses what a trace cannot do without.
+// checkTrace returns an error if other settings do not fit --trace.
 func (o *runOptions) checkTrace() error {
 	for _, name := range []string{"trace-buffer", "trace-limit", "keep", "ranks", "trace-slices", "trace-classes"} {
 		if o.Of(name).Source == settings.CommandLine && !o.Of("trace").On() {
@@ -142,8 +142,9 @@ func (o *runOptions) checkTrace() error {
 	return nil
 }
 
-// allowPhysical refuses --physical where the MPI knows nothing of it. Who set it
-// once for all runs is told, and has the run without.
+// allowPhysical returns an error if --physical is given and the MPI does not
+// support it. If physical comes from the environment or a file, which apply to
+// all runs, it only warns, and the run continues without it.
 func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
 	v := o.Of("physical")
 	if !v.On() {
@@ -161,7 +162,8 @@ func (o *runOptions) allowPhysical(f run.Flavour, log io.Writer) error {
 	return nil
 }
 
-// preparePhysical makes the directory for what the MPI library writes.
+// preparePhysical makes the directory for the files that the MPI library
+// writes.
 func (o *runOptions) preparePhysical(dir run.Dir) error {
 	if !o.Of("physical").On() {
 		return nil
@@ -169,7 +171,7 @@ func (o *runOptions) preparePhysical(dir run.Dir) error {
 	return dir.PreparePhysical()
 }
 
-// directory makes the run directory of a job. made reports whether it did not exist
+// directory makes the run directory. made reports whether it did not exist
 // before.
 func (o *runOptions) directory(program string) (d run.Dir, made bool, err error) {
 	if o.dir == "" {
@@ -184,8 +186,9 @@ func (o *runOptions) directory(program string) (d run.Dir, made bool, err error)
 	return d, missing != nil, err
 }
 
-// rank is `run` under a launcher: this process is one of many, which becomes
-// the program. The run directory is shared, and nobody waits to collect.
+// rank is `mpitrace run` under a launcher: this process is one of many and
+// replaces itself by the program. All of them share the run directory. No
+// process remains that could collect the recordings.
 func (o *runOptions) rank(cmd *cobra.Command, argv []string, mark string) error {
 	if err := launch.CheckCommand(argv); err != nil {
 		return notFound(err)

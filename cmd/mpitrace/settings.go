@@ -13,8 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/settings"
 )
 
-// settingFlag is the flag of a setting. What is wrong with its value is found out
-// later, as with what the environment and files say.
+// settingFlag is the flag of a setting. Its value is checked later, together
+// with those from the environment and files.
 type settingFlag struct {
 	*settings.Setting
 	text  string
@@ -31,7 +31,8 @@ func (f *settingFlag) Set(text string) error {
 	return nil
 }
 
-// Type is what the help shows behind the flag's name; "bool" shows nothing.
+// Type returns the text that the help shows after the flag's name. For "bool"
+// the help shows nothing.
 func (f *settingFlag) Type() string {
 	if f.Switch {
 		return "bool"
@@ -39,7 +40,8 @@ func (f *settingFlag) Type() string {
 	return f.Syntax
 }
 
-// registerSettings makes the flags of the named settings, or of all that have one.
+// registerSettings adds the flags of the named settings. Without names it adds
+// those of all settings that have a flag.
 func registerSettings(f *pflag.FlagSet, names ...string) {
 	for i := range settings.List {
 		s := &settings.List[i]
@@ -57,7 +59,7 @@ func registerSettings(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// completeSettings completes the values of the flags of settings.
+// completeSettings makes shells complete the values of the settings' flags.
 func completeSettings(cmd *cobra.Command) {
 	for i := range settings.List {
 		s := &settings.List[i]
@@ -67,8 +69,9 @@ func completeSettings(cmd *cobra.Command) {
 	}
 }
 
-// findSettings finds out what all settings are, by those flags, the environment
-// and the files; and says so where only the environment is asked.
+// findSettings returns the values of all settings, from the flags in f, the
+// environment and the files. It puts a value of cache into the environment, for
+// packages that read only that.
 func findSettings(f *pflag.FlagSet) (settings.Values, error) {
 	files, err := settings.Read()
 	if err != nil {
@@ -91,12 +94,13 @@ func resolveSettings(f *pflag.FlagSet, files []*settings.File) (settings.Values,
 		return nil, err
 	}
 	if cache := values.Of("cache"); cache.Source != settings.Default {
-		err = os.Setenv(cache.Env(), cache.Text) // packages that settings know nothing of look there
+		err = os.Setenv(cache.Env(), cache.Text) // interpose reads only the environment
 	}
 	return values, err
 }
 
-// madeSettings are those that are not by default, for run.json.
+// madeSettings returns the settings that do not have their value by default,
+// for run.json.
 func madeSettings(values settings.Values) []run.Setting {
 	var out []run.Setting
 	for _, v := range values {
@@ -107,7 +111,8 @@ func madeSettings(values settings.Values) []run.Setting {
 	return out
 }
 
-// settingsThatAgree returns the settings that must be the same on all ranks of a job.
+// settingsThatAgree returns the settings that must be equal on all ranks of a
+// job.
 func settingsThatAgree() []aggregate.Setting {
 	var out []aggregate.Setting
 	for i := range settings.List {
@@ -118,7 +123,8 @@ func settingsThatAgree() []aggregate.Setting {
 	return out
 }
 
-// recordedSetting returns how the values of a setting are read from profiles.
+// recordedSetting returns the setting in the form in which aggregate reads its
+// values from profiles.
 func recordedSetting(s *settings.Setting) aggregate.Setting {
 	return aggregate.Setting{Name: s.Name, Default: s.Shown(s.Default), Shown: s.Recorded}
 }

@@ -71,7 +71,7 @@ in RUN. Its name goes to stdout.`,
 	return cmd
 }
 
-// check refuses a command line before anything is read.
+// check checks the command line before anything is read.
 func (o *timelineOptions) check(cmd *cobra.Command, opened string) (err error) {
 	if o.output == "" {
 		o.output = filepath.Join(opened, "timeline.png")
@@ -122,10 +122,11 @@ func (o *timelineOptions) run(cmd *cobra.Command, dir run.Dir) error {
 	return err
 }
 
-// timelineTitle is "lmp on 64 ranks, mpitrace-lmp-20260102-150405".
+// timelineTitle returns a title such as "lmp on 64 ranks,
+// mpitrace-lmp-20260102-150405".
 func timelineTitle(dir run.Dir, t *profile.Trace) string {
 	program := ""
-	info, _ := dir.ReadInfo() // empty on an error, and then there is no program
+	info, _ := dir.ReadInfo() // empty on an error; then the title has no program
 	for _, job := range info.Jobs {
 		if job.Run == t.Run && job.Program != "" {
 			program = job.Program + " "

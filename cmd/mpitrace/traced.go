@@ -16,11 +16,11 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// noRoom is why events are not in a trace.
+// noRoom is the reason for events that are missing in a trace.
 const noRoom = "had no room (a full disk, --trace-limit, --trace-buffer or --keep)"
 
-// sayEvents tells what a merge did with the events, or else how many of them the
-// traces lack.
+// sayEvents reports how many events a merge wrote. If nothing was merged, it
+// only reports how many events the existing traces lack.
 func sayEvents(w io.Writer, dir run.Dir, t *run.Traced) {
 	if t.Processes > 0 || t.Dropped > 0 || len(t.Damaged) > 0 {
 		sayTraced(w, t)
@@ -30,7 +30,8 @@ func sayEvents(w io.Writer, dir run.Dir, t *run.Traced) {
 	}
 }
 
-// sayTraced tells how many events were written, and what was done about clocks.
+// sayTraced reports how many events were written, and how clocks were
+// corrected.
 func sayTraced(w io.Writer, t *run.Traced) {
 	sayDamage(w, t.Damaged)
 	if t.Processes == 0 {
@@ -52,7 +53,7 @@ func sayTraced(w io.Writer, t *run.Traced) {
 	}
 }
 
-// sayWhatTracesAreFor tells which commands read them.
+// sayWhatTracesAreFor names the commands that read traces.
 func sayWhatTracesAreFor(w io.Writer, d run.Dir, t *run.Traced) {
 	if t.Events > 0 {
 		fmt.Fprintf(w, "mpitrace: to look at them: mpitrace timeline %s; what they tell: mpitrace analyze %[1]s\n", shellQuote(string(d)))
@@ -75,8 +76,9 @@ func sayClocks(w io.Writer, c *profile.JobClocks) {
 	}
 }
 
-// openTraces opens the events of a run. Those that are not in trace.*.arrow yet, as
-// after a run whose ranks recorded themselves, are written there first.
+// openTraces opens the traces of a run. If there are recorded events that are
+// not in trace.*.arrow yet, for example of ranks that recorded themselves, it
+// merges the run first.
 func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
 	if _, err := os.ReadDir(string(dir)); err != nil {
 		if info, missing := os.Stat(string(dir)); missing == nil && !info.IsDir() {
@@ -99,8 +101,9 @@ func openTraces(log io.Writer, dir run.Dir) ([]profile.EventSource, error) {
 	return traces, usage(err)
 }
 
-// mergeTraces merges a run. If that cannot be, as it is somebody else's, an older
-// trace of it can still be read.
+// mergeTraces merges a run. If the directory is not writable, for example
+// because it belongs to another user, it warns and leaves older traces in
+// place. Without older traces this is an error.
 func mergeTraces(log io.Writer, dir run.Dir) error {
 	opened, err := openRun(log, dir)
 	if err != nil {
@@ -118,8 +121,8 @@ func mergeTraces(log io.Writer, dir run.Dir) error {
 	return nil
 }
 
-// firstJob is the traces of the first of several jobs, where ranks alone tell
-// processes apart.
+// firstJob returns the traces of the first job, and warns if there are others.
+// It is for output in which the rank alone identifies a process.
 func firstJob(w io.Writer, traces []profile.EventSource) []profile.EventSource {
 	jobs := trace.Jobs(traces)
 	if len(jobs) > 1 {

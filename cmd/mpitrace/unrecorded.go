@@ -11,8 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/interpose"
 )
 
-// unrecorded says which MPI functions the programs of the command import that
-// the library does not intercept; empty if there are none.
+// unrecorded returns a text with the MPI functions that the programs of the
+// command import and the library does not intercept. It is empty if there are
+// none.
 func (j *job) unrecorded(opened *run.Run) string {
 	programs := j.command.Files()
 	loaded := [][]string{programs}
@@ -20,7 +21,7 @@ func (j *job) unrecorded(opened *run.Run) string {
 		loaded = nil
 	}
 	for _, job := range opened.Jobs {
-		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // its libraries may call MPI too
+		loaded = append(loaded, slices.Concat(programs, job.Loaded())) // a program's libraries may call MPI too
 	}
 	var names []string
 	for _, files := range loaded {
@@ -37,8 +38,8 @@ func (j *job) unrecorded(opened *run.Run) string {
 	return "the program can also make calls that are not recorded: " + few(slices.Compact(names))
 }
 
-// sayWrongMPI names the programs that are missing from a run, as they use another
-// MPI than the library was built for.
+// sayWrongMPI names the programs that were not recorded because they use
+// another MPI than the library was built for.
 func sayWrongMPI(log io.Writer, programs []run.WrongMPI) {
 	for _, p := range programs {
 		fmt.Fprintf(log, "mpitrace: incomplete: %s\n", wrongMPIAdvice(p))
@@ -54,7 +55,8 @@ func wrongMPIText(p run.WrongMPI) string {
 		text.CountOf(p.Processes, "process"), text.Line(p.Program), text.Line(p.Library))
 }
 
-// missingText says, after the summaries, what a run lacks beside the jobs in it.
+// missingText returns the warnings that follow the summaries: what a run lacks
+// in addition to its jobs' own problems.
 func missingText(programs []run.WrongMPI, unrecorded string) []string {
 	var missing []string
 	for _, p := range programs {
@@ -66,7 +68,7 @@ func missingText(programs []run.WrongMPI, unrecorded string) []string {
 	return missing
 }
 
-// few names some of many.
+// few lists the first names, and the number of the others.
 func few(names []string) string {
 	const most = 6
 	if len(names) <= most {

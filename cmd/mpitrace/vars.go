@@ -30,7 +30,7 @@ type varsOptions struct {
 	output    string
 }
 
-// varsKinds are what is to be shown.
+// varsKinds are the kinds of objects to show.
 type varsKinds struct{ cvars, pvars, categories, enums, events bool }
 
 func newVars() *cobra.Command {
@@ -121,7 +121,7 @@ func (o *varsOptions) run(cmd *cobra.Command, pattern string) error {
 	return o.write(cmd, chosen)
 }
 
-// check reads the flags.
+// check checks the flags and returns the selection.
 func (o *varsOptions) check(pattern string) (s mpit.Selection, err error) {
 	switch {
 	case o.json && o.format == "arrow":
@@ -155,7 +155,7 @@ func (o *varsOptions) check(pattern string) (s mpit.Selection, err error) {
 	return s, err
 }
 
-// limit takes out of a list what is not to be shown.
+// limit removes the kinds from a list that are not to be shown.
 func (o *varsOptions) limit(l *mpit.List) {
 	if !o.kinds.cvars {
 		l.CVars = []mpit.CVar{}
@@ -174,7 +174,8 @@ func (o *varsOptions) limit(l *mpit.List) {
 	}
 }
 
-// tellList says what the library has in all, and what it could not tell.
+// tellList writes how many objects of each kind the MPI library has, and the
+// errors of its queries.
 func tellList(w io.Writer, mpi *launch.MPI, l *mpit.List) {
 	counted := func(n int, one, many string) string {
 		return fmt.Sprintf("%d %s", n, map[bool]string{true: one, false: many}[n == 1])
@@ -192,7 +193,8 @@ func tellList(w io.Writer, mpi *launch.MPI, l *mpit.List) {
 	}
 }
 
-// tellDefaults says how many cvars cannot be compared.
+// tellDefaults names the control variables that have no default to compare
+// with.
 func tellDefaults(w io.Writer, defaults *mpit.List) {
 	var names []string
 	for _, v := range defaults.CVars {
@@ -205,7 +207,8 @@ func tellDefaults(w io.Writer, defaults *mpit.List) {
 	}
 }
 
-// tellChosen says what is left out. It is an error if a pattern chooses nothing.
+// tellChosen writes how many variables are above the verbosity. It returns an
+// error if a pattern matches nothing.
 func (o *varsOptions) tellChosen(w io.Writer, l *mpit.List, pattern string, left mpit.Above) error {
 	above := 0
 	for _, kind := range []struct {
@@ -242,7 +245,8 @@ func (o *varsOptions) write(cmd *cobra.Command, l *mpit.List) error {
 	return w.Flush()
 }
 
-// terminalWidth is how many columns a terminal has, 0 for what is none.
+// terminalWidth returns the number of columns of a terminal, at least minWidth,
+// or 0 if w is no terminal.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -255,5 +259,5 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// minWidth is the narrowest that text is wrapped to.
+// minWidth is the smallest width, in columns, to which text is wrapped.
 const minWidth = 40
