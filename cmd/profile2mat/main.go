@@ -1,5 +1,4 @@
-// Profile2mat makes communication matrices of what the processes of an MPI job
-// recorded.
+// Profile2mat makes communication matrices from the recordings of an MPI job.
 package main
 
 import (
@@ -25,15 +24,15 @@ func main() {
 	}
 }
 
-// usageError is a command line that makes no sense.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// usagef makes an error about what the command line names.
+// usagef returns a formatted usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// exitStatus is 2 for wrong usage, 1 for what went wrong later.
+// exitStatus returns 2 for a usage error or an unusable input path, else 1.
 func exitStatus(err error) int {
 	var usage usageError
 	var input *run.InputError
@@ -142,9 +141,9 @@ func newCommand() *cobra.Command {
 	})
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	o.addFlags(cmd)
-	// Command.Version would take SetVersionTemplate, and with it text/template, which
-	// keeps the linker from leaving out unused methods: a fifth of the program.
-	cmd.InitDefaultHelpFlag() // before --version, as help has it
+	// Command.Version would need SetVersionTemplate, and so text/template. With
+	// that, the linker keeps unused methods, a fifth of the program.
+	cmd.InitDefaultHelpFlag() // registered before --version, so that the flags have the usual order
 	cmd.Flags().BoolVarP(&printVersion, "version", "v", false, "version for profile2mat")
 	cmd.Flags().StringVar(&printManual, "manual", "", "print the manual page, or with =markdown its part of docs/commands.md")
 	cmd.Flags().Lookup("manual").NoOptDefVal = "page"
@@ -183,8 +182,8 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.toText, "to", "", "only messages to these ranks, a `set`")
 }
 
-// noneEmpty refuses flags that are given without a value, as by a variable of a
-// script that is not set: they would select everything.
+// noneEmpty returns an error if a flag has an empty value, for example from an
+// unset variable of a script. Such a flag would select everything.
 func noneEmpty(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.Visit(func(f *pflag.Flag) {

@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/commandline"
 )
 
-// manual returns the manual page docs/profile2mat.1, or as "markdown" the last part
-// of docs/commands.md. Both are made of the help, by `make generate`.
+// manual returns the manual page docs/profile2mat.1, or for form "markdown" the
+// end of docs/commands.md. `make generate` writes both, from the help.
 func manual(cmd *cobra.Command, form string) []byte {
 	if form == "markdown" {
 		var m commandline.Markdown

@@ -12,29 +12,30 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// options are the flags: as they were given, and what parse makes of them.
+// options holds the values of the flags, as given and as parsed by parse.
 type options struct {
 	dir                 string
 	force, skipDamaged  bool
 	directed, symmetric bool
 	self, noSelf        bool
-	maxPairs            uint64 // 0: no limit
+	maxPairs            uint64 // 0 for no limit
 
 	formatNames []string
 	formats     []*matrixfile.Format
 
 	by    string
-	hosts bool // lines are hosts
-	block int  // ranks of a line, if not
+	hosts bool // a line of the matrix is a host
+	block int  // ranks per line, if not hosts
 
 	classes, directions         []string
 	sizes                       string
 	selection                   matrix.Selection
 	ranksText, fromText, toText string
-	ranks, from, to             profile.RankSet // nil is all
+	ranks, from, to             profile.RankSet // nil for all
 }
 
-// classes are what --class knows. Another name is the one that matrix files have.
+// classes are the values of --class. other is a second name, used in the names
+// of matrix files.
 var classes = []struct {
 	name, other string
 	of          []profile.Class
@@ -47,8 +48,8 @@ var classes = []struct {
 	{"coll", "", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
 }
 
-// physical is the class of what the MPI library sent, which is no part of what
-// the calls asked for.
+// physical is the class of the messages that the MPI library itself sent. They
+// are not part of the volume that the calls requested.
 const physical = "physical"
 
 func classNames() []string {
@@ -63,7 +64,7 @@ func classNames() []string {
 	return append(out, physical)
 }
 
-// classWords are all names that --class takes.
+// classWords returns all names that --class accepts.
 func classWords() []string {
 	var words []string
 	for _, c := range classes {
@@ -74,7 +75,7 @@ func classWords() []string {
 	return append(words, physical)
 }
 
-// classesNamed returns the classes of calls that a name of --class stands for.
+// classesNamed returns the classes of calls that a value of --class selects.
 func classesNamed(name string) ([]profile.Class, bool) {
 	for _, c := range classes {
 		if name == c.name || name == c.other && name != "" {
@@ -84,7 +85,7 @@ func classesNamed(name string) ([]profile.Class, bool) {
 	return nil, false
 }
 
-// parse checks what the flags say.
+// parse checks and parses the flags.
 func (o *options) parse() error {
 	var err error
 	if o.directed && o.symmetric || o.self && o.noSelf {
@@ -130,8 +131,8 @@ func (o *options) parse() error {
 	return nil
 }
 
-// parseSizeClasses returns the size classes of messages of a set such as 0-11,
-// which is written as sets of ranks are.
+// parseSizeClasses parses a set of message size classes such as 0-11. It has
+// the syntax of sets of ranks.
 func parseSizeClasses(text string) ([]uint8, error) {
 	if text == "" {
 		return nil, nil
@@ -186,10 +187,11 @@ func (o *options) parseDirections() error {
 	return nil
 }
 
-// part is what one flag selects.
+// part is a flag that selects a part of the messages, and its value.
 type part struct{ name, value string }
 
-// parts are all flags that leave something out, in the order of file names.
+// parts returns the flags that select a part of the messages, in the order in
+// which file names contain them.
 func (o *options) parts() []part {
 	var out []part
 	for _, list := range []struct {
@@ -215,7 +217,8 @@ func one(text string) []string {
 	return []string{text}
 }
 
-// selected says in words what is selected; empty if that is everything.
+// selected describes the selection in words. It is empty if everything is
+// selected.
 func (o *options) selected() string {
 	var out []string
 	for _, p := range o.parts() {
@@ -224,9 +227,9 @@ func (o *options) selected() string {
 	return strings.Join(out, ", ")
 }
 
-// slug is what file names say of the flags, so that nothing is mistaken for the
-// whole: ".call-Isend.by-host". What Open MPI's script would write keeps its
-// name.
+// slug returns the part of file names that describes the flags, such as
+// ".call-Isend.by-host", so that a selection is not mistaken for the whole. It
+// is empty for files that Open MPI's script would write too.
 func (o *options) slug(f *matrixfile.Format) string {
 	parts := o.parts()
 	if o.by != "rank" {
@@ -239,7 +242,7 @@ func (o *options) slug(f *matrixfile.Format) string {
 	for _, p := range parts {
 		out += "." + strings.TrimSuffix(p.name+"-"+tame(p.value), "-")
 	}
-	const most = 100 // of the 255 that a file name may have
+	const most = 100 // a file name may have 255 bytes
 	if len(out) > most {
 		sum := fnv.New32a()
 		sum.Write([]byte(out))
@@ -248,7 +251,7 @@ func (o *options) slug(f *matrixfile.Format) string {
 	return out
 }
 
-// tame leaves of a text what may be in a file name without any trouble.
+// tame replaces the characters of text that are unfit for a file name.
 func tame(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

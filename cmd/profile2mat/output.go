@@ -17,7 +17,7 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// file is a matrix to be written.
+// file is a matrix file to write.
 type file struct {
 	path   string
 	sheet  *matrixfile.Sheet
@@ -52,7 +52,8 @@ func (o *options) run(paths []string, stdin io.Reader, stdout, stderr io.Writer)
 	return nil
 }
 
-// refuse returns why nothing is written; err is what went wrong besides.
+// refuse returns the error for damaged input, of which nothing is written. err
+// is a further error, or nil.
 func refuse(damage, err error) error {
 	if err != nil {
 		return errors.Join(damage, err)
@@ -60,18 +61,18 @@ func refuse(damage, err error) error {
 	return fmt.Errorf("%w\nthe input is damaged, nothing is written: --skip-damaged makes matrices of the rest", damage)
 }
 
-// output writes the matrices of one job after the other under other names, so
-// that a job can be forgotten before the next is read, and names all of them in
-// the end: a failure leaves none half-written and, but for the naming, none at
-// all.
+// output writes the matrices of all jobs. It writes them job by job under
+// temporary names, so that a job's memory is free before the next is read, and
+// renames them all at the end. An error therefore leaves no incomplete file.
+// Unless a rename fails, it leaves no file at all.
 type output struct {
 	*options
 	log   io.Writer
-	idle  func() bool // nothing is to be written any more
+	idle  func() bool // reports whether nothing more is to be written, because of damage
 	jobs  int
-	errs  []jobError // of jobs that have no files
+	errs  []jobError // errors of jobs that get no files
 	files atomicfile.Set
-	made  []string // directories, the innermost first
+	made  []string // directories that were made, the innermost first
 }
 
 type jobError struct {
@@ -79,7 +80,8 @@ type jobError struct {
 	err    error
 }
 
-// add writes a job. What is wrong with it alone is kept.
+// add writes the matrices of a job. It stores an error that concerns only this
+// job, and returns others.
 func (out *output) add(j *run.Traffic) error {
 	if out.jobs++; out.idle() {
 		return nil
@@ -106,7 +108,7 @@ func (out *output) add(j *run.Traffic) error {
 	return out.write(files)
 }
 
-// write makes the directory, and the files below other names.
+// write makes the directory and writes the files under temporary names.
 func (out *output) write(files []file) error {
 	dir := filepath.Dir(files[0].path)
 	out.made = append(absent(dir), out.made...)
@@ -123,8 +125,8 @@ func (out *output) write(files []file) error {
 	return nil
 }
 
-// finish gives the files their names. Jobs without any are an error only if all
-// are.
+// finish renames the files to their final names. If there are none, it returns
+// the jobs' errors, else it prints these as warnings.
 func (out *output) finish() error {
 	for i, e := range out.errs {
 		if out.jobs > 1 {
@@ -148,20 +150,20 @@ func (out *output) finish() error {
 	return err
 }
 
-// drop removes what was not finished, and the directories that were made for it.
+// drop removes temporary files, and the directories made for them.
 func (out *output) drop() {
 	out.files.Discard()
 	for _, dir := range out.made {
-		os.Remove(dir) // unless somebody has put something there
+		os.Remove(dir) // fails if the directory is not empty, as intended
 	}
 }
 
-// filesOf are a job's. Those that are too large are said, and an error only if
-// that leaves none.
+// filesOf returns the files of a job. It warns of files that would be too
+// large, and returns an error only if no others remain.
 func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]file, error) {
 	var out []file
 	var large []error
-	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // what is looked at first comes first
+	sheets = slices.Concat(sheets[matrix.Direct:], sheets[:matrix.Direct]) // the most useful matrix first
 	for _, s := range sheets {
 		for _, f := range o.formats {
 			if !s.has(f) {
@@ -183,7 +185,7 @@ func (o *options) filesOf(j *run.Traffic, sheets []*sheet, stderr io.Writer) ([]
 	return out, nil
 }
 
-// has reports whether there is a file of the sheet in a format.
+// has reports whether the sheet is written in a format.
 func (s *sheet) has(f *matrixfile.Format) bool {
 	switch {
 	case f.Kind == matrixfile.Picture:
@@ -194,7 +196,7 @@ func (s *sheet) has(f *matrixfile.Format) bool {
 	return s.wanted
 }
 
-// tooLarge is an error for a file of more pairs than are wanted.
+// tooLarge returns an error if a file would have more pairs than --max-pairs.
 func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
 	pairs, least := uint64(s.Pairs), ""
 	if !s.exact {
@@ -219,7 +221,7 @@ func (o *options) tooLarge(f *matrixfile.Format, s *sheet) error {
 	return fmt.Errorf("%s%d pairs of %ss, where --max-pairs allows %d: take %s", least, pairs, s.Line, o.maxPairs, instead)
 }
 
-// prefix is how the files of a job begin.
+// prefix returns the beginning of the paths of a job's files.
 func (o *options) prefix(j *run.Traffic) string {
 	if o.dir == "" {
 		return j.Prefix
@@ -227,7 +229,7 @@ func (o *options) prefix(j *run.Traffic) string {
 	return filepath.Join(o.dir, filepath.Base(j.Prefix))
 }
 
-// filesAs are those of one sheet in one format.
+// filesAs returns the files of one sheet in one format, one per quantity.
 func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []file {
 	prefix := o.prefix(j) + o.slug(f)
 	page := &s.Sheet
@@ -246,8 +248,8 @@ func (o *options) filesAs(f *matrixfile.Format, j *run.Traffic, s *sheet) []file
 	return out
 }
 
-// check refuses before anything is written: files that exist, and more than
-// the disk has room for.
+// check returns an error if a file exists and --force is not given, or if the
+// disk has too little room. It is called before anything is written.
 func (o *options) check(files []file) error {
 	var need uint64
 	for _, f := range files {
@@ -268,7 +270,7 @@ func (o *options) check(files []file) error {
 	}
 	var disk unix.Statfs_t
 	if err := unix.Statfs(there, &disk); err != nil {
-		return nil // then a write will tell
+		return nil // a write will fail if there is no room
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); need > free {
 		return fmt.Errorf("matrices of %d %ss need some %d bytes or more, %s has %d free", files[0].sheet.N, files[0].sheet.Line, need, dir, free)
@@ -276,7 +278,7 @@ func (o *options) check(files []file) error {
 	return nil
 }
 
-// absent are the directories of a path that are not there, the innermost first.
+// absent returns the missing directories of a path, the innermost first.
 func absent(dir string) (out []string) {
 	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -286,21 +288,22 @@ func absent(dir string) (out []string) {
 	}
 }
 
-// mirror makes matrices sums of both directions just before they are written,
-// and keeps the last: those of all classes together would take as much memory as
-// all that was read. Files of one matrix follow each other.
+// mirror adds up both directions of a symmetric matrix just before it is
+// written. It keeps only the last sum: the sums of all classes would need as
+// much memory as all the input. The files of one matrix are written one after
+// the other.
 type mirror struct {
 	sheet, both *matrixfile.Sheet
 	one, sum    *matrix.Matrix
 }
 
-// page is the sheet as it is to be written.
+// page returns the sheet to write: s itself, or its sum if it is symmetric.
 func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 	if !s.Symmetric {
 		return s
 	}
 	if m.one != s.Matrix {
-		m.sum = nil // before the next takes room
+		m.sum = nil // free it before the next is allocated
 		m.one, m.sum = s.Matrix, s.Matrix.Symmetric()
 	}
 	if m.sheet != s {
@@ -311,7 +314,7 @@ func (m *mirror) page(s *matrixfile.Sheet) *matrixfile.Sheet {
 	return m.both
 }
 
-// write shows its progress on log if that is a terminal.
+// write writes the file and shows the progress if log is a terminal.
 func (f *file) write(files *atomicfile.Set, log io.Writer) error {
 	bar := text.StartProgress(log, "writing "+filepath.Base(f.path), f.sheet.Pairs)
 	defer bar.Done()

@@ -11,18 +11,18 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sheet is a matrix of a job, selected and with the lines that are wanted.
+// sheet is a matrix of a job, after selection and with the lines of --by.
 type sheet struct {
 	matrixfile.Sheet
-	exact   bool // Sheet.Pairs is exact, and not a lower bound
-	extent  int  // lines that Open MPI's script would write
-	wanted  bool // as a class of any format but .mat under --symmetric, and pictures
-	picture bool // as a heatmap
-	classic bool // as Open MPI's script has it
+	exact   bool // Sheet.Pairs is exact, not a lower bound
+	extent  int  // number of lines in a .mat file; with --symmetric, that of Open MPI's script
+	wanted  bool // written in formats other than .mat and pictures
+	picture bool // written as a heatmap
+	classic bool // written as .mat; with --symmetric, if Open MPI's script writes it
 }
 
-// sheets are the matrices of a job, one for each class; without any where
-// nothing of it is selected, which is an error if something is selected at all.
+// sheets returns the matrices of a job, one per class and matrix.Direct. It
+// returns an error if there is a selection and no message matches it.
 func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
 	if err := o.checkRanks(j); err != nil {
 		return nil, err
@@ -67,9 +67,10 @@ func (o *options) sheets(j *run.Traffic, log io.Writer) ([]*sheet, error) {
 	return out, nil
 }
 
-// choosePictures shows collectives beside what ranks sent to each other: added up,
-// an Allreduce of 8 bytes would colour every cell. Where classes or calls were
-// selected, everything that was selected is in one picture, and each class in one.
+// choosePictures chooses the classes that get a heatmap. Collectives get their
+// own, because an Allreduce of 8 bytes added to the other messages would colour
+// every cell. If classes, calls or directions were selected, one picture shows
+// all that was selected, and one each of its classes.
 func (o *options) choosePictures(out []*sheet) {
 	has := func(c matrix.Class) bool { return out[c].Pairs > 0 }
 	if len(o.classes)+len(o.selection.Calls)+len(o.directions) > 0 || !has(matrix.Direct) && !has(matrix.Collective) {
@@ -85,8 +86,8 @@ func (o *options) choosePictures(out []*sheet) {
 	}
 }
 
-// sheetsOf makes a sheet of each class, and of Direct. If there is but one class,
-// it is all that there is, and its sheet has the same matrix.
+// sheetsOf returns a sheet for each class, and for Direct. If all messages are
+// of one class, its sheet shares the matrix of All.
 func (o *options) sheetsOf(j *run.Traffic, lines lines, ms *matrix.ByClass) []*sheet {
 	out, used := make([]*sheet, len(ms)+1), 0
 	beside := func(c matrix.Class) bool { return c == matrix.Internal && j.Builder.InternalApart() }
@@ -109,7 +110,7 @@ func (o *options) sheetsOf(j *run.Traffic, lines lines, ms *matrix.ByClass) []*s
 	return out
 }
 
-// without says what is needed for a selection of which there is nothing.
+// without returns a hint for a selection that matches nothing.
 func (o *options) without() string {
 	if o.selection.Physical {
 		return ": it takes a run that was recorded under Open MPI with mpitrace run --physical"
@@ -129,15 +130,15 @@ func (o *options) checkRanks(j *run.Traffic) error {
 	return nil
 }
 
-// lines is what the lines of a matrix are.
+// lines describes the lines of a matrix: ranks, blocks of ranks, or hosts.
 type lines struct {
 	n      int
 	name   string
 	labels []string
-	of     func(rank int) int // nil: each rank has its own
+	of     func(rank int) int // line of a rank; nil if each rank has its own
 }
 
-// strangers is the line of ranks whose host is not known.
+// strangers is the label of the line for all ranks whose host is unknown.
 const strangers = "(unknown)"
 
 func (o *options) lines(j *run.Traffic) (lines, error) {
@@ -185,11 +186,12 @@ func (o *options) sheet(j *run.Traffic, by lines, m *matrix.Matrix, c matrix.Cla
 	if o.symmetric && by.of == nil {
 		s.extent = m.Size()
 	}
-	s.Matrix = m // of one direction, until it is written: see mirror
+	s.Matrix = m // mirror adds the other direction when it is written
 	return s
 }
 
-// takes tells which ranks a set, and --ranks, have.
+// takes returns a function that reports whether a rank is in both set and
+// --ranks.
 func (o *options) takes(set profile.RankSet) func(rank int) bool {
 	return func(rank int) bool {
 		return (o.ranks == nil || o.ranks.Contains(rank)) && (set == nil || set.Contains(rank))
