@@ -15,7 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// writeTraces makes a run directory of a job's traces.
+// writeTraces writes the traces of a job into a run directory and returns its
+// path.
 func writeTraces(t *testing.T, job synth.Traced) string {
 	t.Helper()
 	dir := run.Dir(t.TempDir())
@@ -59,7 +60,8 @@ func TestAnalyze(t *testing.T) {
 	if m := found.Matching; m.Matched != h.Volume().Messages || m.Collectives.Complete != steps {
 		t.Errorf("%+v, want %d messages and %d collectives", m, h.Volume().Messages, steps)
 	}
-	// The run is shorter than a window: each rank sends to its four neighbours.
+	// The run is shorter than one window: each rank sends to its four
+	// neighbours.
 	if f := found.Frames; f == nil || len(f.Frames) != 1 || len(f.Frames[0].Pairs) != 9*4 || f.Frames[0].Pairs[0].Messages != steps {
 		t.Errorf("frames %+v", f)
 	}
@@ -70,8 +72,8 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-// TestAnalyzeWaits requires a table of waits, beside what is printed, that is not
-// written over unless that is asked for.
+// TestAnalyzeWaits requires that --waits writes a table in addition to the
+// printed text, and overwrites it only with --force.
 func TestAnalyzeWaits(t *testing.T) {
 	dir, file := writeTraces(t, synth.NewHalo(9, 20)), filepath.Join(t.TempDir(), "waits.arrow")
 	plain := call("analyze", dir)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What build tells of its library is what nm(1) finds in it.
+// The coverage that build prints must agree with the library's symbols in
+// nm(1).
 func TestBuildTellsTheCoverage(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		got := call("build", "--cc", m.cc, "--coverage")
@@ -21,7 +22,7 @@ func TestBuildTellsTheCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// In C: Fortran's names are of one case.
+		// C functions only: Fortran's names are all upper or all lower case.
 		exported := len(regexp.MustCompile(` T MPIX?_[A-Z][a-z]`).FindAll(symbols, -1))
 		recorded := regexp.MustCompile(`(?m)^  (MPIX?_\w+) +recorded`).FindAllStringSubmatch(list, -1)
 		if len(recorded) != exported || !strings.HasSuffix(strings.TrimSpace(head), fmt.Sprintf(": %d", exported)) {

@@ -12,14 +12,14 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// The disk of the run directory fills up while a job begins on two nodes: the
-// recordings of one stay in its spool, those of the other in its $TMPDIR. When
-// there is room again both are collected.
+// The disk of the run directory fills up while a job starts on two nodes. The
+// recordings of one node stay in its spool, those of the other in its $TMPDIR.
+// After space has been freed, both are collected.
 func TestCollectFromNodes(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		testenv.Need(t, "dd")
 		disk := testenv.SmallDisk(t, "512k")
-		c := newCluster(t) // with the disk, as it is mounted already
+		c := newCluster(t) // after SmallDisk, so that the nodes see the mounted disk
 		opened, fill := filepath.Join(disk, "run"), filepath.Join(disk, "fill")
 		program := fmt.Sprintf("sh -c 'dd if=/dev/zero of=%s bs=4096 oflag=append conv=notrunc 2>/dev/null; exec %s 100'", fill, m.ring(t))
 		got := sh(t, disk, c.on("nodea", disk, "$mpitrace run -o run -- "+c.launch(m, 4)+" "+program))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCompletion requires that shells are offered values of flags, and run
+// TestCompletion requires that shells complete values of flags and run
 // directories.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// config is what `mpitrace config --json` prints.
+// config is the output of `mpitrace config --json`.
 type config struct {
 	Settings []shownSetting
 	Files    []shownFile
@@ -29,7 +29,7 @@ func configOf(t *testing.T, args ...string) config {
 	return c
 }
 
-// userFile makes the user file, and returns its path.
+// userFile writes the user file and returns its path.
 func userFile(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,8 +106,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// A compiler wrapper in a file is not to stand against --mpi, nor --mpi in a file
-// against --cc.
+// A wrapper in a file must not override --mpi, nor an MPI in a file --cc.
 func TestChosen(t *testing.T) {
 	userFile(t, "mpi = openmpi\ncc = mpicc.openmpi\n")
 	for _, test := range []struct {
@@ -129,11 +128,12 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// The cache's place can be in a file; who looks for it asks the environment.
+// A file can set the place of the cache, although interpose reads only the
+// environment.
 func TestCacheInFile(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "cache")
 	userFile(t, "cache = "+cache+"\n")
-	t.Setenv("MPITRACE_CACHE", "") // put back at the end
+	t.Setenv("MPITRACE_CACHE", "") // restores the variable after the test
 	if _, err := findSettings(newBuild().Flags()); err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A plate is what examples/halo works on, on 2 x 2 ranks.
+// A plate is the domain of examples/halo, on 2 x 2 ranks.
 type plate struct{ rows, cols, steps int }
 
-// halo records a run of a version of the program.
+// halo records a run of a version of the program and returns the run directory.
 func (p plate) halo(t *testing.T, m mpi, dir, name, program string) string {
 	t.Helper()
 	got := sh(t, dir, "$mpitrace run --no-report -o "+name+" -- "+m.launcher+" -n 4 "+program+
@@ -33,11 +33,11 @@ func (p plate) halo(t *testing.T, m mpi, dir, name, program string) string {
 	return filepath.Join(dir, name)
 }
 
-// half is how many of n points are in the first or second half.
+// half returns how many of n points are in the first or second half.
 func half(n, which int) int { return (n + 1 - which) / 2 }
 
-// borders are bytes and messages of the Isends in one direction: 2 ranks send
-// one in each step, together a whole row or column of doubles.
+// borders returns the bytes and messages of the Isends in one direction. 2
+// ranks send one in each step, together a whole row or column of doubles.
 func (p plate) borders(points int) matrix.Volume {
 	return matrix.Volume{Bytes: uint64(p.steps * points * 8), Messages: uint64(p.steps * 2)}
 }
@@ -47,23 +47,25 @@ func (p plate) isends() matrix.Volume {
 	return matrix.Volume{Bytes: 2 * (down.Bytes + across.Bytes), Messages: 2 * (down.Messages + across.Messages)}
 }
 
-// residuals are the Allreduces of a double, from each of 4 ranks to 3 others.
+// residuals returns the volume of the Allreduces of one double, from each of 4
+// ranks to 3 others.
 func (p plate) residuals() matrix.Volume {
 	return matrix.Volume{Bytes: uint64(p.steps * 12 * 8), Messages: uint64(p.steps * 12)}
 }
 
-// peaks are the Allreduces of a block's columns, from each rank to the other of
-// its column.
+// peaks returns the volume of the Allreduces of a block's columns, from each
+// rank to the other rank in its column.
 func (p plate) peaks() matrix.Volume {
 	return matrix.Volume{Bytes: uint64(2 * p.cols * 8), Messages: 4}
 }
 
-// others are the Reduce of the sums of rows and the Gather of two doubles.
+// others returns the volumes of the Reduce of the row sums and of the Gather of
+// two doubles.
 func (p plate) others() (reduce, gather matrix.Volume) {
 	return matrix.Volume{Bytes: uint64(p.rows * 8), Messages: 2}, matrix.Volume{Bytes: 3 * 2 * 8, Messages: 3}
 }
 
-// pair is what one rank sends another, with collectives.
+// pair returns what one rank sends another, including collectives.
 func (p plate) pair(from, to int) matrix.Volume {
 	i, j, k, l := from/2, from%2, to/2, to%2
 	rows, cols := half(p.rows, i), half(p.cols, j)
@@ -73,7 +75,7 @@ func (p plate) pair(from, to int) matrix.Volume {
 		bytes, messages = bytes+p.steps*cols*8+cols*8, messages+p.steps+1
 	case i == k:
 		bytes, messages = bytes+p.steps*rows*8, messages+p.steps
-		if l == 0 { // the sums of rows
+		if l == 0 { // the Reduce of the row sums
 			bytes, messages = bytes+rows*8, messages+1
 		}
 	}
@@ -94,7 +96,7 @@ func change(a, b matrix.Volume) aggregate.Traffic {
 	return aggregate.Traffic{Bytes: aggregate.Measure{A: a.Bytes, B: b.Bytes}, Messages: aggregate.Measure{A: a.Messages, B: b.Messages}}
 }
 
-// diffs are the comparisons that a command line printed as JSON.
+// diffs returns the comparisons that a command printed as JSON.
 func diffs(t *testing.T, got output) []*aggregate.Diff {
 	t.Helper()
 	var out struct{ Jobs []*aggregate.Diff }
@@ -104,8 +106,8 @@ func diffs(t *testing.T, got output) []*aggregate.Diff {
 	return out.Jobs
 }
 
-// haloVersions compiles examples/halo, and a version with two more lines above
-// all of its communication.
+// haloVersions compiles examples/halo and a second version, in which two empty
+// lines precede all communication. source is the text of the second version.
 func haloVersions(t *testing.T, m mpi, dir string) (a, b string, source []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../examples/halo/halo.c")
@@ -132,8 +134,8 @@ func haloVersions(t *testing.T, m mpi, dir string) (a, b string, source []string
 	return filepath.Join(dir, "version-a", "halo"), filepath.Join(dir, "version-b", "halo"), strings.Split(string(text), "\n")
 }
 
-// TestDiffHalo requires that what changed between two runs on two plates, of two
-// versions of the program, is what arithmetic says, and nothing else.
+// TestDiffHalo compares runs of two versions of the program on two plates. It
+// requires exactly the changes that follow by arithmetic.
 func TestDiffHalo(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		dir := t.TempDir()
@@ -187,7 +189,8 @@ func checkHaloSums(t *testing.T, d *aggregate.Diff, x, y plate) {
 	}
 }
 
-// checkHaloSites requires that each call is known again, two lines further down.
+// checkHaloSites requires that each call site is matched, although it is two
+// lines further down.
 func checkHaloSites(t *testing.T, d *aggregate.Diff, x, y plate, source []string) {
 	t.Helper()
 	down, across := change(x.borders(x.cols), y.borders(y.cols)), change(x.borders(x.rows), y.borders(y.rows))
@@ -227,10 +230,12 @@ func checkHaloPairs(t *testing.T, d *aggregate.Diff, x, y plate) {
 	}
 }
 
-// checkFailIfWorse knows of the calls: Isend and Irecv have 39,360 bytes after
-// 17,920 (+119.6 %) and 240 messages after 160 (+50 %), the total 43,352 after
-// 20,536 (+111.1 %) and 609 after 409 (+48.9 %), Allreduce 3,696 after 2,320
-// (+59.3 %) and 364 after 244 (+49.2 %).
+// checkFailIfWorse checks limits against these changes, known by arithmetic:
+//
+//	             bytes                       messages
+//	Isend, Irecv 17,920 to 39,360 (+119.6 %) 160 to 240 (+50 %)
+//	Allreduce     2,320 to  3,696 (+59.3 %)  244 to 364 (+49.2 %)
+//	total        20,536 to 43,352 (+111.1 %) 409 to 609 (+48.9 %)
 func checkFailIfWorse(t *testing.T, a, b string) {
 	t.Helper()
 	for _, test := range []struct {
@@ -259,8 +264,8 @@ func checkFailIfWorse(t *testing.T, a, b string) {
 	}
 }
 
-// mergedJobs makes a run directory of jobs, each one rank that sent so much to
-// itself.
+// mergedJobs makes a run directory of jobs of one rank each. sent is the number
+// of bytes that each rank sent to itself.
 func mergedJobs(t *testing.T, sent ...uint64) string {
 	t.Helper()
 	var jobs []testJob
@@ -270,7 +275,7 @@ func mergedJobs(t *testing.T, sent ...uint64) string {
 	return mergedPrograms(t, jobs...)
 }
 
-// testJob is a program whose rank 0 sent itself so many bytes.
+// testJob is a job whose rank 0 sent a number of bytes to itself.
 type testJob struct {
 	program string
 	ranks   int
@@ -306,7 +311,7 @@ func TestDiffJobs(t *testing.T) {
 	one, two, three := mergedJobs(t, 100), mergedJobs(t, 100, 200), mergedJobs(t, 110, 230, 370)
 	for _, test := range []struct {
 		args string
-		want []aggregate.Measure // bytes of each job
+		want []aggregate.Measure // bytes of each compared job
 	}{
 		{two + " " + two, []aggregate.Measure{{A: 100, B: 100}, {A: 200, B: 200}}},
 		{"--job 2 " + two + " " + three, []aggregate.Measure{{A: 200, B: 230}}},
@@ -327,14 +332,14 @@ func TestDiffJobs(t *testing.T) {
 	}
 }
 
-// TestDiffMatchesJobs: where one run has fewer jobs, they are compared with those of
-// the same program on as many ranks, in whatever order they ran.
+// TestDiffMatchesJobs requires that the jobs of the run with fewer jobs are
+// matched by program and number of ranks, independent of their order.
 func TestDiffMatchesJobs(t *testing.T) {
 	batch := mergedPrograms(t, testJob{"prepare", 1, 1}, testJob{"solve", 2, 20}, testJob{"solve", 4, 40}, testJob{"plot", 1, 3})
 	solve2, solve4 := mergedPrograms(t, testJob{"solve", 2, 25}), mergedPrograms(t, testJob{"solve", 4, 44}, testJob{"prepare", 1, 7})
 	for _, test := range []struct {
 		args string
-		want []aggregate.Measure // bytes of each job
+		want []aggregate.Measure // bytes of each compared job
 	}{
 		{batch + " " + solve2, []aggregate.Measure{{A: 20, B: 25}}},
 		{solve2 + " " + batch, []aggregate.Measure{{A: 25, B: 20}}},
@@ -361,7 +366,7 @@ func TestDiffMatchesJobs(t *testing.T) {
 	}
 }
 
-// Times that were not taken can keep no limit.
+// A limit on time is an error if a run was not timed.
 func TestDiffFailIfWorseUntimed(t *testing.T) {
 	timed := mergedJobs(t, 100)
 	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 1, Program: "/bin/app", State: profile.Finalized, Timing: profile.TimingOff, Start: 1}}, nil)
@@ -386,7 +391,7 @@ func TestDiffFailIfWorseUntimed(t *testing.T) {
 	}
 }
 
-// A record that is not whole may keep limits that the run did not.
+// An incomplete run may be within the limits by mistake, so there is a warning.
 func TestDiffFailIfWorseIncomplete(t *testing.T) {
 	whole, dir := mergedJobs(t, 100), run.Dir(t.TempDir())
 	opened, err := run.OpenSource(profile.List{{Run: "0", Size: 2, Program: "/bin/app", State: profile.Finalized, Start: 1}}, nil)
@@ -406,7 +411,8 @@ func TestDiffFailIfWorseIncomplete(t *testing.T) {
 	}
 }
 
-// A run that is damaged is compared with a warning, and judged by nobody.
+// A damaged run is compared with a warning. With --fail-if-worse it is an
+// error.
 func TestDiffDamaged(t *testing.T) {
 	whole := mergedJobs(t, 100)
 	cut, unreadable := damagedRun(t, "run")

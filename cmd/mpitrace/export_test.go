@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// exported makes a run directory of the given name with a merged job of four
-// ranks, in an empty working directory.
+// exported makes a run directory with a merged job of four ranks, in an empty
+// working directory.
 func exported(t *testing.T, name string) {
 	t.Helper()
 	ps := tabletest.Job("run")
@@ -26,8 +26,8 @@ func exported(t *testing.T, name string) {
 	mergedRun(t, name, ps)
 }
 
-// mergedRun makes a run directory of the given name without recordings, in an empty
-// working directory.
+// mergedRun makes a run directory without recordings, in an empty working
+// directory.
 func mergedRun(t *testing.T, name string, ps profile.List) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -43,7 +43,7 @@ func mergedRun(t *testing.T, name string, ps profile.List) {
 	}
 }
 
-// The examples in the help do what they say, one after the other.
+// The examples in the help must work, one after the other.
 func TestExportExamples(t *testing.T) {
 	exported(t, "mpitrace-app-20260102-150405")
 	traced(t, "mpitrace-app-20260102-150405")
@@ -125,8 +125,9 @@ func TestExportOverwritesWithForceOnly(t *testing.T) {
 	}
 }
 
-// refuses exports damaged input, in a file, in files and to stdout: nothing is
-// written. With --skip-damaged, rows so many are, and the damage is said.
+// refuses exports damaged input to a file, to several files and to stdout, and
+// requires that nothing is written. With --skip-damaged, the given number of
+// rows must be written, with a warning about the damage.
 func refuses(t *testing.T, input string, rows int, want ...string) {
 	t.Helper()
 	before, _ := filepath.Glob("*/*")
@@ -161,7 +162,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// What was found damaged as it was merged is damaged in all that is made of it.
+// Damage that was found during a merge must be reported by all later exports.
 func TestExportOfDamagedTables(t *testing.T) {
 	const place = " is damaged: recording r.rec: byte 4096: no such kind of record"
 	ps := tabletest.Job("run")
@@ -177,8 +178,8 @@ func TestExportOfDamagedTables(t *testing.T) {
 	refuses(t, "d/rank_block=3/part-0.arrow", 15, three)
 }
 
-// damagedRun records three ranks, of which the rows of one are cut off and
-// another cannot be read at all.
+// damagedRun writes a run of three ranks. The rows of one recording are
+// truncated, and another cannot be read at all.
 func damagedRun(t *testing.T, name string) (cut, unreadable string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -207,13 +208,13 @@ func TestExportOfDamagedRecordings(t *testing.T) {
 	cut, unreadable := damagedRun(t, "run")
 	refuses(t, "run", 1, cut, unreadable)
 	refuses(t, "run/recordings/0.rec run/recordings/1.rec run/recordings/2.rec", 1, cut, unreadable)
-	if got := call("report", "run"); got.code != 0 || !strings.Contains(got.stderr, "mpitrace: "+cut) { // which merges
+	if got := call("report", "run"); got.code != 0 || !strings.Contains(got.stderr, "mpitrace: "+cut) { // report merges the run
 		t.Fatalf("%+v", got)
 	}
 	if !exists("run/profile.arrow") {
 		t.Fatal("it is not merged")
 	}
-	refuses(t, "run", 1, unreadable) // before the table is read
+	refuses(t, "run", 1, unreadable) // reported before the table is read
 }
 
 func TestExportBesideItsInput(t *testing.T) {
@@ -226,7 +227,7 @@ func TestExportBesideItsInput(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
-	for _, c := range [][2]string{ // in this order: the last puts a file into the dataset that is no part of it
+	for _, c := range [][2]string{ // in this order, as the last adds a foreign file to the dataset
 		{"d --format json", "d.jsonl"},
 		{"run/profile.arrow --format json", "run/profile.jsonl"},
 		{"d/rank_block=1/part-0.arrow d/rank_block=0/part-0.arrow --format csv", "d/rank_block=1/profile.csv"},
@@ -244,8 +245,8 @@ func TestExportBesideItsInput(t *testing.T) {
 	}
 }
 
-// A run gives the same rows from its merged file, from its directory without
-// one, from its recordings and from exports of it.
+// The merged file of a run, its directory without that file, its recordings and
+// its exports must all give the same rows.
 func TestExportOfRun(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// traced puts the traces of four ranks into a run directory: each sends the next
-// one 100 bytes, 1 ms after it started.
+// traced writes the traces of four ranks into a run directory. Each rank sends
+// 100 bytes to the next, 1 ms after its start.
 func traced(t *testing.T, name string) {
 	t.Helper()
 	const start = 1_000_000_000
@@ -119,8 +119,8 @@ func TestExportOfTraceUsage(t *testing.T) {
 	}
 }
 
-// Slices of a real run are as many as its calls, and so are rows of them; arrows
-// as many as messages: rank r sends r+1.
+// An export of a real run must have one slice and one row per call, and one
+// arrow per message: rank r sends r+1.
 func TestExportOfTracedRun(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		dir := t.TempDir()
@@ -136,7 +136,7 @@ func TestExportOfTracedRun(t *testing.T) {
 			}
 		}
 		rows := sh(t, dir, "$mpitrace export run --format csv --events -o -")
-		if n := strings.Count(rows.stdout, ",call,") - 1; uint64(n) != calls || rows.code != 0 { // one is a column's name
+		if n := strings.Count(rows.stdout, ",call,") - 1; uint64(n) != calls || rows.code != 0 { // one match is the name of a column
 			t.Errorf("%d rows of calls, want %d; %s", n, calls, rows.stderr)
 		}
 		timeline := sh(t, dir, "$mpitrace export run --format perfetto -o t.gz && gunzip -c t.gz")

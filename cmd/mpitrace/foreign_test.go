@@ -14,7 +14,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// wholeRun makes a run directory that has a file of each kind, of two ranks.
+// wholeRun makes a run directory of two ranks, with a file of each kind.
 func wholeRun(t *testing.T) run.Dir {
 	t.Helper()
 	dir := run.Dir(writeTraces(t, synth.NewHalo(2, 3)))
@@ -33,8 +33,8 @@ func wholeRun(t *testing.T) run.Dir {
 	return dir
 }
 
-// TestForeignFiles puts what another user may have put there in place of each file
-// of a run directory: commands neither wait for it nor run out of memory.
+// TestForeignFiles replaces each file of a run directory by what another user
+// may have put there. Commands must neither block nor run out of memory.
 func TestForeignFiles(t *testing.T) {
 	kinds := map[string]func(path string) error{
 		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o666) },
@@ -45,8 +45,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 	for _, test := range []struct {
 		file   string
-		merged bool     // the recordings are gone
-		reads  []string // commands; those after the first may do without the file
+		merged bool     // remove the recordings
+		reads  []string // commands; only the first must name the file in an error
 	}{
 		{"run.json", false, []string{"report", "collect", "analyze"}},
 		{"profile.arrow", true, []string{"report", "collect"}},

@@ -12,8 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/run"
 )
 
-// TestList requires a line for each run of a directory, the latest first, with what
-// run.json and the recordings tell, and nothing of other directories.
+// TestList requires one line for each run in a directory, the latest first,
+// with data from run.json and the recordings. Other directories are ignored.
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	killed, failed, day := 137, 3, time.Date(2026, 1, 2, 15, 4, 5, 0, time.Local)
@@ -30,7 +30,7 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The ranks recorded themselves, and nobody has merged them.
+	// Without run.json, as if the ranks had recorded themselves.
 	opened := string(wholeRun(t))
 	os.Remove(filepath.Join(opened, "run.json"))
 	if err := os.Rename(opened, filepath.Join(dir, "ranks")); err != nil {

@@ -23,10 +23,10 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// Set by TestMain.
+// Variables set by TestMain.
 var (
-	scratch string // for programs that several tests use
-	binary  string // mpitrace itself, as ranks have to execute it
+	scratch string // directory of programs that several tests use
+	binary  string // path of mpitrace, which ranks have to execute
 )
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
@@ -45,18 +45,18 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "build mpitrace:", err)
 		return 1
 	}
-	// The library is built from these sources, whatever the user's cache has.
+	// Build the library from these sources, whatever is in the user's cache.
 	testenv.SharedCache(filepath.Join(scratch, "cache"), func() bool { _, err := interpose.CacheDir(); return err == nil })
-	// No settings of the user's, nor the site's.
+	// Ignore the settings of the user and the site.
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(scratch, "config"))
 	os.Setenv("MPITRACE_SITE_CONFIG", "")
-	// Containers run as root, which Open MPI refuses unless told twice.
+	// Containers run as root, which Open MPI allows only with both variables.
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	os.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	return m.Run()
 }
 
-// mpi is an MPI of Debian.
+// mpi is an MPI of a Debian package.
 type mpi struct{ name, cc, launcher string }
 
 var mpis = []mpi{{"openmpi", "mpicc.openmpi", "mpirun.openmpi --oversubscribe"}, {"mpich", "mpicc.mpich", "mpiexec.mpich"}}
@@ -71,7 +71,7 @@ func withEach(t *testing.T, f func(*testing.T, mpi)) {
 	}
 }
 
-// compile makes a program from a C source, once for each MPI.
+// compile compiles a C source, once per MPI, and returns the program's path.
 func (m mpi) compile(t *testing.T, source string) string {
 	t.Helper()
 	testenv.Need(t, "gcc", m.cc)
@@ -87,13 +87,14 @@ func (m mpi) compile(t *testing.T, source string) string {
 
 func (m mpi) ring(t *testing.T) string { return m.compile(t, "testdata/ring.c") }
 
-// output is what a command left.
+// output is the output and exit status of a command.
 type output struct {
 	stdout, stderr string
 	code           int
 }
 
-// sh runs a shell command in dir to its end; $mpitrace is the binary.
+// sh runs a shell command in dir and waits for its end; $mpitrace is the
+// binary.
 func sh(t *testing.T, dir, command string) output {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -102,7 +103,8 @@ func sh(t *testing.T, dir, command string) output {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "mpitrace="+binary)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// The whole group: a launcher that is asked to end takes its ranks along.
+	// On a timeout, signal the whole group, so that the launcher ends its
+	// ranks.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -141,8 +143,8 @@ func load(t *testing.T, dir string) []loaded {
 	return jobs
 }
 
-// checkRing requires that a job is a whole record of ring.c on n ranks with
-// messages of the given size.
+// checkRing requires that a job is a complete recording of ring.c on n ranks
+// with messages of the given size in bytes.
 func checkRing(t *testing.T, j loaded, n int, bytes uint64) {
 	t.Helper()
 	if problems := j.Problems(); len(problems) > 0 || len(j.Recorded()) != n || j.Size() != n {
@@ -236,7 +238,7 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 	}
 }
 
-// The examples in the help must be command lines that the commands take.
+// The commands must accept the examples in their help.
 func TestExamplesParse(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		for line := range strings.Lines(cmd.Example) {

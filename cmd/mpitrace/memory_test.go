@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A limit that lets Go's runtime start, and not everywhere: no rank is started.
+// If the limit is enough for Go's runtime to start here, but not everywhere, no
+// rank may be started.
 func TestAddressSpace(t *testing.T) {
 	for limit, want := range map[string]string{"ulimit -v 1500000; ": "limited to 1464 MiB (ulimit -v)", "ulimit -v 4000000; ": ""} {
 		got := sh(t, t.TempDir(), limit+"$mpitrace run -o run -- sh -c 'echo started'")

@@ -19,15 +19,15 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// cluster is two simulated nodes, nodea and nodeb, with host names, /dev/shm
-// and a network of their own, and a launch agent between them that gives
-// processes an empty environment.
+// cluster is two simulated nodes, nodea and nodeb. Each has its own host name,
+// /dev/shm and network. Processes are started on the other node by an agent
+// that gives them an empty environment.
 type cluster struct {
 	dir string
 	pid map[string]int
 }
 
-// The addresses exist in the nodes' network namespaces only.
+// The addresses exist only in the nodes' network namespaces.
 var addresses = map[string]string{"nodea": "10.99.0.1", "nodeb": "10.99.0.2"}
 
 func newCluster(t *testing.T) *cluster {
@@ -59,8 +59,8 @@ func (c *cluster) write(t *testing.T, name, text string) {
 	}
 }
 
-// start makes a node. It ends when its standard input is closed, at the
-// latest with this process.
+// start starts a node. It ends when its standard input is closed, at the latest
+// when this process ends.
 func (c *cluster) start(t *testing.T, name string) {
 	t.Helper()
 	cmd := exec.Command("unshare", "--net", "--mount", "--uts", "sh", filepath.Join(c.dir, "node.sh"), name, filepath.Join(c.dir, "hosts"))
@@ -90,7 +90,7 @@ func (c *cluster) start(t *testing.T, name string) {
 	c.write(t, name+".pid", strconv.Itoa(cmd.Process.Pid))
 }
 
-// connect puts a cable between the nodes.
+// connect connects the networks of the two nodes.
 func (c *cluster) connect(t *testing.T) {
 	t.Helper()
 	run := func(words ...string) {
@@ -107,13 +107,13 @@ func (c *cluster) connect(t *testing.T) {
 	}
 }
 
-// on is a shell command that runs another one on a node, in dir.
+// on returns a shell command that runs command on a node, in dir.
 func (c *cluster) on(node, dir, command string) string {
 	return fmt.Sprintf("exec nsenter -t %d -n -m -u --wdns=%s %s", c.pid[node], dir, command)
 }
 
-// launch is the command line that starts n processes, half of them on each
-// node.
+// launch returns the command line of a launcher that starts n processes, half
+// of them on each node.
 func (c *cluster) launch(m mpi, n int) string {
 	agent := filepath.Join(c.dir, "agent.sh")
 	if m.name == "openmpi" {
@@ -171,8 +171,8 @@ func TestTwoNodesKilled(t *testing.T) {
 	})
 }
 
-// killAfter ends the process that announces its sends in a file, once there
-// are n.
+// killAfter kills the process that announces its sends in a file, as soon as
+// there are n of them.
 func killAfter(announced string, n int64) error {
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if info, err := os.Stat(announced); err == nil && info.Size() >= n {
@@ -193,8 +193,8 @@ func killAfter(announced string, n int64) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// checkAnnounced requires of rank 1 as many messages of 100 bytes as it
-// announced, or the one more that it had no time to announce.
+// checkAnnounced requires that rank 1 recorded as many messages of 100 bytes as
+// it announced, or one more, which it had no time to announce.
 func checkAnnounced(t *testing.T, j loaded, announced string) {
 	t.Helper()
 	info, err := os.Stat(announced)

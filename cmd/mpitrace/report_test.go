@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// merged makes a run directory of one rank, without its recordings.
+// merged makes a run directory of one rank, merged and without recordings.
 func merged(t *testing.T) run.Dir {
 	t.Helper()
 	dir := run.Dir(t.TempDir())

@@ -42,8 +42,8 @@ func TestRunJob(t *testing.T) {
 	})
 }
 
-// checkFiles requires that the files say what the ring sent: rank 2 sends 3
-// messages of 100 bytes to rank 0.
+// checkFiles requires that the files contain the messages of the ring: rank 2
+// sends 3 messages of 100 bytes to rank 0.
 func checkFiles(t *testing.T, opened, stem string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(opened, "prof", stem+".2.prof"))
@@ -127,7 +127,7 @@ func TestRunScript(t *testing.T) {
 			t.Fatalf("%d jobs, want 3", len(jobs))
 		}
 		report := sh(t, dir, "$mpitrace report run").stdout
-		for _, text := range []string{got.stderr, report} { // one table, before the summaries
+		for _, text := range []string{got.stderr, report} { // a table of the jobs precedes the summaries
 			table, _, _ := strings.Cut(text[max(strings.Index(text, "job  program"), 0):], "\n\n")
 			lines := strings.Split(table, "\n")
 			if len(lines) != 4 || strings.Index(text, table) > strings.Index(text, " on 1 of 1 ranks") {
@@ -177,7 +177,7 @@ func TestRunUnderLauncher(t *testing.T) {
 	})
 }
 
-// checkJSON requires the sums of the ring on 3 ranks: 1 + 2 + 3 messages of
+// checkJSON requires the totals of the ring on 3 ranks: 1 + 2 + 3 messages of
 // 100 bytes.
 func checkJSON(t *testing.T, text string) {
 	t.Helper()
@@ -243,8 +243,9 @@ func TestRunMPMD(t *testing.T) {
 	})
 }
 
-// The library for one MPI must not get into a program of another. (Of a program that is named in the command, --mpi of
-// another MPI is an error: TestStatusOfOtherMPI.)
+// The library for one MPI must not be loaded into a program of another. If the
+// command itself names such a program, --mpi of another MPI is an error: see
+// TestStatusOfOtherMPI.
 func TestRunOtherMPI(t *testing.T) {
 	testenvNeedsBoth(t)
 	dir := t.TempDir()
@@ -285,11 +286,11 @@ func abs(t *testing.T, path string) string {
 	return full
 }
 
-// A run whose mpitrace is killed leaves its recordings in the spool, where
-// report finds them.
+// If mpitrace is killed, the recordings stay in the spool, and report finds
+// them there.
 func TestReportAfterRunWasKilled(t *testing.T) {
 	dir := t.TempDir()
-	// The program ends only after the shell above it has killed mpitrace.
+	// The script ends only after the shell that started it has killed mpitrace.
 	script := "#!/bin/sh\n" + mpis[1].ring(t) + " 100\ntouch done\nsleep 2\n"
 	if err := os.WriteFile(filepath.Join(dir, "job.sh"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
@@ -317,7 +318,7 @@ func TestReportRank(t *testing.T) {
 		t.Errorf("a rank that does not exist: %+v", got)
 	}
 	before := call("report", opened)
-	// The summary comes from the merged file where the recordings are gone.
+	// Without recordings, the summary comes from the merged file.
 	if err := os.RemoveAll(run.Dir(opened).Recordings()); err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +365,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// Flags reach the processes, and what is not given the user's environment says.
+// Flags must reach the processes. Settings without a flag keep the value of the
+// user's environment.
 func TestRunSettings(t *testing.T) {
 	withEach(t, func(t *testing.T, m mpi) {
 		for _, test := range []struct{ env, flags, want string }{

@@ -18,7 +18,8 @@ import (
 )
 
 // receiving makes a run directory of three ranks that entered MPI_Recv ten
-// seconds ago: 0 is this process, 1 one that has ended, and 2 is elsewhere.
+// seconds ago. Rank 0 is this process, rank 1 has ended, and rank 2 is on
+// another host.
 func receiving(t *testing.T) run.Dir {
 	t.Helper()
 	dir, err := run.CreateAt(filepath.Join(t.TempDir(), "run"))
@@ -50,7 +51,7 @@ func receiving(t *testing.T) run.Dir {
 	return dir
 }
 
-// mapFile maps a file as the library does.
+// mapFile maps a file into memory, as the library does.
 func mapFile(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -102,7 +103,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// contents lists all files with their times.
+// contents lists all files of a run with their times, to detect any change.
 func contents(t *testing.T, dir run.Dir) string {
 	t.Helper()
 	var out strings.Builder
@@ -126,7 +127,7 @@ func TestStatusOfNode(t *testing.T) {
 	}
 	for _, file := range files {
 		if !strings.HasSuffix(file, "-2.rec") {
-			mapFile(t, file) // rank 1's is of another process
+			mapFile(t, file) // rank 1's recording names another process
 		}
 	}
 	got := call("status", "--node", "--json")
@@ -136,7 +137,7 @@ func TestStatusOfNode(t *testing.T) {
 	}
 	for _, s := range out.Jobs {
 		if s.Run != "stuck" {
-			continue // somebody else's
+			continue // a job outside of this test
 		}
 		if s.Running != 1 || s.Expected != 3 || s.Recorded != 1 || s.Missing != "ranks 1-2" || len(s.Processes) != 1 {
 			t.Errorf("got %+v", s)

@@ -13,8 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// relay is the trace of a rank of three: each waits for the one before, a second
-// longer than that did, and sends on.
+// relay is the trace of one of three ranks. Rank r receives from rank r-1 for r
+// seconds and then sends to rank r+1 for one second.
 type relay struct{ rank int }
 
 func (r relay) Trace() *profile.Trace {
@@ -40,7 +40,7 @@ func (r relay) Each(f func(*profile.Events, []profile.EventKind) error) error {
 	})
 }
 
-// relayRun is a run directory with the traces of a relay.
+// relayRun returns a run directory with the traces of a relay.
 func relayRun(t *testing.T) string {
 	t.Helper()
 	dir := run.Dir(t.TempDir())
@@ -82,7 +82,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineText: what is selected is in the texts of an SVG.
+// TestTimelineText requires that the texts of an SVG show the selection.
 func TestTimelineText(t *testing.T) {
 	dir := relayRun(t)
 	for _, c := range []struct{ name, flags, has, hasNot string }{

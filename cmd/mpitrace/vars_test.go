@@ -32,7 +32,7 @@ func listed(t *testing.T) *mpit.List {
 	return l
 }
 
-// printed are parts of the list, and what is printed of them at a width.
+// printed lists parts of the list, and the text printed of each at a width.
 var printed = []struct {
 	name  string
 	part  func(*mpit.List) *mpit.List

@@ -18,8 +18,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/synth"
 )
 
-// asProgram has the test binary be profile2mat, so that its memory can be
-// measured.
+// asProgram is an environment variable that makes the test binary run as
+// profile2mat, so that the memory of that process can be measured.
 const asProgram = "PROFILE2MAT_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 const maxMemory = 1 << 30
 
-// program runs profile2mat in a process of its own.
+// program runs profile2mat in a separate process, with a limit on its memory.
 func program(t *testing.T, args ...string) (stderr string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -49,8 +49,7 @@ func program(t *testing.T, args ...string) (stderr string, status int) {
 	return text.String(), cmd.ProcessState.ExitCode()
 }
 
-// sparse makes a file that begins with a text and goes on with zeros, which take
-// no room on the disk.
+// sparse makes a file of head followed by zeros that take no disk space.
 func sparse(t *testing.T, path, head string, size int64) string {
 	t.Helper()
 	put(t, path, head)
@@ -60,8 +59,8 @@ func sparse(t *testing.T, path, head string, size int64) string {
 	return path
 }
 
-// TestHostileFiles: each says what is wrong in which place, and nothing is
-// written.
+// TestHostileFiles requires that each error names the place of the damage, and
+// that nothing is written.
 func TestHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -97,8 +96,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestAbsurdButPossible: two pairs of the largest rank there is are a small
-// file, if it is sparse.
+// TestAbsurdButPossible requires that sparse matrices of two pairs stay small,
+// even for the largest possible rank.
 func TestAbsurdButPossible(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "x.prof"), "E\t0\t2147483647\t1 bytes\t1 msgs sent\nE\t2147483647\t5\t18446744073709551615 bytes\t1 msgs sent\n")
@@ -111,7 +110,7 @@ func TestAbsurdButPossible(t *testing.T) {
 	}
 }
 
-// hostileFormats are a small job in each format, to be damaged.
+// hostileFormats returns a small job in each format, to be damaged.
 func hostileFormats(t *testing.T) map[string][]byte {
 	t.Helper()
 	j, out := synth.NewStencil(3), map[string][]byte{}
@@ -131,9 +130,9 @@ func hostileFormats(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestDamagedFiles: whatever bit is flipped, and wherever a file ends, there is
-// no panic. What a checksum guards is refused whole; of other formats, an error
-// names the file and leaves nothing behind.
+// TestDamagedFiles flips bits and truncates files, and requires that nothing
+// panics. An error must name the file and leave no output. Arrow files have
+// checksums, so there any damage must be an error.
 func TestDamagedFiles(t *testing.T) {
 	for format, clean := range hostileFormats(t) {
 		t.Run(format, func(t *testing.T) {

@@ -32,8 +32,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestPhases: each phase has its own matrices, 1 none of those of 10, and 0
-// its own.
+// TestPhases requires that each phase has its own matrices. Phase 0 is one too,
+// and phase 1 must not take the files of phase 10.
 func TestPhases(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, phase := range []int{0, 1, 2, 10} {
@@ -100,7 +100,7 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// TestPipe: a file that can be read only once.
+// TestPipe reads a file that can be read only once.
 func TestPipe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("pipe", 0o666); err != nil {
@@ -114,7 +114,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// recordingsOf writes a file for each process.
+// recordingsOf writes a recording for each process.
 func recordingsOf(t *testing.T, dir string, ps ...*profile.Profile) []string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -154,12 +154,13 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestDataset: parts of several formats' kind, their matrices beside them.
+// TestDataset reads a directory of partitions, and requires that the matrices
+// are written beside it.
 func TestDataset(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "exported")
 	arrowFile(t, filepath.Join(dir, "rank_block=0", "part-0.arrow"), "one", 0, 1)
 	arrowFile(t, filepath.Join(dir, "rank_block=2", "part-0.arrow"), "one", 2)
-	for range 2 { // the first's files do not disturb the second
+	for range 2 { // the output of the first run must not disturb the second
 		files, stderr := mustRun(t, "--force", dir)
 		if files["app_size_all.mat"] != "0 7 0 \n0 0 7 \n7 0 0 \n" || stderr != "" {
 			t.Errorf("got %v, said %q", files, stderr)
@@ -174,7 +175,7 @@ func TestDataset(t *testing.T) {
 	}
 }
 
-// TestPlacesThatAreNoRun: each error names the place.
+// TestPlacesThatAreNoRun requires that each error names the path.
 func TestPlacesThatAreNoRun(t *testing.T) {
 	dir := t.TempDir()
 	link := func(to, name string) string {
@@ -188,7 +189,7 @@ func TestPlacesThatAreNoRun(t *testing.T) {
 	link("b", "a")
 	around := link("a", "b")
 	empty := filepath.Join(dir, "empty")
-	inside := filepath.Join(dir, "inside") // a directory that is in itself
+	inside := filepath.Join(dir, "inside") // contains a link to itself
 	for _, path := range []string{empty, filepath.Join(inside, "recordings")} {
 		if err := os.MkdirAll(path, 0o777); err != nil {
 			t.Fatal(err)

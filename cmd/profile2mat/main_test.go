@@ -18,7 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// run runs one command line in-process.
+// runCommand runs a command line in this process.
 func runCommand(args ...string) (stdout, stderr string, err error) { return runWith(nil, args...) }
 
 func runWith(stdin io.Reader, args ...string) (stdout, stderr string, err error) {
@@ -32,7 +32,7 @@ func runWith(stdin io.Reader, args ...string) (stdout, stderr string, err error)
 	return out.String(), errs.String(), err
 }
 
-// mustRun returns the files written, by base name, and what was said.
+// mustRun returns the contents of the files written, by base name, and stderr.
 func mustRun(t *testing.T, args ...string) (files map[string]string, stderr string) {
 	t.Helper()
 	stdout, stderr, err := runCommand(args...)
@@ -71,8 +71,8 @@ func put(t *testing.T, path, text string) string {
 	return path
 }
 
-// rankFile is the .prof file of rank r of n, which sent the next rank 10+r
-// bytes in 2 messages and itself 5 in 1.
+// rankFile returns the .prof file of rank r of n. The rank sent 10+r bytes in 2
+// messages to the next rank, and 5 bytes in 1 message to itself.
 func rankFile(r, n int) string {
 	world := []string{}
 	for i := range n {
@@ -90,7 +90,7 @@ func TestDirectedProf(t *testing.T) {
 	for _, class := range []string{"all", "external"} {
 		want["x_size_"+class+".mat"] = "5 10 0 \n0 5 11 \n12 0 5 \n"
 		want["x_msg_"+class+".mat"] = "1 2 0 \n0 1 2 \n2 0 1 \n"
-		want["x_avg_"+class+".mat"] = "5 5 0 \n0 5 6 \n6 0 5 \n" // 5.5 to even
+		want["x_avg_"+class+".mat"] = "5 5 0 \n0 5 6 \n6 0 5 \n" // 5.5 is rounded to even
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Error(diff)
@@ -153,7 +153,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 	}
 }
 
-// A full disk is said once, with the name that was to be.
+// The error of a full disk must be reported once, with the final name.
 func TestFullDisk(t *testing.T) { testenv.FullDisk(t, 200, func() { fullDisk(t) }) }
 
 func fullDisk(t *testing.T) {
@@ -176,8 +176,7 @@ func fullDisk(t *testing.T) {
 	}
 }
 
-// What there is no room for is refused before its directory is made, and a
-// directory that was there stays.
+// If the disk lacks room, no directory is made, and an existing one stays.
 func TestRefusalMakesNoDirectory(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "x.prof"), "E\t0\t1999999999\t1 bytes\t1 msgs sent\n")
@@ -246,7 +245,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is damaged is refused with its place, or skipped if that is asked for.
+// Damaged input is an error that names the place, or is skipped with
+// --skip-damaged.
 func TestDamagedInput(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "x.prof"), rankFile(0, 2)+"E\t1\t0\t1")
 	const place = "x.prof:8: line ends after 4 of 8 fields"
@@ -266,7 +266,7 @@ func TestDamagedInput(t *testing.T) {
 	}
 }
 
-// A recording of which rows are cut off is damaged, too, and one that cannot
+// A recording with truncated rows is damaged input, and so is one that cannot
 // be read at all.
 func TestDamagedRecordings(t *testing.T) {
 	for name, length := range map[string]int64{"cut": 5000, "none": 10} {
@@ -311,8 +311,8 @@ func TestSymmetricNeedsTraffic(t *testing.T) {
 	}
 }
 
-// processOf is rank r of 3 of a job, which sent 7 bytes to the next in 1
-// message.
+// processOf returns the profile of rank r of 3, which sent 7 bytes to the next
+// rank in 1 message.
 func processOf(run string, start int64, r int) *profile.Profile {
 	return &profile.Profile{Run: run, Rank: r, Size: 3, Host: "n", Pid: r + 1, Program: "/bin/app", Start: start, State: profile.Finalized, Threads: 1,
 		Comms:  []profile.Comm{{ID: strings.Repeat("0", 32), Name: "MPI_COMM_WORLD", Parent: -1, Rank: r, Members: profile.Group{Stride: 1, N: 3}}},
@@ -356,7 +356,7 @@ func TestRunDirectory(t *testing.T) {
 	for r := range 3 {
 		ps = append(ps, processOf("late", 2_000_000_000, r), processOf("early", 1_000_000_000, r))
 	}
-	ps = ps[:5] // the early job's last rank is missing
+	ps = ps[:5] // without the last rank of the early job
 	arrowOf(t, filepath.Join(dir, "profile.arrow"), ps)
 	files, stderr := mustRun(t, dir)
 	if got := len(files); got != 12 {
@@ -373,7 +373,7 @@ func TestRunDirectory(t *testing.T) {
 	}
 }
 
-// TestExamples: the command lines that the help shows do what they say.
+// TestExamples runs the command lines in the help.
 func TestExamples(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -403,7 +403,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// expanded does what a shell does to patterns.
+// expanded expands patterns as a shell does.
 func expanded(args []string) []string {
 	var out []string
 	for _, arg := range args {
@@ -416,7 +416,7 @@ func expanded(args []string) []string {
 	return out
 }
 
-// A phase that cannot be written leaves none of the phases before it.
+// If a phase cannot be written, the phases before it are not written either.
 func TestLatePhaseFails(t *testing.T) {
 	dir := t.TempDir()
 	for phase := 1; phase <= 3; phase++ {

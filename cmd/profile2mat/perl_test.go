@@ -15,8 +15,8 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// script finds the profile2mat that comes with Open MPI, a Perl script, which
-// one of ours on PATH may hide.
+// script returns the path of the Perl script profile2mat of Open MPI. Our
+// program of the same name may hide it in PATH.
 func script(t *testing.T) string { return perlScript(t, "profile2mat") }
 
 func perlScript(t *testing.T, name string) string {
@@ -32,8 +32,8 @@ func perlScript(t *testing.T, name string) string {
 	return ""
 }
 
-// byScript runs the script on a copy of a .prof file and returns what it
-// writes, by name.
+// byScript runs the script on a copy of a .prof file and returns the files that
+// it writes, by name.
 func byScript(t *testing.T, script, name, prof string) map[string]string {
 	t.Helper()
 	path := put(t, filepath.Join(t.TempDir(), name), prof)
@@ -63,8 +63,8 @@ func compareWithScript(t *testing.T, script, name, prof string) {
 	}
 }
 
-// TestScriptAgrees: the same names and bytes as the script's, for files that
-// cover its rules.
+// TestScriptAgrees requires the same file names and contents as the script's,
+// for files that cover its rules.
 func TestScriptAgrees(t *testing.T) {
 	perl := script(t)
 	line := func(kind byte, from, to int, bytes, messages uint64) string {
@@ -85,8 +85,8 @@ func TestScriptAgrees(t *testing.T) {
 	}
 }
 
-// TestPhasesAsScripts: the names and bytes of the two scripts together, of the
-// phases that they get right.
+// TestPhasesAsScripts requires the same file names and contents as Open MPI's
+// two scripts together, for phases that they handle correctly.
 func TestPhasesAsScripts(t *testing.T) {
 	aggregate, perl := perlScript(t, "aggregate_profile"), script(t)
 	const ranks, phases = 5, 9
@@ -97,9 +97,9 @@ func TestPhasesAsScripts(t *testing.T) {
 			switch {
 			case phase == 1 && r == 3:
 				text = "# POINT TO POINT\n# OSC\n# COLLECTIVES\n"
-			case phase == 2: // of collectives alone
+			case phase == 2: // collectives only
 				text = fmt.Sprintf("C\t%d\t%d\t%d bytes\t3 msgs sent\n", r, (r+1)%ranks, 7*r)
-			case phase == 3: // of all kinds
+			case phase == 3: // all kinds
 				text += fmt.Sprintf("I\t%d\t0\t5 bytes\t2 msgs sent\t1,0,0,1\nS\t%d\t1\t13 bytes\t1 msgs sent\nR\t%d\t2\t3 bytes\t1 msgs sent\nC\t%d\t0\t9 bytes\t2 msgs sent\n", r, r, r, r)
 			}
 			name := fmt.Sprintf("phase_%d.%d.prof", phase+1, r)
@@ -130,13 +130,13 @@ func TestPhasesAsScripts(t *testing.T) {
 	if diff := cmp.Diff(want, ours); diff != "" || len(want) != 6*(phases-2)+3+15 {
 		t.Errorf("%d files (-Perl +ours):\n%s", len(want), diff)
 	}
-	if stderr != "" { // a rank that sent nothing is there all the same
+	if stderr != "" { // a rank that sent nothing must not count as missing
 		t.Errorf("said %q", stderr)
 	}
 }
 
-// TestOpenMPI runs a program under Open MPI's own monitoring and makes
-// matrices of the files that it writes: by arithmetic, and by the script.
+// TestOpenMPI runs a program under Open MPI's own monitoring. It compares the
+// matrices of the files that this writes with arithmetic and with the script.
 func TestOpenMPI(t *testing.T) {
 	const n = 4
 	testenv.Need(t, "mpicc.openmpi", "mpirun.openmpi")
@@ -158,11 +158,11 @@ func TestOpenMPI(t *testing.T) {
 	for r := range n {
 		for to := range n {
 			switch to {
-			case (r + 1) % n: // Sendrecv; Put
+			case (r + 1) % n: // Sendrecv and Put
 				fmt.Fprintf(&size, "%d ", 24+3*r)
 				msg.WriteString("3 ")
 				osc.WriteString("13 ")
-			case (r + 2) % n: // Get, by r+2 from r
+			case (r + 2) % n: // r+2 gets from r
 				osc.WriteString("17 ")
 				size.WriteString("0 ")
 				msg.WriteString("0 ")

@@ -9,12 +9,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// physicalJob is mixedJob, of whose ranks the MPI library says that rank r sent
+// physicalJob returns the run of mixedJob, for which the MPI library also
+// counted that rank r sent
 //
-//	to r+1   7 bytes in 1 message of the program's, 3 bytes in 1 of its own
+//	to r+1   7 bytes in 1 message of the program, 3 bytes in 1 of its own
 //	to r+2   16 bytes in 2 messages of its own
 //
-// Without calls, rank r made none: there is nothing but what the library sent.
+// If calls is false, the ranks recorded no calls, only these counts.
 func physicalJob(t *testing.T, calls bool) string {
 	t.Helper()
 	ps, err := table.Read(filepath.Join(mixedJob(t), "profile.arrow"))
@@ -39,7 +40,7 @@ func TestPhysicalMatrices(t *testing.T) {
 	for _, c := range []struct {
 		name, flags string
 		calls       bool
-		files       map[string][4]int // by slug and class
+		files       map[string][4]int // first row of the matrix, by slug and class
 	}{
 		{"beside what was asked for", "", true, map[string][4]int{"_size_all": {5, 15, 48, 17}, "_size_external": {5, 7, 40, 0}, "_size_internal": {0, 3, 16, 0},
 			"_size_osc": {0, 0, 0, 9}, "_size_coll": {0, 8, 8, 8}}},

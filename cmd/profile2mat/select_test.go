@@ -13,7 +13,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// mixedJob is four ranks on two nodes, as a run directory. Rank r sends
+// mixedJob returns the run directory of four ranks on two nodes. Rank r sends
 //
 //	to r+1   7 bytes in 1 message by Send, in slice run, in MPI_COMM_WORLD; received as 6
 //	to r+2   40 bytes in 2 messages by Isend, in slice warmup, in row
@@ -53,8 +53,8 @@ func mixedJob(t *testing.T) string {
 	return dir
 }
 
-// circulant is the .mat text of four ranks that each send the same to itself,
-// the next, ...
+// circulant returns the .mat text of four ranks that each send row[0] to
+// themselves, row[1] to the next rank, and so on.
 func circulant(row ...int) string {
 	var b strings.Builder
 	for r := range 4 {
@@ -70,7 +70,7 @@ func TestSelections(t *testing.T) {
 	dir := mixedJob(t)
 	for _, c := range []struct {
 		flags, slug, size string
-		others            string // classes besides all
+		others            string // classes in addition to all
 	}{
 		{"", "", circulant(5, 15, 48, 17), "external osc coll"},
 		{"--self --directed", "", circulant(5, 15, 48, 17), "external osc coll"},
@@ -145,8 +145,8 @@ func TestFormatsOfFiles(t *testing.T) {
 	}
 }
 
-// TestSymmetricOfOtherFormats: only .mat follows the script in what it leaves
-// out.
+// TestSymmetricOfOtherFormats requires that only .mat leaves out the classes
+// that Open MPI's script leaves out.
 func TestSymmetricOfOtherFormats(t *testing.T) {
 	files, _ := mustRun(t, "--symmetric", "--format", "mat,csv,mtx", "--class", "one-sided", "--by", "host", "-o", t.TempDir(), mixedJob(t))
 	const slug = "app.class-one-sided.by-host"
@@ -156,7 +156,8 @@ func TestSymmetricOfOtherFormats(t *testing.T) {
 		slug + "_avg_all.mat", slug + "_msg_all.mat", slug + "_size_all.mat"}, names(files)); diff != "" {
 		t.Error(diff)
 	}
-	// 0 to 3 and 2 to 1 cross, as do 1 to 0 and 3 to 2 not.
+	// The Puts from 0 to 3 and 2 to 1 are between nodes, those from 1 to 0 and
+	// 3 to 2 are not.
 	if got := files[slug+".symmetric_osc.csv"]; got != "sender,receiver,messages,bytes\nnode0,node0,1,9\nnode0,node1,1,9\nnode1,node0,1,9\nnode1,node1,1,9\n" {
 		t.Errorf("got %q", got)
 	}
@@ -193,8 +194,8 @@ func TestSlugs(t *testing.T) {
 	}
 }
 
-// TestClassOfFiles requires that --class takes the name that matrix files have for
-// one-sided calls, and gives the same matrix.
+// TestClassOfFiles requires that --class also accepts the name of one-sided
+// calls in matrix files, and makes the same matrix.
 func TestClassOfFiles(t *testing.T) {
 	dir := mixedJob(t)
 	var matrices [2]string
@@ -215,8 +216,8 @@ func TestClassOfFiles(t *testing.T) {
 	}
 }
 
-// TestAbsentCall requires that a call that nothing was sent in is named, and that the
-// others are selected.
+// TestAbsentCall requires a warning that names a selected call in which nothing
+// was sent. The other calls are selected.
 func TestAbsentCall(t *testing.T) {
 	dir, out := mixedJob(t), t.TempDir()
 	stdout, stderr, err := runCommand("--call", "Isend,Bsend", "--format", "csv", "-o", out, dir)
@@ -297,7 +298,8 @@ func TestSelectionsThatFail(t *testing.T) {
 	}
 }
 
-// TestLargeClassesAreLeftOut: what is small enough is written all the same.
+// TestLargeClassesAreLeftOut requires that the classes that are small enough
+// are still written.
 func TestLargeClassesAreLeftOut(t *testing.T) {
 	out := t.TempDir()
 	files, stderr := mustRun(t, "--max-pairs", "12", "--format", "csv,png,mat", "-o", out, mixedJob(t))
@@ -312,8 +314,9 @@ func TestLargeClassesAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestPicturesKeepCollectivesApart: the picture that is named first has 40 bytes to
-// r+2, not 48, and the Allreduce a picture of its own; selected classes are added up.
+// TestPicturesKeepCollectivesApart requires that the first picture has 40 bytes
+// to r+2, not 48, and that Allreduce has its own picture. Selected classes are
+// added up.
 func TestPicturesKeepCollectivesApart(t *testing.T) {
 	dir := mixedJob(t)
 	for _, c := range []struct {
@@ -342,8 +345,8 @@ func TestPicturesKeepCollectivesApart(t *testing.T) {
 	}
 }
 
-// TestUnfollowedReceives: what is not known is not left out in silence, and is
-// no matter where sends are asked for.
+// TestUnfollowedReceives requires a warning about receives of unknown size with
+// --direction recv, and none for sends.
 func TestUnfollowedReceives(t *testing.T) {
 	var ps []*profile.Profile
 	for r := range 2 {
