@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// launchers puts a directory of fake launchers in front of PATH. Each only
-// answers --version, with the output of the real one.
+// launchers puts a directory of fake launchers in front of PATH. Each only prints
+// what the real one prints for --version.
 func launchers(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -21,6 +21,9 @@ import (
 //   - the launcher's own MPI,
 //   - the MPI of the first mpicc in PATH.
 //
+// If override is a prefix that holds several MPIs, the program's own is taken. It
+// is an error if only the program could decide and it cannot be recorded.
+//
 // The note is a warning for the user about a program that may not be recorded
 // or that does not fit its launcher; it is empty if there is none. c may be
 // nil.

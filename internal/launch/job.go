@@ -23,7 +23,7 @@ type Status struct {
 	Code   int            // exit status, 128+n for signal n
 	Signal syscall.Signal // signal that killed the command, 0 if none
 	// Interrupted is the time of the first signal that asked the job to end,
-	// zero if there was none. Its sender will soon kill what is left.
+	// zero if there was none. Its sender may soon kill what is left.
 	Interrupted time.Time
 }
 
@@ -123,8 +123,8 @@ type waiter struct {
 	unsure os.Signal
 }
 
-// wait waits until the command has ended and returns the value from ended. If
-// late was called, wait returns after it.
+// wait waits until the command has ended and returns the value from ended. It
+// also waits for late, if that was called.
 func (w *waiter) wait(ended <-chan error, caught <-chan os.Signal) (result error) {
 	var grace <-chan time.Time
 	var told chan struct{} // closed when late has returned

@@ -1,7 +1,7 @@
 // Package launch finds out how a command starts MPI processes and which MPI
-// they use, inserts the recorder in front of each process, and collects the
-// recordings. The recorder replaces itself by the user's program, in an
-// environment that preloads the library.
+// they use, inserts the recorder in front of each process, and runs the command.
+// The recorder replaces itself by the user's program, in an environment that
+// preloads the library.
 package launch
 
 import (
