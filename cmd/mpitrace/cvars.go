@@ -69,8 +69,8 @@ func checkCvar(v *mpit.CVar, value string, f run.Flavour) error {
 }
 
 // noteCvars writes into run.json the control variables that differ from their
-// default in a process of the MPI that is started here. It runs after the summary
-// and with a timeout, so that nothing waits for it and an error loses no other
+// default in a process of the MPI that is started here. It runs after the summary,
+// with a timeout, so that it delays nothing for long and an error loses no other
 // result.
 func (j *job) noteCvars() error {
 	const patience = 10 * time.Second

@@ -48,8 +48,8 @@ var classes = []struct {
 	{"coll", "", []profile.Class{profile.OneToAll, profile.AllToOne, profile.AllToAll}},
 }
 
-// physical is the class of the messages that the MPI library itself sent. They
-// are not part of the volume that the calls requested.
+// physical is the class of the messages as the MPI library sent them. They are
+// never added to the volume that the calls requested.
 const physical = "physical"
 
 func classNames() []string {
@@ -228,8 +228,9 @@ func (o *options) selected() string {
 }
 
 // slug returns the part of file names that describes the flags, such as
-// ".call-Isend.by-host", so that a selection is not mistaken for the whole. It
-// is empty for files that Open MPI's script would write too.
+// ".call-Isend.by-host", so that a selection is not mistaken for the whole. A
+// .mat file of all messages by rank has none and keeps the name that Open MPI's
+// script gives it.
 func (o *options) slug(f *matrixfile.Format) string {
 	parts := o.parts()
 	if o.by != "rank" {
