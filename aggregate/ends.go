@@ -10,78 +10,80 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// End is how a process ended that did not finalize, or where it is if it still
-// runs. Moments are in seconds since the first process of the job began.
+// End describes how a process that did not finalize ended, or where it is if it
+// still runs. Times ending in S are in seconds since the first process of the
+// job began.
 type End struct {
 	Rank   int              `json:"rank"`
 	Host   string           `json:"host"`
 	Pid    int              `json:"pid"`
 	State  profile.EndState `json:"state"`
 	Status *int             `json:"status,omitempty"` // exit status
-	Signal string           `json:"signal,omitempty"` // SIGSEGV: that ended it
+	Signal string           `json:"signal,omitempty"` // name of the signal that ended it, such as SIGSEGV
 
-	EndedS    float64 `json:"ended_s,omitempty"` // 0 where nobody saw it
-	AliveS    float64 `json:"alive_s,omitempty"` // when it was seen running
-	LastCallS float64 `json:"last_call_s"`       // when its latest call returned, as far as it is known
+	EndedS    float64 `json:"ended_s,omitempty"` // when it ended; 0 if not observed
+	AliveS    float64 `json:"alive_s,omitempty"` // when it was last seen running; 0 if not observed
+	LastCallS float64 `json:"last_call_s"`       // when its latest known call returned
 
-	Calls        []OpenCall    `json:"calls"`         // those that it is or was in, by thread: none outside MPI
-	OpenReceives []OpenReceive `json:"open_receives"` // posted before, and not completed
+	Calls        []OpenCall    `json:"calls"`         // calls that it is or was in, at most one per thread; empty outside MPI
+	OpenReceives []OpenReceive `json:"open_receives"` // receives that were posted earlier and have not completed
 }
 
-// OpenCall is a call that has not returned, or had not at the end. Peers are
-// ranks in the communicator and in the world, or one of profile's constants: -1
-// for none, -3 for any source.
+// OpenCall is a call that has not returned, or had not returned when the
+// process ended. Peer and Source are ranks in the communicator, WorldPeer and
+// WorldSource the same in MPI_COMM_WORLD. Negative values are constants of
+// profile: PeerNone (-1), PeerAnySource (-3).
 type OpenCall struct {
 	Thread       int32   `json:"thread"`
 	Call         string  `json:"call"` // without MPI_
 	Class        string  `json:"class"`
-	Direction    string  `json:"direction"` // of the bytes: none where they are not known
+	Direction    string  `json:"direction"` // direction of the bytes; none if not known
 	Communicator string  `json:"communicator,omitempty"`
-	Peer         int     `json:"peer"` // the root of a collective
+	Peer         int     `json:"peer"` // root for rooted collectives
 	WorldPeer    int     `json:"world_peer"`
-	Source       int     `json:"source"` // of calls that send to the peer and receive
+	Source       int     `json:"source"` // source rank of calls that both send and receive
 	WorldSource  int     `json:"world_source"`
-	Bytes        *uint64 `json:"bytes,omitempty"` // of the message, or room for it; of one message of a collective
+	Bytes        *uint64 `json:"bytes,omitempty"` // size of the message or of the receive buffer; for collectives, of one message; nil if not known
 	Requests     int     `json:"requests,omitempty"`
-	ErrorCode    *int32  `json:"error_code,omitempty"` // of MPI_Abort
+	ErrorCode    *int32  `json:"error_code,omitempty"` // error code passed to MPI_Abort
 	Callsite     *Site   `json:"callsite,omitempty"`
-	SinceS       float64 `json:"since_s,omitempty"` // 0 where calls are not timed
-	ForS         float64 `json:"for_s,omitempty"`   // until the end, or until it was seen running; 0 where that is not known
-	Absent       string  `json:"absent,omitempty"`  // members of the communicator that are not in this collective
+	SinceS       float64 `json:"since_s,omitempty"` // when the call began; 0 if calls are not timed
+	ForS         float64 `json:"for_s,omitempty"`   // duration until the process ended or was last seen running; 0 if not known
+	Absent       string  `json:"absent,omitempty"`  // members of the communicator that have not entered this collective
 }
 
-// OpenReceive is receives that one call posted, again and again, and that have
-// not completed.
+// OpenReceive counts the receives from one peer that one call site posted and
+// that have not completed.
 type OpenReceive struct {
 	Call         string `json:"call"`
 	Communicator string `json:"communicator,omitempty"`
-	Peer         int    `json:"peer"` // as of an OpenCall
+	Peer         int    `json:"peer"` // as in OpenCall
 	WorldPeer    int    `json:"world_peer"`
 	Callsite     *Site  `json:"callsite,omitempty"`
 	Count        uint64 `json:"count"`
 }
 
-// Site is where a call is made.
+// Site is a call site, with its callers if stacks were recorded.
 type Site struct {
 	Place
-	Callers []Place `json:"callers,omitempty"` // where stacks were recorded, the innermost first
+	Callers []Place `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 }
 
-// endings are the processes of a job that did not finalize.
+// endings collects the processes of a job that did not finalize.
 type endings struct {
 	list  []ending
-	sites map[string]*Site         // by sourceKey, once for all processes
-	comms map[string]profile.Group // the members of those that a collective is open on, by label
+	sites map[string]*Site         // by sourceKey; shared by all processes
+	comms map[string]profile.Group // members of the communicators with an open collective, by label
 }
 
-// ending is what a job keeps of such a process.
+// ending is what a job keeps of one process that did not finalize.
 type ending struct {
 	End
 	exit     profile.Exit
-	last     int64   // Unix ns
-	starts   []int64 // of the calls
+	last     int64   // Unix ns of the latest known moment
+	starts   []int64 // Unix ns at which each of Calls began
 	threads  int
-	complete bool // no call was lost
+	complete bool // all calls were recorded: none lost, folded or paused
 }
 
 func (e *endings) add(p *profile.Profile) {
@@ -139,13 +141,13 @@ func (e *endings) call(p *profile.Profile, o *profile.OpenCall) OpenCall {
 
 func (c *OpenCall) aborts() bool { return profile.TraitsOf(c.Call).Any(profile.TraitAborts) }
 
-// collective tells the calls that all members of a communicator make.
+// Collective reports whether all members of the communicator make this call.
 func (c *OpenCall) Collective() bool {
 	class, _ := profile.ParseClass(c.Class)
 	return class == profile.OneToAll || class == profile.AllToOne || class == profile.AllToAll
 }
 
-// labelOf is empty where the communicator is not known.
+// labelOf returns the label of a communicator; empty if it is not known.
 func labelOf(p *profile.Profile, comm int32) string {
 	if comm < 0 || int(comm) >= len(p.Comms) {
 		return ""
@@ -153,7 +155,8 @@ func labelOf(p *profile.Profile, comm int32) string {
 	return shared(p.Comms[comm].Label())
 }
 
-// openPeer is the world rank of a peer, or what it is instead.
+// openPeer returns the world rank of a peer. Negative peers, which are
+// constants of profile, are returned unchanged.
 func openPeer(p *profile.Profile, comm, peer int32) int {
 	if peer < 0 {
 		return int(peer)
@@ -161,7 +164,7 @@ func openPeer(p *profile.Profile, comm, peer int32) int {
 	return p.WorldRank(comm, peer)
 }
 
-// site is nil where it is not known.
+// site returns the call site of an address; nil if it is not known.
 func (e *endings) site(p *profile.Profile, address uint64) *Site {
 	frames := p.Frames(address)
 	if len(frames) == 0 {
@@ -189,10 +192,11 @@ func (e *endings) merge(o *endings) {
 	}
 }
 
-// ends are the processes as a summary has them: those that called MPI_Abort, as
-// the others ended for them, then the first that ended first; an end by the
-// launcher's hand counts some time later. Those of which nobody saw when follow, by
-// their last moment known. Those that run are the last.
+// ends returns the processes in the order in which a summary lists them.
+// Processes that called MPI_Abort come first, because they caused the others to
+// end. Those whose end was observed follow by time of ending (see moment), then
+// those with an unknown end by their last known moment, then those that still
+// run.
 func (e *endings) ends(start int64) []End {
 	slices.SortFunc(e.list, func(a, b ending) int {
 		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.moment(), b.moment()), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Pid, b.Pid))
@@ -215,8 +219,8 @@ func (e *endings) ends(start int64) []End {
 	return out
 }
 
-// order puts those that ended before those of which nobody knows, and these
-// before those that run.
+// order returns the group of a process in the list of ends: 0 called MPI_Abort,
+// 1 was seen to end, 2 has an unknown end, 3 still runs.
 func (e *ending) order() int {
 	switch {
 	case slices.ContainsFunc(e.Calls, func(c OpenCall) bool { return c.aborts() }):
@@ -229,7 +233,9 @@ func (e *ending) order() int {
 	return 2
 }
 
-// moment is when it ended, or the last that is known of it, in Unix ns.
+// moment returns when the process ended, or else its last known moment, in Unix
+// ns. It adds reaction to the end of a process that the launcher probably
+// killed, so that the process that caused this is listed before it.
 func (e *ending) moment() int64 {
 	if e.exit.At != 0 && wasKilled(e.exit) {
 		return e.exit.At + reaction
@@ -240,17 +246,19 @@ func (e *ending) moment() int64 {
 	return max(e.last, slices.Max(append([]int64{e.exit.Alive}, e.starts...)))
 }
 
-// reaction is how long it may take, in ns, to see the end of a process from
-// which the launcher learnt that it was to kill the others, after theirs.
+// reaction, in ns, is how much later than the processes that a launcher killed
+// the process that caused this may be seen to end.
 const reaction = 100e6
 
-// wasKilled tells an end that a launcher brings about.
+// wasKilled reports whether the process ended by a signal that launchers send.
 func wasKilled(e profile.Exit) bool {
 	return e.Known && (e.Signal == int(unix.SIGKILL) || e.Signal == int(unix.SIGTERM))
 }
 
-// until is when its calls ended with it, or were seen to be open; 0 if that is
-// not known. Who is on a node that nobody looks at is still there, if others are.
+// until returns when the open calls ended with the process, or when they were
+// last seen open, in Unix ns; 0 if neither is known. A process on a node that
+// could not be checked is assumed to run as long as any other process of the
+// job.
 func (e *ending) until(now int64) int64 {
 	switch {
 	case e.exit.At != 0:
@@ -263,7 +271,8 @@ func (e *ending) until(now int64) int64 {
 	return 0
 }
 
-// now is when processes were seen running the last time; 0 if none was.
+// now returns when any process was last seen running, in Unix ns; 0 if none
+// was.
 func (e *endings) now() int64 {
 	now := int64(0)
 	for i := range e.list {
@@ -272,10 +281,11 @@ func (e *endings) now() int64 {
 	return now
 }
 
-// openCollective is a collective that ranks are in.
+// openCollective identifies a collective that ranks are in.
 type openCollective struct{ communicator, call string }
 
-// absent names the members of each communicator that are not in its collective.
+// absent returns, for each open collective, the members of its communicator
+// that are not in it.
 func (e *endings) absent() map[openCollective]string {
 	there := map[openCollective][]int{}
 	for i := range e.list {
@@ -295,7 +305,7 @@ func (e *endings) absent() map[openCollective]string {
 		slices.Sort(ranks)
 		missing := slices.DeleteFunc(members.Ranks(), func(rank int) bool {
 			_, is := slices.BinarySearch(ranks, rank)
-			return is || rank < 0 // of another world
+			return is || rank < 0 // rank < 0: a process of another world
 		})
 		if slices.Sort(missing); len(missing) > 0 {
 			out[at] = profile.RankSetOf(missing...).String()
@@ -304,7 +314,7 @@ func (e *endings) absent() map[openCollective]string {
 	return out
 }
 
-// String names the place and those that called it; it is empty for none.
+// String returns the labels of the call site and of its callers; empty for nil.
 func (s *Site) String() string {
 	if s == nil {
 		return ""

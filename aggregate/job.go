@@ -1,7 +1,8 @@
-// Package aggregate adds up the profiles of the processes of an MPI job. A Job takes
-// them one after the other, and gives a Summary, a RankSummary, the matrices
-// (package matrix) or, with a second job, a Diff. The memory that a Job needs depends
-// on the size of these results, not on the number of rows that it has read.
+// Package aggregate adds up the profiles of the processes of an MPI job. A Job
+// takes them one after the other and returns a Summary, a RankSummary, the
+// matrices (package matrix) or, with a second job, a Diff. The memory that a
+// Job needs depends on the size of these results, not on the number of rows
+// that it has read.
 //
 // Merging is associative, and no result depends on the order of the processes.
 package aggregate
@@ -14,10 +15,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Job holds the sums over the processes of an MPI job, which are those of one
-// MPI_COMM_WORLD. Parts of a job can be added up separately, and merged.
+// Job holds the sums over the processes of an MPI job: the processes that share
+// one MPI_COMM_WORLD. Parts of a job can be added up separately and merged.
 type Job struct {
-	Run string // as the launcher names it; empty if not known
+	Run string // name that the launcher gives the run; empty if not known
 
 	ranks        matrix.Ranks
 	processes    []process
@@ -30,19 +31,20 @@ type Job struct {
 	sites        siteSums
 	ends         endings
 	variables    variableSums
-	settingsOf   settingSums // of mpitrace
+	settingsOf   settingSums // settings of mpitrace
 	physical     physicalSums
 	pvars        pvarSums
 	late         lateReceiveSums
 
 	options Options
-	kept    []*profile.Profile // of the ranks that Options.Keep reports
+	kept    []*profile.Profile // profiles of the ranks for which Options.Keep returns true
 }
 
-// Options says what a Job does beyond adding up. The zero value is fine.
+// Options control what a Job does in addition to adding up. The zero value adds
+// nothing.
 type Options struct {
-	// Keep reports the ranks that RankSummary can be called for. Their profiles stay
-	// in memory.
+	// Keep reports whether RankSummary can be called for a rank. The profiles
+	// of these ranks stay in memory.
 	Keep func(rank int) bool
 	// MustAgree are the settings that must have the same value on all ranks. Problems
 	// reports those that do not.
@@ -52,8 +54,9 @@ type Options struct {
 // NewJob returns a job without processes.
 func NewJob(o Options) *Job { return &Job{builder: matrix.NewBuilder(nil), options: o} }
 
-// New returns the job of some profiles, even if their runs differ. It unifies their
-// communicators (profile.Unify). RankSummary can be called for all ranks.
+// New returns the job of some profiles, even if their run names differ. It
+// unifies their communicators (profile.Unify). RankSummary can be called for
+// all ranks.
 func New(profiles []*profile.Profile) *Job {
 	profile.Unify(profiles)
 	return ofKept(profiles)
@@ -142,8 +145,8 @@ func (j *Job) Start() int64 {
 	return start
 }
 
-// Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it is
-// known, and more than the largest recorded rank.
+// Size returns the number of ranks of the job: the size of MPI_COMM_WORLD if it
+// is known, and always more than the largest recorded rank.
 func (j *Job) Size() int { return j.ranks.Size() }
 
 // Recorded returns the ranks that have recordings, in ascending order.

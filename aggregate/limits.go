@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MeasureName names what changes are sorted by and judged on.
+// MeasureName names a quantity by which changes are sorted and judged.
 type MeasureName string
 
 const (
@@ -17,30 +17,31 @@ const (
 	InMessages MeasureName = "messages"
 )
 
-// MeasureNames lists them.
+// MeasureNames lists the measures that can have a limit.
 var MeasureNames = []MeasureName{InTime, InBytes, InMessages}
 
-// Limits is by how much B may have more than A, in percent of A; a measure that
-// is not there is not judged.
+// Limits holds by how many percent of A each measure may be larger in B. A
+// measure without an entry is not judged.
 type Limits map[MeasureName]float64
 
-// Below these a change of time is noise.
+// Changes of time below these thresholds are considered noise.
 const (
-	minTimeShare    = 0.01      // of the time in MPI
-	MinTimeChange   = 0.01      // of the time in A: less is not listed
-	minTimeIncrease = 1_000_000 // ns: less is not judged
+	minTimeShare    = 0.01      // share of the time in MPI below which a time is ignored, see Matters
+	MinTimeChange   = 0.01      // smallest change that is listed, as a share of the time in A
+	minTimeIncrease = 1_000_000 // smallest increase that is judged, in ns
 )
 
 // Excess is a measure that grew by more than its limit.
 type Excess struct {
-	Of     string      `json:"of"` // total, or the name of a call
+	Of     string      `json:"of"` // "total" or the name of a call
 	Name   MeasureName `json:"measure"`
-	Values Measure     `json:"values"` // time is in ns
+	Values Measure     `json:"values"` // time in ns
 	Limit  float64     `json:"limit_percent"`
 }
 
-// ParseLimits reads "10%", for all measures, "bytes=0%,time=20%", for those
-// alone, or both, where those without their own have the first.
+// ParseLimits parses the limits of a command line: "10%" for all measures,
+// "bytes=0%,time=20%" for the named measures only, or both, where the limit
+// without a name applies to the measures that are not named.
 func ParseLimits(text string, ignoreTime bool) (Limits, error) {
 	limits := Limits{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -68,7 +69,8 @@ func ParseLimits(text string, ignoreTime bool) (Limits, error) {
 	return limits, nil
 }
 
-// spread gives the limit without a name to all measures that have none.
+// spread applies the limit without a name to all measures that have none of
+// their own.
 func (l Limits) spread(ignoreTime bool) {
 	limit, has := l[""]
 	delete(l, "")
@@ -79,10 +81,11 @@ func (l Limits) spread(ignoreTime bool) {
 	}
 }
 
-// Judge finds where B has more than the limits allow, in the total and in each
-// call. What A has none of may not be there at all. Times of less than 1 % of
-// the time in MPI in both jobs are not judged, nor is an increase below 1 ms,
-// added up over ranks, or one within the error of estimates.
+// Judge sets d.Exceeded to the measures, in the total and in each call, that
+// are larger in B than the limits allow. If a measure is 0 in A, any increase
+// exceeds its limit. A time is not judged if it is less than 1 % of the time in
+// MPI in both jobs, if it increased by less than 1 ms (added up over ranks), or
+// if the increase is within the error of estimated times.
 func (d *Diff) Judge(limits Limits) {
 	d.Exceeded = []Excess{}
 	d.judge(limits, "total", &d.Total)
@@ -109,7 +112,8 @@ func (m Measure) exceeds(percent float64) bool {
 	return m.B > m.A && 100*float64(m.B-m.A) > percent*float64(m.A)
 }
 
-// matters tells whether a time is a part of the time in MPI worth a look.
+// Matters reports whether a time is at least 1 % of the time in MPI, in A or in
+// B.
 func (d *Diff) Matters(ns Measure) bool {
 	total := d.Total.TimeNs
 	return float64(ns.A) >= minTimeShare*float64(total.A) && ns.A > 0 ||

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// maxObjects is how many communicators have sums of their own. There may be as
-// many as ranks.
+// maxObjects is the largest number of communicators that have sums of their
+// own. A job can have as many communicators as ranks.
 const maxObjects = 100
 
-// byObject is sums by what communicators are called: those of the maxObjects that
-// come first in their order, and one of all others. Who is among the first of
-// all is among the first of any part of them: so the order in which they are
-// met, and how sums are merged, makes no difference.
+// byObject holds sums by the label of a communicator. The first maxObjects
+// labels, in the order of compareObjects, have sums of their own; rest is the
+// sum of all others. A label that is among the first of the whole job is also
+// among the first of any part of the job. So the result depends neither on the
+// order in which labels are added nor on how parts are merged.
 type byObject[T any, P interface {
 	*T
 	merge(P)
@@ -21,7 +22,7 @@ type byObject[T any, P interface {
 	rest  P // nil if there are no others
 }
 
-// of is the sum to which that of the object is to be added.
+// of returns the sum to which values of the object are to be added.
 func (b *byObject[T, P]) of(label string) P {
 	if sum := b.known[label]; sum != nil {
 		return sum
@@ -62,13 +63,13 @@ func (b *byObject[T, P]) merge(o *byObject[T, P]) {
 	}
 }
 
-// compareObjects puts what MPI itself made, which has no id in its label, before
-// all else.
+// compareObjects orders labels. Communicators that MPI itself made, whose
+// labels have no "#" and id, come first.
 func compareObjects(a, b string) int {
 	return cmp.Or(compareBools(strings.Contains(a, "#"), strings.Contains(b, "#")), cmp.Compare(a, b))
 }
 
-// compareBools puts false first.
+// compareBools orders false before true.
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:

@@ -2,16 +2,16 @@ package aggregate
 
 import "github.com/mpitrace/mpitrace/aggregate/matrix"
 
-// PairTotals are what one rank sent to another: the messages that the program
-// addressed to it, and beside them its share of collectives.
+// PairTotals holds what one rank sent to another: the messages that the program
+// addressed to it and, separately, its share of collectives.
 type PairTotals struct {
 	matrix.Cell               // point-to-point and one-sided
 	Collective  matrix.Volume `json:"collective"` // logical volume
 }
 
-// matricesOf fills in what the summary tells of pairs of ranks. Collectives are
-// kept apart: an Allreduce of 8 bytes would otherwise make every rank everyone's
-// partner.
+// matricesOf fills in the parts of the summary that are made of matrices.
+// Collectives are kept separate. Otherwise an Allreduce of 8 bytes would make
+// all ranks partners of each other.
 func (s *Summary) matricesOf(ms *matrix.ByClass) {
 	direct, collective := ms.Direct(), &ms[matrix.Collective]
 	s.Traffic = matrixTotals(ms)
@@ -31,18 +31,18 @@ func (s *Summary) matricesOf(ms *matrix.ByClass) {
 	}
 }
 
-// maxBins is how many rows and columns a heatmap has at most.
+// maxBins is the largest number of rows and columns of a heatmap.
 const maxBins = 32
 
-// Heatmap is a size matrix made small: each entry adds up a block of
-// RanksPerBin × RanksPerBin pairs.
+// Heatmap is a size matrix reduced to at most maxBins × maxBins entries. Each
+// entry is the sum of a block of RanksPerBin × RanksPerBin pairs.
 type Heatmap struct {
 	Ranks       int        `json:"ranks"`
 	RanksPerBin int        `json:"ranks_per_bin"`
 	Bytes       [][]uint64 `json:"bytes"` // [from][to]
 }
 
-// NewHeatmap bins the n × n matrix m; nil for n = 0.
+// NewHeatmap returns the heatmap of the n × n matrix m; nil for n = 0.
 func NewHeatmap(m *matrix.Matrix, n int) *Heatmap {
 	n = max(n, m.Size())
 	if n == 0 {

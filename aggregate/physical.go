@@ -11,31 +11,32 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Physical is what the MPI library of a job sent, beside the volume that the
-// program asked for, which it names logical.
+// Physical compares what the MPI library of a job sent (physical traffic) with
+// what the program asked for (logical volume).
 type Physical struct {
-	Logical  []MatrixTotals `json:"logical"`  // of all ranks: all but what the library sent on its own behalf
-	External MatrixTotals   `json:"external"` // messages of the program, as the library counts them
-	Internal MatrixTotals   `json:"internal"` // messages of the library's own
-	Sum      matrix.Volume  `json:"sum"`      // of both
-	// Asked is what the ranks that are known sent point to point by their own
-	// record: what External is to be.
+	Logical  []MatrixTotals `json:"logical"`  // of all ranks, by class of matrix, without Internal
+	External MatrixTotals   `json:"external"` // messages of the program, as counted by the MPI library
+	Internal MatrixTotals   `json:"internal"` // messages that the MPI library sent on its own behalf
+	Sum      matrix.Volume  `json:"sum"`      // External and Internal added up
+	// Asked is what the ranks with known physical traffic sent point to point
+	// according to the profiles. External should equal it.
 	Asked   matrix.Volume     `json:"asked"`
 	Known   int               `json:"ranks_known"`
 	Unknown []PhysicalUnknown `json:"unknown"`
 }
 
-// PhysicalUnknown is why nothing is known of some ranks.
+// PhysicalUnknown holds the ranks whose physical traffic is not known for one
+// reason.
 type PhysicalUnknown struct {
 	Ranks profile.RankSet `json:"-"`
 	Text  string          `json:"ranks"`
 	Why   string          `json:"why"`
 }
 
-// physicalSums are a job's on the way to that.
+// physicalSums collects the physical traffic of a job.
 type physicalSums struct {
-	asked              bool // somebody asked the library
-	known              int  // ranks
+	asked              bool // whether physical traffic was to be recorded
+	known              int  // number of ranks
 	external, internal MatrixTotals
 	own                matrix.Volume
 	unknown            map[string][]int
@@ -89,7 +90,7 @@ func (s *physicalSums) merge(o *physicalSums) {
 	}
 }
 
-// physical is nil where nobody asked.
+// physical returns the physical traffic; nil if it was not to be recorded.
 func (s *physicalSums) physical(traffic []MatrixTotals) *Physical {
 	if !s.asked {
 		return nil
@@ -106,7 +107,8 @@ func (s *physicalSums) physical(traffic []MatrixTotals) *Physical {
 	return out
 }
 
-// unknowns has the reason of most ranks first.
+// unknowns returns the reasons why physical traffic is not known, the reason of
+// the most ranks first.
 func (s *physicalSums) unknowns() []PhysicalUnknown {
 	out := []PhysicalUnknown{}
 	for _, why := range slices.Sorted(maps.Keys(s.unknown)) {
@@ -117,10 +119,11 @@ func (s *physicalSums) unknowns() []PhysicalUnknown {
 	return out
 }
 
-// maxUnknown is how many reasons the problems of a job name.
+// maxUnknown is the largest number of reasons that the problems of a job list.
 const maxUnknown = 4
 
-// problems says of which ranks nobody knows what the library sent.
+// problems returns a text for each reason why the physical traffic of ranks is
+// not known.
 func (s *physicalSums) problems() []string {
 	var out []string
 	all := s.unknowns()

@@ -11,9 +11,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Problems says what is missing, what was lost, and what does not add up: one
-// sentence each, and none for a complete record of a job that finished. Whether
-// all that was sent was received, Conservation tells.
+// Problems returns what is missing, was lost or does not add up: one sentence
+// each, and none for a complete record of a job that finished. Conservation
+// checks whether all messages that were sent were received.
 func (j *Job) Problems() []string {
 	out := []string{}
 	if len(j.processes) == 0 {
@@ -39,7 +39,7 @@ func (j *Job) Problems() []string {
 	return append(out, j.unplaced()...)
 }
 
-// finalized lists the ranks that were recorded to their end.
+// finalized returns the ranks whose recordings are all finalized.
 func (j *Job) finalized() []int {
 	state := map[int]bool{}
 	for i := range j.processes {
@@ -67,7 +67,8 @@ func (j *Job) unfinished() profile.RankSet {
 	return profile.RankSetOf(out...)
 }
 
-// strangers are processes that ended before MPI told them their rank.
+// strangers returns a text for each process that ended before MPI told it its
+// rank.
 func (j *Job) strangers() []string {
 	var out []string
 	for _, p := range j.ordered() {
@@ -78,7 +79,8 @@ func (j *Job) strangers() []string {
 	return out
 }
 
-// disagreements are facts that all processes of a job must share.
+// disagreements returns a text for each value that should be the same in all
+// processes of a job and is not.
 func (j *Job) disagreements() []string {
 	var out []string
 	size, library := -1, ""
@@ -99,7 +101,8 @@ func (j *Job) disagreements() []string {
 	return out
 }
 
-// losses sums up what recordings could not keep, kind by kind.
+// losses returns a text for each kind of loss, with the sum over the
+// recordings.
 func (j *Job) losses() []string {
 	kinds := []struct {
 		count func(l *profile.Losses) uint64
@@ -132,9 +135,9 @@ func (j *Job) losses() []string {
 	return out
 }
 
-// unplaced compares what rows say was sent with what their spread over pairs
-// adds up to: the rest went to processes that are no rank of this job, or to
-// peers that were not kept.
+// unplaced compares the volume in the rows with that in the matrices. The
+// difference went to processes that are no rank of this job, or to peers that
+// were not kept.
 func (j *Job) unplaced() []string {
 	rows, placed := j.builder.Placed(j.Matrices())
 	switch {
@@ -148,8 +151,9 @@ func (j *Job) unplaced() []string {
 		text.CountOf(rows.Messages-placed.Messages, "message"), text.CountOf(rows.Bytes-placed.Bytes, "byte"))}
 }
 
-// clockProblems names ranks whose times may be wrong. Where the time of day was set by as much for all ranks, no time is
-// wrong: those of a rank are counted from its start by a clock that nobody sets.
+// clockProblems returns a text for the ranks whose times may be wrong. If the
+// time of day was set by the same amount on all ranks, no time is wrong: the
+// times of a rank are counted from its start by a clock that is never set.
 func (j *Job) clockProblems() []string {
 	var wrong []int
 	var most time.Duration
@@ -173,7 +177,8 @@ func (j *Job) clockProblems() []string {
 	return out
 }
 
-// intercepted names what another tool hid, with the ranks.
+// intercepted returns a text for each other tool that hid calls, with the
+// ranks.
 func (j *Job) intercepted() []string {
 	ranks := map[string][]int{}
 	for _, p := range j.ordered() {
@@ -188,7 +193,8 @@ func (j *Job) intercepted() []string {
 	return out
 }
 
-// interceptedText says what another tool hides of one process.
+// interceptedText returns which calls of a process another tool hid; empty if
+// none.
 func interceptedText(i *profile.Intercepted) string {
 	if i == nil {
 		return ""

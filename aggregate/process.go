@@ -13,20 +13,20 @@ import (
 type process struct {
 	RankTimes
 	start            int64
-	size             int // of its world, -1 if not known
+	size             int // size of its MPI_COMM_WORLD, -1 if not known
 	program, library string
-	command          string          // argument vector, NUL between
-	losses           *profile.Losses // nil if there are none
-	unfollowed       bool            // see profile.Profile
-	watched          string          // --watch-unexpected
+	command          string          // argument vector, separated by NUL
+	losses           *profile.Losses // nil if there were none
+	unfollowed       bool            // see profile.Profile.Unfollowed
+	watched          string          // value of --watch-unexpected, empty if off
 	threads          int
 	clocks           profile.ClockCheck
-	intercepted      string        // by another tool, as a problem says it
-	usage            profile.Usage // WallNs is 0 if it is not known
-	settings         string        // those that were made: name=value, NUL between
+	intercepted      string        // text of interceptedText
+	usage            profile.Usage // WallNs is 0 if not known
+	settings         string        // recorded settings: name=value, separated by NUL
 }
 
-// RankTimes is where a process ran, how it ended, and its times.
+// RankTimes holds where a process ran, how it ended, and its times.
 type RankTimes struct {
 	Rank             int     `json:"rank"`
 	Host             string  `json:"host"`
@@ -35,12 +35,12 @@ type RankTimes struct {
 	WallTimeS        float64 `json:"wall_time_s"`
 	ApplicationTimeS float64 `json:"application_time_s"`
 	MPITimeS         float64 `json:"mpi_time_s"`
-	MPITimeErrorS    float64 `json:"mpi_time_error_s"` // standard error where MPITimeS is an estimate, else 0
+	MPITimeErrorS    float64 `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
 	MPIShare         float64 `json:"mpi_share"`
-	Timing           string  `json:"timing"` // profile.Timing
+	Timing           string  `json:"timing"` // name of a profile.Timing
 
 	Placement *profile.Placement `json:"placement,omitempty"` // nil if not known
-	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil likewise
+	CPU       *profile.CPUShare  `json:"cpu,omitempty"`       // nil if not known
 }
 
 func processOf(p *profile.Profile) process {
@@ -64,10 +64,10 @@ func processOf(p *profile.Profile) process {
 	return out
 }
 
-// shared is s itself, once for all processes that have it.
+// shared returns s in memory that all equal strings share.
 func shared(s string) string { return unique.Make(s).Value() }
 
-// ordered are the processes by rank, and by start where a rank has several.
+// ordered returns the processes by rank, then by start.
 func (j *Job) ordered() []process {
 	slices.SortFunc(j.processes, func(a, b process) int {
 		return cmp.Or(
@@ -100,14 +100,14 @@ func timesOf(p *profile.Profile) RankTimes {
 	return t
 }
 
-// shareKnown is false where the share says nothing: no call was timed, the rank
-// never left MPI_Init, or did not finalize and its calls took longer than the time up to
-// its last known moment.
+// ShareKnown reports whether MPIShare has a meaning. It has none if no call was
+// timed, if the rank never left MPI_Init, or if it did not finalize and its
+// calls took longer than the time up to its last known moment.
 func (t *RankTimes) ShareKnown() bool {
 	return t.Timed() && t.ApplicationTimeS > 0 && (t.State == profile.Finalized.String() || t.MPIShare <= 1)
 }
 
-// elapsed is the seconds between two moments in Unix ns, 0 if either is not
+// elapsed returns the seconds between two times in Unix ns; 0 if either is not
 // known.
 func elapsed(from, to int64) float64 {
 	if from == 0 || to <= from {

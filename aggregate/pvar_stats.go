@@ -15,17 +15,18 @@ type pvarStats struct {
 	slices              map[string]*stats
 }
 
-// stats summarizes values of one process; PvarValues is made of those of all.
+// stats summarizes the values of one process. PvarValues is computed from the
+// stats of all processes.
 type stats struct {
 	n          int // number of values
 	low, high  float64
 	total      float64
-	area, time float64 // integral of the values over the time between readings, and this time in ns
+	area, time float64 // integral of the values over the time between readings, and that time in ns
 	text       string
 	differ     bool
 }
 
-// add adds a value.
+// add adds a number.
 func (s *stats) add(v float64) {
 	if s.n == 0 {
 		s.low, s.high = v, v
@@ -35,14 +36,14 @@ func (s *stats) add(v float64) {
 	s.n++
 }
 
-// addInterval adds the time between two readings a and b, with a straight line
-// between them.
+// addInterval adds the time between two readings a and b. The value is taken to
+// change linearly between them.
 func (s *stats) addInterval(a, b float64, ns int64) {
 	s.area += (a/2 + b/2) * float64(ns)
 	s.time += float64(ns)
 }
 
-// addText adds a value that is a text.
+// addText adds a value of a text variable.
 func (s *stats) addText(text string) {
 	if s.n == 0 {
 		s.text = text
@@ -66,19 +67,21 @@ func (s *stats) values(class profile.PvarClass) (low, mean, high float64) {
 	if s.time > 0 {
 		mean = s.area / s.time
 	}
-	if !(s.low <= mean && mean <= s.high) { // because of rounding or overflow
+	if !(s.low <= mean && mean <= s.high) { // due to rounding or overflow
 		mean = s.low/2 + s.high/2
 	}
 	return s.low, mean, s.high
 }
 
-// countsAllReadings reports whether all readings of a class count, not only the last.
+// countsAllReadings reports whether all readings of a class are used, not only
+// the last one.
 func countsAllReadings(c profile.PvarClass) bool {
 	return c == profile.PvarState || c == profile.PvarLevel || c == profile.PvarSize || c == profile.PvarPercentage
 }
 
-// addsElements reports whether the elements of an array are added up. Those of levels
-// and sizes are amounts, such as the number of messages that wait from each sender.
+// addsElements reports whether the elements of an array are added up. Those of
+// levels and sizes are amounts, such as the number of messages that wait from
+// each sender.
 func addsElements(c profile.PvarClass) bool { return c == profile.PvarLevel || c == profile.PvarSize }
 
 // pvarSeries follows the readings of one handle.
@@ -88,10 +91,10 @@ type pvarSeries struct {
 	latest  []element
 	text    string
 	slice   string
-	current *stats // of the slice; nil before the first reading
+	current *stats // stats of the current slice; nil before the first reading
 }
 
-// element is the latest value of an array element that is a number.
+// element is the latest value of an array element.
 type element struct {
 	raw   uint64
 	v     float64
@@ -175,8 +178,9 @@ func (s *pvarSeries) read(r *profile.Reading, slice string) {
 	}
 }
 
-// follow adds a value of element i where other readings than the last count. A slice
-// starts with the value that the one before it ended with.
+// follow adds a value of element i, for classes where more than the last
+// reading is used. The first value of a slice is the last value of the slice
+// before it.
 func (s *pvarSeries) follow(i int, now element) {
 	for len(s.latest) <= i {
 		s.latest = append(s.latest, element{})
@@ -184,7 +188,7 @@ func (s *pvarSeries) follow(i int, now element) {
 	was := s.latest[i]
 	s.latest[i] = now
 	if s.key.class.Accumulates() {
-		s.current.add(finite(s.kind.Increase(was.raw, now.raw))) // from 0
+		s.current.add(finite(s.kind.Increase(was.raw, now.raw))) // the first increase is from 0
 	}
 	if !countsAllReadings(s.key.class) {
 		return
@@ -198,7 +202,8 @@ func (s *pvarSeries) follow(i int, now element) {
 	s.whole.add(now.v)
 }
 
-// addLast adds the last reading of a slice, or of all slices, where only this counts.
+// addLast adds the last reading of a slice, or of all slices, for classes where
+// only the last reading is used.
 func (s *pvarSeries) addLast(g *stats) {
 	if s.key.text {
 		g.addText(s.text)

@@ -10,40 +10,40 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Pvar is what the ranks' readings of a performance variable of the MPI come to,
-// on one object if the variable is of some. Readings of later communicators of
-// the same making count to the same object.
+// Pvar summarizes the readings of one performance variable of the MPI library
+// over all ranks. A variable that is bound to objects has one Pvar per object.
+// Communicators with the same label are one object.
 type Pvar struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Class       string `json:"class"`
-	Binding     string `json:"binding"`          // which kind of object it is of: none, communicator, window
-	Object      string `json:"object,omitempty"` // the communicator, or that of the window's group
-	Others      bool   `json:"others,omitempty"` // of all objects that have no entry of their own
-	Elements    int    `json:"elements"`         // the most that a reading had; a text is one
+	Binding     string `json:"binding"`          // kind of object: none, communicator or window
+	Object      string `json:"object,omitempty"` // label of the communicator, or of the communicator of the window's group
+	Others      bool   `json:"others,omitempty"` // whether this is the sum of all objects that have no entry of their own
+	Elements    int    `json:"elements"`         // largest number of elements of a reading; 1 for a text
 	Readings    uint64 `json:"readings"`
-	NotFinite   uint64 `json:"not_finite,omitempty"` // values that are no numbers, and left out
+	NotFinite   uint64 `json:"not_finite,omitempty"` // number of values that were left out because they are infinite or not a number
 	PvarValues
 	Slices []PvarSlice `json:"slices"` // in the order of their start
 }
 
-// PvarValues are a rank's values over the ranks that have some (of Others, over
-// ranks and objects). What that is depends on the class:
+// PvarValues summarizes the values of the ranks that have any; for Others, of
+// each rank and object. How the value of a rank is computed depends on the
+// class:
 //
-//	counter, aggregate, timer       the last reading; of a slice, the increase in it
-//	level, size, percentage, state  all readings: the least, the most, and the mean
-//	                                over the time from the first to the last, with
-//	                                straight lines between them; of a slice, those
-//	                                in it and the one before it
-//	high- and low-watermark         the last reading: of several the highest, lowest
-//	generic                         the last reading
+//	counter, aggregate, timer       last reading; in a slice, the increase
+//	level, size, percentage, state  all readings: minimum, maximum, and mean over
+//	                                time, with linear change between readings; in
+//	                                a slice, its readings and the one before it
+//	high- and low-watermark         last reading; of several, the highest or lowest
+//	generic                         last reading
 //
-// The elements of an array are added up if they are amounts: in the first kind, and
-// of levels and sizes. Else each is a value.
+// The elements of an array are added up for counters, aggregates, timers,
+// levels and sizes. For other classes each element is a value.
 //
-// There is a sum of the first kind only, and no mean of states and of what is
-// generic, which need not be quantities. A text has no numbers; it is there if
-// all ranks have the same.
+// Sum is set only for counters, aggregates and timers. Mean is not set for
+// states and generic variables, which need not be quantities. A text variable
+// has no numbers; Text is set if all ranks have the same text.
 type PvarValues struct {
 	Ranks   int      `json:"ranks"`
 	Sum     *float64 `json:"sum"`
@@ -55,13 +55,13 @@ type PvarValues struct {
 	Text    *string  `json:"text"`
 }
 
-// PvarSlice is a part of the run.
+// PvarSlice holds the values in one slice.
 type PvarSlice struct {
 	Slice string `json:"slice"`
 	PvarValues
 }
 
-// pvarKey is equal for what processes say of one variable.
+// pvarKey identifies a variable across processes.
 type pvarKey struct {
 	name  string
 	class profile.PvarClass
@@ -69,7 +69,7 @@ type pvarKey struct {
 	bound profile.PvarBinding
 }
 
-// pvarSums are variables on the way.
+// pvarSums collects the performance variables of a job.
 type pvarSums map[pvarKey]*pvarSum
 
 type pvarSum struct {
@@ -77,7 +77,7 @@ type pvarSum struct {
 	objects     byObject[pvarObject, *pvarObject]
 }
 
-// pvarObject is a variable of one object.
+// pvarObject holds the values of a variable for one object.
 type pvarObject struct {
 	elements            int
 	readings, notFinite uint64
@@ -85,14 +85,14 @@ type pvarObject struct {
 	slices              map[string]*pvarSpread
 }
 
-// pvarSpread is values of ranks.
+// pvarSpread summarizes values over ranks.
 type pvarSpread struct {
 	ranks             int
 	low, high         float64
 	lowRank, highRank int
-	mean              exactSum // of the ranks' means
+	mean              exactSum // sum of the ranks' means
 	text              string
-	differ            bool // there are several texts
+	differ            bool // the texts of the ranks differ
 }
 
 func (s *pvarSums) of(k pvarKey, description string) *pvarSum {
@@ -104,11 +104,11 @@ func (s *pvarSums) of(k pvarKey, description string) *pvarSum {
 		sum = &pvarSum{description: description}
 		(*s)[k] = sum
 	}
-	sum.description = min(sum.description, description) // whichever comes first
+	sum.description = min(sum.description, description) // independent of the order of processes
 	return sum
 }
 
-// add adds what a process has read.
+// add adds the readings of a process.
 func (s *pvarSums) add(p *profile.Profile) {
 	for _, part := range pvarStatsOf(p) {
 		if part.readings == 0 {
@@ -151,7 +151,7 @@ func (o *pvarObject) merge(from *pvarObject) {
 	}
 }
 
-// add adds a rank that has a value.
+// add adds the values of a rank, if it has any.
 func (s *pvarSpread) add(rank int, k pvarKey, g *stats) {
 	if g.n == 0 {
 		return
@@ -165,7 +165,7 @@ func (s *pvarSpread) add(rank int, k pvarKey, g *stats) {
 	s.merge(&one)
 }
 
-// merge finds the lowest rank of those that are equal.
+// merge adds the values of o. Of ranks with equal extremes it keeps the lowest.
 func (s *pvarSpread) merge(o *pvarSpread) {
 	if o.ranks == 0 {
 		return
@@ -208,8 +208,8 @@ func (s *pvarSpread) result(k pvarKey) PvarValues {
 	return out
 }
 
-// variables are all, by name and object; slices in the order in which they first
-// began.
+// variables returns all variables by name and object, with slices in the order
+// in which they first began.
 func (s *pvarSums) variables(began sliceSums) []Pvar {
 	out := []Pvar{}
 	for k, sum := range *s {
@@ -251,7 +251,7 @@ func (o *pvarObject) variable(k pvarKey, description string, began sliceSums) Pv
 	return v
 }
 
-// sliceLabel is the name of a slice, or its number where it has none.
+// sliceLabel returns the name of a slice, or its number if it has no name.
 func sliceLabel(names map[uint32]string, index uint32) string {
 	if name, ok := names[index]; ok {
 		return name
@@ -259,12 +259,13 @@ func sliceLabel(names map[uint32]string, index uint32) string {
 	return fmt.Sprintf("slice %d", index)
 }
 
-// exactSum adds up doubles without rounding: sums of doubles that are rounded on
-// the way depend on the order in which processes come.
+// exactSum adds up doubles without rounding. A sum that is rounded after each
+// addition would depend on the order of the processes.
 type exactSum struct{ f *big.Float }
 
-// exactBits hold any sum of 2^64 doubles: from the lowest bit of the smallest to
-// the highest of the largest there are 2098.
+// exactBits is a precision in bits that holds any sum of 2^64 doubles. A double
+// has its bits within 2098 positions, from the lowest bit of the smallest to
+// the highest bit of the largest.
 const exactBits = 2098 + 64
 
 func (s *exactSum) add(v float64) { s.plus(new(big.Float).SetFloat64(v)) }
@@ -282,7 +283,7 @@ func (s *exactSum) plus(f *big.Float) {
 	s.f.Add(s.f, f)
 }
 
-// value is the sum, rounded once.
+// value returns the sum, rounded once.
 func (s *exactSum) value() float64 {
 	if s.f == nil {
 		return 0
@@ -291,5 +292,5 @@ func (s *exactSum) value() float64 {
 	return finite(v)
 }
 
-// finite is the largest double for what is beyond it, as JSON has no infinity.
+// finite limits v to the range of finite doubles, because JSON has no infinity.
 func finite(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }

@@ -10,40 +10,40 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// RankSummary is what one process did. Its times, calls and classes are those
-// of this process alone; its traffic and problems are those with others, too.
+// RankSummary is the summary of one rank. Times, calls and classes are those of
+// this rank alone. Traffic and problems include what it exchanged with others.
 type RankSummary struct {
 	Rank int `json:"rank"`
 	Summary
-	Peers []Peer       `json:"peers"` // most bytes point to point and one-sided first
+	Peers []Peer       `json:"peers"` // those with the most point-to-point and one-sided bytes first
 	Comms []CommTotals `json:"communicators"`
 }
 
-// Peer is what a process exchanged with another (or itself). What it received is
-// what the peer recorded as sent.
+// Peer holds what a rank exchanged with another rank, or with itself. What it
+// received is taken from what the peer recorded as sent.
 type Peer struct {
 	Rank     int           `json:"rank"`
 	Sent     matrix.Volume `json:"sent"`     // point-to-point and one-sided
-	Received matrix.Volume `json:"received"` // the same
+	Received matrix.Volume `json:"received"` // point-to-point and one-sided
 
 	CollectiveSent     matrix.Volume `json:"collective_sent"` // logical volume
 	CollectiveReceived matrix.Volume `json:"collective_received"`
 }
 
-// CommTotals are the sums of all rows of a communicator.
+// CommTotals holds the sums of all rows of a communicator.
 type CommTotals struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
-	Rank  int    `json:"rank"` // in the communicator
-	Size  int    `json:"size"` // of the local group
+	Rank  int    `json:"rank"` // rank in the communicator
+	Size  int    `json:"size"` // size of the local group
 	Inter bool   `json:"intercommunicator"`
 	Freed bool   `json:"freed"`
 	Totals
 	Sent matrix.Volume `json:"sent"`
 }
 
-// RankSummary computes the summary of one rank of the job, which must be one
-// of those kept.
+// RankSummary returns the summary of one rank of the job. Options.Keep must
+// have returned true for it.
 func (j *Job) RankSummary(rank int) (*RankSummary, error) {
 	profiles := slices.DeleteFunc(slices.Clone(j.kept), func(p *profile.Profile) bool { return p.Rank != rank })
 	if len(profiles) == 0 {
@@ -82,7 +82,7 @@ func (j *Job) rankProblems(own *Job, rank int) []string {
 	return append(out, own.unplaced()...)
 }
 
-// notFinalized says what the record of such ranks holds.
+// notFinalized returns the problem that ranks did not reach MPI_Finalize.
 func notFinalized(ranks profile.RankSet) string {
 	whose := "their"
 	if ranks.Len() == 1 {
@@ -124,8 +124,8 @@ func peersOf(ms *matrix.ByClass, rank int) []Peer {
 	return out
 }
 
-// commTotals are those of each process's communicators. Those that share an id are
-// one (profile.Unify).
+// commTotals returns the sums of each process's communicators. Communicators
+// with the same id count as one (profile.Unify).
 func commTotals(profiles []*profile.Profile) []CommTotals {
 	out := []CommTotals{}
 	for _, p := range profiles {
@@ -133,8 +133,8 @@ func commTotals(profiles []*profile.Profile) []CommTotals {
 			id   string
 			rank int
 		}
-		known := map[key]int{}          // in out
-		at := make([]int, len(p.Comms)) // in out
+		known := map[key]int{}          // index in out
+		at := make([]int, len(p.Comms)) // index in out
 		for i := range p.Comms {
 			c := &p.Comms[i]
 			k := key{c.ID, c.Rank}
@@ -162,8 +162,8 @@ func commTotals(profiles []*profile.Profile) []CommTotals {
 	return out
 }
 
-// WithoutComm adds up the calls that name no communicator: waits and tests, those on
-// windows, datatypes and files.
+// WithoutComm returns the sums of the calls that name no communicator: waits,
+// tests and calls on windows, datatypes and files.
 func (s *RankSummary) WithoutComm() Totals {
 	var all, in Totals
 	for i := range s.Calls {

@@ -14,14 +14,14 @@ import (
 // profile.Profile.Settings.
 type Setting struct {
 	Name    string
-	Default string // value of a process that has none recorded, as Shown returns it
-	// Shown returns a recorded value as reports show it. Equal settings give equal
-	// texts.
+	Default string // value, as returned by Shown, of a process that recorded none
+	// Shown returns a recorded value as reports show it. Equal settings must
+	// give equal texts.
 	Shown func(recorded string) string
 }
 
-// settingsLine returns the settings of a process as one text: name=value, separated
-// by NUL.
+// settingsLine returns the settings of a process as one text: name=value,
+// separated by NUL.
 func settingsLine(p *profile.Profile) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
@@ -32,7 +32,7 @@ func settingsLine(p *profile.Profile) string {
 
 // valueOf returns the value of a setting as reports show it.
 func (p *process) valueOf(s Setting) string {
-	switch s.Name { // recorded apart from other settings
+	switch s.Name { // recorded separately from other settings
 	case "timing":
 		return p.timingWord()
 	case "receives":
@@ -60,8 +60,8 @@ func (j *Job) RanksBySetting(s Setting) map[string]profile.RankSet {
 	return out
 }
 
-// settingProblems returns a text for each setting that is not the same on all ranks
-// although it must be.
+// settingProblems returns a text for each setting that must be the same on all
+// ranks and is not.
 func (j *Job) settingProblems() []string {
 	var out []string
 	for _, s := range j.options.MustAgree {

@@ -10,13 +10,13 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// CallSite is what one MPI function did where it is called from one place in
-// the source, over all ranks. Ranks load files at addresses of their own, and
-// one line may be compiled to several calls (unrolled loops, copies of inlined
-// functions): they are one call site all the same.
+// CallSite holds the sums of one MPI function called from one place in the
+// source, over all ranks. Ranks load files at different addresses, and one line
+// may be compiled to several calls (unrolled loops, copies of inlined
+// functions). These are still one call site.
 type CallSite struct {
 	Place
-	Callers []Place `json:"callers,omitempty"` // where stacks were recorded: who called, innermost first
+	Callers []Place `json:"callers,omitempty"` // innermost first; empty if stacks were not recorded
 	Call    string  `json:"call"`              // without MPI_
 	Class   string  `json:"class"`
 	Totals
@@ -25,20 +25,21 @@ type CallSite struct {
 	PerRank  Spread        `json:"time_per_rank"`
 }
 
-// Place is a place in the program, as far as its name is known.
+// Place is a place in the program, with its names as far as they are known.
 type Place struct {
 	Function string `json:"function"` // empty if not known
-	File     string `json:"file"`     // of the source, empty if not known
+	File     string `json:"file"`     // source file, empty if not known
 	Line     int    `json:"line"`     // 0 if not known
-	Module   string `json:"module"`   // the program or library
+	Module   string `json:"module"`   // program or library
 	BuildID  string `json:"build_id"`
-	Offset   uint64 `json:"offset"` // address in the module; of several the lowest
-	Label    string `json:"label"`  // for people
+	Offset   uint64 `json:"offset"` // address in the module; the lowest if there are several
+	Label    string `json:"label"`  // text for people
 }
 
-// Spread is how the time at a call site differs between the ranks that called.
+// Spread holds how the time at a call site differs between the ranks that
+// called there.
 type Spread struct {
-	Ranks   int     `json:"ranks"` // that called
+	Ranks   int     `json:"ranks"` // number of ranks that called
 	MeanNs  float64 `json:"mean_ns"`
 	MinNs   uint64  `json:"min_ns"`
 	MinRank int     `json:"min_rank"`
@@ -50,8 +51,8 @@ func (s *Spread) add(rank int, ns uint64) {
 	s.merge(&Spread{Ranks: 1, MinNs: ns, MinRank: rank, MaxNs: ns, MaxRank: rank})
 }
 
-// merge finds the lowest rank of those that are equal. The mean is made of the
-// sum of all, in the end.
+// merge adds o. Of ranks with equal times it keeps the lowest. It does not
+// compute MeanNs, which sites computes from the sum of all ranks.
 func (s *Spread) merge(o *Spread) {
 	if s.Ranks == 0 || o.MinNs < s.MinNs || o.MinNs == s.MinNs && o.MinRank < s.MinRank {
 		s.MinNs, s.MinRank = o.MinNs, o.MinRank
@@ -62,7 +63,7 @@ func (s *Spread) merge(o *Spread) {
 	s.Ranks += o.Ranks
 }
 
-// String names the place and those that called it.
+// String returns the labels of the call site and of its callers.
 func (c *CallSite) String() string {
 	labels := []string{c.Label}
 	for _, caller := range c.Callers {
@@ -75,11 +76,12 @@ func placeOf(f profile.Frame) Place {
 	return Place{f.Function, f.Source, f.Line, f.Path, f.BuildID, f.Offset, f.String()}
 }
 
-// sourceKey is equal for frames that are one place in the source.
+// sourceKey returns a key that is equal for stacks of the same places in the
+// source.
 func sourceKey(frames []profile.Frame) string {
 	var b strings.Builder
 	for _, f := range frames {
-		module := cmp.Or(f.BuildID, f.Path) // nodes may have a file under different names
+		module := cmp.Or(f.BuildID, f.Path) // a file may have different paths on different nodes
 		if f.Line > 0 {
 			fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%d\n", module, f.Function, f.Source, f.Line)
 		} else {
@@ -89,18 +91,18 @@ func sourceKey(frames []profile.Frame) string {
 	return b.String()
 }
 
-// siteCall is the key of a call site in one profile.
+// siteCall identifies a call site and MPI function in one profile.
 type siteCall struct {
 	site uint64
 	call string
 }
 
-// siteSums are call sites on the way.
+// siteSums collects the call sites of a job.
 type siteSums map[siteKey]*CallSite
 
 type siteKey struct{ source, call string }
 
-// add adds a process's rows. Folded calls have no call site.
+// add adds the rows of a process. Calls in the overflow row have no call site.
 func (s *siteSums) add(p *profile.Profile) {
 	if *s == nil {
 		*s = siteSums{}
@@ -139,7 +141,7 @@ func (s *siteSums) merge(o *siteSums) {
 	}
 }
 
-// sites are those of the longest time first.
+// sites returns the call sites, those with the most time first.
 func (s *siteSums) sites() []CallSite {
 	out := make([]CallSite, 0, len(*s))
 	for _, c := range *s {
@@ -151,7 +153,7 @@ func (s *siteSums) sites() []CallSite {
 	return out
 }
 
-// callsAt adds up a profile's rows by address and call.
+// callsAt returns the sums of a profile's rows by address and call.
 func callsAt(p *profile.Profile) map[siteCall]*CallTotals {
 	out := map[siteCall]*CallTotals{}
 	for i := range p.Rows {
@@ -190,8 +192,9 @@ func (c *CallSite) merge(o *CallSite) {
 	c.PerRank.merge(&o.PerRank)
 }
 
-// moved is what was sent, or received where nothing was sent: both sides of a
-// collective are called at the same place.
+// Moved returns what was sent, or what was received if nothing was sent. Sent
+// and received are not added up, because both sides of a collective call at the
+// same place.
 func (c *CallSite) Moved() matrix.Volume {
 	if c.Sent != (matrix.Volume{}) {
 		return c.Sent
@@ -199,7 +202,7 @@ func (c *CallSite) Moved() matrix.Volume {
 	return c.Received
 }
 
-// SiteOrder is what call sites are sorted by, largest first.
+// SiteOrder is the quantity by which call sites are sorted, largest first.
 type SiteOrder string
 
 const (
@@ -208,7 +211,8 @@ const (
 	ByCalls SiteOrder = "calls"
 )
 
-// SortSites sorts call sites; those that are equal by where they are.
+// SortSites sorts call sites in place. Equal ones are sorted by time, then by
+// location.
 func SortSites(sites []CallSite, by SiteOrder) {
 	weight := func(c *CallSite) uint64 {
 		switch by {

@@ -8,24 +8,24 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// SizeCount is the messages of one size class.
+// SizeCount holds the messages of one size class.
 type SizeCount struct {
 	SizeClass uint8  `json:"size_class"`
-	Least     uint64 `json:"least_bytes"`    // that a message of the class has
-	Most      uint64 `json:"greatest_bytes"` // that it may have
+	Least     uint64 `json:"least_bytes"`    // smallest size in the class
+	Most      uint64 `json:"greatest_bytes"` // largest size in the class
 	matrix.Volume
 }
 
-// CallSizes are the sizes of the messages that one MPI function sent, wrote or
-// read; of a collective, those of its logical volume. Irregular collectives count
-// by the mean size of a call's messages.
+// CallSizes holds the sizes of the messages that one MPI function sent, wrote
+// or read; for a collective, the sizes in its logical volume. Each call of an
+// irregular collective counts with the mean size of its messages.
 type CallSizes struct {
 	Call  string      `json:"call"` // without MPI_
 	Class string      `json:"class"`
-	Sizes []SizeCount `json:"sizes"` // that there were, the smallest first
+	Sizes []SizeCount `json:"sizes"` // classes that have messages, smallest first
 }
 
-// sizeSums are the messages on the way to CallSizes: by call, and by size class.
+// sizeSums collects the messages of a job by call and size class.
 type sizeSums map[string]*sizesOfCall
 
 type sizesOfCall struct {
@@ -61,7 +61,7 @@ func (s *sizeSums) merge(o *sizeSums) {
 	}
 }
 
-// calls are those that sent most bytes first.
+// calls returns the sizes by call, the call that sent the most bytes first.
 func (s *sizeSums) calls() []CallSizes {
 	out := []CallSizes{}
 	for call, of := range *s {
@@ -81,7 +81,7 @@ func (s *sizeSums) calls() []CallSizes {
 	return out
 }
 
-// Total adds up the messages of all sizes.
+// Total returns the sum over all sizes.
 func (c *CallSizes) Total() (sum matrix.Volume) {
 	for _, s := range c.Sizes {
 		sum.Add(s.Volume)
@@ -89,7 +89,7 @@ func (c *CallSizes) Total() (sum matrix.Volume) {
 	return sum
 }
 
-// sizesIn are the sizes of a size class.
+// sizesIn returns the smallest and the largest size of a size class, in bytes.
 func sizesIn(class int) (least, most uint64) {
 	if class == 0 {
 		return 0, 0

@@ -2,26 +2,27 @@ package aggregate
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// JobStatus is the MPI call that each process of a job is in at one moment. Times are in seconds.
+// JobStatus holds the MPI call that each process of a job is in at one moment.
+// Times are in seconds.
 type JobStatus struct {
 	Run       string  `json:"run"`
 	Program   string  `json:"program"`
-	AgeS      float64 `json:"age_s"` // since the first process began; 0 if none is seen running
+	AgeS      float64 `json:"age_s"` // time since the first process began; 0 if no process was seen running
 	Expected  int     `json:"ranks_expected"`
 	Recorded  int     `json:"ranks_recorded"`
 	Finalized int     `json:"ranks_finalized"`
-	Running   int     `json:"processes_running"` // that were seen
-	Stopped   int     `json:"processes_stopped"` // that were seen, and do not go on
-	Ended     int     `json:"processes_ended"`   // without MPI_Finalize
-	Unknown   int     `json:"processes_unknown"` // on other nodes, or of another user
-	Missing   string  `json:"missing,omitempty"` // ranks that nothing is recorded of
+	Running   int     `json:"processes_running"` // seen running
+	Stopped   int     `json:"processes_stopped"` // seen stopped by a signal or a debugger
+	Ended     int     `json:"processes_ended"`   // ended without MPI_Finalize
+	Unknown   int     `json:"processes_unknown"` // not checked: on other nodes, or of another user
+	Missing   string  `json:"missing,omitempty"` // ranks without a recording
 
-	Processes []End   `json:"processes"` // that did not finalize, in order of ending
-	Deadlocks [][]int `json:"deadlocks"` // rings of ranks in which each waits for the next
+	Processes []End   `json:"processes"` // processes that did not finalize, in order of ending
+	Deadlocks [][]int `json:"deadlocks"` // cycles of ranks in which each waits for the next
 }
 
-// Status returns the MPI call each process is in. profile.Exit says which of them were seen
-// running, and when.
+// Status returns the MPI call that each process is in. Profile.Exit must hold
+// which processes were seen running, and when.
 func (j *Job) Status() *JobStatus {
 	start := j.Start()
 	s := &JobStatus{Run: j.Run, Program: programOf(j.ordered()), Expected: j.Size(), Recorded: len(j.Recorded()), Finalized: len(j.finalized()),

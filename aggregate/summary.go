@@ -12,82 +12,81 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// topPairs is how many pairs a summary lists.
+// topPairs is the largest number of pairs that a summary lists.
 const topPairs = 10
 
-// Summary is what a job did, in the numbers that people look at first. Times
-// of several processes are added up over processes and threads; the units are
-// in the names.
+// Summary holds the most important numbers of a job. Times of several processes
+// are added up over processes and threads. The suffix of a name is the unit.
 type Summary struct {
 	Run            string    `json:"run"`
 	Program        string    `json:"program"`
-	Command        []string  `json:"command"`     // of the lowest rank
+	Command        []string  `json:"command"`     // argument vector of the lowest rank
 	Library        string    `json:"mpi_library"` // first line of the version string, with single spaces
 	Started        time.Time `json:"started"`
 	RanksExpected  int       `json:"ranks_expected"`
 	RanksRecorded  int       `json:"ranks_recorded"`
 	RanksFinalized int       `json:"ranks_finalized"`
-	Timing         string    `json:"timing"`   // exact, sampled (times are estimates), off, or mixed
-	Receives       string    `json:"receives"` // on, off (what nonblocking ones received is not known), or mixed
+	Timing         string    `json:"timing"`   // exact, sampled (times are estimates), off, or mixed if ranks differ
+	Receives       string    `json:"receives"` // on, off (what nonblocking receives received is not known), or mixed
 	Hosts          []Host    `json:"hosts"`
 
-	Variables []Variable `json:"variables"` // of the MPI's, those that the user set or wanted to
+	Variables []Variable `json:"variables"` // control variables of the MPI library that the user set or tried to set
 
-	// Wall time is that of the rank that was there for longest, from entering
-	// MPI_Init to the last moment known. Application time is from the end of
-	// MPI_Init to the start of MPI_Finalize, added up over ranks; MPI time is
-	// what they spent in all other calls.
+	// WallTimeS is that of the rank with the longest, from entering MPI_Init to
+	// the last known moment. ApplicationTimeS is from the end of MPI_Init to
+	// the start of MPI_Finalize, added up over ranks. MPITimeS is the time in
+	// all calls except Init and Finalize.
 	WallTimeS         float64 `json:"wall_time_s"`
 	ApplicationTimeS  float64 `json:"application_time_s"`
 	MPITimeS          float64 `json:"mpi_time_s"`
-	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error where MPITimeS is an estimate, else 0
+	MPITimeErrorS     float64 `json:"mpi_time_error_s"` // standard error if MPITimeS is an estimate, otherwise 0
 	InitFinalizeTimeS float64 `json:"init_finalize_time_s"`
 	MPIShare          Share   `json:"mpi_share"`
-	POP               *POP    `json:"pop"` // nil where the times of no rank are known, and in a RankSummary
+	POP               *POP    `json:"pop"` // nil in a RankSummary, or if no rank's times are known
 
-	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // ranks that shared processors
+	Oversubscribed []profile.Oversubscription `json:"oversubscribed"` // sets of ranks that shared processors
 
-	Untimed      uint64         `json:"untimed_calls"` // from Fortran, whose binding does not reach C: counted without time
-	Totals       Totals         `json:"totals"`        // of all rows
-	Calls        []CallTotals   `json:"calls"`         // of all rows, by call; longest time first, without times most calls
-	Classes      []ClassTotals  `json:"classes"`       // of what was sent, by kind of call
-	Slices       []SliceTotals  `json:"slices"`        // of all rows, by part of the run, in the order of their start
-	CallSites    []CallSite     `json:"callsites"`     // of all rows, by place and call; in the same order
+	Untimed      uint64         `json:"untimed_calls"` // calls from Fortran whose binding bypasses the C functions: counted without time
+	Totals       Totals         `json:"totals"`        // sums of all rows
+	Calls        []CallTotals   `json:"calls"`         // by call, the longest time first; the most calls first if not timed
+	Classes      []ClassTotals  `json:"classes"`       // by class; messages as sent
+	Slices       []SliceTotals  `json:"slices"`        // by slice, in the order of their start
+	CallSites    []CallSite     `json:"callsites"`     // by call site and call, in the order of Calls
 	Traffic      []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
-	MessageSizes []CallSizes    `json:"message_sizes"` // of what was sent, written and read; most bytes first
+	MessageSizes []CallSizes    `json:"message_sizes"` // of messages sent, written and read, by call; the most bytes first
 
 	Direct MatrixTotals `json:"direct_traffic"` // point-to-point and one-sided, added up
-	Pairs  []PairTotals `json:"top_pairs"`      // by what was sent point to point and one-sided; of a job without any, by collectives
+	Pairs  []PairTotals `json:"top_pairs"`      // pairs with the most point-to-point and one-sided bytes; if there are none, with the most in collectives
 
 	Heatmap           *Heatmap `json:"heatmap,omitempty"`             // point-to-point and one-sided
-	CollectiveHeatmap *Heatmap `json:"heatmap_collectives,omitempty"` // their logical volume
+	CollectiveHeatmap *Heatmap `json:"heatmap_collectives,omitempty"` // logical volume of collectives
 
-	LateReceives []LateReceives `json:"late_receives"`         // most first
-	LateOver     string         `json:"late_over,omitempty"`   // --watch-unexpected: how many messages may wait; mixed where ranks differ
-	Pvars        []Pvar         `json:"performance_variables"` // that were read, by name and object
+	LateReceives []LateReceives `json:"late_receives"`         // call sites with the most late receives first
+	LateOver     string         `json:"late_over,omitempty"`   // value of --watch-unexpected: number of messages that may wait; mixed if ranks differ
+	Pvars        []Pvar         `json:"performance_variables"` // variables that were read, by name and object
 
 	Localities []Locality `json:"locality,omitempty"` // of the matrices that have entries
 	Balances   []Balance  `json:"balance,omitempty"`  // over the ranks
 
-	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent, if it was asked for it
+	Physical *Physical `json:"physical,omitempty"` // what the MPI library sent; nil if it was not recorded
 
-	Ends      []End   `json:"ends"`      // of the processes that did not finalize, the first first
-	Deadlocks [][]int `json:"deadlocks"` // rings of ranks in which each waits for the next
+	Ends      []End   `json:"ends"`      // processes that did not finalize, in order of ending
+	Deadlocks [][]int `json:"deadlocks"` // cycles of ranks in which each waits for the next
 
 	Ranks        []RankTimes   `json:"ranks"`
 	Conservation *Conservation `json:"conservation"`
 	Problems     []string      `json:"problems"` // what is missing or does not add up
 }
 
-// Host is a node and how many recorded processes ran there.
+// Host is a node with the number of recorded processes that ran there.
 type Host struct {
 	Name  string `json:"name"`
 	Ranks int    `json:"ranks"`
 }
 
-// Share is MPI time as a fraction of (threads × application time): the mean
-// over ranks, and the ranks where it was least and most. Ranks that never left
-// MPI_Init have none.
+// Share is MPI time as a fraction of threads × application time: the mean over
+// ranks, and the ranks with the smallest and the largest share. Ranks that
+// never left MPI_Init have none.
 type Share struct {
 	Mean    float64 `json:"mean"`
 	Min     float64 `json:"min"`
@@ -96,14 +95,14 @@ type Share struct {
 	MaxRank int     `json:"max_rank"`
 }
 
-// MatrixTotals are the sums of a matrix.
+// MatrixTotals holds the sums of a matrix.
 type MatrixTotals struct {
 	Class string `json:"class"`
 	matrix.Volume
-	Pairs int `json:"pairs"` // that exchanged anything, in one direction
+	Pairs int `json:"pairs"` // number of ordered pairs with an entry
 }
 
-// Summary computes the summary of a job.
+// Summary returns the summary of the job.
 func (j *Job) Summary() *Summary {
 	s := j.summarize()
 	s.RanksExpected = j.Size()
@@ -122,7 +121,7 @@ func (j *Job) Summary() *Summary {
 	return s
 }
 
-// summarize fills in what needs no look at pairs of processes.
+// summarize fills in everything that is computed without matrices.
 func (j *Job) summarize() *Summary {
 	ps := j.ordered()
 	s := &Summary{
@@ -178,6 +177,7 @@ func (s *Summary) addProcess(p *process) {
 	}
 }
 
+// ShareOf returns the share of MPI time over the ranks that have one.
 func ShareOf(ranks []RankTimes) Share {
 	var s Share
 	n := 0

@@ -8,26 +8,26 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Mixed is what a setting is called that the processes of a job do not share.
+// Mixed is the value of a setting that differs between the processes of a job.
 const Mixed = "mixed"
 
-// Variance is that of a time which is an estimate, in ns²; 0 of one that was
-// measured. Those of times that are added up are added up. In JSON it is the
-// standard error, in ns.
+// Variance is the variance of an estimated time, in ns²; 0 for a measured time.
+// If times are added up, so are their variances. JSON has the standard error in
+// ns instead.
 type Variance float64
 
-// StandardError is its root, in ns.
+// StandardError returns the square root of the variance, in ns.
 func (v Variance) StandardError() float64 { return math.Sqrt(float64(v)) }
 
-// varianceOf is that of a row's time.
+// varianceOf returns the variance of a row's time.
 func varianceOf(r *profile.Row) Variance {
 	return Variance(r.TimeErrorNs) * Variance(r.TimeErrorNs)
 }
 
-// MarshalJSON gives whole ns.
+// MarshalJSON returns the standard error in whole ns.
 func (v Variance) MarshalJSON() ([]byte, error) { return json.Marshal(math.Round(v.StandardError())) }
 
-// UnmarshalJSON takes what MarshalJSON gives, and null for none.
+// UnmarshalJSON parses what MarshalJSON returns; null is 0.
 func (v *Variance) UnmarshalJSON(text []byte) error {
 	var ns float64
 	err := json.Unmarshal(text, &ns)
@@ -35,7 +35,8 @@ func (v *Variance) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// setting is what processes were recorded with, or Mixed.
+// setting returns the value of a setting, or Mixed if it differs between
+// processes.
 func (j *Job) setting(of func(*process) string) string {
 	word := ""
 	for i := range j.processes {
@@ -52,19 +53,20 @@ func (j *Job) setting(of func(*process) string) string {
 func (p *process) timingWord() string   { return p.Timing }
 func (p *process) receivesWord() string { return profile.ReceivesText(p.unfollowed) }
 
-// timed tells whether the calls of the process were.
+// Timed reports whether the calls of the process were timed.
 func (t *RankTimes) Timed() bool { return t.Timing != profile.TimingOff.String() }
 
-// timed tells whether there are times of calls.
+// Timed reports whether any calls of the job were timed.
 func (s *Summary) Timed() bool { return s.Timing != profile.TimingOff.String() }
 
-// ofCalls are the keys of JSON whose values are made of the times of calls.
+// ofCalls holds the JSON keys whose values are computed from the times of
+// calls.
 var ofCalls = map[string]bool{"time_ns": true, "time_error_ns": true, "mean_ns": true, "min_ns": true, "max_ns": true,
 	"time_per_rank": true, "mpi_time_s": true, "mpi_time_error_s": true, "init_finalize_time_s": true,
 	"init_finalize_time_ns": true, "mpi_share": true}
 
-// withoutTimes makes null of what was not measured: 0 would be a number. The
-// order of the keys is kept.
+// withoutTimes replaces times that were not measured by null, because 0 would
+// look like a measurement. It keeps the order of the keys.
 func withoutTimes(raw []byte) []byte {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	first, err := in.Token()
@@ -79,7 +81,7 @@ func withoutTimes(raw []byte) []byte {
 		}
 		unknown := false
 		if open == '{' {
-			key, _ := in.Token() // of what the encoder wrote
+			key, _ := in.Token() // no error: the encoder wrote it
 			unknown = ofCalls[key.(string)]
 			text, _ := json.Marshal(key)
 			out = append(append(out, text...), ':')
@@ -93,10 +95,10 @@ func withoutTimes(raw []byte) []byte {
 		}
 		out = append(out, withoutTimes(value)...)
 	}
-	return append(out, byte(open)+2) // ] and } stand two behind [ and {
+	return append(out, byte(open)+2) // in ASCII, ] and } are 2 after [ and {
 }
 
-// marshalTimed is JSON of v, with or without times.
+// marshalTimed returns v as JSON, with times only if timed.
 func marshalTimed(v any, timed bool) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil || timed {
@@ -105,22 +107,22 @@ func marshalTimed(v any, timed bool) ([]byte, error) {
 	return withoutTimes(raw), nil
 }
 
-// MarshalJSON gives null for times that were not taken.
+// MarshalJSON returns JSON with null for times that were not measured.
 func (t RankTimes) MarshalJSON() ([]byte, error) {
 	type plain RankTimes
 	return marshalTimed(plain(t), t.Timed())
 }
 
-// MarshalJSON gives null for times that were not taken.
+// MarshalJSON returns JSON with null for times that were not measured.
 func (s *Summary) MarshalJSON() ([]byte, error) {
 	type plain Summary
 	return marshalTimed((*plain)(s), s.Timed())
 }
 
-// summaryFields are those of a summary that is part of something else.
+// summaryFields is a Summary without methods, to be embedded in another struct.
 type summaryFields Summary
 
-// MarshalJSON gives null for times that were not taken.
+// MarshalJSON returns JSON with null for times that were not measured.
 func (s *RankSummary) MarshalJSON() ([]byte, error) {
 	return marshalTimed(struct {
 		Rank int `json:"rank"`
@@ -130,7 +132,7 @@ func (s *RankSummary) MarshalJSON() ([]byte, error) {
 	}{s.Rank, (*summaryFields)(&s.Summary), s.Peers, s.Comms}, s.Timed())
 }
 
-// MarshalJSON gives null for times that were not compared.
+// MarshalJSON returns JSON with null for times that were not compared.
 func (d *Diff) MarshalJSON() ([]byte, error) {
 	type plain Diff
 	return marshalTimed((*plain)(d), d.TimesCompared)

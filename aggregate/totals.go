@@ -8,8 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Totals are sums over rows. Messages and bytes that were sent and received
-// are both in, so a message between two ranks is in twice.
+// Totals holds sums over rows. Messages and bytes include both those sent and
+// those received, so a message between two ranks is counted twice.
 type Totals struct {
 	Calls    uint64 `json:"calls"`
 	Messages uint64 `json:"messages"`
@@ -27,7 +27,7 @@ func (t *Totals) add(r *profile.Row) {
 	t.TimeVariance += varianceOf(r)
 }
 
-// CallTotals are the sums of one MPI function.
+// CallTotals holds the sums of one MPI function.
 type CallTotals struct {
 	Call  string `json:"call"` // without MPI_
 	Class string `json:"class"`
@@ -39,8 +39,9 @@ type CallTotals struct {
 	Received matrix.Volume `json:"received"` // receives and remote reads
 }
 
-// ClassTotals are the sums of one kind of call, of what the calls sent, wrote
-// and read, but not of what was received: each message is in once.
+// ClassTotals holds the sums of one class of calls. Messages and bytes are
+// those sent, written and read, not those received, so each message is counted
+// once.
 type ClassTotals struct {
 	Class string `json:"class"`
 	Totals
@@ -65,8 +66,8 @@ func (c *CallTotals) add(r *profile.Row) {
 	}
 }
 
-// between takes the shortest and longest of calls; none of them was timed if the
-// longest is 0.
+// between updates the extremes with the shortest and the longest time of some
+// calls. If longest is 0, none of them was timed.
 func (c *CallTotals) between(shortest, longest uint64) {
 	if longest == 0 {
 		return
@@ -84,7 +85,7 @@ func (c *CallTotals) merge(o *CallTotals) {
 	c.Received.Add(o.Received)
 }
 
-// callSums are the rows on the way to totals by call and by class.
+// callSums collects the rows of a job by call and by class.
 type callSums struct {
 	byCall  map[string]*CallTotals
 	byClass [profile.NumClasses]Totals
@@ -100,7 +101,8 @@ func (s *callSums) add(p *profile.Profile) {
 	}
 }
 
-// withoutReceived is a row whose messages count where they were sent only.
+// withoutReceived returns the row without messages and bytes if it is of
+// receives.
 func withoutReceived(r *profile.Row) *profile.Row {
 	if r.Direction != profile.Recv {
 		return r
@@ -131,7 +133,7 @@ func (s *callSums) merge(o *callSums) {
 	}
 }
 
-// calls are the totals by call, the longest time first.
+// calls returns the totals by call, the longest time first.
 func (s *callSums) calls() []CallTotals {
 	out := make([]CallTotals, 0, len(s.byCall))
 	for _, c := range s.byCall {
@@ -157,20 +159,20 @@ func (s *callSums) classes() []ClassTotals {
 	return out
 }
 
-// SliceTotals are the sums of one part of the run, over all processes that have
-// a slice of its name: of the calls that began in it, Init and Finalize apart,
-// and of what these sent, wrote and read, but not of what was received.
+// SliceTotals holds the sums of the slices of one name, over all processes: of
+// the calls that began in them, without Init and Finalize. Messages and bytes
+// are those sent, written and read, not those received.
 type SliceTotals struct {
 	Slice string `json:"slice"`
 	Totals
 }
 
-// sliceSums are slices on the way, by name.
+// sliceSums collects the slices of a job, by name.
 type sliceSums map[string]*sliceSum
 
 type sliceSum struct {
 	Totals
-	start int64 // when the first process began it
+	start int64 // Unix ns when the first process began it
 }
 
 func (s *sliceSums) of(name string, start int64) *sliceSum {
@@ -205,8 +207,8 @@ func (s *sliceSums) merge(o *sliceSums) {
 	}
 }
 
-// totals are in the order in which the slices first began. Those in which
-// nothing was called are left out.
+// totals returns the slices in the order in which they first began, without
+// slices that have no calls.
 func (s *sliceSums) totals() []SliceTotals {
 	out := []SliceTotals{}
 	for name, sum := range *s {

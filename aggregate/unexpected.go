@@ -29,22 +29,23 @@ type LateReceives struct {
 	Site
 	Call         string `json:"call"` // without MPI_
 	Communicator string `json:"communicator,omitempty"`
-	Others       bool   `json:"others,omitempty"` // of all communicators that have no entry of their own
+	Others       bool   `json:"others,omitempty"` // whether this is the sum of all communicators that have no entry of their own
 	Late         uint64 `json:"late"`
-	// Receives is the number of all receives posted at the site, on any communicator;
-	// of persistent ones, only of those that received something. Nil if not known.
+	// Receives is the number of all receives posted at the site, on any
+	// communicator. Of persistent receives it counts only those that received
+	// something. Nil if not known.
 	Receives *uint64  `json:"receives"`
 	Share    *float64 `json:"share"`             // Late / Receives
-	Queue    float64  `json:"mean_queue_length"` // when the late ones were posted: messages from any sender
+	Queue    float64  `json:"mean_queue_length"` // mean over the late receives; includes messages from all senders
 	Ranks    int      `json:"ranks"`             // number of ranks that posted late ones
-	Pairs    int      `json:"pairs"`             // number of pairs of a receiver and its sender
-	// Most has the pairs with the most late receives, at most 10.
+	Pairs    int      `json:"pairs"`             // number of pairs of sender and receiver
+	// Most holds the pairs with the most late receives, at most 10.
 	Most []LatePair `json:"most"`
 }
 
-// LatePair counts late receives of rank To from rank From.
+// LatePair holds the late receives of rank To from rank From.
 type LatePair struct {
-	From  int     `json:"from"` // world rank, or one of profile's constants: -3 for any source, -6 for a process of another world
+	From  int     `json:"from"` // world rank or a constant of profile: -3 for any source, -6 for a process of another world
 	To    int     `json:"to"`
 	Late  uint64  `json:"late"`
 	Queue float64 `json:"mean_queue_length"`
@@ -61,7 +62,7 @@ type lateSite struct {
 type lateReceiveSum struct {
 	late, queued uint64
 	ranks, pairs int
-	most         []latePair // in order
+	most         []latePair // those with the most late receives first
 }
 
 type latePair struct {
@@ -77,7 +78,7 @@ func (s *lateReceiveSums) add(p *profile.Profile) {
 		siteKey
 		communicator string
 	}
-	parts := map[place]map[int]*latePair{} // by the sender
+	parts := map[place]map[int]*latePair{} // by sender
 	for i := range p.Late {
 		l := &p.Late[i]
 		frames := p.Frames(l.Callsite)
@@ -104,7 +105,8 @@ func (s *lateReceiveSums) add(p *profile.Profile) {
 	}
 }
 
-// siteOf returns the call site of a stack; one labelled unknown if it is empty.
+// siteOf returns the call site of a stack, labelled "unknown" if the stack is
+// empty.
 func siteOf(frames []profile.Frame) Site {
 	if len(frames) == 0 {
 		return Site{Place: Place{Label: "unknown"}}
@@ -133,8 +135,9 @@ func (s *lateReceiveSums) merge(o *lateReceiveSums) {
 	}
 }
 
-// merge keeps the pairs with the most late receives. Each pair is from one process
-// only, so a pair that is not among the first of a part is not among those of all.
+// merge adds o and keeps the pairs with the most late receives. A pair is
+// recorded by one process only. So a pair that is not among the first of a part
+// of the job is not among the first of the job.
 func (s *lateReceiveSum) merge(o *lateReceiveSum) {
 	s.late += o.late
 	s.queued += o.queued
@@ -181,7 +184,7 @@ func (s *lateSite) result(k siteKey, sum *lateReceiveSum, all *CallSite) LateRec
 		return l
 	}
 	receives := all.Calls
-	if profile.TraitsOf(k.call).Any(profile.TraitStarts) { // which also start sends, and several requests at once
+	if profile.TraitsOf(k.call).Any(profile.TraitStarts) { // these calls also start sends, and several requests at once
 		receives = all.Received.Messages
 	}
 	if receives >= sum.late {

@@ -10,25 +10,26 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Where a control variable of the MPI was set.
+// Where a control variable of the MPI library was set.
 const (
-	FromCvar        = "cvar"        // mpitrace run --cvar, through MPI_T
-	FromEnvironment = "environment" // of rank 0: by the user, or by the launcher's --mca and -genv
+	FromCvar        = "cvar"        // by mpitrace run --cvar, through MPI_T
+	FromEnvironment = "environment" // in the environment of rank 0, by the user or by options of the launcher such as --mca and -genv
 )
 
-// Variable is a control variable of the MPI that the user set for a job, or was
-// to be.
+// Variable is a control variable of the MPI library that the user set, or tried
+// to set.
 type Variable struct {
-	Name    string          `json:"name"`  // of one from the environment, its name there
-	Value   string          `json:"value"` // as it was read after it was set; else as it was given
+	Name    string          `json:"name"`  // from the environment, the name of the environment variable
+	Value   string          `json:"value"` // value read back after setting it, otherwise the given value
 	From    string          `json:"from"`
-	Scope   profile.Scope   `json:"scope,omitempty"`   // where it was asked for
-	Refused string          `json:"refused,omitempty"` // why it was not set; from the environment, what is not kept of it
+	Scope   profile.Scope   `json:"scope,omitempty"`   // only for --cvar
+	Refused string          `json:"refused,omitempty"` // why it was not set; from the environment, why its value is not complete
 	Ranks   profile.RankSet `json:"ranks"`
 }
 
-// launchers are the variables that launchers set themselves for each process, or
-// for what was said to them in other ways. A star stands for any end.
+// launchers holds the environment variables that launchers, and mpitrace
+// itself, set for each process. They are not reported as set by the user. A
+// star matches any end.
 var launchers = []struct {
 	launcher string
 	names    []string
@@ -63,15 +64,15 @@ func setByLauncher(name string) bool {
 	return false
 }
 
-// variableSums are the ranks that a variable was set on, or refused, in the same
-// way. Of the environment that of rank 0 is known.
+// variableSums holds, for each variable with its value and outcome, the ranks
+// that have it. Variables of the environment are recorded for rank 0 only.
 type variableSums map[profile.Variable][]int
 
 func (s *variableSums) add(p *profile.Profile) {
 	if *s == nil {
 		*s = variableSums{}
 	}
-	last := map[string]int{} // what is set twice is what it was set to at last
+	last := map[string]int{} // a variable that is set twice has its last value
 	for i, v := range p.Variables {
 		if v.Asked && v.Refused == "" {
 			last[v.Name] = i
@@ -84,7 +85,7 @@ func (s *variableSums) add(p *profile.Profile) {
 		if ranks := (*s)[v]; p.Rank >= 0 {
 			(*s)[v] = append(ranks, p.Rank)
 		} else {
-			(*s)[v] = ranks // it ended before it had one
+			(*s)[v] = ranks // the process ended before it had a rank
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (s *variableSums) merge(o variableSums) {
 	}
 }
 
-// variables are those of a job by name: those that were asked for come first.
+// variables returns the variables of a job, those set by --cvar first, by name.
 func (s variableSums) variables() []Variable {
 	out := []Variable{}
 	for v, ranks := range s {
@@ -117,7 +118,7 @@ func (s variableSums) variables() []Variable {
 	return out
 }
 
-// on reads " on ranks 0-3"; nothing where no rank is known.
+// On returns, for example, " on ranks 0-3"; empty if no rank is known.
 func (v *Variable) On() string {
 	if len(v.Ranks) == 0 {
 		return ""
@@ -125,7 +126,7 @@ func (v *Variable) On() string {
 	return " on " + v.Ranks.String()
 }
 
-// ShortValue is as much of a value as a line of text has room for.
+// ShortValue returns a value, shortened if it is too long for a line of text.
 func ShortValue(value string) string {
 	const most = 60
 	if runes := []rune(value); len(runes) > most {
@@ -134,8 +135,8 @@ func ShortValue(value string) string {
 	return value
 }
 
-// variableProblems are the variables that were refused, and those that ranks set
-// differently although they have to agree.
+// variableProblems returns a text for each variable that was refused, and for
+// each that ranks set differently although all must agree.
 func (j *Job) variableProblems() []string {
 	var out []string
 	variables := j.variables.variables()
@@ -149,7 +150,9 @@ func (j *Job) variableProblems() []string {
 	return append(out, j.disagreeing(variables)...)
 }
 
-// disagreeing takes variables in order of their names.
+// disagreeing returns a text for each variable that ranks set differently
+// although all must agree. The variables must be in the
+// order of variableSums.variables.
 func (j *Job) disagreeing(variables []Variable) []string {
 	var out []string
 	for i := 0; i < len(variables); {
@@ -184,7 +187,7 @@ func (j *Job) disagreeing(variables []Variable) []string {
 	return out
 }
 
-// and reads "a, b and c".
+// and returns, for example, "a, b and c".
 func and(parts []string) string {
 	last := len(parts) - 1
 	if last < 1 {
@@ -193,7 +196,8 @@ func and(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// settingSums are the ranks on which a setting of mpitrace had a value, by both.
+// settingSums holds the ranks that have each value of a setting of mpitrace, by
+// name and value.
 type settingSums map[string]map[string][]int
 
 func (s *settingSums) note(name, value string, ranks ...int) {
@@ -220,7 +224,8 @@ func (s *settingSums) merge(o settingSums) {
 	}
 }
 
-// values are one each, or what it was on which ranks.
+// values returns the value of each setting. If ranks differ, the text lists
+// each value with its ranks.
 func (s settingSums) values() map[string]string {
 	out := make(map[string]string, len(s))
 	for name, values := range s {
@@ -238,8 +243,9 @@ func (s settingSums) values() map[string]string {
 	return out
 }
 
-// others are the values of those that a comparison does not tell in another way:
-// control variables are named one by one, how calls are recorded by what it means.
+// others returns the settings that a comparison does not report in another way.
+// It reports control variables one by one, and timing and receives by what they
+// mean.
 func (s settingSums) others() map[string]string {
 	out := s.values()
 	for _, name := range []string{"cvar", "timing", "receives"} {
@@ -248,9 +254,9 @@ func (s settingSums) others() map[string]string {
 	return out
 }
 
-// inForce are the values that control variables were set to: what was written
-// through MPI_T is later than what the environment says, where it is called
-// OMPI_MCA_pml what is pml else.
+// inForce returns the values of the control variables. A value set through
+// MPI_T replaces one from the environment, because it is set later. Names from
+// the environment lose their prefix OMPI_MCA_, so that both have the same name.
 func (s variableSums) inForce() map[string]string {
 	var environment, written settingSums
 	for v, ranks := range s {
