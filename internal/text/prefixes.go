@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Prefixes are the multiples in which the labels of axes and scales write large
-// values. Values beyond the last are written with more digits or an exponent.
+// Prefixes are the unit prefixes with which the labels of axes and scales write
+// large values. Values beyond the last prefix have more digits or an exponent.
 type Prefixes struct {
 	base  float64
 	names []string
@@ -19,7 +19,8 @@ var (
 	Binary  = &Prefixes{1024, []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"}} // of bytes: 12 B; 3.32 KiB
 )
 
-// Multiple returns what the prefix of v stands for: 1e6 for 3.4 M.
+// Multiple returns the factor of the prefix with which v is written: 1e6 for
+// 3.4 M.
 func (p *Prefixes) Multiple(v float64) float64 {
 	_, power := p.split(v, 4)
 	return math.Pow(p.base, float64(power))
@@ -39,17 +40,18 @@ func rounded(v float64, digits int) float64 {
 	return r
 }
 
-// Format returns v with that many significant digits, or more for whole numbers, and
-// its prefix.
+// Format returns v with its prefix and the given number of significant digits.
+// Whole numbers below 10,000 are written in full.
 func (p *Prefixes) Format(v float64, digits int) string {
 	if p == Decimal && v < 1e4 && v == math.Trunc(v) {
 		return Count(int(v))
 	}
-	number, power := p.split(v, max(digits, 4)) // four digits, because 1000 KiB must not become 1e+03 KiB
+	number, power := p.split(v, max(digits, 4)) // at least four digits, because 1000 KiB must not become 1e+03 KiB
 	return strings.TrimSpace(plain(number, digits) + " " + p.names[power])
 }
 
-// plain writes whole numbers below 10,000 in full: 1,023 B.
+// plain returns v without a prefix. Whole numbers below 10,000 are written in
+// full: 1,023.
 func plain(v float64, digits int) string {
 	if v >= 1000 && v < 1e4 {
 		digits = max(digits, 4)

@@ -1,7 +1,8 @@
-// Package text is the lowest layer of everything that people read: it wraps lines,
-// suggests names for those that are misspelt, and escapes names that come from a
-// job. Names of programs, hosts, communicators, phases and functions are data, and
-// may contain what a terminal, a table or a spreadsheet would obey.
+// Package text formats what people read: numbers with units, tables, wrapped
+// lines, progress and shortened call sites. It also escapes names that come
+// from a job. Names of programs, hosts, communicators, phases and functions are
+// data, and may contain characters that a terminal, a table or a spreadsheet
+// would interpret.
 package text
 
 import (
@@ -14,22 +15,22 @@ import (
 	"unicode/utf8"
 )
 
-// Line is a text for one line on a terminal: line ends, control and other
-// invisible characters, and bytes that are no UTF-8, are escaped as in Go.
+// Line returns s for one line on a terminal. It escapes line ends, control
+// characters, other invisible characters and bytes that are not UTF-8 as in Go.
 func Line(s string) string { return escape(s, func(r rune) bool { return unicode.IsPrint(r) }) }
 
-// ASCII is Line, with all that is not ASCII escaped too.
+// ASCII is like Line, but also escapes all characters that are not ASCII.
 func ASCII(s string) string {
 	return escape(s, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsPrint(r) })
 }
 
-// Lines is Line for a text of several: line ends and tabs stay.
+// Lines is like Line, but keeps line ends and tabs.
 func Lines(s string) string {
 	return escape(s, func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsPrint(r) })
 }
 
-// Field is a text for a field of a line that has no way to quote: what Line
-// escapes is a question mark.
+// Field returns s for a field of a format without quoting. It replaces the
+// characters that Line escapes by question marks.
 func Field(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -39,8 +40,9 @@ func Field(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// Cell is a text for a cell of a table that spreadsheets open: Line, and an
-// apostrophe in front of what they would take for a formula.
+// Cell returns s for a cell of a table that may be opened in a spreadsheet:
+// like Line, with an apostrophe before a text that the spreadsheet would take
+// for a formula.
 //
 // https://owasp.org/www-community/attacks/CSV_Injection
 func Cell(s string) string {
@@ -51,8 +53,9 @@ func Cell(s string) string {
 	return s
 }
 
-// FileName is a text as a part of a file's name, at most 100 bytes long: there
-// is nothing in it that the file system or a shell's user would stumble over.
+// FileName returns s as a part of a file name of at most 100 bytes. It replaces
+// characters that are invisible or that the file system does not allow, and a
+// leading dot or hyphen, by underscores.
 func FileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == '/' || r == utf8.RuneError {
@@ -72,15 +75,15 @@ func FileName(s string) string {
 
 const maxFileName = 100
 
-// JSON escapes what JSON leaves as it is and a terminal would obey, in a JSON
-// text: the text stays the same to its readers.
+// JSON escapes, in a JSON text, the characters that JSON allows and a terminal
+// would interpret. Readers of the JSON get the same values.
 func JSON(text []byte) []byte {
 	clean := func(r rune) bool { return r < utf8.RuneSelf && r != 0x7f || unicode.IsPrint(r) || r == utf8.RuneError }
 	if strings.IndexFunc(string(text), func(r rune) bool { return !clean(r) }) < 0 {
 		return text
 	}
 	var out []byte
-	for _, r := range string(text) { // such characters are in strings only
+	for _, r := range string(text) { // these characters occur only in strings
 		switch {
 		case clean(r):
 			out = utf8.AppendRune(out, r)

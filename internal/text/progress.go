@@ -9,18 +9,19 @@ import (
 	"golang.org/x/term"
 )
 
-// progressDelay is how long work goes on before its progress is shown.
+// progressDelay is how long work must take before its progress is shown.
 const progressDelay = time.Second
 
-// Progress shows on a terminal how far long work has come, at which rate, and how
-// long it still takes. Work of less than a second shows nothing. A nil Progress
-// shows nothing. Several goroutines may use it.
+// Progress shows the progress of long work on a terminal: the number of steps
+// done, the rate and the time left. It shows nothing for work of less than a
+// second. A nil *Progress shows nothing. It may be used by several goroutines.
 type Progress struct {
 	bar *progressbar.ProgressBar
 	out *delayed
 }
 
-// StartProgress begins work of so many steps, to be shown on w if that is a terminal.
+// StartProgress returns the Progress of work with total steps, shown on w. It
+// returns nil if w is not a terminal.
 func StartProgress(w io.Writer, what string, total int) *Progress {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -41,25 +42,25 @@ func newProgress(out *delayed, what string, total int) *Progress {
 		progressbar.OptionClearOnFinish())}
 }
 
-// Step says that one more is done.
+// Step reports one step as done.
 func (b *Progress) Step() { b.Add(1) }
 
-// Add says that n more are done.
+// Add reports n steps as done.
 func (b *Progress) Add(n int) {
 	if b != nil {
-		b.bar.Add(n) // an error is of the terminal, and harms nothing
+		b.bar.Add(n) // an error to write to the terminal does no harm
 	}
 }
 
-// Done takes the bar off the terminal.
+// Done removes the bar from the terminal.
 func (b *Progress) Done() {
 	if b != nil && b.out.shown {
 		b.bar.Clear()
 	}
 }
 
-// delayed drops what is written before its time: the bar is there from the start,
-// so that its rate is true.
+// delayed drops what is written before a time. The bar itself exists from the
+// start, so that its rate is correct.
 type delayed struct {
 	w     io.Writer
 	from  time.Time

@@ -5,16 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// minName is how many characters of a class or a function are kept before the
-// text gets longer than it should be.
+// minName is the number of characters of a class or a function that are always
+// kept, even if the text becomes too long.
 const minName = 4
 
-// Site shortens the label of a call site to a width: "ns::Class::function
-// file.cc:12" or, without line numbers, "ns::Class::function+0x4b (module)".
-// Namespaces go first, the outermost before the others; then the class and the
-// function lose their ends, then a file its beginning. The line, the offset and
-// the module are always kept, as they are what tells two call sites apart, and so
-// are a few characters of the names: the result may be longer than width.
+// Site shortens the label of a call site to a width. A label is
+// "ns::Class::function file.cc:12" or, without line numbers,
+// "ns::Class::function+0x4b (module)". Site first removes namespaces, the
+// outermost first. Then it cuts the ends of the class and the function, then
+// the beginning of the file. It always keeps the line, or the offset and the
+// module, because they distinguish call sites, and a few characters of each
+// name. So the result may be longer than width.
 func Site(label string, width int, ascii bool) string {
 	if utf8.RuneCountInString(label) <= width {
 		return label
@@ -35,11 +36,11 @@ func Site(label string, width int, ascii bool) string {
 	return shortName(name, room, dots) + place
 }
 
-// Last keeps the end of a text that is longer than a width: of a communicator, that is
-// the part of its id.
+// Last shortens a text to a width by cutting its beginning. The end of a
+// communicator's label is a part of its id.
 func Last(text string, width int, ascii bool) string { return lastOf(text, width, dotsFor(ascii)) }
 
-// dotsFor stands for what was cut.
+// dotsFor returns the text that replaces what was cut.
 func dotsFor(ascii bool) string {
 	if ascii {
 		return "..."
@@ -48,19 +49,20 @@ func dotsFor(ascii bool) string {
 }
 
 // splitSite divides a label into the function's name, which may be empty, and
-// where in it the call is.
+// the place of the call in it.
 func splitSite(label string) (name, place string) {
 	at := strings.LastIndexByte(label, ' ')
 	if at < 0 {
 		return "", label
 	}
-	if strings.HasPrefix(label[at+1:], "(") { // a module: the offset is in front of it
+	if strings.HasPrefix(label[at+1:], "(") { // a module: the offset precedes it
 		at = max(strings.LastIndex(label[:at], "+0x"), 0)
 	}
 	return label[:at], label[at:]
 }
 
-// shortName keeps a function and its class as far as there is room.
+// shortName shortens the name of a function to the room. It keeps as much of
+// the function and its class as fits.
 func shortName(name string, room int, dots string) string {
 	scopes := scopesOf(name)
 	for len(scopes) > 2 && utf8.RuneCountInString(strings.Join(scopes, "::")) > room {
@@ -101,7 +103,8 @@ func scopesOf(name string) []string {
 	return append(out, name[start:])
 }
 
-// firstOf keeps the beginning of a text, and minName characters in any case.
+// firstOf cuts the end of a text that is longer than width. It keeps at least
+// minName characters.
 func firstOf(text string, width int, dots string) string {
 	r, cut := []rune(text), utf8.RuneCountInString(dots)
 	if len(r) <= max(width, minName+cut) {
@@ -110,7 +113,8 @@ func firstOf(text string, width int, dots string) string {
 	return string(r[:max(width-cut, minName)]) + dots
 }
 
-// lastOf keeps the end of a text.
+// lastOf cuts the beginning of a text that is longer than width. It keeps at
+// least minName characters.
 func lastOf(text string, width int, dots string) string {
 	r, cut := []rune(text), utf8.RuneCountInString(dots)
 	if len(r) <= max(width, minName+cut) {

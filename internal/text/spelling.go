@@ -1,7 +1,7 @@
 package text
 
-// Distance is how many letters must be put in, left out or replaced to make one
-// text of the other (Levenshtein's), byte by byte.
+// Distance returns the Levenshtein distance of two texts: how many bytes must
+// be inserted, removed or replaced to make one text of the other.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

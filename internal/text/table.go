@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// leastFirst is the narrowest first column to which Fit shortens cells.
+// leastFirst is the smallest width, in characters, to which Fit shortens the
+// cells of the first column.
 const leastFirst = 16
 
-// Table is rows of cells in columns that are two spaces apart, under a line of
+// Table is a text table. Its columns are two spaces apart, below a line of
 // heads if it has any.
 type Table struct {
-	Left int // the first columns, which are texts, are flush left; the others, numbers, flush right
-	Most int // a cell of more characters does not widen its column; 0 is any
+	Left int // number of left-aligned columns, which hold texts; the others are right-aligned
+	Most int // a cell of more characters does not widen its column; 0 for no limit
 
 	heads []string
 	rows  []tableRow
@@ -24,20 +25,20 @@ type Table struct {
 
 type tableRow struct {
 	cells []string
-	below []string // lines
+	below []string // lines of text below the row
 }
 
-// NewTable makes a table whose first column is of texts and whose others are of
+// NewTable returns a table with a first column of texts and further columns of
 // numbers.
 func NewTable(heads ...string) *Table { return &Table{Left: 1, heads: heads} }
 
-// NewTextTable makes a table of texts.
+// NewTextTable returns a table whose columns are all of texts.
 func NewTextTable(heads ...string) *Table { return &Table{Left: math.MaxInt, heads: heads} }
 
 // Add adds a row, with a cell for each column.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, tableRow{cells: cells}) }
 
-// Below puts lines of text below the last row.
+// Below adds lines of text below the last row.
 func (t *Table) Below(lines ...string) {
 	last := &t.rows[len(t.rows)-1]
 	last.below = append(last.below, lines...)
@@ -46,7 +47,7 @@ func (t *Table) Below(lines ...string) {
 // Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Drop leaves out the columns that have one of the heads.
+// Drop removes the columns that have one of the heads.
 func (t *Table) Drop(heads ...string) {
 	for i := len(t.heads) - 1; i >= 0; i-- {
 		if slices.Contains(heads, t.heads[i]) {
@@ -65,10 +66,11 @@ func (t *Table) drop(column int) {
 	}
 }
 
-// Fit leaves out columns by their heads, in the order given, until the first column
-// has room beside the others: for its cells, or for `least` characters of them. Then
-// it shortens those cells, if there is a way to. The heads of the columns that it
-// left out are returned.
+// Fit fits the table to a width. It removes the spare columns, named by their
+// heads and in the order given, until the rest leaves enough room for the cells
+// of the first column, or for `least` characters of them. Then it shortens
+// these cells, unless shorten is nil. It returns the heads of the columns that
+// it removed.
 func (t *Table) Fit(width, least int, shorten func(cell string, width int) string, spare ...string) (omitted []string) {
 	widest := t.widths()[0]
 	for {
@@ -95,8 +97,8 @@ func (t *Table) Fit(width, least int, shorten func(cell string, width int) strin
 	}
 }
 
-// firsts shortens the cells of the first column, and returns how wide the column is
-// then.
+// firsts returns the cells of the first column, shortened to a width, and the
+// width that the column then has.
 func (t *Table) firsts(shorten func(string, int) string, width int) (cells []string, used int) {
 	if len(t.heads) > 0 {
 		used = utf8.RuneCountInString(t.heads[0])
@@ -130,7 +132,7 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// Write prints the table, without blanks at the ends of lines.
+// Write prints the table, without spaces at the ends of lines.
 func (t *Table) Write(w io.Writer) {
 	widths := t.widths()
 	if len(t.heads) > 0 {

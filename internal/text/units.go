@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// integer is what Count and CountOf print; it is not negative.
+// integer is a type that Count and CountOf can format. Values must not be
+// negative.
 type integer interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
 }
 
-// Count prints a number in full, in groups of three: 1,234,567.
+// Count returns a number in full, with digits in groups of three: 1,234,567.
 func Count[N integer](n N) string {
 	s := strconv.FormatUint(uint64(n), 10)
 	var b strings.Builder
@@ -25,7 +26,8 @@ func Count[N integer](n N) string {
 	return b.String()
 }
 
-// CountOf prints a number of things: 1 message, 1,234 messages, 2 processes.
+// CountOf returns a number with its noun: 1 message, 1,234 messages, 2
+// processes.
 func CountOf[N integer](n N, noun string) string {
 	switch {
 	case n == 1:
@@ -36,7 +38,8 @@ func CountOf[N integer](n N, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// Number prints an integer in full, another number with three digits.
+// Number returns a whole number in full, and any other number with three
+// digits.
 func Number(n float64) string {
 	sign, size := "", math.Abs(n)
 	if n < 0 {
@@ -53,8 +56,8 @@ func Number(n float64) string {
 	return sign + Count(uint64(size+0.5))
 }
 
-// Bytes prints up to 1023 bytes in full, and more with three digits in powers of
-// 1024: 1.50 KiB is 1531 to 1541 bytes.
+// Bytes returns up to 1023 bytes in full, and more with three digits and a
+// binary prefix: 1.50 KiB is 1531 to 1541 bytes.
 func Bytes(n uint64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
@@ -67,19 +70,19 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%s %ciB", ThreeDigits(v), "KMGTPE"[unit-1])
 }
 
-// Percent prints a share of 1: 12.3 %.
+// Percent returns a share, a fraction of 1, in percent: 12.3 %.
 func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-// Duration prints nanoseconds with three digits in the unit that fits: 1.23 µs,
-// or in ASCII 1.23 us.
+// Duration returns nanoseconds with three digits in the unit that fits: 1.23
+// µs, or 1.23 us in ASCII.
 func Duration(ns float64, ascii bool) string {
 	v, decimals, unit := duration(ns, ascii)
 	return fmt.Sprintf("%.*f %s", decimals, v, unit)
 }
 
-// Estimate prints nanoseconds and their standard error in the same unit: 12.3 ms
-// ±0.1. An error that is smaller than the last digit has up to two digits more,
-// and is rounded up, so that it is never 0.
+// Estimate returns nanoseconds with their standard error in the same unit: 12.3
+// ms ±0.1. If the error is smaller than the last digit, it has up to two digits
+// more. It is rounded up, so that it is never 0.
 func Estimate(ns, stderr float64, ascii bool) string {
 	v, decimals, unit := duration(ns, ascii)
 	if v > 0 {
@@ -97,8 +100,8 @@ func Estimate(ns, stderr float64, ascii bool) string {
 	return fmt.Sprintf("%.*f %s %s%.*f", decimals, v, unit, sign, digits, stderr)
 }
 
-// duration converts nanoseconds to the unit that fits, and returns how many
-// decimals the number has there.
+// duration converts nanoseconds to the unit that fits, and returns the number
+// of decimals to print.
 func duration(ns float64, ascii bool) (v float64, decimals int, unit string) {
 	switch {
 	case ns < 999.5:
@@ -113,10 +116,11 @@ func duration(ns float64, ascii bool) (v float64, decimals int, unit string) {
 	return ns / 1e9, decimalsOf(ns / 1e9), "s"
 }
 
-// ThreeDigits prints a number below 1000 with three digits.
+// ThreeDigits returns a number below 1000 with three digits.
 func ThreeDigits(v float64) string { return fmt.Sprintf("%.*f", decimalsOf(v), v) }
 
-// decimalsOf returns how many of a number's three digits are behind its point.
+// decimalsOf returns how many of a number's three digits follow the decimal
+// point.
 func decimalsOf(v float64) int {
 	switch {
 	case v < 9.995:

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/term"
 )
 
-// leastWidth is the narrowest that tables are made for.
+// leastWidth is the smallest width, in characters, that tables are made for.
 const leastWidth = 40
 
-// TerminalWidth returns how many characters a line of w has: those of the terminal, or
-// COLUMNS if it is set. It returns 0 if w is neither, and lines may have any length.
+// TerminalWidth returns the number of characters in a line of w: the value of
+// COLUMNS if it is set, otherwise the width of the terminal. It returns 0 if w
+// is not a terminal; lines may then have any length.
 func TerminalWidth(w io.Writer) int {
 	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	if file, ok := w.(*os.File); ok && n <= 0 {

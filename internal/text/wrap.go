@@ -10,16 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Wrapper breaks lines of prose that are longer than a width at spaces. Lines that
-// go on are indented by two more. Rows of tables have two spaces or more between
-// columns, and lines of pictures end in a bar: they are left as they are.
+// Wrapper breaks lines of prose that are longer than a width at spaces.
+// Continuation lines are indented by two more spaces. It does not break rows of
+// tables, which have two or more spaces between columns, or lines of pictures,
+// which end in a bar.
 type Wrapper struct {
 	W     *bufio.Writer
-	Width int    // characters; no line is broken if it is 0
-	rest  []byte // of the last line
+	Width int    // in characters; 0 breaks no line
+	rest  []byte // unfinished last line
 }
 
-// Write takes all of text, and writes its whole lines.
+// Write takes all of text and writes its complete lines.
 func (p *Wrapper) Write(text []byte) (int, error) {
 	if p.Width == 0 {
 		return p.W.Write(text)
@@ -37,14 +38,14 @@ func (p *Wrapper) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush writes what follows the last newline, and all that is buffered.
+// Flush writes the unfinished last line and everything that is buffered.
 func (p *Wrapper) Flush() error {
 	p.W.Write(p.rest)
 	p.rest = nil
 	return p.W.Flush()
 }
 
-// wrapLine writes a line, which ends in a newline, in as many as it needs.
+// wrapLine writes a line, which ends in a newline, as one or more lines.
 func wrapLine(b *strings.Builder, line string, width int) {
 	text := strings.Trim(line, " \n")
 	if utf8.RuneCountInString(line) <= width+1 || strings.Contains(text, "  ") || strings.HasSuffix(text, "|") {
@@ -57,8 +58,8 @@ func wrapLine(b *strings.Builder, line string, width int) {
 	b.WriteString(strings.ReplaceAll(lines.String(), bound, " "))
 }
 
-// bound stands for a space at which no line is broken; texts that are printed have
-// no such character.
+// bound replaces a space at which no line may be broken. Printed texts never
+// contain this character.
 const bound = "\x1f"
 
 var (
@@ -66,14 +67,15 @@ var (
 	ranks   = regexp.MustCompile(`\brank ([0-9])`)
 )
 
-// bind keeps numbers with their units, and with the ranks that they are of.
+// bind replaces the spaces between a number and its unit, and between "rank"
+// and its number, by bound.
 func bind(text string) string {
 	text = ranks.ReplaceAllString(text, "rank"+bound+"$1")
 	return numbers.ReplaceAllString(text, "$1$2"+bound)
 }
 
-// Wrap prints a text in lines of a width, with these in front of the first and
-// of the others. A word that is longer is cut into several.
+// Wrap prints a text in lines of a width. The first line begins with first, all
+// others with others. A word that is longer than a line is cut.
 func Wrap(w io.Writer, text, first, others string, width int) {
 	line, empty := first, true
 	for _, word := range strings.Fields(text) {
