@@ -19,8 +19,8 @@ type Builder struct {
 
 	selection      *Selection
 	classes        [NumClasses]Matrix // classes[All] stays empty
-	inRows         Volume             // of the selected rows, as the rows have it
-	inFlows        Volume             // of the lines of .prof files
+	inRows         Volume             // volume of the selected rows
+	inFlows        Volume             // volume of the lines of .prof files
 	names          selectionNames
 	reduceScatters interReduceScatters
 	// internal is what the MPI library sent on its own behalf, if the matrices are
@@ -29,7 +29,8 @@ type Builder struct {
 	internal Matrix
 }
 
-// NewBuilder returns an empty Builder of what is selected; nil selects everything.
+// NewBuilder returns an empty Builder that counts what s selects; nil selects
+// everything.
 func NewBuilder(s *Selection) *Builder {
 	if s == nil {
 		s = new(Selection)
@@ -94,8 +95,8 @@ func (b *Builder) addPhysical(p *profile.Profile) {
 	}
 }
 
-// AddFlow adds a line of a .prof file. It ignores flows from or to processes that
-// are no ranks of the job.
+// AddFlow adds a line of a .prof file. It ignores flows from or to processes
+// that are not ranks of the job.
 func (b *Builder) AddFlow(f *profile.Flow) {
 	if f.From < 0 || f.To < 0 || !b.selection.matchesFlow(f) {
 		return
@@ -114,14 +115,14 @@ func (b *Builder) addEntry(f profile.Flow) {
 	b.classes[classOf(f.Kind)].Add(p, Volume{f.Bytes, f.Messages})
 }
 
-// patternOf identifies a group pattern of one process: that of a communicator, by
-// its index in the profile.
+// patternOf identifies a group pattern of one process: the pattern of one
+// communicator, given by its index in the profile.
 type patternOf struct {
 	comm       int32
 	higherOnly bool
 }
 
-// addRow adds a row that was selected. patterns has the group patterns that the
+// addRow adds a selected row. patterns holds the group patterns that the
 // process has contributed to.
 func (b *Builder) addRow(p *profile.Profile, r *profile.Row, patterns map[patternOf]*groupPattern) {
 	if b.selection.Received {
@@ -179,8 +180,8 @@ func (b *Builder) Merge(o *Builder) {
 	b.reduceScatters.merge(&o.reduceScatters)
 }
 
-// Matrices returns the matrices of all that was added. Nothing may be added to the
-// Builder afterwards.
+// Matrices returns the matrices of everything that was added. Nothing may be
+// added to the Builder afterwards.
 func (b *Builder) Matrices() *ByClass {
 	b.reduceScatters.spread(b.addEntry)
 	b.reduceScatters = interReduceScatters{}

@@ -2,8 +2,9 @@ package matrix
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// Class is which calls a matrix of a job counts. The classes are those of the
-// lines of .prof files: E, I, S and R together, and the collectives C.
+// Class defines which calls a matrix of a job counts. The classes correspond to
+// the lines of .prof files: External to E, Internal to I, OneSided to S and R,
+// and Collective to C.
 type Class int
 
 const (
@@ -21,7 +22,7 @@ const (
 
 var classNames = [...]string{"all", "external", "internal", "osc", "coll", "direct"}
 
-// String returns the class as it is in file names.
+// String returns the name of the class, as used in file names.
 func (c Class) String() string { return classNames[c] }
 
 // classOf returns the class, other than All, that counts flows of a kind.

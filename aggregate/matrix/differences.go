@@ -15,7 +15,7 @@ func Differences(a, b *Matrix, visit func(p Pair, a, b Volume)) {
 	}
 }
 
-// copyRow returns the entries of a row, in the memory of out. room is scratch
+// copyRow returns the entries of a row in the memory of out. room is scratch
 // memory for expand.
 func (m *Matrix) copyRow(from int, room *vector, out []entry) []entry {
 	out = out[:0]

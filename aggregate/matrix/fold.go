@@ -103,7 +103,7 @@ func (g *groupPattern) foldHigher(out *Matrix, line func(rank int) int) {
 	}
 }
 
-// run is the members from index start to before end, all of one line.
+// run is the range of members from index start to before end, all of one line.
 type run struct{ line, start, end int }
 
 // runsOf returns the runs of the lines that are not negative. ok is false if a line

@@ -4,15 +4,16 @@ import (
 	"hash/fnv"
 )
 
-// A groupPattern is traffic from members of one group to each member of another,
-// often the same, group: collectives before they are spread over pairs. Its entry
-// for the sender at index a of from and the receiver at index b of to is
+// A groupPattern holds traffic from members of one group to each member of
+// another, often the same, group: collectives before they are spread over
+// pairs. Its entry for the sender at index a of from and the receiver at index
+// b of to is
 //
 //	each[a] × weight[b]
 //
-// A rank has no entry with itself. A pattern takes memory for its senders, where
-// its entries would take senders × receivers. Sums over lines, blocks and the whole
-// matrix are computed without spreading it.
+// A rank has no entry with itself. A pattern takes memory for its senders only;
+// its entries would take senders × receivers. Sums over lines, blocks and the
+// whole matrix are computed without spreading it.
 type groupPattern struct {
 	from, to   *group
 	each       vector   // by index in from: what goes to a receiver of weight 1

@@ -3,11 +3,11 @@ package matrix
 import "github.com/mpitrace/mpitrace/profile"
 
 // interReduceScatters collects the calls of MPI_Reduce_scatter over
-// intercommunicators. How much a process sends to each member of the remote group
-// depends on the counts that the remote group passed to the call, which are the
-// same on all its members. So it takes profiles of both groups; if none of the
-// remote group is there, the messages are in no matrix, and Builder.Placed shows
-// that.
+// intercommunicators. How much a process sends to each member of the remote
+// group depends on the counts that the remote group passed to the call, which
+// are the same on all its members. So profiles of both groups are needed. If
+// there is no profile of the remote group, the messages are in no matrix, and
+// Builder.Placed shows that.
 type interReduceScatters struct {
 	received map[interReduceScatter]receivedCounts
 	sent     map[reduceScatterSender]*reduceScatterSends
@@ -19,10 +19,10 @@ type interReduceScatter struct {
 	first      int // world rank of the group's first member
 }
 
-// receivedCounts is what each member of a group received in all calls. All members
-// record the same; that of the lowest rank is kept.
+// receivedCounts holds what each member of a group received in all calls. All
+// members record the same counts; those of the lowest rank are kept.
 type receivedCounts struct {
-	rank  int // that recorded it
+	rank  int // rank that recorded the counts
 	bytes []uint64
 }
 

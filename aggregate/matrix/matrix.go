@@ -1,10 +1,11 @@
 // Package matrix holds the communication matrices of an MPI job: how many bytes
 // and messages each world rank sent to each other one.
 //
-// A Builder makes matrices from profiles or from lines of .prof files, of all that
-// was sent or of what a Selection takes. Build gives one Matrix per Class. A Matrix
-// is sparse: its size depends on the pairs that communicate, and on the number of
-// members of communicators with collectives, not on their square.
+// A Builder makes matrices from profiles or from lines of .prof files, of
+// everything that was sent or of what a Selection selects. Builder.Matrices
+// returns one Matrix per Class. A Matrix is sparse: its size depends on the
+// number of pairs that communicate, and on the number of members of
+// communicators with collectives, not on its square.
 package matrix
 
 import (
@@ -43,7 +44,7 @@ type Matrix struct {
 	rows     map[int]*vector // by sender; the columns of a row are the vector's indices
 	patterns map[patternKey]*groupPattern
 
-	// Cache of Add: the row it used last.
+	// last and lastFrom cache the row that Add used last, and its rank.
 	last     *vector
 	lastFrom int
 

@@ -30,8 +30,8 @@ func (r *Ranks) AddSender(rank int) {
 	r.enter(rank, "")
 }
 
-// AddRank makes the job at least so large that it has the rank, for ranks that only
-// others mention.
+// AddRank makes the job large enough to include the rank. It is for ranks that
+// have no recording but that others mention.
 func (r *Ranks) AddRank(rank int) { r.size = max(r.size, rank+1) }
 
 func (r *Ranks) enter(rank int, host string) {

@@ -50,9 +50,9 @@ func (g *groupPattern) receivers(wanted func(rank int) bool) []int {
 	return indices
 }
 
-// setReceivers makes the receivers of g those of whole at some indices. Where the
-// order of members matters (higherOnly), the group stays and all others get weight
-// 0; else the group shrinks.
+// setReceivers sets the receivers of g to those of whole at some indices. If
+// the order of members matters (higherOnly), the group stays and all other
+// members get weight 0. Otherwise the group shrinks.
 func (g *groupPattern) setReceivers(whole *groupPattern, indices []int) {
 	if g.higherOnly {
 		g.weight = make([]uint64, g.to.ranks.Len())

@@ -7,34 +7,35 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Selection says which traffic a Builder counts: what matches each of its criteria.
-// A criterion that is a list matches if any of its values does, or if it is empty.
-// The zero value selects everything.
+// Selection defines which traffic a Builder counts: traffic that matches all
+// criteria. A criterion that is a list matches if any of its values does, or if
+// it is empty. The zero value selects everything.
 type Selection struct {
 	Classes     []profile.Class
 	Calls       []string // MPI functions, with or without MPI_; case is ignored
 	Comms       []string // names or labels of communicators, or the first 4 or more digits of their ids
 	Slices      []string // names of slices
 	Callsites   []string // parts of the texts of call sites: a function, file:line
-	SizeClasses []uint8  // of one message, see profile.Row
+	SizeClasses []uint8  // size classes of single messages, see profile.Row
 
-	// Directions may have Send, Write and Read.
+	// Directions may contain Send, Write and Read.
 	Directions []profile.Direction
-	// Received selects point-to-point messages as their receivers recorded them, in
-	// place of what the senders did.
+	// Received selects point-to-point messages as recorded by their receivers,
+	// instead of as recorded by their senders.
 	Received bool
-	// Physical selects the messages that the MPI library sent, its own among them, in
-	// place of what the program asked for. All other criteria must be empty then.
+	// Physical selects the messages that the MPI library sent, including those
+	// on its own behalf, instead of what the program asked for. All other
+	// criteria must then be empty.
 	Physical bool
 }
 
-// everything reports whether s leaves nothing out.
+// everything reports whether s selects everything.
 func (s *Selection) everything() bool {
 	return !s.Physical && !s.Received && s.NeedsProfiles() == "" && len(s.Classes) == 0 && len(s.Directions) == 0
 }
 
-// NeedsProfiles returns the name of a criterion that lines of .prof files cannot be
-// matched with; empty if there is none.
+// NeedsProfiles returns the name of a criterion that cannot be applied to lines
+// of .prof files; empty if there is none.
 func (s *Selection) NeedsProfiles() string {
 	for _, criterion := range []struct {
 		used bool
@@ -123,7 +124,7 @@ func (c *rowFilter) matches(r *profile.Row) bool {
 	return c.matchesKey(r) && (len(c.SizeClasses) == 0 || slices.Contains(c.SizeClasses, r.SizeClass))
 }
 
-// matchesKey reports whether a row is selected by all criteria but its size class.
+// matchesKey reports whether a row matches all criteria except the size class.
 func (c *rowFilter) matchesKey(r *profile.Row) bool {
 	switch {
 	case !emptyOrContains(c.Classes, r.Class), len(c.Directions) > 0 && !slices.Contains(c.Directions, r.Direction),
@@ -136,7 +137,8 @@ func (c *rowFilter) matchesKey(r *profile.Row) bool {
 	return true
 }
 
-// matchesSite reports whether the text of a call site has one of the selected parts.
+// matchesSite reports whether the text of a call site contains one of the
+// selected texts.
 func (c *rowFilter) matchesSite(callsite uint64) bool {
 	is, known := c.sites[callsite]
 	if !known {

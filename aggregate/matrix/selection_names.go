@@ -210,8 +210,8 @@ func (b *Builder) unmatched(by criterion, value string) *UnmatchedError {
 	return &UnmatchedError{criterionNames[by], value, have[:few], lost || few < len(have)}
 }
 
-// nameDistance returns the distance between a value and a name, or a communicator's
-// name without its id, whichever is less.
+// nameDistance returns the distance between a value and a name or, if that is
+// less, between the value and a communicator's name without its id.
 func nameDistance(value, name string) int {
 	bare, _, _ := strings.Cut(name, "#")
 	return min(distance(value, name), distance(value, bare))

@@ -58,8 +58,8 @@ func (m *Matrix) Len() int {
 	return n
 }
 
-// LenUpTo is Len, but may stop counting beyond most. If exact is false there are at
-// least n entries.
+// LenUpTo is like Len, but may stop counting beyond most. If exact is false,
+// there are at least n entries.
 func (m *Matrix) LenUpTo(most int) (n int, exact bool) {
 	inside, reach := map[[2]*groupPattern]bool{}, receiverCounts{}
 	var mixed []int // rows that have to be expanded
@@ -175,8 +175,8 @@ func (p rowPart) count() int {
 	return n
 }
 
-// outside returns the number of own entries of a row in columns that a plain part
-// does not have.
+// outside returns the number of the row's own entries in columns that a plain
+// part does not have.
 func (m *Matrix) outside(from int, base rowPart) int {
 	row := m.rows[from]
 	if row == nil {
@@ -195,8 +195,9 @@ func (m *Matrix) outside(from int, base rowPart) int {
 	return n
 }
 
-// Top returns the n entries with the most bytes, then messages, in this order. It
-// expands only the rows that can have such an entry.
+// Top returns the n entries with the most bytes, sorted by bytes and then by
+// messages, largest first. It expands only the rows that can have such an
+// entry.
 func (m *Matrix) Top(n int) []Cell {
 	type bound struct {
 		from int

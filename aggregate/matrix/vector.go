@@ -8,8 +8,8 @@ import (
 )
 
 // Volume is an amount of data: bytes, and the messages that carried them. For
-// collectives it is the logical volume, which is what the call's definition moves
-// between the members, however the MPI library does it.
+// collectives it is the logical volume: what the definition of the call moves
+// between the members, no matter how the MPI library does it.
 type Volume struct {
 	Bytes    uint64 `json:"bytes"`
 	Messages uint64 `json:"messages"`
@@ -32,11 +32,12 @@ func (v Volume) times(n uint64) Volume { return Volume{v.Bytes * n, v.Messages *
 // AddRow adds the bytes and messages of a row.
 func (v *Volume) AddRow(r *profile.Row) { v.Add(Volume{r.Bytes, r.Messages}) }
 
-// vector is a sparse vector of volumes, 20 bytes each: volumes[i] is at indices[i].
-// The first `sorted` entries are in ascending order of their indices, without
-// duplicates. The others are in any order, until settle sorts them in. So adding in
-// ascending order, in which neighbours and members of a communicator mostly come,
-// only appends; other additions are sorted in batches.
+// vector is a sparse vector of volumes of 20 bytes each: volumes[i] is at
+// indices[i]. The first `sorted` entries are in ascending order of their
+// indices, without duplicates. The others are in any order until settle sorts
+// them in. Additions mostly come in ascending order, as neighbours and members
+// of a communicator do; these only append. Other additions are sorted in
+// batches.
 type vector struct {
 	indices []int32
 	volumes []Volume
@@ -59,7 +60,7 @@ func (x *vector) add(at int32, v Volume) {
 	}
 }
 
-// append is add without ever settling, for many additions in a row.
+// append is like add, but never settles. It is for many additions in a row.
 func (x *vector) append(at int32, v Volume) {
 	if n := len(x.indices); n == x.sorted && (n == 0 || x.indices[n-1] < at) {
 		x.sorted++
