@@ -9,8 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// localityText prints what was sent within and between nodes. A job on one node has no
-// such line.
+// localityText prints what was sent within and between nodes. It prints nothing
+// for a job on one node.
 func (s *summaryText) localityText() {
 	if len(s.Hosts) < 2 || len(s.Localities) == 0 {
 		return
@@ -28,8 +28,8 @@ func (s *summaryText) localityText() {
 	s.println()
 }
 
-// balanceText prints the imbalance of a job of several ranks, and which ranks differ most
-// from the others.
+// balanceText prints the imbalance of a job with several ranks, and which ranks
+// differ most from the others.
 func (s *summaryText) balanceText() {
 	if len(s.Ranks) < 2 {
 		return

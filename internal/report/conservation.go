@@ -9,7 +9,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// abnormalWords holds the words for each kind: the noun, and what happened to it.
+// abnormalWords holds the words for each kind of abnormal message: the noun,
+// and what happened to it.
 var abnormalWords = [profile.NumAbnormalKinds][2]string{
 	profile.CancelledReceive:  {"receive", "cancelled"},
 	profile.TruncatedReceive:  {"receive", "truncated"},

@@ -17,7 +17,7 @@ import (
 // DiffOptions control how a comparison is printed.
 type DiffOptions struct {
 	Options
-	IgnoreTime   bool // leave out times
+	IgnoreTime   bool // do not print times
 	NameA, NameB string
 }
 
@@ -72,8 +72,8 @@ func (d *diffText) sideText(s *aggregate.DiffSide, letter, name string) {
 	}
 }
 
-// settingsText prints which settings of the recording differ, and what is not compared
-// because of that.
+// settingsText prints which settings of the recording differ, and what is
+// therefore not compared.
 func (d *diffText) settingsText() {
 	both := "A and B"
 	if d.A.Timing != d.B.Timing {
@@ -146,8 +146,8 @@ func (d *diffText) line(name string, m aggregate.Measure, number func(uint64) st
 	return line
 }
 
-// timeLine returns the cells of a time. A change of estimates has its standard error; a
-// change that is within its error is not printed.
+// timeLine returns the cells of a time. If times are estimates, the change has
+// its standard error; a change that is smaller than its error is not printed.
 func (d *diffText) timeLine(name string, c *aggregate.Changes) []string {
 	line := d.line(name, c.TimeNs, d.ns)
 	switch {
@@ -159,8 +159,9 @@ func (d *diffText) timeLine(name string, c *aggregate.Changes) []string {
 	return line
 }
 
-// efficiencyLine returns the cells of the parallel efficiency. The change is in percentage
-// points; it is printed if it is larger than its error and than the last digit.
+// efficiencyLine returns the cells of the parallel efficiency. The change is in
+// percentage points. It is printed only if it is larger than its error and not
+// rounded to 0.
 func (d *diffText) efficiencyLine(a, b *aggregate.POP) []string {
 	line := []string{"parallel efficiency", d.efficiency(a), d.efficiency(b), d.none(), ""}
 	if a == nil || b == nil {
@@ -201,6 +202,7 @@ type diffRow struct {
 }
 
 // listText prints a list of changes, with a line for each measure that changed.
+// Entries without a change worth printing are left out.
 func (d *diffText) listText(noun string, rows []diffRow) {
 	rows = slices.DeleteFunc(rows, func(r diffRow) bool { return !d.worth(r.Changes) })
 	if len(rows) == 0 || d.Top == 0 {
@@ -235,8 +237,8 @@ func (d *diffText) worth(c *aggregate.Changes) bool {
 	return c.Differs(true) || d.worthTime(c)
 }
 
-// worthTime reports whether a change of time is printed: the time must be a part of the
-// time in MPI that matters, and must have changed by more than noise.
+// worthTime reports whether a change of time is printed. The time must be large
+// enough to matter, and the change must be larger than noise.
 func (d *diffText) worthTime(c *aggregate.Changes) bool {
 	share, ok := c.TimeNs.Relative()
 	return !d.how.IgnoreTime && d.TimesCompared && d.Matters(c.TimeNs) && c.TimeChanged() && (!ok || math.Abs(share) >= aggregate.MinTimeChange)
@@ -286,10 +288,11 @@ func (d *diffText) commsText() {
 	d.listText("communicator", rows)
 }
 
-// leastSite is the smallest width in characters to which a call site is shortened.
+// leastSite is the smallest width, in characters, to which a call site is
+// shortened.
 const leastSite = 16
 
-// siteWidth returns the width for call sites that leaves room for the numbers.
+// siteWidth returns the width for call sites. It leaves room for the numbers.
 func (d *diffText) siteWidth() int {
 	if d.Width == 0 {
 		return math.MaxInt
@@ -297,8 +300,8 @@ func (d *diffText) siteWidth() int {
 	return max(leastSite, d.Width-55)
 }
 
-// siteText returns a call site and the MPI function. If the call was at another line in A,
-// it names that line.
+// siteText returns a call site and the MPI function. If the call was at another
+// line in A, the text includes that line.
 func (d *diffText) siteText(at *aggregate.Place, was *aggregate.Place, call string) string {
 	call = " " + d.clean(call)
 	if was != nil {

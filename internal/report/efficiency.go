@@ -8,7 +8,8 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// popText prints the parallel efficiency in one line, even if it is not known.
+// popText prints the parallel efficiency in one line, or a dash if it is not
+// known.
 func (s *summaryText) popText() {
 	if s.POP == nil {
 		s.printf("parallel efficiency: %s\n", s.none())

@@ -14,11 +14,12 @@ import (
 // Limits on what is printed about processes that did not finalize.
 const (
 	textEnds  = 12 // groups of processes
-	textWhom  = 6  // peers in a line
+	textWhom  = 6  // processes in one line
 	textRings = 4
 )
 
-// endGroup holds processes that ended in the same way, or wait at the same place.
+// endGroup holds processes that ended in the same way, or are in the same
+// calls.
 type endGroup []*aggregate.End
 
 // groupEnds groups the processes that are in the same state and in the same calls. Groups
@@ -71,8 +72,8 @@ func endText(e *aggregate.End) string {
 	return "not finalized"
 }
 
-// endsText prints how the processes ended that did not finalize. The process that ended
-// first is likely to be the cause, and is printed first.
+// endsText prints how the processes that did not finalize ended. The process
+// that ended first is likely to be the cause, and is printed first.
 func (s *summaryText) endsText() {
 	if len(s.Ends) == 0 {
 		return
@@ -120,8 +121,8 @@ func (o *output) groupText(g endGroup) {
 	}
 }
 
-// who returns the ranks of a group. Processes that ended before they knew their rank are
-// counted.
+// who returns the ranks of a group. If no process of the group had a rank when
+// it ended, it returns their number.
 func (g endGroup) who() string {
 	var ranks []int
 	for _, e := range g {
@@ -213,7 +214,8 @@ func (g endGroup) requestsText(i int) string {
 	return words
 }
 
-// bytesText returns the size of the largest message, if the sizes of all are known.
+// bytesText returns the size of the largest message; empty if the size of any
+// is not known.
 func (g endGroup) bytesText(i int) string {
 	most, same := uint64(0), true
 	for _, e := range g {
@@ -249,7 +251,7 @@ func (o *output) howLong(g endGroup, i int) string {
 	return ""
 }
 
-// peerWord returns the role of the peer in the call.
+// peerWord returns the role of the peer in the call, such as "from" or "root".
 func peerWord(c *aggregate.OpenCall) string {
 	class, _ := profile.ParseClass(c.Class)
 	switch {
@@ -281,7 +283,8 @@ func peerText(c *aggregate.OpenCall) string {
 	return strings.TrimSpace(to + " " + from)
 }
 
-// peerRank returns a rank, with the world rank if that differs.
+// peerRank returns a rank in the communicator, with the world rank if it
+// differs.
 func peerRank(rank, world int) string {
 	if world >= 0 && world != rank {
 		return fmt.Sprintf("%d (world rank %d)", rank, world)
@@ -307,7 +310,7 @@ func (o *output) whom(g endGroup, of func(*aggregate.End) string) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// receivesText prints the open receives, by the place where they were posted.
+// receivesText prints the open receives by the call site that posted them.
 func (o *output) receivesText(g endGroup) {
 	type posted struct{ call, communicator, site string }
 	var order []posted
@@ -347,7 +350,7 @@ func (o *output) receivesText(g endGroup) {
 	}
 }
 
-// receiveText returns "from 3", or "2 from 3" for two receives.
+// receiveText returns, for example, "from 3", or "2 from 3" for two receives.
 func receiveText(r *aggregate.OpenReceive) string {
 	var from string
 	switch {

@@ -22,9 +22,10 @@ func extremes(h *aggregate.Heatmap) (low, high uint64) {
 	return low, high
 }
 
-// shade returns which of n shades a value has on a logarithmic scale up to high, or -1 for
-// 0. The scale begins at low, or lower, so that each shade spans at least a factor of 2 and
-// values that are nearly equal look alike.
+// shade returns the index of the shade for a value, of n shades on a
+// logarithmic scale up to high, or -1 for 0. The scale begins at low or below,
+// so that each shade spans at least a factor of 2 and nearly equal values look
+// alike.
 func shade(v, low, high uint64, n int) int {
 	if v == 0 {
 		return -1
@@ -34,8 +35,8 @@ func shade(v, low, high uint64, n int) int {
 	return min(max(int(at*float64(n)), 0), n-1)
 }
 
-// heatmapLines draws a heatmap with two characters per entry and a line per sending rank,
-// and a legend of the shades.
+// heatmapLines draws a heatmap with two characters per entry, a line per
+// sending rank or block of ranks, and a legend of the shades.
 func (o *output) heatmapLines(h *aggregate.Heatmap) []string {
 	low, high := extremes(h)
 	shades := o.shades()
@@ -55,7 +56,8 @@ func (o *output) heatmapLines(h *aggregate.Heatmap) []string {
 	return append(out, legend(low, high, shades))
 }
 
-// legend returns the shades of the smallest and the largest entry.
+// legend returns the shades of the smallest and the largest entry with their
+// values.
 func legend(low, high uint64, shades []string) string {
 	first, last := shades[shade(low, low, high, len(shades))], shades[len(shades)-1]
 	from, to := text.Bytes(low), text.Bytes(high)
@@ -68,8 +70,9 @@ func legend(low, high uint64, shades []string) string {
 	return fmt.Sprintf("%s %s ... %s %s, log scale", first, from, last, to)
 }
 
-// columnLabels returns the first rank of each column, or of as many columns as there is
-// room for. A label begins above the left edge of its column.
+// columnLabels returns the first rank of each column, or of every second,
+// fourth, … column if there is not enough room. A label begins above the left
+// edge of its column.
 func columnLabels(h *aggregate.Heatmap) string {
 	step := 1
 	for 2*step <= len(fmt.Sprint(h.Ranks-1)) {

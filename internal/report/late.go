@@ -52,8 +52,8 @@ func (o *output) communicatorText(l *aggregate.LateReceives) string {
 	return o.clean(l.Communicator)
 }
 
-// mostText returns the pair of ranks with the most late receives, and their number if
-// there are other pairs.
+// mostText returns the pair of ranks with the most late receives. If there are
+// other pairs, it adds the pair's number of late receives.
 func (o *output) mostText(l *aggregate.LateReceives) string {
 	pair := l.Most[0]
 	words := fmt.Sprintf("%s %s %d", sourceText(pair.From), o.pick("→", "->"), pair.To)

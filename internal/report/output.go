@@ -1,7 +1,7 @@
-// Package report prints what aggregate and internal/trace computed as text for
-// people: the summary of a job or of a rank, the comparison of two jobs, where the
-// processes of a job are, and the analysis of a trace. The JSON of the same structs
-// has everything that is printed.
+// Package report prints the results of aggregate and internal/trace as text for
+// people: the summary of a job or of a rank, the comparison of two jobs, the
+// call that each process is in, and the analysis of a trace. The JSON of the
+// same structs contains everything that is printed.
 package report
 
 import (
@@ -19,34 +19,35 @@ import (
 // Options control how a report is printed.
 type Options struct {
 	ASCII bool                // print ASCII only
-	Width int                 // characters in a line, to which tables are fitted; 0 for any number
+	Width int                 // characters in a line, to which tables are fitted; 0 for no limit
 	Top   int                 // lines in each list; all if negative
 	Sort  aggregate.SiteOrder // of call sites; ByTime if empty
-	// Missing lists what the run lacks that belongs to none of its jobs. If there is any,
-	// no job is reported as complete.
+	// Missing lists what the run lacks and cannot be attributed to one of its
+	// jobs. If it is not empty, no job is reported as complete.
 	Missing []string
 }
 
-// topAll tells the user how to see the rest of a list of the summary.
+// topAll tells the user how to see all entries of a list of the summary.
 const topAll = " (mpitrace report --top all)"
 
-// nameWidth is the width of the first column up to which other columns are left out to
-// make room for it.
+// nameWidth is a width of the first column. Other columns are left out to give
+// the first column up to this width.
 const nameWidth = 40
 
-// output is where a report is printed, and how.
+// output is where and how a report is printed.
 type output struct {
 	Options
 	w       text.Wrapper
 	omitted []string // heads of columns that did not fit
 }
 
-// newOutput returns an output that breaks lines of prose at a width; 0 for no limit.
+// newOutput returns an output that breaks lines of prose at a width; 0 for no
+// limit.
 func newOutput(w io.Writer, o Options, width int) *output {
 	return &output{Options: o, w: text.Wrapper{W: bufio.NewWriter(w), Width: width}}
 }
 
-// Write and Flush are those of the Wrapper.
+// Write and Flush call the methods of the text.Wrapper.
 func (o *output) Write(b []byte) (int, error) { return o.w.Write(b) }
 func (o *output) Flush() error                { return o.w.Flush() }
 
@@ -60,7 +61,8 @@ func (o *output) more(n int, noun, how string) {
 	}
 }
 
-// pick returns the second text if only ASCII may be printed.
+// pick returns the second text if only ASCII may be printed, otherwise the
+// first.
 func (o *output) pick(unicode, ascii string) string {
 	if o.ASCII {
 		return ascii
@@ -68,7 +70,7 @@ func (o *output) pick(unicode, ascii string) string {
 	return unicode
 }
 
-// none is printed for a number that is not known.
+// none returns the text for a number that is not known.
 func (o *output) none() string { return o.pick("–", "-") }
 
 func (o *output) pair(from, to int) string {
@@ -101,7 +103,8 @@ func (o *output) clean(s string) string {
 // shorten shortens the label of a call site to a width.
 func (o *output) shorten(label string, width int) string { return text.Site(label, width, o.ASCII) }
 
-// fit leaves out spare columns until a table fits the width, and remembers their heads.
+// fit removes spare columns until a table fits the width, and remembers their
+// heads.
 func (o *output) fit(t *text.Table, spare ...string) {
 	if o.Width == 0 || len(spare) == 0 {
 		return
@@ -113,7 +116,7 @@ func (o *output) fit(t *text.Table, spare ...string) {
 	}
 }
 
-// omittedText prints the heads of the columns that fit left out.
+// omittedText prints the heads of the columns that fit removed.
 func (o *output) omittedText() {
 	if len(o.omitted) > 0 {
 		o.printf("left out to fit %d characters: %s (to see them: mpitrace report DIR | less -S)\n", o.Width, strings.Join(o.omitted, ", "))
@@ -129,7 +132,7 @@ func top[T any](list []T, n int) ([]T, int) {
 	return list[:n], len(list) - n
 }
 
-// widest returns the width of the widest of some texts.
+// widest returns the width of the widest text, in characters.
 func widest[T any](list []T, of func(*T) string) int {
 	n := 0
 	for i := range list {

@@ -11,8 +11,9 @@ import (
 // textOversubscribed is the largest number of sets of ranks that are printed.
 const textOversubscribed = 4
 
-// oversubscriptionText prints a line for each set of ranks that shared cores, and how much
-// of a core they had. It names the host unless all ranks ran on it.
+// oversubscriptionText prints, for each set of ranks that shared cores, which
+// cores they were and how much of a core each rank had. It names the host
+// unless all ranks ran on it.
 func (o *output) oversubscriptionText(list []profile.Oversubscription, ranks int) {
 	list, more := top(list, textOversubscribed)
 	for i := range list {
@@ -47,8 +48,8 @@ func sharedText(s *profile.Oversubscription, of string) string {
 	}
 }
 
-// who returns "16 ranks" if these are all ranks on the host, and otherwise "ranks 0-3". It
-// adds the number of threads if there are more threads than ranks.
+// who returns "16 ranks" if these are all ranks on the host, otherwise "ranks
+// 0-3". It adds the number of threads if there are more threads than ranks.
 func who(s *profile.Oversubscription) string {
 	words := s.Ranks.String()
 	if n := s.Ranks.Len(); n == s.HostRanks {
@@ -76,7 +77,8 @@ func outOf(s *profile.Oversubscription, of string) string {
 	return of
 }
 
-// cpuText returns how much of a core the ranks had.
+// cpuText returns how much of a core the ranks used, and how long they waited
+// for one.
 func cpuText(c *profile.CPUShare, whose string) string {
 	waited, of := "", "of "+whose+" time"
 	if c.WithoutProcessor != nil {

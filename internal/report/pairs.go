@@ -53,12 +53,12 @@ func (s *summaryText) pairsOf(c matrix.Class) int {
 	return s.Traffic[i].Pairs
 }
 
-// besideWidth is the width up to which two matrices are printed side by side if lines may
-// have any width.
+// besideWidth is the largest width, in characters, at which two matrices are
+// printed side by side if the width of lines is not limited.
 const besideWidth = 100
 
-// heatmapsText draws two matrices: messages between ranks, and collectives. They are side
-// by side if there is room.
+// heatmapsText draws two matrices, one of messages between ranks and one of
+// collectives, side by side if there is room.
 func (s *summaryText) heatmapsText() {
 	var titles []string
 	var blocks [][]string

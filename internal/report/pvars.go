@@ -12,8 +12,8 @@ import (
 // textPvars is the largest number of performance variables that are printed.
 const textPvars = 24
 
-// pvarsText prints the table of performance variables. If there are many, variables that
-// were always 0 are left out.
+// pvarsText prints the table of performance variables. If there are many, it
+// leaves out those that were always 0.
 func (s *summaryText) pvarsText() {
 	if len(s.Pvars) == 0 {
 		return
@@ -74,8 +74,8 @@ func (o *output) pvarLine(v aggregate.Pvar, oneRank bool) []string {
 	return []string{o.nameText(v), v.Class, number(v.Sum), number(v.Mean), at(v.Min, v.MinRank), at(v.Max, v.MaxRank)}
 }
 
-// nameText returns, for example, "pml_ob1_unexpected_msgq_length of MPI_COMM_WORLD". The
-// number of elements of an array is in brackets.
+// nameText returns, for example, "pml_ob1_unexpected_msgq_length of
+// MPI_COMM_WORLD". For an array it adds the number of elements in brackets.
 func (o *output) nameText(v aggregate.Pvar) string {
 	name := o.clean(v.Name)
 	if v.Elements > 1 && v.Min != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// callersWidth is the width of lines of callers if lines may have any width.
+// callersWidth is the width of lines of callers if the width of lines is not
+// limited.
 const callersWidth = 110
 
 // sitesText prints the table of call sites: sums over all ranks, and the ranks that spent
@@ -52,10 +53,10 @@ func (s *summaryText) sitesText() {
 	}
 }
 
-// namelessText prints why call sites in the table have no line numbers or no function
-// names.
+// namelessText explains why call sites in the table have no function names or
+// no line numbers.
 func (s *summaryText) namelessText(listed []aggregate.CallSite) {
-	var stripped []string // modules
+	var stripped []string // modules without symbols
 	for _, c := range listed {
 		if name := s.clean(path.Base(c.Module)); c.Function == "" && c.Module != "" && !slices.Contains(stripped, name) {
 			stripped = append(stripped, name)
@@ -74,10 +75,11 @@ func (s *summaryText) namelessText(listed []aggregate.CallSite) {
 	}
 }
 
-// wrapped reports whether callers were not recorded, and at least half of the calls, or of
-// the time in them, is in functions that are named after the one MPI function they call.
+// wrapped reports whether callers were not recorded and at least half of the
+// calls, or of the time in them, are in functions that are named after the only
+// MPI function they call.
 func (s *summaryText) wrapped() bool {
-	const least = 3 // functions
+	const least = 3 // number of such functions
 	called := map[string]map[string]bool{}
 	for i := range s.CallSites {
 		c := &s.CallSites[i]

@@ -6,15 +6,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// sizeBands are the columns of the table of message sizes. A band ends below the size class
-// `below`.
+// sizeBands holds the columns of the table of message sizes. A band ends before
+// the size class `below`.
 var sizeBands = []struct {
 	head  string
 	below uint8
 }{{"0 B", 1}, {"< 64 B", 7}, {"< 1 KiB", 11}, {"< 8 KiB", 14}, {"< 64 KiB", 17}, {"< 1 MiB", 21}, {"< 16 MiB", 25}, {">= 16 MiB", profile.NumSizeClasses}}
 
-// sizesText prints how many messages of which size each MPI function sent. Bands without
-// messages are left out.
+// sizesText prints, for each MPI function, how many messages of each size it
+// sent. Bands without messages are left out.
 func (s *summaryText) sizesText() {
 	calls, more := top(s.MessageSizes, s.Top)
 	if len(calls) == 0 {

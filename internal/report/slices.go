@@ -7,7 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 )
 
-// longest returns the n slices with the most time in MPI, in the order of the run.
+// longest returns the n slices with the most time in MPI, in the order of their
+// start.
 func longest(all []aggregate.SliceTotals, n int) []aggregate.SliceTotals {
 	if len(all) <= n {
 		return all

@@ -15,7 +15,7 @@ import (
 func Status(w io.Writer, s *aggregate.JobStatus, options Options) error {
 	o := newOutput(w, options, 0)
 	o.printf("%s", o.clean(s.Program))
-	if s.Expected > 0 { // in MPI_Init the size is not known yet
+	if s.Expected > 0 { // 0: the size is not known before MPI_Init returns
 		o.printf(" on %s", text.CountOf(s.Expected, "rank"))
 	}
 	o.printf(", run %s", o.clean(s.Run))
@@ -65,8 +65,9 @@ func (g endGroup) rest() int {
 	return 2
 }
 
-// longest returns how long the process that has waited longest has been where it is, in
-// tenths of a second. It is 0 for processes that ended, which stay in their order.
+// longest returns how long the process that has waited longest has been in its
+// call, or outside MPI since its last call, in tenths of a second. It is 0 for
+// processes that ended or are stopped, which stay in their order.
 func (g endGroup) longest() float64 {
 	if g.rest() == 0 {
 		return 0

@@ -35,7 +35,7 @@ type rankText struct {
 	rank *aggregate.RankSummary
 }
 
-// Summary prints what a job did.
+// Summary prints the summary of a job.
 func Summary(w io.Writer, job *aggregate.Summary, o Options) error {
 	s := &summaryText{newOutput(w, o, o.Width), job}
 	s.printf("%s on %d of %d ranks, %s\n", s.clean(s.Program), s.RanksRecorded, s.RanksExpected, s.hostsText())
@@ -59,7 +59,7 @@ func Summary(w io.Writer, job *aggregate.Summary, o Options) error {
 	return s.Flush()
 }
 
-// Rank prints what one rank did.
+// Rank prints the summary of one rank.
 func Rank(w io.Writer, rank *aggregate.RankSummary, o Options) error {
 	s := &rankText{summaryText{newOutput(w, o, o.Width), &rank.Summary}, rank}
 	s.printf("rank %d of %d of %s, ", rank.Rank, s.RanksExpected, s.clean(s.Program))
@@ -83,8 +83,8 @@ func Rank(w io.Writer, rank *aggregate.RankSummary, o Options) error {
 	return s.Flush()
 }
 
-// stateText returns how a process ended. A recording without an end is "not finalized",
-// since the process may or may not be running.
+// stateText returns how a process ended. A process whose end was not recorded
+// is "not finalized", because it may or may not be running.
 func stateText(state string) string {
 	if state == profile.Running.String() {
 		return "not finalized"
@@ -112,8 +112,8 @@ func (s *summaryText) hostsText() string {
 	return text.CountOf(len(s.Hosts), "host") + " (" + strings.Join(names, ", ") + ")"
 }
 
-// head prints the library, the run and its times. of is printed before the application
-// time, and says what that adds up.
+// head prints the library, the run and its times. The text of is printed before
+// the application time and names what that time adds up.
 func (s *summaryText) head(of string) {
 	s.printf("%s; run %s", s.clean(LibraryName(s.Library)), s.clean(s.Run))
 	if !s.Started.IsZero() {
@@ -152,8 +152,8 @@ func LibraryName(line string) string {
 	return line
 }
 
-// shareText returns the mean and the extremes of the ranks' shares of time in MPI, and the
-// number of ranks if not all shares are known.
+// shareText returns the mean and the extremes of the ranks' shares of time in
+// MPI. If not all shares are known, it adds the number of known ones.
 func (s *summaryText) shareText() string {
 	var known []aggregate.RankTimes
 	for _, r := range s.Ranks {
@@ -176,8 +176,8 @@ func (s *summaryText) shareText() string {
 	return words
 }
 
-// setUpCalls returns the calls that the table of calls leaves out and the table of classes
-// includes: Init and Finalize.
+// setUpCalls returns the names of the calls that the table of calls leaves out
+// and the table of classes includes: Init and Finalize.
 func (s *summaryText) setUpCalls() string {
 	var names []string
 	for _, c := range s.Calls {
@@ -225,8 +225,8 @@ func (s *summaryText) callsText() {
 	s.more(rest, "call", " (mpitrace report --top all)")
 }
 
-// writeTimes prints an empty line and a table. It leaves out the columns of times if calls
-// were not timed, and then spare columns until the table fits.
+// writeTimes prints an empty line and a table. It removes the columns of times
+// if calls were not timed, and then spare columns until the table fits.
 func (s *summaryText) writeTimes(t *text.Table, spare ...string) {
 	if !s.Timed() {
 		t.Drop(timeColumns...)
@@ -246,9 +246,9 @@ func (s *summaryText) shareOfMPI(ns uint64) string {
 	return text.Percent(float64(ns) / 1e9 / s.MPITimeS)
 }
 
-// receivedText returns the bytes that a call received. It returns no number for collectives
-// that record only what they send, and for receives that were not followed, because 0
-// would look like lost data.
+// receivedText returns the bytes that a call received. It returns a dash for
+// collectives that record only what they send, and for receives that were not
+// followed, because 0 would look like lost data.
 func (s *summaryText) receivedText(c *aggregate.CallTotals) string {
 	if c.Received == (matrix.Volume{}) && s.notFollowed(c.Call) {
 		return s.none()

@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate"
 )
 
-// variablesText prints the variables of the MPI that were set. Variables that the MPI
-// refused are among the problems.
+// variablesText prints the control variables of the MPI library that were set.
+// Variables that the library refused are listed as problems.
 func (s *summaryText) variablesText() {
 	var parts []string
 	for _, v := range s.Variables {
