@@ -50,8 +50,8 @@ func (p *Prefixes) Format(v float64, digits int) string {
 	return strings.TrimSpace(plain(number, digits) + " " + p.names[power])
 }
 
-// plain returns v without a prefix. Whole numbers below 10,000 are written in
-// full: 1,023.
+// plain formats v, which has been divided by its prefix. Whole numbers below
+// 10,000 are written in full: 1,023.
 func plain(v float64, digits int) string {
 	if v >= 1000 && v < 1e4 {
 		digits = max(digits, 4)
