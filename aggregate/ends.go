@@ -11,8 +11,8 @@ import (
 )
 
 // End describes how a process that did not finalize ended, or where it is if it
-// still runs. Times ending in S are in seconds since the first process of the
-// job began.
+// still runs. EndedS, AliveS and LastCallS are in seconds since the first
+// process of the job began.
 type End struct {
 	Rank   int              `json:"rank"`
 	Host   string           `json:"host"`
@@ -25,7 +25,7 @@ type End struct {
 	AliveS    float64 `json:"alive_s,omitempty"` // when it was last seen running; 0 if not observed
 	LastCallS float64 `json:"last_call_s"`       // when its latest known call returned
 
-	Calls        []OpenCall    `json:"calls"`         // calls that it is or was in, at most one per thread; empty outside MPI
+	Calls        []OpenCall    `json:"calls"`         // calls that it is or was in, by thread; empty outside MPI
 	OpenReceives []OpenReceive `json:"open_receives"` // receives that were posted earlier and have not completed
 }
 

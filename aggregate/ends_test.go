@@ -47,7 +47,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Whoever called MPI_Abort is the first, whenever it ended.
+// A process that called MPI_Abort is listed first, whenever it ended.
 func TestEndsAborted(t *testing.T) {
 	ps := timedOut()
 	ps[4].Open = []profile.OpenCall{{Call: "Abort", Class: profile.Other, Peer: profile.PeerNone, Source: profile.PeerNone, Code: -3}}
@@ -57,7 +57,8 @@ func TestEndsAborted(t *testing.T) {
 	}
 }
 
-// A rank that the launcher killed may be gone before the one that it was killed for.
+// A rank that the launcher killed may end before the end of the rank that
+// caused this is seen.
 func TestEndsOfTheKilled(t *testing.T) {
 	ps := timedOut()
 	for _, p := range ps {
@@ -71,8 +72,8 @@ func TestEndsOfTheKilled(t *testing.T) {
 	}
 }
 
-// A process of which nothing is seen may be anywhere: what it was in is told with
-// its beginning, or with its age as long as others run.
+// A process on a node that could not be checked may have ended or not. Its call
+// has a duration only if another process of the job was seen running.
 func TestEndsUnknown(t *testing.T) {
 	ps := hung()
 	if e := New(ps).Summary().Ends; e[0].State != profile.EndUnknown || e[0].Rank != 5 || e[1].Calls[0].ForS != 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// pingPong returns the profiles of two ranks that sent each other 10 messages of
-// 1000 bytes, within 1 s of which rank 1 spent the greater part in MPI_Recv.
+// pingPong returns the profiles of two ranks that sent each other 10 messages
+// of 1000 bytes within 1 s. Rank 1 spent most of this time in MPI_Recv.
 func pingPong() []*profile.Profile {
 	const second = 1_000_000_000 // ns
 	var out []*profile.Profile
@@ -30,8 +30,8 @@ func pingPong() []*profile.Profile {
 	return out
 }
 
-// A job is made of the profiles of its ranks. Its summary has what `mpitrace report`
-// prints.
+// A Job is made of the profiles of its ranks. Its summary holds what `mpitrace
+// report` prints.
 func Example() {
 	job := aggregate.New(pingPong())
 	s := job.Summary()
@@ -45,10 +45,10 @@ func Example() {
 	// MPI_Send: 20 calls, 40 ms, 20000 bytes
 }
 
-// Conservation checks that what was received is what was sent.
+// Conservation checks that the messages received are those sent.
 func ExampleConservation() {
 	profiles := pingPong()
-	profiles[1].Rows[1].Messages, profiles[1].Rows[1].Bytes = 9, 9_000 // one was never received
+	profiles[1].Rows[1].Messages, profiles[1].Rows[1].Bytes = 9, 9_000 // one message was never received
 	c := aggregate.New(profiles).Summary().Conservation
 	fmt.Println(c.Verdict)
 	for _, pair := range c.Differing {

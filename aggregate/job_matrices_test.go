@@ -9,7 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// dense is a matrix of four ranks, line by line.
+// dense returns f of each entry of a matrix of four ranks.
 func dense(m *matrix.Matrix, f func(matrix.Volume) uint64) [4][4]uint64 {
 	var out [4][4]uint64
 	for p, v := range m.All() {
@@ -18,7 +18,7 @@ func dense(m *matrix.Matrix, f func(matrix.Volume) uint64) [4][4]uint64 {
 	return out
 }
 
-// entriesOf are the entries of each class, by row and column.
+// entriesOf returns the entries of each class, by row and column.
 func entriesOf(ms *matrix.ByClass) [matrix.NumClasses][]matrix.Cell {
 	var out [matrix.NumClasses][]matrix.Cell
 	for c := range ms {
@@ -81,8 +81,8 @@ func TestTrafficAndProfilesGiveTheSameMatrices(t *testing.T) {
 	}
 }
 
-// TestRowSums: a rank's row of the directed matrix sums to its send rows, self
-// apart, remote reads being in the row of the one who was read from.
+// TestRowSums checks that a rank's row of the matrix sums to its send rows. A
+// remote read is in the row of the rank that was read from.
 func TestRowSums(t *testing.T) {
 	j := New(fixture())
 	m := &j.Matrices()[matrix.All]
@@ -106,7 +106,7 @@ func TestRowSums(t *testing.T) {
 	}
 }
 
-// BenchmarkMatrices sums up an Allreduce of 1024 ranks, and spreads it over all
+// BenchmarkMatrices adds up an Allreduce of 1024 ranks and spreads it over all
 // their pairs.
 func BenchmarkMatrices(b *testing.B) {
 	const n = 1024

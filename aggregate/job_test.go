@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// What is known of some processes only, and what two say of one rank, does not
-// depend on who is first.
+// Values that only some processes know, or that differ between two recordings
+// of one rank, do not depend on the order of the processes.
 func TestJobIgnoresOrder(t *testing.T) {
 	ps := []*profile.Profile{{Rank: 0, Host: "b", Start: 5}, {Rank: 1}, {Rank: 0, Host: "a", Start: 3}}
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

@@ -42,18 +42,18 @@ func TestJudge(t *testing.T) {
 		Total:         change(Measure{1000, 1100}, Measure{100, 111}, Measure{1000 * ms, 1000 * ms}),
 		Calls: []CallChange{
 			{"Send", change(Measure{100, 111}, Measure{100, 1}, none)},
-			{"Isend", change(Measure{0, 1}, none, none)},                                          // there was none
-			{"Wait", change(none, none, Measure{10 * ms, 12 * ms})},                               // 1 % of all
-			{"Test", change(none, none, Measure{9 * ms, 10*ms - 1})},                              // less, in both
-			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                               // less, in A alone
+			{"Isend", change(Measure{0, 1}, none, none)},                                          // 0 in A
+			{"Wait", change(none, none, Measure{10 * ms, 12 * ms})},                               // 1 % of the time in MPI
+			{"Test", change(none, none, Measure{9 * ms, 10*ms - 1})},                              // less than 1 % in both
+			{"Probe", change(none, none, Measure{9 * ms, 90 * ms})},                               // less than 1 % in A only
 			{"Bcast", change(none, none, Measure{0, 40 * ms})},                                    // new
-			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                          // less
+			{"Barrier", change(none, none, Measure{500 * ms, 400 * ms})},                          // decreased
 			{"Scan", Changes{StatusChanged, Traffic{}, Measure{1, 100}, Measure{100000, 1e6}, 0}}, // calls are not judged
 		},
 	}
 	d.Judge(Limits{InTime: 10, InBytes: 10, InMessages: 10})
 	want := []Excess{
-		{"total", InMessages, Measure{100, 111}, 10}, // 1100 bytes are just 10 % more
+		{"total", InMessages, Measure{100, 111}, 10}, // 1100 bytes are exactly 10 % more
 		{"Send", InBytes, Measure{100, 111}, 10},
 		{"Isend", InBytes, Measure{0, 1}, 10},
 		{"Wait", InTime, Measure{10 * ms, 12 * ms}, 10},
@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Of a job that is hardly in MPI, times are noise.
+// In a job with little time in MPI, times are noise.
 func TestJudgeShortTimes(t *testing.T) {
 	d := &Diff{TimesCompared: true, Total: Changes{TimeNs: Measure{100_000, 1_000_000}}}
 	if d.Judge(Limits{InTime: 0}); len(d.Exceeded) != 0 {

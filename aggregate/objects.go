@@ -12,8 +12,9 @@ const maxObjects = 100
 // byObject holds sums by the label of a communicator. The first maxObjects
 // labels, in the order of compareObjects, have sums of their own; rest is the
 // sum of all others. A label that is among the first of the whole job is also
-// among the first of any part of the job. So the result depends neither on the
-// order in which labels are added nor on how parts are merged.
+// among the first of any part of the job that contains it. So the result
+// depends neither on the order in which labels are added nor on how parts are
+// merged.
 type byObject[T any, P interface {
 	*T
 	merge(P)

@@ -8,7 +8,7 @@ import (
 
 func TestHeatmapBins(t *testing.T) {
 	var m matrix.Matrix
-	const n = 100 // in bins of 4: 25
+	const n = 100 // makes 25 bins of 4 ranks
 	for from := range n {
 		m.Add(matrix.Pair{From: from, To: (from + 4) % n}, matrix.Volume{Bytes: 10, Messages: 1})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// What the library sent is in no sum but its own.
+// Physical traffic is in no sum except its own.
 func TestPhysicalIsBeside(t *testing.T) {
 	was, is := New(fixture()), New(sent())
 	x, y := was.Matrices(), is.Matrices()
@@ -56,8 +56,8 @@ func TestPhysicalSummary(t *testing.T) {
 	}
 }
 
-// --class physical is what the library sent and nothing else; of other
-// selections its own messages are no part.
+// --class physical selects what the library sent and nothing else. Other
+// selections exclude the messages that it sent on its own behalf.
 func TestPhysicalSelected(t *testing.T) {
 	for name, c := range map[string]struct {
 		s    matrix.Selection

@@ -6,8 +6,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// BenchmarkPvars adds up a process that read 100 times 33 variables of 8
-// elements.
+// BenchmarkPvars adds up a process with 100 readings of 33 variables of 8
+// elements each.
 func BenchmarkPvars(b *testing.B) {
 	p := fixtureRank(0)
 	const variables, times, elements = 33, 100, 8

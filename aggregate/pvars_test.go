@@ -12,7 +12,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// values are those of ranks; NaN stands for what there is not.
+// values returns the values of some ranks; NaN stands for a value that is not
+// set.
 func values(ranks int, sum, mean, low float64, lowRank int, high float64, highRank int) PvarValues {
 	number := func(v float64) *float64 {
 		if math.IsNaN(v) {
@@ -36,7 +37,7 @@ func TestPvars(t *testing.T) {
 			Slices: []PvarSlice{{"run", values(4, none, 2.5, 1, 0, 4, 3)}, {"solve", values(4, none, 25, 10, 0, 40, 3)}}},
 		{Name: "name", Class: "generic", Binding: "none", Elements: 1, Readings: 4, PvarValues: PvarValues{Ranks: 4, Text: &text},
 			Slices: []PvarSlice{{"solve", PvarValues{Ranks: 4, Text: &text}}}},
-		// Up to 10u and down again: 5u in the mean of either second.
+		// Up to 10u and down again: a mean of 5u in both seconds.
 		{Name: "queue", Description: "messages that wait", Class: "level", Binding: "communicator", Object: "MPI_COMM_WORLD", Elements: 2, Readings: 12,
 			PvarValues: values(4, none, 5*2.5, 0, 0, 40, 3),
 			Slices:     []PvarSlice{{"run", values(4, none, 5*2.5, 0, 0, 40, 3)}, {"solve", values(4, none, 5*2.5, 0, 0, 40, 3)}}},
@@ -69,14 +70,15 @@ func TestPvarsOfOneRank(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	}
-	if len(s.Pvars) != 9+1 { // queue is of two communicators
+	if len(s.Pvars) != 9+1 { // queue has two communicators
 		t.Errorf("%d variables", len(s.Pvars))
 	}
 }
 
-// TestWatchedIgnoresOrder: what is told of variables and late receives is the
-// same however recordings come and are merged, also of doubles whose sums depend
-// on their order, and of more communicators than have sums of their own.
+// TestWatchedIgnoresOrder checks that variables and late receives do not depend
+// on the order of the recordings or on how they are merged, even for sums of
+// doubles that would depend on their order, and with more communicators than
+// have sums of their own.
 func TestWatchedIgnoresOrder(t *testing.T) {
 	crowd := func() []*profile.Profile {
 		ps := watched()
@@ -96,7 +98,7 @@ func TestWatchedIgnoresOrder(t *testing.T) {
 	checkAnyOrder(t, 5, crowd)
 }
 
-// What is of more communicators than have sums of their own is in one sum.
+// Communicators beyond those that have sums of their own share one sum.
 func TestPvarsOfManyObjects(t *testing.T) {
 	const n = maxObjects + 20
 	p := &profile.Profile{Run: "r", Rank: 0, Size: 1, State: profile.Finalized,
@@ -114,7 +116,7 @@ func TestPvarsOfManyObjects(t *testing.T) {
 		t.Fatalf("%d variables, the first %+v", len(vs), vs[:min(len(vs), 2)])
 	}
 	rest, want := vs[maxObjects], 0.0
-	for i := n; i > maxObjects; i-- { // the others are the 20 largest
+	for i := n; i > maxObjects; i-- { // the others have the 20 largest values
 		want += float64(i)
 	}
 	if !rest.Others || rest.Ranks != 20 || *rest.Sum != want || *rest.Max != n {
@@ -122,8 +124,8 @@ func TestPvarsOfManyObjects(t *testing.T) {
 	}
 }
 
-// Doubles that are no numbers are told, and leave no trace in sums: JSON has no
-// form for them.
+// Doubles that are infinite or not a number are counted and left out of all
+// sums, because JSON cannot represent them.
 func TestPvarsThatAreNoNumbers(t *testing.T) {
 	p := watched()[0]
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64} {

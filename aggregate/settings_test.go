@@ -10,8 +10,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A process without a record of a setting has its default, and one value may be
-// written in several ways.
+// A process that did not record a setting has its default. Different texts may
+// be the same value.
 func TestDifferentSettings(t *testing.T) {
 	ps := fixture()
 	ps[0].Settings = map[string]string{"interval": "1s", "stack": "8", "max-mb": "128"}

@@ -16,7 +16,7 @@ func TestCallSites(t *testing.T) {
 		min, max    uint64
 		least, most int
 	}
-	want := []facts{ // what was folded has no site
+	want := []facts{ // folded calls have no call site
 		{"swap halo.c:7", 6, 60, 0x10, 100, 400, 0, 1},
 		{"swap halo.c:9", 8, 8000, 0x30, 50, 50, 0, 0},
 		{"lib.so+0x40", 16, 0, 0x40, 10, 10, 0, 0},

@@ -8,7 +8,7 @@ import (
 
 func TestSlices(t *testing.T) {
 	s := New(sliced()).Summary()
-	want := []SliceTotals{ // "output" began first on rank 1
+	want := []SliceTotals{ // "output" began on rank 1 first
 		{Slice: "output", Totals: Totals{Calls: 2, TimeNs: 1000 * ms}},
 		{Slice: "solve", Totals: Totals{Calls: 2 + 4, Messages: 3, Bytes: 30, TimeNs: 2000 * ms}},
 	}

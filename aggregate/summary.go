@@ -32,10 +32,10 @@ type Summary struct {
 
 	Variables []Variable `json:"variables"` // control variables of the MPI library that the user set or tried to set
 
-	// WallTimeS is that of the rank with the longest, from entering MPI_Init to
-	// the last known moment. ApplicationTimeS is from the end of MPI_Init to
-	// the start of MPI_Finalize, added up over ranks. MPITimeS is the time in
-	// all calls except Init and Finalize.
+	// WallTimeS is the longest time of any rank from entering MPI_Init to its
+	// last known moment. ApplicationTimeS is from the end of MPI_Init to the
+	// start of MPI_Finalize, added up over ranks. MPITimeS is the time in all
+	// calls except Init and Finalize.
 	WallTimeS         float64 `json:"wall_time_s"`
 	ApplicationTimeS  float64 `json:"application_time_s"`
 	MPITimeS          float64 `json:"mpi_time_s"`
@@ -51,7 +51,7 @@ type Summary struct {
 	Calls        []CallTotals   `json:"calls"`         // by call, the longest time first; the most calls first if not timed
 	Classes      []ClassTotals  `json:"classes"`       // by class; messages as sent
 	Slices       []SliceTotals  `json:"slices"`        // by slice, in the order of their start
-	CallSites    []CallSite     `json:"callsites"`     // by call site and call, in the order of Calls
+	CallSites    []CallSite     `json:"callsites"`     // by call site and call, sorted like Calls
 	Traffic      []MatrixTotals `json:"traffic"`       // sums of the matrices that have entries
 	MessageSizes []CallSizes    `json:"message_sizes"` // of messages sent, written and read, by call; the most bytes first
 

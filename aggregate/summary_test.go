@@ -42,7 +42,7 @@ func TestSummaryTimes(t *testing.T) {
 		name      string
 		got, want float64
 	}{
-		{"wall time", s.WallTimeS, 2.206 - 3e-9}, // rank 3's
+		{"wall time", s.WallTimeS, 2.206 - 3e-9}, // wall time of rank 3
 		{"application time", s.ApplicationTimeS, 4 * 2},
 		{"MPI time", s.MPITimeS, (0.1 + 0.2 + 0.3 + 0.4) + 4*(0.2+0.1)},
 		{"Init and Finalize", s.InitFinalizeTimeS, 4 * 0.008},
@@ -134,8 +134,8 @@ func TestSummaryClassesAndTraffic(t *testing.T) {
 	}
 }
 
-// TestCollectivesAreApart: no pair has a byte of an Allreduce in what was sent
-// point to point and one-sided.
+// TestCollectivesAreApart checks that no pair's point-to-point and one-sided
+// bytes include those of an Allreduce.
 func TestCollectivesAreApart(t *testing.T) {
 	s := New(fixture()).Summary()
 	want := []PairTotals{
@@ -161,7 +161,8 @@ func TestCollectivesAreApart(t *testing.T) {
 			t.Errorf("%s:\n%s", h.name, diff)
 		}
 	}
-	// Without messages of their own, ranks are paired by collectives.
+	// Without point-to-point and one-sided messages, the pairs are those of
+	// collectives.
 	ps := fixture()
 	for _, p := range ps {
 		p.Rows = slices.DeleteFunc(p.Rows, func(r profile.Row) bool { return !r.Class.Collective() })
@@ -193,12 +194,12 @@ func TestMessageSizes(t *testing.T) {
 	}
 }
 
-// TestSummaryIgnoresOrder: however the recordings come, and however they are
-// merged, the summary is the same.
+// TestSummaryIgnoresOrder checks that the summary does not depend on the order
+// of the recordings or on how they are merged.
 func TestSummaryIgnoresOrder(t *testing.T) { checkAnyOrder(t, 50, fixture) }
 
-// checkAnyOrder adds up three or more profiles, each time made anew, in random
-// orders and in several groupings.
+// checkAnyOrder adds up three or more profiles in random orders and groupings.
+// profiles must return new profiles each time.
 func checkAnyOrder(t *testing.T, tries int, profiles func() []*profile.Profile) {
 	t.Helper()
 	want, err := json.Marshal(New(profiles()).Summary())

@@ -12,7 +12,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Sums have the root of the sum of the squares, in whatever order.
+// The error of a sum is the root of the sum of the squares, in any order.
 func TestErrorsAddUp(t *testing.T) {
 	s := New(sampledFixture()).Summary()
 	if s.MPITimeErrorS != 0.010 || s.Totals.TimeVariance.StandardError() != 10*ms || s.Timing != "sampled" {
@@ -46,7 +46,7 @@ func TestErrorsAddUp(t *testing.T) {
 	}
 }
 
-// times collects the values of all keys that speak of times of calls.
+// times collects the values of all keys that hold times of calls.
 func times(v any, out map[string][]any) {
 	switch v := v.(type) {
 	case []any:
@@ -63,7 +63,8 @@ func times(v any, out map[string][]any) {
 	}
 }
 
-// What was not measured is null, and all else is there, in the same order.
+// Times that were not measured are null. All other values are there, in the
+// same order.
 func TestUntimedJSON(t *testing.T) {
 	j := New(untimedFixture())
 	rank, err := j.RankSummary(1)
@@ -101,7 +102,7 @@ func TestUntimedJSON(t *testing.T) {
 	}
 }
 
-// keysOf lists the keys of an object in the order they have.
+// keysOf returns the keys of an object in their order.
 func keysOf(t *testing.T, raw []byte) []string {
 	t.Helper()
 	in := json.NewDecoder(bytes.NewReader(raw))
@@ -135,8 +136,8 @@ func TestWithoutTimes(t *testing.T) {
 	}
 }
 
-// Ranks that were recorded in other ways are said to be, and their times and
-// receives are not taken for 0.
+// Ranks that were recorded with different settings are reported as such. Their
+// times and receives are not taken for 0.
 func TestMixedSettings(t *testing.T) {
 	ps := append(fixture()[:3], untimedFixture()[3])
 	j, err := Of(profile.List(ps), Options{MustAgree: []Setting{{Name: "timing"}, {Name: "receives"}}})
@@ -168,7 +169,7 @@ func TestMixedSettings(t *testing.T) {
 	}
 }
 
-// Blocking receives are known whether or not others are followed.
+// Blocking receives are known even if nonblocking ones are not followed.
 func TestUnfollowedConservation(t *testing.T) {
 	c := New(untimedFixture()).Summary().Conservation
 	if c.Verdict != PartlyKnown || c.Pairs != 2 || c.Unequal != 0 || len(c.NotCompared) != 1 {
@@ -180,7 +181,7 @@ func TestUnfollowedConservation(t *testing.T) {
 	}
 }
 
-// A difference of estimates is one if it is more than two standard errors.
+// Estimates differ if their difference is more than two standard errors.
 func TestDiffOfEstimates(t *testing.T) {
 	later := func(call string, more uint64) *Compared {
 		ps := sampledFixture()
@@ -191,7 +192,7 @@ func TestDiffOfEstimates(t *testing.T) {
 		}
 		return comparedOf(t, ps)
 	}
-	// Send has an error of 6 ms in each: 8.485 ms in the difference.
+	// Send has an error of 6 ms in each job, and of 8.485 ms in the difference.
 	for more, want := range map[uint64]bool{0: false, 16_970_000: false, 16_971_000: true} {
 		d := Compare(comparedOf(t, sampledFixture()), later("Send", more), DiffOptions{})
 		if got := slices.ContainsFunc(d.Calls, func(c CallChange) bool { return c.Call == "Send" }); got != want || len(d.Calls) > 1 {

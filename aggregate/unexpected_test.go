@@ -40,7 +40,7 @@ func TestLateReceives(t *testing.T) {
 	}
 }
 
-// Only the pairs with the most are kept, and all are counted.
+// Only the pairs with the most late receives are kept, and all are counted.
 func TestLatePairs(t *testing.T) {
 	const n = 3 * maxLatePairs
 	var ps []*profile.Profile
@@ -62,8 +62,8 @@ func TestLatePairs(t *testing.T) {
 	}
 }
 
-// What is of no known call site is there all the same, and of a persistent
-// request those are counted that received.
+// Late receives without a known call site are listed too. Receives of a
+// persistent request count only if they received something.
 func TestLateReceivesWithoutSite(t *testing.T) {
 	p := hungRank(0)
 	p.Rows = []profile.Row{
@@ -80,7 +80,8 @@ func TestLateReceivesWithoutSite(t *testing.T) {
 	}
 }
 
-// One receive more is late in B, and rank 0's counter of the world has 30 more.
+// In B one more receive is late, and rank 0's counter of MPI_COMM_WORLD is
+// larger by 30.
 func TestCompareWatched(t *testing.T) {
 	changed := watched()
 	changed[3].Late = append(changed[3].Late, changed[3].Late[0])
@@ -98,7 +99,8 @@ func TestCompareWatched(t *testing.T) {
 	}
 }
 
-// Late receives are compared only if they were watched for alike.
+// Late receives are compared only if both jobs have the same
+// --watch-unexpected.
 func TestCompareWatchedOtherwise(t *testing.T) {
 	other := watched()
 	for _, p := range other {

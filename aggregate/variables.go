@@ -19,7 +19,7 @@ const (
 // Variable is a control variable of the MPI library that the user set, or tried
 // to set.
 type Variable struct {
-	Name    string          `json:"name"`  // from the environment, the name of the environment variable
+	Name    string          `json:"name"`  // name of the control variable or, from the environment, of the environment variable
 	Value   string          `json:"value"` // value read back after setting it, otherwise the given value
 	From    string          `json:"from"`
 	Scope   profile.Scope   `json:"scope,omitempty"`   // only for --cvar
@@ -151,8 +151,8 @@ func (j *Job) variableProblems() []string {
 }
 
 // disagreeing returns a text for each variable that ranks set differently
-// although all must agree. The variables must be in the
-// order of variableSums.variables.
+// although all must agree. The variables must be in the order of
+// variableSums.variables.
 func (j *Job) disagreeing(variables []Variable) []string {
 	var out []string
 	for i := 0; i < len(variables); {

@@ -50,7 +50,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesMerge: in whatever parts a job is added up.
+// TestVariablesMerge checks that the variables do not depend on how a job is
+// divided into parts.
 func TestVariablesMerge(t *testing.T) {
 	job := func() []*profile.Profile {
 		return withVariables(func(r int) []profile.Variable {

@@ -8,7 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// cells are the entries of each class, by row and column.
+// cells returns the entries of each class, by row and column.
 func cells(ms *ByClass) [NumClasses][]Cell {
 	var out [NumClasses][]Cell
 	for c := range ms {
@@ -19,7 +19,7 @@ func cells(ms *ByClass) [NumClasses][]Cell {
 	return out
 }
 
-// flows are the matrices of some lines of .prof files.
+// flows returns the matrices of some lines of .prof files.
 func flows(all ...profile.Flow) *ByClass {
 	t := NewBuilder(nil)
 	for i := range all {
@@ -45,8 +45,8 @@ func TestFlowsToOtherWorldsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestBuilderLaws: the parts of a job can be summed up in any order and in any
-// groups.
+// TestBuilderLaws checks that the parts of a job can be merged in any order and
+// in any groups.
 func TestBuilderLaws(t *testing.T) {
 	ps := slices.Concat(varied(), interReduceScatterProfiles(), []*profile.Profile{scattering()})
 	whole := NewBuilder(nil)
@@ -75,8 +75,9 @@ func TestBuilderLaws(t *testing.T) {
 	}
 }
 
-// interReduceScatterProfiles are ranks 10 to 12, 10 and 11 of the one group, which called
-// Reduce_scatter over an intercommunicator with counts of 5, 6 and of 7.
+// interReduceScatterProfiles returns the profiles of ranks 10 to 12, which
+// called Reduce_scatter over an intercommunicator. Ranks 10 and 11 are one
+// group, with counts of 5 and 6; rank 12 is the other, with a count of 7.
 func interReduceScatterProfiles() []*profile.Profile {
 	out := []*profile.Profile{}
 	for rank := 10; rank < 13; rank++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// ring returns the profiles of n ranks. Each sent 100 bytes to the next one by
-// MPI_Send, and then called MPI_Allreduce on 8 bytes.
+// ring returns the profiles of n ranks. Each sent 100 bytes to the next one
+// with MPI_Send, and then called MPI_Allreduce on 8 bytes.
 func ring(n int) []*profile.Profile {
 	var out []*profile.Profile
 	for rank := range n {
@@ -47,7 +47,7 @@ func Example() {
 	//  108   8   8   0
 }
 
-// All iterates over the pairs that communicated only.
+// All iterates over only the pairs that communicated.
 func ExampleMatrix_All() {
 	b := matrix.NewBuilder(&matrix.Selection{Calls: []string{"MPI_Send"}})
 	for _, p := range ring(4) {

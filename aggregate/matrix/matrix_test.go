@@ -11,8 +11,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// spread is what a matrix says, written out: the reference that its sums are
-// held against. Entries of zeros count as entries.
+// spread is a matrix with all entries written out: the reference for its sums.
+// Entries of zeros count as entries.
 type spread map[Pair]Volume
 
 func (s spread) add(p Pair, v Volume) {
@@ -23,8 +23,8 @@ func (s spread) add(p Pair, v Volume) {
 
 const testRanks = 13
 
-// randomGroup is a strided or an irregular group of ranks below testRanks, now
-// and then with processes of another world.
+// randomGroup returns a strided or an irregular group of ranks below testRanks,
+// sometimes with processes of another world.
 func randomGroup(r *rand.Rand) profile.Group {
 	if r.IntN(2) == 0 {
 		g := profile.Group{Base: r.IntN(4), Stride: 1 + r.IntN(3)}
@@ -43,7 +43,8 @@ func randomGroup(r *rand.Rand) profile.Group {
 
 func randomVolume(r *rand.Rand) Volume { return Volume{r.Uint64N(50), r.Uint64N(4)} }
 
-// randomMatrix has entries and group patterns, and the same written out.
+// randomMatrix returns a matrix with entries and group patterns, and the same
+// written out.
 func randomMatrix(r *rand.Rand) (*Matrix, spread) {
 	m, want := new(Matrix), spread{}
 	for range r.IntN(60) {
@@ -88,7 +89,8 @@ func entries(m *Matrix) spread {
 	return out
 }
 
-// sums is s without entries of zeros, which folding may make of nothing.
+// sums returns s without entries of zeros, because folding may create such
+// entries.
 func (s spread) sums() spread {
 	out := spread{}
 	for p, v := range s {
@@ -262,8 +264,8 @@ func TestSymmetricIsItsTranspose(t *testing.T) {
 	})
 }
 
-// TestMergeLaws: merging is associative and commutative, and an empty matrix
-// changes nothing.
+// TestMergeLaws checks that merging is associative and commutative, and that an
+// empty matrix changes nothing.
 func TestMergeLaws(t *testing.T) {
 	merged := func(all ...*Matrix) *Matrix {
 		sum := new(Matrix)

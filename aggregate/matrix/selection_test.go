@@ -55,8 +55,8 @@ func varied() []*profile.Profile {
 	return out
 }
 
-// scattering is rank 1 of 4, which sent 1, 3 and 4 bytes to ranks 0, 2 and 3 by
-// Scatterv: messages of the size classes 1 and 3.
+// scattering returns the profile of rank 1 of 4, which sent 1, 3 and 4 bytes to
+// ranks 0, 2 and 3 with Scatterv: messages of the size classes 1 and 3.
 func scattering() *profile.Profile {
 	row := profile.Row{Call: "Scatterv", Class: profile.OneToAll, Direction: profile.Send, Spread: profile.ToVector,
 		Peer: 1, SizeClass: 3, Calls: 1, Messages: 2, Bytes: 7}
@@ -68,7 +68,8 @@ func scattering() *profile.Profile {
 		Vectors: []profile.Vector{{Call: "Scatterv", Class: profile.OneToAll, Spread: profile.ToVector, Calls: 1, Bytes: []uint64{1, 2, 3, 4}}}}
 }
 
-// selected is what rank 0 sent to 1, and to 2, by what is selected of varied.
+// selected returns what rank 0 sent to 1 and to 2, of what s selects from
+// varied.
 func selected(t *testing.T, s Selection) (next, other Volume) {
 	t.Helper()
 	builder := NewBuilder(&s)
@@ -134,8 +135,9 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestSelectionOfVectors: an irregular collective is selected by the same
-// criteria, and left out where some of its calls alone are of a size.
+// TestSelectionOfVectors checks that an irregular collective is selected by the
+// same criteria, and left out if only some of its messages are of a selected
+// size class.
 func TestSelectionOfVectors(t *testing.T) {
 	scatterv := func(s Selection) (uint64, uint64) {
 		builder := NewBuilder(&s)
@@ -161,8 +163,8 @@ func TestSelectionOfVectors(t *testing.T) {
 	}
 }
 
-// TestSelectionOfProfLines: what .prof files know is selected by class and
-// direction.
+// TestSelectionOfProfLines checks that lines of .prof files are selected by
+// class and direction.
 func TestSelectionOfProfLines(t *testing.T) {
 	lines := []profile.Flow{}
 	for i, k := range []profile.Kind{profile.External, profile.Internal, profile.RemoteWrite, profile.RemoteRead, profile.Collective} {
@@ -206,8 +208,9 @@ func TestNeedsProfiles(t *testing.T) {
 	}
 }
 
-// TestUnmatched: a value that nothing is of is an error that says what there
-// is, the most similar name first; it is the same however builders are merged.
+// TestUnmatched checks that a value without a match is an error that lists the
+// names that occur, the most similar first, and that this does not depend on
+// how builders are merged.
 func TestUnmatched(t *testing.T) {
 	for want, s := range map[string]Selection{
 		`no call "Isnd" in which something was sent; there is: Isend, Send, Ssend, Put, Allreduce`:   {Calls: []string{"Isnd", "Sent"}},
@@ -233,8 +236,8 @@ func TestUnmatched(t *testing.T) {
 	}
 }
 
-// TestUnmatchedSome requires that a selection goes on without the values that
-// nothing is of, as long as each list has another, and names them.
+// TestUnmatchedSome checks that a selection ignores values without a match, and
+// reports them, as long as another value of the same criterion matches.
 func TestUnmatchedSome(t *testing.T) {
 	builder := NewBuilder(&Selection{Calls: []string{"Irecv", "Send", "Isnd"}})
 	for _, p := range varied() {
@@ -250,8 +253,8 @@ func TestUnmatchedSome(t *testing.T) {
 	}
 }
 
-// TestUnmatchedOfMany: of any number of names a bounded number is kept, the
-// same ones in whatever order they come.
+// TestUnmatchedOfMany checks that the number of names kept is bounded, and that
+// the names do not depend on their order.
 func TestUnmatchedOfMany(t *testing.T) {
 	const n = 5000
 	of := func(order func(i int) int) *UnmatchedError {

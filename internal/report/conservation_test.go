@@ -12,13 +12,13 @@ import (
 	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
-// The rows of fixture that are point-to-point, and which come first.
+// Indices of the first point-to-point rows of the fixture.
 const (
 	sendRow = 2
 	recvRow = 3
 )
 
-// lose takes messages away from what a rank received of the one before it.
+// lose removes messages from what a rank received from the rank before it.
 func lose(p *profile.Profile, messages, bytes uint64) {
 	p.Rows[recvRow].Messages -= messages
 	p.Rows[recvRow].Bytes -= bytes
@@ -28,8 +28,8 @@ func abnormal(k profile.AbnormalKind, peer int32, count uint64) profile.Abnormal
 	return profile.AbnormalOps{Kind: k, Call: "Irecv", Peer: peer, Count: count}
 }
 
-// conservationCases break the fixture, in which six pairs exchange 14 messages
-// of 152 bytes, and rank r sends r+1 three of 10 + r bytes.
+// conservationCases change the fixture, in which six pairs exchange 14 messages
+// of 152 bytes in all. Rank r sends three messages of 10 + r bytes to rank r+1.
 var conservationCases = []struct {
 	name   string
 	change func(ps []*profile.Profile) []*profile.Profile

@@ -80,7 +80,7 @@ func TestDiffOfEfficiency(t *testing.T) {
 		"equal":         {jobs.Computing(8, 8), "66.7 % 66.7 % –"},
 		"not known":     {unfinished, "66.7 % – –"},
 		"within reason": {sampled(600*jobs.MS, 9, 9), "66.7 % 75.0 % ±3.6 +8.3 points"},        // √2 × 0.6 / 2 / 12 = 3.54 %
-		"chance":        {sampled(720*jobs.MS, 9, 9), "66.7 % 75.0 % ±4.3 – within its error"}, // 4.24 %: twice it is more than 8.33 %
+		"chance":        {sampled(720*jobs.MS, 9, 9), "66.7 % 75.0 % ±4.3 – within its error"}, // 4.24 %: twice this is more than 8.33 %
 	} {
 		var b bytes.Buffer
 		d := aggregate.Compare(comparedOf(t, jobs.Computing(6, 10)), comparedOf(t, c.b), aggregate.DiffOptions{})
@@ -105,7 +105,7 @@ func comparedOf(t *testing.T, ps []*profile.Profile) *aggregate.Compared {
 	return c
 }
 
-// diffOf is the text of a comparison, with all lines.
+// diffOf returns the text of a comparison, with all lines.
 func diffOf(t *testing.T, a, b *aggregate.Compared) string {
 	t.Helper()
 	var text strings.Builder

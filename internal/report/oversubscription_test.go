@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// on are processes with these masks, one after the other by rank, on a node with
-// four cores of one hardware thread each.
+// on returns processes with these masks, in the order of their ranks, on a node
+// with four cores of one hardware thread each.
 func on(masks ...string) []profile.PlacedProcess {
 	var out []profile.PlacedProcess
 	for rank, mask := range masks {
@@ -18,7 +18,7 @@ func on(masks ...string) []profile.PlacedProcess {
 	return out
 }
 
-// with changes each of them.
+// with returns the processes, each changed by change.
 func with(ps []profile.PlacedProcess, change func(p *profile.PlacedProcess)) []profile.PlacedProcess {
 	for i := range ps {
 		change(&ps[i])
@@ -47,7 +47,8 @@ func TestOversubscriptions(t *testing.T) {
 		{"two of them bound to one core", on("0", "1", "1", "2-3"), "oversubscribed: ranks 1-2 may run on 1 core of the 4 only (1)"},
 		{"two cores, two ranks each", on("0", "0", "3", "3"),
 			"oversubscribed: ranks 0-1 may run on 1 core of the 4 only (0)\noversubscribed: ranks 2-3 may run on 1 core of the 4 only (3)"},
-		// 0 has to leave processor 0 to 1, and processor 1 to 2.
+		// Rank 0 can use processor 2, and leave processor 0 to rank 1 and
+		// processor 1 to rank 2.
 		{"overlapping masks with room", on("0-2", "0", "1"), ""},
 		{"overlapping masks without", on("0-1", "0", "1", "3"), "oversubscribed: ranks 0-2 may run on 2 cores of the 4 only (0-1)"},
 		{"a cpuset of two", on("1,3", "1,3", "1,3"), "oversubscribed: 3 ranks may run on 2 cores of the 4 only (1,3)"},
@@ -81,7 +82,7 @@ func TestOversubscriptions(t *testing.T) {
 	}
 }
 
-// A job of two hosts names the one.
+// The text names the host if the job has two.
 func TestOversubscribedHost(t *testing.T) {
 	ps := with(on("0-3", "0-3", "0-3", "0-3", "0-3", "0-3"), func(p *profile.PlacedProcess) {
 		if p.Rank == 5 {

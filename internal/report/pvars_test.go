@@ -31,7 +31,7 @@ func TestWatchedText(t *testing.T) {
 	}
 }
 
-// Of many variables those that were always 0 make room.
+// If there are many variables, those that were always 0 are left out.
 func TestTextOfManyPvars(t *testing.T) {
 	p := jobs.FixtureRank(0)
 	for i := range uint64(2 * textPvars) {
@@ -47,8 +47,7 @@ func TestTextOfManyPvars(t *testing.T) {
 	}
 }
 
-// Names that come from the MPI or from the job reach the terminal in an escaped
-// form.
+// Names that come from the MPI library or from the job are escaped.
 func TestWatchedTextIsHarmless(t *testing.T) {
 	const evil = "\x1b[2J\r\a\u202e\xff\u0085"
 	ps := jobs.Watched()

@@ -12,12 +12,13 @@ import (
 	"github.com/mpitrace/mpitrace/tests/jobs"
 )
 
-// The report says which modules have no names, and where only lines are missing.
+// The report names the modules without symbols, and tells where only line
+// numbers are missing.
 func TestNamelessSites(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		symbols profile.Symbols
-		lib     bool // calls from it are listed
+		lib     bool // whether calls from lib.so are listed
 		want    string
 	}{
 		{"no symbols in one module", jobs.SitesOfRank(0).Symbols, true, "call sites without names: lib.so has no symbols (do not strip; compile with -g)\n"},
@@ -47,7 +48,8 @@ func TestNamelessSites(t *testing.T) {
 	}
 }
 
-// TestTop: the tables of calls and of call sites have as many lines as are wanted.
+// TestTop checks that the tables of calls and of call sites have the requested
+// number of lines.
 func TestTop(t *testing.T) {
 	s := aggregate.New(jobs.Fixture()).Summary()
 	for top, want := range map[int]int{0: 0, 1: 1, 3: 3, -1: 10} { // Send, Recv, Allreduce, Barrier, Bcast, Get, Irecv, Isend, Put, Scatterv
@@ -67,8 +69,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestWidth: in 80 and in 100 columns no table is wider, and no two rows look
-// alike; where there is no terminal nothing is cut.
+// TestWidth checks that at 80 and at 100 columns no table is wider and no two
+// rows are equal, and that nothing is cut if the width is not limited.
 func TestWidth(t *testing.T) {
 	const module = "/usr/lib/liblammps.so.0"
 	names := []string{"LAMMPS_NS::GridComm::forward_comm", "LAMMPS_NS::CommBrick::forward_comm", "LAMMPS_NS::CommBrick::reverse_comm",
@@ -92,7 +94,7 @@ func TestWidth(t *testing.T) {
 		if err := Summary(&b, s, Options{Width: width, Top: -1}); err != nil {
 			t.Fatal(err)
 		}
-		_, rest, _ := strings.Cut(b.String(), "\n\n") // tables begin
+		_, rest, _ := strings.Cut(b.String(), "\n\n") // the first table begins
 		tables, _, _ := strings.Cut(rest, "\nconservation")
 		var sites []string
 		for line := range strings.Lines(tables) {

@@ -63,7 +63,8 @@ func TestSummaryOfNothing(t *testing.T) {
 	}
 }
 
-// textOf is the text of a job's summary, or of a rank's if that is not below 0.
+// textOf returns the text of a job's summary or, if rank is not negative, of a
+// rank's.
 func textOf(t *testing.T, j *aggregate.Job, rank int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -136,7 +137,8 @@ func TestLibraryName(t *testing.T) {
 	}
 }
 
-// Of many slices those with the most time are shown, in the order of the run.
+// If there are many slices, those with the most time are shown, in the order of
+// their start.
 func TestLongestSlices(t *testing.T) {
 	var all []aggregate.SliceTotals
 	for i := range 40 {
@@ -172,8 +174,8 @@ func TestTimingText(t *testing.T) {
 	}
 }
 
-// TestTextIsHarmless: nothing that a job can choose reaches the terminal as a
-// control character.
+// TestTextIsHarmless checks that no text that a job chooses reaches the
+// terminal with control characters.
 func TestTextIsHarmless(t *testing.T) {
 	const evil = "\x1b[2J\r\a\u202e\xff\u0085"
 	ps := jobs.Fixture()
@@ -207,8 +209,8 @@ func TestTextIsHarmless(t *testing.T) {
 	}
 }
 
-// All lists of the report have as many lines as Options.Sites, and say how many
-// others there are and where.
+// All lists of the report have Options.Top lines, and tell how many entries are
+// left out and how to see them.
 func TestListsAreShortened(t *testing.T) {
 	s := aggregate.New(jobs.Fixture()).Summary()
 	list := func(sites int, head string) string {
@@ -239,8 +241,8 @@ func TestListsAreShortened(t *testing.T) {
 	}
 }
 
-// Communicators of one id are one, and calls without a communicator are told apart, so
-// that the times add up to the time in MPI.
+// Communicators with the same id are one, and calls without a communicator have
+// their own line, so that the times add up to the time in MPI.
 func TestCommunicatorsOfRank(t *testing.T) {
 	row := func(call string, comm int32, ns uint64) profile.Row {
 		return profile.Row{Call: call, Class: profile.P2P, Comm: comm, Calls: 1, TimeNs: ns}
@@ -271,7 +273,7 @@ func TestCommunicatorsOfRank(t *testing.T) {
 	}
 }
 
-// Lines of the summary, by what the job did.
+// Lines of the summary, depending on what the job did.
 func TestLines(t *testing.T) {
 	twoThreads := jobs.Computing(0, 4)
 	for r, stderr := range []uint64{600 * jobs.MS, 800 * jobs.MS} {

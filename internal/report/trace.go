@@ -15,13 +15,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// textWidth is the width up to which a line names callers if lines may have any width.
+// textWidth is the width up to which a line names callers if the width of lines is
+// not limited.
 const textWidth = 100
 
-// minPlace is the width of places up to which columns are left out to make room for them.
+// minPlace is a width of the column of places. Other columns are left out to give
+// it up to this width.
 const minPlace = 28
 
-// shareHead is the head of a column of shares of the time of all ranks: ranks × runtime.
+// shareHead is the head of a column of shares of the time of all ranks, which is
+// ranks × runtime.
 const shareHead = "% of time"
 
 // traceText prints the analysis of a trace.
@@ -30,7 +33,7 @@ type traceText struct {
 	*trace.Result
 }
 
-// topTrace tells the user how to see the rest of a list of the analysis.
+// topTrace tells the user how to see all entries of a list of the analysis.
 const topTrace = " (mpitrace analyze --top all)"
 
 // Trace prints the analysis of a trace.
@@ -66,7 +69,8 @@ func Trace(w io.Writer, result *trace.Result, o Options) error {
 	return r.Flush()
 }
 
-// popText prints the tree of POP's metrics. Each is the ratio of the two times beside it.
+// popText prints the tree of POP's metrics. Each metric is the ratio of the two
+// times printed beside it.
 func (r *traceText) popText() {
 	p := r.POP
 	most, lost := r.seconds(p.UsefulMax), "lost in messages and calls"
@@ -91,8 +95,8 @@ func (r *traceText) popText() {
 	}
 }
 
-// callsText prints the time in each MPI function, and how much of it is waiting for other
-// ranks.
+// callsText prints the time in each MPI function, and how much of it was spent
+// waiting for other ranks.
 func (r *traceText) callsText() {
 	list, more := top(r.Calls, r.Top)
 	if len(list) == 0 {
@@ -185,8 +189,8 @@ type waitPlace struct {
 	site, communicator string
 	time               float64 // s
 	count              uint64
-	pairs              []timeOf[[2]int] // the rank that waited and the rank that it waited for, the longest first
-	partners           []timeOf[string] // places of the calls that it waited for, the longest first
+	pairs              []timeOf[[2]int] // rank that waited and rank that it waited for; longest first
+	partners           []timeOf[string] // call sites of the calls that it waited for; longest first
 }
 
 // timeOf is the sum of the times of all waits with one key.
@@ -195,7 +199,7 @@ type timeOf[K comparable] struct {
 	time float64 // s
 }
 
-// addTime adds a time to the entry with a key.
+// addTime adds a time to the entry with a key, and returns the list.
 func addTime[K comparable](list []timeOf[K], key K, time float64) []timeOf[K] {
 	i := slices.IndexFunc(list, func(t timeOf[K]) bool { return t.key == key })
 	if i < 0 {
@@ -209,7 +213,7 @@ func longestFirst[K comparable](list []timeOf[K]) {
 	slices.SortStableFunc(list, func(a, b timeOf[K]) int { return cmp.Compare(b.time, a.time) })
 }
 
-// places returns the sums of the wait states over the ranks, the longest first.
+// places returns the sums of the wait states over the ranks, the longest time first.
 func places(r *trace.Result) []*waitPlace {
 	type key struct {
 		pattern            trace.Pattern
@@ -271,8 +275,9 @@ func (o *output) waitText(p *waitPlace) string {
 	return words
 }
 
-// partnerText returns the call site that was waited for longest, and the time if there are
-// others. It is empty if that is the call site itself and there is no other.
+// partnerText returns the call site that was waited for longest. If there are other
+// call sites, it adds the time and their number. It is empty if the only call site is
+// that of the wait itself.
 func (o *output) partnerText(p *waitPlace) string {
 	most := p.partners[0]
 	others := len(p.partners) - 1
@@ -313,7 +318,8 @@ func (o *output) pathText(p *trace.CriticalPath) {
 	o.more(more, "place", topTrace)
 }
 
-// matchingText prints how much was matched, and why the rest was not.
+// matchingText prints how many messages and collectives were matched, and why the
+// others were not.
 func (o *output) matchingText(m *trace.Matching) {
 	c := &m.Collectives
 	o.printf("\nmatched: %s of %s, %s of %s\n", text.Count(m.Matched), text.CountOf(max(m.Sent, m.Received), "message"),
@@ -355,7 +361,7 @@ func (r *traceText) partialText() {
 	}
 }
 
-// ratio returns a share in percent; 0 % of nothing.
+// ratio returns a / b in percent; 0 % if b is 0.
 func ratio(a, b float64) string {
 	if b == 0 {
 		return text.Percent(0)
@@ -363,9 +369,9 @@ func ratio(a, b float64) string {
 	return text.Percent(a / b)
 }
 
-// fitPlaces fits a table whose first column is call sites, and returns the heads of the
-// columns that it left out. If lines may have any width, it shortens no call site, and
-// leaves out callers beyond textWidth.
+// fitPlaces fits a table whose first column holds call sites, and returns the heads
+// of the columns that it left out. If the width of lines is not limited, it shortens
+// no call site, but leaves out callers beyond textWidth.
 func (o *output) fitPlaces(t *text.Table, spare ...string) (omitted []string) {
 	if o.Width > 0 {
 		return t.Fit(o.Width, minPlace, o.place, spare...)

@@ -13,7 +13,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// What the tests of internal/trace find in a job (pipeline.json), as text.
+// The text of the analysis of pipeline.json, a job of the tests of
+// internal/trace.
 func TestTrace(t *testing.T) {
 	for _, test := range []struct {
 		golden, result string
@@ -38,8 +39,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// Names that the program chose cannot reach the terminal as they are, nor make
-// lines longer than they may be.
+// Names that the program chose are escaped, and do not make lines too long.
 func TestTextOfHostileNames(t *testing.T) {
 	r := &trace.Result{CriticalPath: &trace.CriticalPath{Callsites: []trace.PathPlace{{Call: "Recv\x1b[2J", Callsite: strings.Repeat("é", 300)}}},
 		WaitStates: []trace.WaitState{{Pattern: trace.LateSender, Callsite: "f\n" + strings.Repeat("x", 300), Communicator: "\x1b]0;name\a"}}}
@@ -57,8 +57,9 @@ func TestTextOfHostileNames(t *testing.T) {
 	}
 }
 
-// A receive waits 3 s for a send, 2 s for one at another place and 1 s for one at a third,
-// of two ranks: the row has the longest of each and what the others are.
+// Receives wait for sends at several places, and for several pairs of ranks.
+// The row has the pair with the most time. The line below it has the place with
+// the most time and the number of other places.
 func TestTextOfPartners(t *testing.T) {
 	wait := func(rank, peer int, site string, time float64) trace.WaitState {
 		return trace.WaitState{Pattern: trace.LateSender, Rank: rank, Peer: peer, Call: "Wait", Callsite: "take mg.f90:9", PeerCallsite: site, Communicator: "MPI_COMM_WORLD", Count: 1, Time: time}
@@ -90,7 +91,8 @@ func TestTextOfPartners(t *testing.T) {
 	}
 }
 
-// On 80 columns all lines fit, and places can be told apart: the communicator is left out.
+// At 80 columns all lines fit and places can be distinguished. The communicator
+// is left out.
 func TestTextFits(t *testing.T) {
 	p := func(line string, pattern trace.Pattern) trace.WaitState {
 		return trace.WaitState{Pattern: pattern, Rank: 100, Peer: 200, Callsite: "clover_module::clover_send_recv_message_left clover.f90:" + line, PeerCallsite: "clover_module::clover_send_recv_message_bottom clover.f90:3237",

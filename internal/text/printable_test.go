@@ -41,7 +41,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// The same text to a reader of JSON, and no control character.
+// JSON must not change the values for readers, and must leave no control
+// character.
 func TestJSON(t *testing.T) {
 	const in = "\x00\x1b\x7f\u009b\u202e\U000e0001é<script>\n"
 	text, err := json.Marshal(in)

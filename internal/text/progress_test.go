@@ -41,7 +41,7 @@ func TestLongWork(t *testing.T) {
 	for range 40 {
 		b.Step()
 	}
-	time.Sleep(150 * time.Millisecond) // longer than it is drawn no more often than
+	time.Sleep(150 * time.Millisecond) // longer than the bar's throttle interval
 	b.Step()
 	if text := w.String(); !strings.Contains(text, "reading") || !strings.Contains(text, "41%") || !strings.Contains(text, "41/100") ||
 		!strings.Contains(text, "it/s") || !strings.Contains(text, ":") {

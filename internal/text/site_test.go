@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestSite: what tells two call sites apart is always there.
+// TestSite checks that the parts that distinguish two call sites are always
+// kept.
 func TestSite(t *testing.T) {
 	for _, c := range []struct {
 		label string

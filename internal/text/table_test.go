@@ -40,8 +40,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Columns are left out in the order given, and no more of them than it takes; then the
-// first column is shortened.
+// Columns are removed in the order given, and only as many as necessary. Then
+// the first column is shortened.
 func TestTableFits(t *testing.T) {
 	site := func(label string, width int) string { return Site(label, width, true) }
 	for _, test := range []struct {

@@ -21,8 +21,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// Prose is broken at spaces, in whatever pieces it is written. Tables and pictures stay
-// as they are, as does all text without a width.
+// Prose is broken at spaces, no matter in which pieces it is written. Tables
+// and pictures stay unchanged, and so does all text if there is no width.
 func TestWrapper(t *testing.T) {
 	const text = "short\n" +
 		"a line of prose that is longer than it may be\n" +
