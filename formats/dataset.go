@@ -12,31 +12,32 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// A dataset is a directory of files of one format that other tools take for one
-// table, and scan in parallel:
+// A dataset is a directory of files of one format. Other tools treat it as one
+// table and scan its files in parallel:
 //
-//	rank_block=<rank / ranks of a block>/part-<number of the job>.<extension>
+//	rank_block=<rank / ranks per block>/part-<number of the job>.<extension>
 //
-// Processes that ended before they had a rank are in block -1. The directories
-// are named as Hive's are: tools make a column rank_block of them, which no file
-// has.
+// Processes that ended before their rank was known are in block -1. The
+// directories are named in Hive's style, so that tools add a column rank_block.
+// The files themselves do not have this column.
 
-// PartName is the name of a part, from the dataset's directory.
+// PartName returns the path of a part relative to the dataset's directory.
 func PartName(block, job int, f *Format) string {
 	return filepath.Join(fmt.Sprintf("rank_block=%d", block), fmt.Sprintf("part-%d%s", job, f.Extension))
 }
 
 var partName = regexp.MustCompile(`^rank_block=(-?[0-9]{1,9})/part-([0-9]{1,9})(\.[a-z]+)$`)
 
-// Part is a file of a dataset.
+// Part is one file of a dataset.
 type Part struct {
 	Path       string
 	Block, Job int
 }
 
-// Parts lists the files of the dataset in a directory by job and block, which is
-// the order of runs and ranks. Other files are an error, since the directory is
-// then something else; but those that Hive hides, .x and _x, are left out.
+// Parts returns the files of a dataset, sorted by job and then by block, which
+// is the order of runs and ranks. It skips files whose names begin with a dot
+// or an underscore, as Hive does. Any other file is an error, since then the
+// directory is not a dataset.
 func Parts(dir string) ([]Part, error) {
 	files, err := filepath.Glob(filepath.Join(escape(dir), "*", "*"))
 	if err != nil {
@@ -65,17 +66,17 @@ func Parts(dir string) ([]Part, error) {
 	return parts, nil
 }
 
-// escape keeps a directory's name from being taken for a pattern.
+// escape quotes the characters of a directory's name that Glob would interpret.
 func escape(dir string) string { return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(dir, `\$0`) }
 
-// IsDataset tells directories that hold a dataset from others.
+// IsDataset reports whether dir holds a dataset.
 func IsDataset(dir string) bool {
 	blocks, _ := filepath.Glob(filepath.Join(escape(dir), "rank_block=*", "part-*"))
 	return len(blocks) > 0
 }
 
-// OpenDataset gives the profiles of a dataset. The files are opened as they are
-// come to; a few are read ahead.
+// OpenDataset returns a source of the profiles of a dataset. Each opens the
+// files as it reaches them, and reads a few ahead.
 func OpenDataset(dir string) (profile.Source, error) {
 	parts, err := Parts(dir)
 	if err != nil {
@@ -91,14 +92,14 @@ func OpenDataset(dir string) (profile.Source, error) {
 	for _, p := range parts {
 		files = append(files, p.Path)
 	}
-	_, err = files.Open(0) // the head of one stands for all
+	_, err = files.Open(0) // checks the format of the first file only
 	return files, err
 }
 
-// Files is a Source of the profiles in files, one file after the other.
+// Files is a Source that reads the profiles of several files, in order.
 type Files []string
 
-// Open opens one of the files.
+// Open opens file i.
 func (fs Files) Open(i int) (profile.Source, error) {
 	f, err := Detect(fs[i])
 	if err != nil {
@@ -114,10 +115,11 @@ func (fs Files) Open(i int) (profile.Source, error) {
 	return content.Profiles, nil
 }
 
-// ahead is how many profiles of each file are read before they are asked for.
+// ahead is the maximum number of profiles of a file that are read before they
+// are needed.
 const ahead = 128
 
-// Each implements profile.Source. It reads several files at a time.
+// Each implements profile.Source. It reads several files concurrently.
 func (fs Files) Each(f func(*profile.Profile) error) error {
 	return profile.ReadAhead(len(fs), ahead, func(i int, give func(*profile.Profile) error) error {
 		src, err := fs.Open(i)

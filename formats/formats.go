@@ -1,4 +1,5 @@
-// Package formats lists the formats that profiles are read from and written in.
+// Package formats lists the file formats of profiles, and detects the format of
+// a file.
 package formats
 
 import (
@@ -16,32 +17,32 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Format is a kind of file.
+// Format is a file format.
 type Format struct {
 	Name      string
-	Extension string // of file names, with its dot
+	Extension string // of file names, with the dot
 	Doc       string // what the file is, for the help of export
-	// Is reports whether a file that begins with these bytes is of the format;
-	// nil where no bytes tell.
+	// Is reports whether a file that begins with head has this format. It is
+	// nil for formats without magic bytes.
 	Is func(head []byte) bool
-	// Read opens a file; nil for formats that are written for other tools only. An
-	// error with content says what was skipped.
+	// Read opens a file. It is nil for formats that are only written. If Read
+	// returns both content and an error, the error describes what was skipped.
 	Read func(path string) (*Content, error)
-	// Write writes profiles; nil for recordings, which only the library inside an
-	// application writes.
+	// Write writes profiles. It is nil for recordings, which only the library
+	// inside the application writes.
 	Write func(w io.Writer, src profile.Source) error
 }
 
-// Content is what a file holds: profiles, or the traffic alone. Profiles are
-// read as they are walked over: only how the file begins and ends was looked at
-// before.
+// Content is what a file holds: profiles, or only the traffic between ranks.
+// Read checks the beginning and the end of the file; Profiles.Each reads the
+// rest.
 type Content struct {
 	Profiles profile.Source
 	Traffic  *profile.Traffic
 }
 
-// Table lists all formats. To add one, write its file and add its row: help texts
-// and messages are made of the rows.
+// Table lists all formats. To add one, write its package or file and add a row
+// here. Help texts and messages are made from the rows.
 var Table = []Format{
 	{"recording", ".rec", "what the library inside a process wrote", recording.Is, readRecording, nil},
 	{"prof", ".prof", "Open MPI's format, <program>.<rank>.prof for each rank, in a directory", prof.Is, readProf, writeProf},
@@ -55,11 +56,12 @@ func beginsWith(magic string) func(head []byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// sniffed is how many bytes tell formats apart.
+// sniffed is the number of bytes that are read to detect the format of a file.
 const sniffed = 512
 
-// Detect finds the format of a file by how it begins, or else by its name, so
-// that an empty or damaged file is told to be one by its own reader.
+// Detect returns the format of a file. It looks at the first bytes, and at the
+// extension of the name if the bytes match no format: so the reader of the
+// format can report that a file is empty or damaged.
 func Detect(path string) (*Format, error) {
 	head, err := readHead(path)
 	if err != nil {
@@ -81,7 +83,8 @@ func Detect(path string) (*Format, error) {
 	return nil, err
 }
 
-// Sniff finds the format of input that begins with head. The name is for errors.
+// Sniff returns the format of input that begins with head. The name is used in
+// errors.
 func Sniff(head []byte, name string) (*Format, error) {
 	for i := range Table {
 		if f := &Table[i]; f.Is != nil && f.Is(head) {
@@ -91,7 +94,7 @@ func Sniff(head []byte, name string) (*Format, error) {
 	return nil, &UnknownError{name}
 }
 
-// readable returns an error if files of the format are not read.
+// readable returns an error if files of the format cannot be read.
 func (f *Format) readable(name string) error {
 	if f.Read == nil {
 		return fmt.Errorf("read %s: %s files are written for other tools and not read: give %s", name, f.Name, Readable())
@@ -99,14 +102,15 @@ func (f *Format) readable(name string) error {
 	return nil
 }
 
-// UnknownError says that a file is of no known format.
+// UnknownError is the error for a file whose format is not known.
 type UnknownError struct{ Path string }
 
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("read %s: unknown format: give %s", e.Path, Readable())
 }
 
-// Readable names the formats that are read: "recordings (.rec), prof or arrow files".
+// Readable lists the formats that can be read, as in "recordings (.rec), prof
+// or arrow files".
 func Readable() string {
 	var names []string
 	for _, f := range Table {
@@ -117,7 +121,7 @@ func Readable() string {
 	return fmt.Sprintf("recordings (%s), %s files", Table[0].Extension, strings.Join(names, " or "))
 }
 
-// Help has a line for each format that can be written.
+// Help returns one line for each format that can be written.
 func Help() string {
 	var out strings.Builder
 	for _, f := range Table {
@@ -128,7 +132,7 @@ func Help() string {
 	return out.String()
 }
 
-// Writable are the names of the formats that can be written.
+// Writable returns the names of the formats that can be written.
 func Writable() []string {
 	var out []string
 	for _, f := range Table {
@@ -139,7 +143,7 @@ func Writable() []string {
 	return out
 }
 
-// ToWrite finds a format that can be written by its name.
+// ToWrite returns the writable format of this name.
 func ToWrite(name string) (*Format, error) {
 	for i := range Table {
 		if f := &Table[i]; f.Name == name && f.Write != nil {
@@ -163,7 +167,7 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// recordingFile is a source of one profile.
+// recordingFile is a source of the profile in one recording.
 type recordingFile string
 
 func (path recordingFile) Each(f func(*profile.Profile) error) error {
@@ -177,7 +181,7 @@ func (path recordingFile) Each(f func(*profile.Profile) error) error {
 func readRecording(path string) (*Content, error) {
 	head, err := readHead(path)
 	if err == nil && !recording.Is(head) {
-		_, err = recording.ReadFile(path) // which says what is wrong
+		_, err = recording.ReadFile(path) // returns an error that describes the damage
 	}
 	if err != nil {
 		return nil, err
@@ -206,7 +210,7 @@ func readProf(path string) (*Content, error) {
 	return &Content{Traffic: t}, err
 }
 
-// writeProf writes one rank's file after the other.
+// writeProf writes the .prof file of each rank, one after the other.
 func writeProf(w io.Writer, src profile.Source) error {
 	return src.Each(func(p *profile.Profile) error { return prof.Write(w, p.Traffic()) })
 }

@@ -21,8 +21,9 @@ func rank(r int) *profile.Profile {
 			Peer: int32(1 - r), SizeClass: 3, Calls: 2, Messages: 2, Bytes: 9}}}
 }
 
-// TestWrittenFilesAreDetectedAndRead: each format that we write is told by its
-// content whatever its name, and has the same traffic when it is read back.
+// TestWrittenFilesAreDetectedAndRead checks that each format that we write is
+// detected by its content, whatever the name of the file, and that reading a
+// file back gives the same traffic.
 func TestWrittenFilesAreDetectedAndRead(t *testing.T) {
 	ps := []*profile.Profile{rank(0), rank(1)}
 	want := append(ps[0].Traffic().Flows, ps[1].Traffic().Flows...)

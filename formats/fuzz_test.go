@@ -10,8 +10,9 @@ import (
 	"github.com/mpitrace/mpitrace/tests/testenv"
 )
 
-// FuzzReader: whatever a file holds and is named, it is read without a panic
-// and in memory that its size explains, or there is an error that names it.
+// FuzzReader checks that a file of any content and name either is read without
+// a panic and in memory proportional to its size, or causes an error that names
+// it.
 func FuzzReader(f *testing.F) {
 	for _, head := range []string{"", "MPITRACE", "ARROW1\x00\x00", "PAR1", "# POINT TO POINT\n", "E\t0\t1\t9 bytes\t1 msgs sent\t1\n"} {
 		for i := range Table {
@@ -38,7 +39,7 @@ func FuzzReader(f *testing.F) {
 			if !strings.Contains(err.Error(), path) {
 				t.Errorf("an error without the file: %v", err)
 			}
-			return // a name of files that cannot be read back
+			return // the name has an extension of a format that cannot be read
 		}
 		var content *Content
 		used := testenv.Allocated(func() {

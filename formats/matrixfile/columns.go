@@ -56,12 +56,12 @@ func (s *Sheet) edges(yield func(Edge) bool) {
 	}
 }
 
-// parquetGroup is the number of rows of a row group, which take 24 MB of memory until
-// they are written.
+// parquetGroup is the number of rows of a row group, which takes 24 MB of
+// memory until it is written.
 const parquetGroup = 1 << 20
 
-// options returns what is known about a sheet, with the keys that tables of profiles
-// use.
+// options returns the metadata of a sheet, under the keys that tables of
+// profiles use.
 func (s *Sheet) options() table.Options[Edge] {
 	metadata := map[string]string{table.KeyFormat: "1", table.KeyTool: table.Tool, table.KeyTable: "matrix",
 		"mpitrace.n": fmt.Sprint(s.N), "mpitrace.symmetric": fmt.Sprint(s.Symmetric)}

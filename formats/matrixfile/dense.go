@@ -7,10 +7,10 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// writeMat writes n lines of n numbers, each followed by a space. Of the mean of both
-// directions these are the same bytes as from Open MPI's profile2mat, as long as sums
-// are below 2^53. Averages are rounded to integers, halves to even; all other numbers
-// are exact.
+// writeMat writes n lines of n numbers, each followed by a space. For the mean
+// of both directions, the file is byte for byte that of Open MPI's profile2mat,
+// as long as sums are below 2^53. Averages are rounded to integers, halves to
+// even; all other numbers are exact.
 func writeMat(w io.Writer, s *Sheet, q Quantity) error {
 	format := [...]number{appendSize, appendMsg, appendAvg}[q]
 	if s.Symmetric {
@@ -27,14 +27,15 @@ func writeMat(w io.Writer, s *Sheet, q Quantity) error {
 	return g.flush()
 }
 
-// grid writes cells in order. (row, column) is the next one.
+// grid writes cells in row-major order. (row, column) is the next cell to
+// write.
 type grid struct {
 	*buffer
 	n           int
 	row, column int
 }
 
-// zeros writes zeros up to a cell, and reports whether to go on.
+// zeros writes zeros up to the given cell, and reports whether to continue.
 func (g *grid) zeros(row, column int) bool {
 	for g.row < row {
 		g.run(g.n - g.column)
@@ -77,7 +78,7 @@ func (g *grid) put(format number, v matrix.Volume) {
 	}
 }
 
-// matMinSize returns the size of a file of zeros.
+// matMinSize returns the size in bytes of a file of zeros.
 func matMinSize(s *Sheet) uint64 { return uint64(s.N) * (2*uint64(s.N) + 1) }
 
 func appendAvg(line []byte, v matrix.Volume) []byte {
@@ -92,8 +93,8 @@ func appendHalfMsg(line []byte, v matrix.Volume) []byte {
 	return strconv.AppendUint(line, divide(v.Messages, 2), 10)
 }
 
-// appendDoubleAvg divides as the script does, in doubles. From 2^52 bytes on, a
-// quotient close to a half may be rounded to that half first.
+// appendDoubleAvg divides in doubles, as the script profile2mat does. From 2^52
+// bytes on, a quotient close to a half may be rounded to that half first.
 func appendDoubleAvg(line []byte, v matrix.Volume) []byte {
 	if v.Messages == 0 {
 		return append(line, '0')

@@ -32,32 +32,34 @@ var Table = []Format{
 		Quantities: []Quantity{Size}, Kind: Picture, MinSize: unknown, Write: writeSVG},
 }
 
-// all is the quantities of formats that have a file for each.
+// all lists the quantities of formats that write one file for each quantity.
 var all = []Quantity{Size, Msg, Avg}
 
 // Format is a file format for matrices.
 type Format struct {
 	Name string // value of --format, and extension of file names
-	Doc  string // what it is, for the help
+	Doc  string // description for the help
 
-	// Quantities have a file each. If there are none, one file has messages and bytes.
+	// Quantities have one file each. If empty, one file holds both messages and
+	// bytes.
 	Quantities []Quantity
 	Kind       Kind
-	// MinSize returns a lower bound of a file's size in bytes, for the check of the
-	// space on the disk. Sheet.N and Sheet.Pairs are set. Pairs with an entry of zeros
-	// may count although sparse formats leave them out.
+	// MinSize returns a lower bound of a file's size in bytes, for the check of
+	// free disk space. It uses Sheet.N and Sheet.Pairs, which must be set. It
+	// may count pairs with zero messages and bytes, although sparse formats
+	// omit them.
 	MinSize func(s *Sheet) uint64
 	// Write writes one quantity of a sheet. Formats without Quantities ignore q.
 	Write func(w io.Writer, s *Sheet, q Quantity) error
 }
 
-// Kind says what the size of a file grows with.
+// Kind describes what determines the size of a file.
 type Kind int
 
 const (
-	Dense   Kind = iota // with the square of the number of lines
-	Sparse              // with the number of pairs that sent something
-	Picture             // with neither
+	Dense   Kind = iota // square of the number of lines
+	Sparse              // number of pairs that sent something
+	Picture             // neither
 )
 
 // Find returns the formats with the given names, in this order and without
@@ -124,10 +126,11 @@ func list(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// perPair returns a MinSize of so many bytes for each pair.
+// perPair returns a MinSize function that counts the given number of bytes for
+// each pair.
 func perPair(bytes int) func(s *Sheet) uint64 {
 	return func(s *Sheet) uint64 { return uint64(bytes) * uint64(s.Pairs) }
 }
 
-// unknown is the MinSize of formats that are small or compressed.
+// unknown is the MinSize of formats whose files are small or compressed.
 func unknown(*Sheet) uint64 { return 0 }

@@ -11,14 +11,14 @@ import (
 
 // writeJSON writes one object:
 //
-//	class, line, program, run, selection   as the other formats have them; strings, those that are known
+//	class, line, program, run, selection   as in the other formats; strings; absent if not known
 //	n           number of lines
 //	symmetric   whether entries are the mean of both directions
-//	labels      names of the lines, where they have some
+//	labels      names of the lines; absent if they have none
 //	messages, bytes   sums over all entries
 //	columns     ["sender", "receiver", "messages", "bytes"]
-//	entries     a list of such, by sender and receiver, of all pairs that have messages or bytes;
-//	            senders and receivers are numbers from 0
+//	entries     lists of these four values, sorted by sender and receiver, for all pairs
+//	            that have messages or bytes; senders and receivers count from 0
 //
 // Numbers are exact, and may be larger than 2^53.
 func writeJSON(w io.Writer, s *Sheet, _ Quantity) error {

@@ -1,10 +1,11 @@
-// Package matrixfile writes the matrices of a job, in the formats of Table.
+// Package matrixfile writes the communication matrices of a job, in the formats
+// of Table.
 //
-// Row i, column j of the directed form is what i sent to j. The symmetric form has
-// the mean of both directions at (i, j) and at (j, i). Text formats write means
-// exactly, with halves such as 3.5; only .mat files round them, as Open MPI's script
-// profile2mat does. Binary formats write means as doubles, which are exact below
-// 2^53.
+// Row i, column j of the directed form is what i sent to j. The symmetric form
+// has the mean of both directions at (i, j) and at (j, i). Text formats write
+// means exactly, with halves such as 3.5; only .mat files round them, as Open
+// MPI's script profile2mat does. Binary formats write means as doubles, which
+// are exact below 2^53.
 package matrixfile
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/mpitrace/mpitrace/aggregate/matrix"
 )
 
-// Quantity is what the numbers in a file count.
+// Quantity is what the numbers in a file measure.
 type Quantity int
 
 const (
@@ -32,26 +33,26 @@ var (
 	quantityTexts = [numQuantities]string{"bytes", "messages", "bytes per message"}
 )
 
-// String returns the quantity as it is in file names.
+// String returns the quantity as in file names.
 func (q Quantity) String() string { return quantityNames[q] }
 
-// Text returns the quantity in words.
+// Text returns a description of the quantity.
 func (q Quantity) Text() string { return quantityTexts[q] }
 
-// Sheet is a matrix to be written, and what files say about it. A line is a row and
-// the column of the same index.
+// Sheet is a matrix to be written, with its metadata. A line is a row and the
+// column of the same index.
 type Sheet struct {
 	Matrix    *matrix.Matrix
 	N         int  // number of lines, at least Matrix.Size()
-	Symmetric bool // Matrix is the sum of both directions, of which half is written
-	Pairs     int  // pairs with an entry, each direction counted, or a lower bound
+	Symmetric bool // Matrix is the sum of both directions; files have half of each sum
+	Pairs     int  // number of pairs with an entry, counting each direction, or a lower bound of it
 
 	Program, Run string
 	Class        matrix.Class
-	Physical     bool     // the messages that the MPI library sent, not what the program asked for
-	Selection    string   // what was selected, in words; empty if everything was
-	Line         string   // what a line is: "rank", "node", "block of 64 ranks"
-	Labels       []string // names of lines; nil if they have numbers only
+	Physical     bool     // messages that the MPI library sent, not those that the program asked for
+	Selection    string   // description of what was selected; empty if everything was
+	Line         string   // what a line stands for: "rank", "node", "block of 64 ranks"
+	Labels       []string // names of lines; nil if lines are numbered only
 
 	Progress func(pairs int) // called with the number of entries written since the last call; may be nil
 
@@ -59,7 +60,7 @@ type Sheet struct {
 	counted bool
 }
 
-// classTexts describes the classes.
+// classTexts describes the classes of matrices.
 var classTexts = [...]string{
 	matrix.All:        "all classes",
 	matrix.External:   "point-to-point",
@@ -79,7 +80,7 @@ func (s *Sheet) classText() string {
 	return classTexts[s.Class]
 }
 
-// cells iterates over the entries, and reports the progress.
+// cells iterates over the entries, and reports progress.
 func (s *Sheet) cells() iter.Seq2[matrix.Pair, matrix.Volume] {
 	if s.Progress == nil {
 		return s.Matrix.All()
@@ -99,7 +100,7 @@ func (s *Sheet) cells() iter.Seq2[matrix.Pair, matrix.Volume] {
 	}
 }
 
-// title returns a sentence about the numbers of a quantity.
+// title returns a sentence that describes the numbers of a quantity.
 func (s *Sheet) title(q Quantity) string {
 	ways := fmt.Sprintf("from %s to %s", s.Line, s.Line)
 	if s.Symmetric {
@@ -108,8 +109,7 @@ func (s *Sheet) title(q Quantity) string {
 	return fmt.Sprintf("%s %s: %s", q.Text(), ways, s.classText())
 }
 
-// about returns what else is known about the matrix, as names and values in
-// alphabetical order of the names.
+// about returns the metadata of the matrix as names and values, sorted by name.
 func (s *Sheet) about() [][2]string {
 	var out [][2]string
 	for _, pair := range [][2]string{{"class", s.Class.String()}, {"line", s.Line}, {"program", s.Program}, {"run", s.Run}, {"selection", s.Selection}} {
@@ -120,8 +120,8 @@ func (s *Sheet) about() [][2]string {
 	return out
 }
 
-// count returns the number of entries of a quantity that are not 0. Of a symmetric
-// matrix it counts those on and below the diagonal.
+// count returns the number of entries of a quantity that are not 0. For a
+// symmetric matrix it counts those on and below the diagonal.
 func (s *Sheet) count(q Quantity) int {
 	if s.counted {
 		return s.nonzero[q]
@@ -144,11 +144,11 @@ func (s *Sheet) count(q Quantity) int {
 	return s.nonzero[q]
 }
 
-// number appends a number of an entry to a text.
+// number appends one quantity of an entry to a text.
 type number func(text []byte, v matrix.Volume) []byte
 
-// exact returns the function that appends a quantity without rounding. Averages are
-// doubles.
+// exact returns the function that appends a quantity without rounding. Averages
+// are doubles.
 func (s *Sheet) exact(q Quantity) number {
 	switch {
 	case q == Avg:
@@ -178,8 +178,8 @@ func appendHalf(text []byte, n uint64) []byte {
 	return text
 }
 
-// appendQuotient appends the average. It is the same for the sum of both directions
-// and for their mean.
+// appendQuotient appends the average. It is the same for the sum of both
+// directions and for their mean.
 func appendQuotient(text []byte, v matrix.Volume) []byte {
 	return strconv.AppendFloat(text, quotient(v), 'g', -1, 64)
 }
@@ -191,7 +191,7 @@ func quotient(v matrix.Volume) float64 {
 	return float64(v.Bytes) / float64(v.Messages)
 }
 
-// double returns a quantity as a double.
+// double returns a quantity of an entry as a double.
 func (s *Sheet) double(q Quantity, v matrix.Volume) float64 {
 	n := float64(v.Bytes)
 	switch q {
@@ -206,7 +206,8 @@ func (s *Sheet) double(q Quantity, v matrix.Volume) float64 {
 	return n
 }
 
-// divide returns a/b rounded to the nearest integer, halves to even; 0 if b is 0.
+// divide returns a/b rounded to the nearest integer, halves to even; 0 if b is
+// 0.
 func divide(a, b uint64) uint64 {
 	if b == 0 {
 		return 0
@@ -219,20 +220,20 @@ func divide(a, b uint64) uint64 {
 	return q
 }
 
-// buffer collects text for a writer. After the first error of the writer nothing more
-// is written: full returns false, and flush returns the error.
+// buffer collects text for a writer. After the writer's first error it writes
+// no more: full returns false, and flush returns the error.
 type buffer struct {
 	w    io.Writer
 	text []byte
 	err  error
 }
 
-// bufferSize is the number of bytes written at once.
+// bufferSize is the number of bytes written at a time.
 const bufferSize = 64 << 10
 
 func newBuffer(w io.Writer) *buffer { return &buffer{w: w, text: make([]byte, 0, bufferSize+4096)} }
 
-// full writes the text if there is enough of it, and reports whether to go on.
+// full writes the text if the buffer is full, and reports whether to continue.
 func (b *buffer) full() bool {
 	if len(b.text) >= bufferSize {
 		b.flush()

@@ -8,9 +8,10 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// writeMtx writes Matrix Market's coordinate format: the entries that are not 0, with
-// rows and columns counted from 1. Of a symmetric matrix it writes those on and below
-// the diagonal, as the format requires. Averages and means are real numbers.
+// writeMtx writes Matrix Market's coordinate format: the entries that are not
+// 0, with rows and columns counted from 1. For a symmetric matrix it writes
+// those on and below the diagonal, as the format requires. Averages and means
+// are real numbers.
 //
 // https://math.nist.gov/MatrixMarket/formats.html
 func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
@@ -51,7 +52,7 @@ func writeMtx(w io.Writer, s *Sheet, q Quantity) error {
 	return b.flush()
 }
 
-// mtxMinSize counts the two directions of a pair once if they are one entry.
+// mtxMinSize counts a pair's two directions once if they share an entry.
 func mtxMinSize(s *Sheet) uint64 {
 	pairs := s.Pairs
 	if s.Symmetric {

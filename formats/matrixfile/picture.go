@@ -12,8 +12,8 @@ func writePNG(w io.Writer, s *Sheet, q Quantity) error { return heatmap(s, q).Wr
 
 func writeSVG(w io.Writer, s *Sheet, q Quantity) error { return heatmap(s, q).WriteSVG(w) }
 
-// heatmap returns the picture of a quantity. If there are too many lines to see, each
-// bin adds up several.
+// heatmap returns the picture of a quantity. If there are more lines than can
+// be shown, each bin is the sum of several.
 func heatmap(s *Sheet, q Quantity) *plot.Heatmap {
 	perBin, bins := plot.Bins(s.N)
 	h := &plot.Heatmap{Title: s.title(q), Quantity: q.Text(), Unit: plot.Bytes, Mean: q == Avg, N: s.N, PerBin: perBin,
@@ -41,8 +41,8 @@ func heatmap(s *Sheet, q Quantity) *plot.Heatmap {
 	return h
 }
 
-// note returns the text that is shown for a cell: the quantities that its colour does
-// not show.
+// note returns the text of a cell: the quantities that its colour does not
+// show.
 func (s *Sheet) note(q Quantity, v matrix.Volume) string {
 	messages, bytes := s.exact(Msg), s.exact(Size)
 	switch q {
