@@ -13,12 +13,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxBatch is the most rows that one record batch holds.
+// maxBatch is the maximum number of rows of a record batch.
 const maxBatch = 64 << 10
 
 // WriteArrow writes rows as an Arrow IPC file (Feather version 2), with
-// zstd-compressed record batches. It goes over the rows twice if a column has words
-// that are not known before.
+// zstd-compressed record batches. It iterates over the rows twice if a column
+// has words that are not known beforehand.
 func WriteArrow[T any](w io.Writer, cols []Column[T], rows iter.Seq[T], o Options[T]) error {
 	t := newArrowWriter(Position(w), cols, o.Metadata)
 	for _, step := range []func() error{
@@ -34,9 +34,9 @@ func WriteArrow[T any](w io.Writer, cols []Column[T], rows iter.Seq[T], o Option
 	return t.out.Close()
 }
 
-// arrowWriter writes an Arrow file. It meets the rows twice: a file has one
-// dictionary for all batches of a column, which therefore has to be complete before
-// the first batch.
+// arrowWriter writes an Arrow file. It needs the rows twice: first to collect
+// the dictionaries, then to write the batches. All batches of a column share
+// one dictionary, which must be complete before the first batch is written.
 type arrowWriter[T any] struct {
 	cols     []arrowColumn[T]
 	of       []Column[T]
@@ -57,7 +57,8 @@ func newArrowWriter[T any](file io.WriteSeeker, cols []Column[T], metadata map[s
 	return t
 }
 
-// note meets rows. All are met before the first is added.
+// note adds the rows' words to the dictionaries. Call it for all rows before
+// the first add.
 func (t *arrowWriter[T]) note(rows iter.Seq[T]) error {
 	var words []*wordColumn[T]
 	for _, c := range t.cols {
@@ -76,7 +77,8 @@ func (t *arrowWriter[T]) note(rows iter.Seq[T]) error {
 	})
 }
 
-// start begins the file, with more metadata, once all rows were met.
+// start begins the file, with additional metadata. Call it after note has seen
+// all rows.
 func (t *arrowWriter[T]) start(metadata map[string]string) (err error) {
 	maps.Copy(t.metadata, metadata)
 	t.schema = schemaOf(t.of, t.metadata)
@@ -84,8 +86,8 @@ func (t *arrowWriter[T]) start(metadata map[string]string) (err error) {
 	return err
 }
 
-// errChanged is of a source that gives other profiles the second time, as one
-// of recordings of a program that still runs may.
+// errChanged is the error for a source that returns other profiles the second
+// time. Recordings of a program that still runs can do this.
 var errChanged = errors.New("what is written changed meanwhile")
 
 func (t *arrowWriter[T]) add(rows iter.Seq[T]) error {
@@ -118,9 +120,10 @@ func (t *arrowWriter[T]) flush() error {
 	return t.out.Write(batch)
 }
 
-// finish writes what is left. The footer is missing.
+// finish writes the last batch and ends the stream of messages. It does not
+// write the footer.
 func (t *arrowWriter[T]) finish() error {
-	// An empty table has one empty batch: readers want its dictionaries.
+	// An empty table has one empty batch: readers need its dictionaries.
 	if t.n > 0 || t.batches == 0 {
 		if err := t.flush(); err != nil {
 			return err
@@ -130,14 +133,14 @@ func (t *arrowWriter[T]) finish() error {
 	return err
 }
 
-// endOfStream ends the stream of messages in an Arrow file. The Go library
-// leaves it out.
+// endOfStream ends the stream of messages in an Arrow file. The Go library does
+// not write it.
 var endOfStream = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
-// arrowColumn gathers the values of a column.
+// arrowColumn collects the values of a column.
 type arrowColumn[T any] interface {
-	add(rows []T) bool // appends the rows' values, unless they were not met
-	take() arrow.Array // what was added since the last take; valid until the next add
+	add(rows []T) bool // appends the rows' values; false if note has not seen one of them
+	take() arrow.Array // returns the values added since the last take; valid until the next add
 }
 
 func newArrowColumn[T any](c *Column[T]) arrowColumn[T] {
@@ -154,10 +157,10 @@ func newArrowColumn[T any](c *Column[T]) arrowColumn[T] {
 	return newBuilderColumn(c)
 }
 
-// numbers are values and which of them there are.
+// numbers holds values, and which of them are valid (not null).
 type numbers[V any] struct {
 	values []V
-	valid  []byte // a bit for each, where there are nulls
+	valid  []byte // one bit per value, if the column has nulls
 	nulls  int
 }
 
@@ -167,7 +170,7 @@ func (c *numbers[V]) null() {
 	c.nulls++
 }
 
-// mark sets the bit of the next value.
+// mark appends the validity bit of the next value.
 func (c *numbers[V]) mark(ok bool) {
 	i := len(c.values)
 	if i%8 == 0 {
@@ -178,7 +181,8 @@ func (c *numbers[V]) mark(ok bool) {
 	}
 }
 
-// take empties the column.
+// take returns the values as an Arrow array, and empties the column. raw holds
+// the bytes of the values.
 func (c *numbers[V]) take(typ arrow.DataType, raw []byte) *array.Data {
 	var valid *memory.Buffer
 	if c.nulls > 0 {
@@ -189,7 +193,7 @@ func (c *numbers[V]) take(typ arrow.DataType, raw []byte) *array.Data {
 	return data
 }
 
-// numberColumn holds numbers of a width.
+// numberColumn holds numbers of 8, 32 or 64 bits.
 type numberColumn[T any, V uint8 | uint32 | uint64] struct {
 	of *Column[T]
 	numbers[V]
@@ -220,15 +224,15 @@ func (c *numberColumn[T, V]) take() arrow.Array {
 	return array.MakeFromData(c.numbers.take(arrowTypes[c.of.Type], arrow.GetBytes(c.values)))
 }
 
-// wordColumn holds texts as codes of a dictionary.
+// wordColumn holds texts as dictionary codes.
 type wordColumn[T any] struct {
 	of    *Column[T]
 	codes map[string]int32
 	texts *array.StringBuilder
-	dict  arrow.Array // made of texts at the first take
+	dict  arrow.Array // made from texts by the first take
 	numbers[int32]
-	last string // text that was met last, as rows that follow each other have many in common
-	code int32  // of it, -1 if it is in no dictionary
+	last string // most recent text: consecutive rows often have the same text
+	code int32  // of last; -1 before the first text
 }
 
 func newWordColumn[T any](c *Column[T]) *wordColumn[T] {
@@ -239,7 +243,8 @@ func newWordColumn[T any](c *Column[T]) *wordColumn[T] {
 	return w
 }
 
-// valid replaces what is no UTF-8, as paths may have: readers would refuse the table.
+// valid replaces bytes that are not UTF-8, which paths may contain: readers
+// would reject the table.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func (c *wordColumn[T]) note(rows []T) {
@@ -275,7 +280,8 @@ func (c *wordColumn[T]) add(rows []T) bool {
 	return true
 }
 
-// codeOf returns the code of a row, whether it has a text, and whether that was met.
+// codeOf returns the code of a row's text. ok reports whether the row has a
+// text, known whether the text is in the dictionary.
 func (c *wordColumn[T]) codeOf(row T) (code int32, ok, known bool) {
 	if c.of.Words != nil {
 		code, ok := c.of.Number(row)
@@ -299,7 +305,7 @@ func (c *wordColumn[T]) take() arrow.Array {
 	return array.NewDictionaryArray(arrowTypes[Word], codes, c.dict)
 }
 
-// builderColumn is a column of one of the rarer types, made by Arrow's builders.
+// builderColumn is a column of a less frequent type. It uses Arrow's builders.
 type builderColumn[T any] struct {
 	array.Builder
 	put func(T)

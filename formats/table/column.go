@@ -1,5 +1,5 @@
-// Package table writes tables as Arrow, Parquet, CSV and JSON lines, each table from
-// one list of columns, and reads profiles back from Arrow.
+// Package table writes tables as Arrow, Parquet, CSV and JSON lines, and reads
+// profiles back from Arrow. Each table is defined by one list of columns.
 //
 // The tables of a run are
 //
@@ -9,9 +9,10 @@
 //	pvars.arrow    one row for each value read of a performance variable
 //	waits          one row for each wait in a trace
 //
-// profile.arrow also has what no column holds, in a part of the file that readers
-// who go by its footer do not look at (see Sealer), process by process: a job of
-// any size is read back in the memory of a few processes.
+// profile.arrow also holds the data of a profile for which there is no column.
+// It is in a part of the file that other readers ignore, since the footer does
+// not refer to it (see Sealer). This part is stored process by process, so that
+// the memory needed to read a file does not grow with the number of processes.
 package table
 
 import (
@@ -21,13 +22,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Type is what a column holds.
+// Type is the type of the values of a column.
 type Type uint8
 
 const (
-	Word      Type = iota // a text out of few distinct ones
-	ShortWord             // a text out of fewer than 128
-	Text                  // a text
+	Word      Type = iota // one of few distinct texts
+	ShortWord             // one of fewer than 128 texts
+	Text                  // any text
 	Bool
 	Uint8
 	Int32
@@ -35,39 +36,42 @@ const (
 	Int64
 	Uint64
 	Float64
-	Half       // half of an integer, which CSV has exactly
+	Half       // half of an integer; exact in CSV
 	Time       // Unix ns
-	WorldRanks // a list of ranks
+	WorldRanks // list of ranks
 )
 
 // Column is a column of a table whose rows are of type T.
 type Column[T any] struct {
 	Name, Unit, Doc string
 	Type            Type
-	Null            bool // not every row has a value
-	PerKind         bool // rows of one kind (see Options) have the same value
+	Null            bool // some rows have no value
+	PerKind         bool // rows of the same kind (see Options) have the same value
 	Unlike          Unlike
 
-	// Words are all texts of a column of words whose Number is an index into them.
+	// Words lists all texts of the column, if they are known beforehand. Number
+	// then returns an index into Words.
 	Words []string
 
-	// Text returns the text of a row, Number its number: two's complement, the bits
-	// of a double, 0 or 1, twice a half. Each reports whether there is one.
+	// Text returns the text of a row. Number returns its number as 64 bits: an
+	// integer in two's complement, the bits of a double, 0 or 1 for a Bool, and
+	// twice the value for a Half. Both report whether the row has a value.
 	Text   func(T) (string, bool)
 	Number func(T) (uint64, bool)
 	Ranks  func(T) []int
 }
 
-// Unlike says how the numbers of a column differ from row to row, for encoding them.
+// Unlike describes how the numbers of a column differ from row to row. It
+// selects the encoding.
 type Unlike uint8
 
 const (
-	Alike     Unlike = iota // many are equal
-	Distinct                // few are equal
-	Neighbors               // few are equal, and each is near the one before
+	Alike     Unlike = iota // many values are equal
+	Distinct                // few values are equal
+	Neighbors               // few values are equal, and each is close to the previous one
 )
 
-// number is the type of a column of integers.
+// number is a type of integer that a column can have.
 type number interface {
 	uint8 | int32 | uint32 | int64 | uint64
 }
@@ -86,7 +90,7 @@ func typeOf[V number]() Type {
 	return Uint64
 }
 
-// unlikeOf returns how numbers of a unit differ: no two times are equal.
+// unlikeOf returns how numbers of a unit differ: times are all different.
 func unlikeOf(unit string) Unlike {
 	if unit == "ns" {
 		return Distinct
@@ -94,28 +98,28 @@ func unlikeOf(unit string) Unlike {
 	return Alike
 }
 
-// Words is a column of texts out of few distinct ones.
+// Words returns a column of few distinct texts.
 func Words[T any](name, doc string, get func(T) string) Column[T] {
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Word, Text: func(row T) (string, bool) { return get(row), true }}
 }
 
-// OptionalWords is one with nulls.
+// OptionalWords returns a column of few distinct texts, with nulls.
 func OptionalWords[T any](name, doc string, get func(T) (string, bool)) Column[T] {
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Word, Null: true, Text: get}
 }
 
-// OptionalTexts is a column of any texts, with nulls.
+// OptionalTexts returns a column of arbitrary texts, with nulls.
 func OptionalTexts[T any](name, doc string, get func(T) (string, bool)) Column[T] {
 	return Column[T]{Name: name, Unit: "text", Doc: doc, Type: Text, Null: true, Text: get}
 }
 
-// Numbers is a column of integers.
+// Numbers returns a column of integers.
 func Numbers[T any, V number](name, unit, doc string, get func(T) V) Column[T] {
 	return Column[T]{Name: name, Unit: unit, Doc: doc, Type: typeOf[V](), Unlike: unlikeOf(unit),
 		Number: func(row T) (uint64, bool) { return uint64(get(row)), true }}
 }
 
-// OptionalNumbers is one with nulls.
+// OptionalNumbers returns a column of integers, with nulls.
 func OptionalNumbers[T any, V number](name, unit, doc string, get func(T) (V, bool)) Column[T] {
 	return Column[T]{Name: name, Unit: unit, Doc: doc, Type: typeOf[V](), Unlike: unlikeOf(unit), Null: true,
 		Number: func(row T) (uint64, bool) {
@@ -124,7 +128,7 @@ func OptionalNumbers[T any, V number](name, unit, doc string, get func(T) (V, bo
 		}}
 }
 
-// OptionalDoubles is a column of doubles with nulls.
+// OptionalDoubles returns a column of doubles, with nulls.
 func OptionalDoubles[T any](name, unit, doc string, get func(T) (float64, bool)) Column[T] {
 	return Column[T]{Name: name, Unit: unit, Doc: doc, Type: Float64, Null: true, Number: func(row T) (uint64, bool) {
 		v, ok := get(row)
@@ -132,12 +136,12 @@ func OptionalDoubles[T any](name, unit, doc string, get func(T) (float64, bool))
 	}}
 }
 
-// Flags is a column of yes or no.
+// Flags returns a column of booleans.
 func Flags[T any](name, doc string, get func(T) bool) Column[T] {
 	return Column[T]{Name: name, Unit: "yes or no", Doc: doc, Type: Bool, Number: func(row T) (uint64, bool) { return flag(get(row)), true }}
 }
 
-// OptionalFlags is one with nulls, where the pointer is nil.
+// OptionalFlags returns a column of booleans; a nil pointer is null.
 func OptionalFlags[T any](name, doc string, get func(T) *bool) Column[T] {
 	return Column[T]{Name: name, Unit: "yes or no", Doc: doc, Type: Bool, Null: true, Number: func(row T) (uint64, bool) {
 		is := get(row)
@@ -152,7 +156,7 @@ func flag(is bool) uint64 {
 	return 0
 }
 
-// Times is a column of points in time; 0 is null.
+// Times returns a column of points in time (Unix ns); 0 is null.
 func Times[T any](name, doc string, unixNs func(T) int64) Column[T] {
 	return Column[T]{Name: name, Unit: "ns since 1970-01-01 UTC", Doc: doc, Type: Time, Null: true,
 		Number: func(row T) (uint64, bool) {
@@ -161,37 +165,39 @@ func Times[T any](name, doc string, unixNs func(T) int64) Column[T] {
 		}}
 }
 
-// RankLists is a column of lists of ranks; nil is an empty one.
+// RankLists returns a column of lists of ranks; nil is an empty list.
 func RankLists[T any](name, doc string, get func(T) []int) Column[T] {
 	return Column[T]{Name: name, Unit: "world rank", Doc: doc, Type: WorldRanks, Ranks: get}
 }
 
-// Options say what writers need to know beside the columns.
+// Options are settings of a table's writers.
 type Options[T any] struct {
-	// Metadata are of the whole table, by name.
+	// Metadata is the metadata of the table, by key.
 	Metadata map[string]string
-	// Kind numbers the rows that agree in all columns that are PerKind, from 0 on;
-	// nil if there are no such columns. NewKinds of a writer begins a new numbering.
+	// Kind returns the kind of a row, a number from 0. Rows of one kind agree
+	// in all columns that are PerKind. Kind is nil if there are no such
+	// columns. NewKinds of a writer starts a new numbering.
 	Kind func(T) int
-	// GroupRows is the most rows of a row group in Parquet. A reader takes a group at
-	// a time, and the writer holds one in memory.
+	// GroupRows is the maximum number of rows of a row group in Parquet; 0
+	// means the default. A reader reads one group at a time, and the writer
+	// keeps one in memory.
 	GroupRows int
-	// NoSchema leaves the Arrow schema out of a Parquet file: readers then take words
-	// for plain texts.
+	// NoSchema omits the Arrow schema from a Parquet file: readers then read
+	// words as plain texts.
 	NoSchema bool
 }
 
 // Keys of a table's metadata.
 const (
 	KeyFormat = "mpitrace.format" // version of the format
-	KeyTool   = "mpitrace.tool"   // what wrote the file
-	KeyTable  = "mpitrace.table"  // which of the tables it is
-	KeyPandas = "pandas"          // types in pandas, see Pandas
+	KeyTool   = "mpitrace.tool"   // program that wrote the file
+	KeyTable  = "mpitrace.table"  // name of the table
+	KeyPandas = "pandas"          // types for pandas, see Pandas
 
-	keyPvar = "mpitrace.pvar." // and the name of a performance variable: what the MPI says of it
+	keyPvar = "mpitrace.pvar." // followed by the name of a performance variable: its description from MPI_T
 )
 
-// Tool is what wrote the files, as their metadata say it.
+// Tool is the value of KeyTool.
 const Tool = "mpitrace"
 
 var arrowTypes = [...]arrow.DataType{
@@ -210,7 +216,8 @@ var arrowTypes = [...]arrow.DataType{
 	WorldRanks: arrow.ListOf(arrow.PrimitiveTypes.Int32),
 }
 
-// Field describes the column to Arrow, with its unit and its meaning.
+// Field returns the Arrow field of the column, with its unit and its meaning as
+// metadata.
 func (c *Column[T]) Field() arrow.Field {
 	keys, values := []string{"unit", "doc"}, []string{c.Unit, c.Doc}
 	if c.Unit == "" {
@@ -228,11 +235,11 @@ func schemaOf[T any](cols []Column[T], metadata map[string]string) *arrow.Schema
 	return arrow.NewSchema(fields, &md)
 }
 
-// blockRows is how many rows are gathered, so that writers go through a column of
-// them and not through the columns of a row: that takes a third less time.
+// blockRows is the number of rows that a writer processes at a time, column by
+// column. This takes a third less time than going row by row.
 const blockRows = 256
 
-// inBlocks gives rows in blocks.
+// inBlocks calls f with blocks of rows. It reuses the memory of block.
 func inBlocks[T any](rows iter.Seq[T], block []T, f func([]T) error) error {
 	block = block[:0]
 	for row := range rows {

@@ -7,28 +7,28 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// communicatorRow is one row of comms.arrow: what all processes that had the
-// communicator say of it together.
+// communicatorRow is one row of comms.arrow. It combines the data of all
+// processes that had the communicator.
 type communicatorRow struct {
 	run, parent string
 	*profile.Comm
 	hasParent bool
 	seenBy    int
 	freedBy   int
-	latest    int // process that was counted last
+	latest    int // number of the last process counted in seenBy
 	folded    uint64
 }
 
-// WriteComms writes one row for each communicator, in the order in which they
-// are first met.
+// WriteComms writes one row for each communicator, in the order of their first
+// occurrence.
 func WriteComms(w io.Writer, src profile.Source) error { return writeTables(src, newCommTable(w)) }
 
-// commTable is comms.arrow.
+// commTable writes comms.arrow.
 type commTable struct {
 	arrowTable[*communicatorRow]
 	rows  []*communicatorRow
 	index map[commOfRun]*communicatorRow
-	n     int // processes
+	n     int // number of processes so far
 }
 
 type commOfRun struct{ run, id string }
@@ -43,13 +43,13 @@ func (t *commTable) note(p *profile.Profile) error {
 		c := &p.Comms[i]
 		row := t.index[commOfRun{p.Run, c.ID}]
 		if row == nil {
-			first := *c // alone, so that the rest of the profile can go
+			first := *c // a copy, so that the rest of the profile can be freed
 			row = &communicatorRow{run: p.Run, Comm: &first}
 			row.parent, row.hasParent = parentLabel(p, c)
 			t.index[commOfRun{p.Run, c.ID}] = row
 			t.rows = append(t.rows, row)
 		}
-		if row.latest != t.n { // a process may have made it several times
+		if row.latest != t.n { // a process may have made it several times, but counts once
 			row.seenBy++
 			if c.Freed {
 				row.freedBy++

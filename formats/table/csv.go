@@ -13,23 +13,24 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// CSVWriter writes a table as CSV (RFC 4180, with the lines of Unix) under a line of
-// the columns' names: numbers plain, nulls empty. Texts are text.Cell: spreadsheets
-// open such files, and would run a phase called =cmd().
+// CSVWriter writes a table as CSV (RFC 4180, but with Unix line ends). The
+// first line has the names of the columns. Numbers are plain, nulls are empty.
+// Texts are escaped by text.Cell: otherwise a spreadsheet that opens the file
+// would execute a phase named =cmd().
 type CSVWriter[T any] struct {
 	out   *bufio.Writer
 	cols  []Column[T]
 	kind  func(T) int
-	kinds [][]string // cells of columns that are PerKind, by kind
+	kinds [][]string // cells of the columns that are PerKind, by kind
 	cells map[string]string
-	words [][]string // cells of columns whose words are known
+	words [][]string // cells of the columns that have Words, by column and word
 	line  []byte
 }
 
-// maxTexts bounds how many texts a writer keeps as they are written.
+// maxTexts limits how many texts a writer caches in their written form.
 const maxTexts = 64 << 10
 
-// NewCSVWriter begins a file.
+// NewCSVWriter returns a writer, and writes the first line.
 func NewCSVWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*CSVWriter[T], error) {
 	t := &CSVWriter[T]{out: bufio.NewWriterSize(w, 64<<10), cols: cols, kind: o.Kind, cells: map[string]string{}, words: make([][]string, len(cols))}
 	for i := range cols {
@@ -71,10 +72,10 @@ func (t *CSVWriter[T]) Add(rows iter.Seq[T]) error {
 	return nil
 }
 
-// NewKinds begins a new numbering of kinds.
+// NewKinds starts a new numbering of kinds.
 func (t *CSVWriter[T]) NewKinds() { t.kinds = t.kinds[:0] }
 
-// ofKind returns the cells of the columns that are PerKind.
+// ofKind returns the cells of the columns that are PerKind, by column.
 func (t *CSVWriter[T]) ofKind(row T) []string {
 	k := t.kind(row)
 	for k >= len(t.kinds) {
@@ -92,7 +93,7 @@ func (t *CSVWriter[T]) ofKind(row T) []string {
 	return t.kinds[k]
 }
 
-// append adds the cell of a column.
+// append appends the cell of column i to the line.
 func (t *CSVWriter[T]) append(line []byte, i int, row T) []byte {
 	c := &t.cols[i]
 	if c.Text != nil {
@@ -121,10 +122,10 @@ func (t *CSVWriter[T]) cell(s string) string {
 	return cell
 }
 
-// Close ends the file.
+// Close flushes the file.
 func (t *CSVWriter[T]) Close() error { return t.out.Flush() }
 
-// csvCell is a text as it is in the file, quoted if it needs to be.
+// csvCell returns a text as it is written: escaped, and quoted where necessary.
 func csvCell(s string) string {
 	s = text.Cell(s)
 	first, _ := utf8.DecodeRuneInString(s)
@@ -134,7 +135,7 @@ func csvCell(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
-// appendNumber writes a number without rounding.
+// appendNumber appends a number without rounding.
 func appendNumber(to []byte, t Type, v uint64) []byte {
 	switch t {
 	case Int32, Int64, Time:

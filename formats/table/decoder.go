@@ -10,16 +10,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// decoder makes rows of columns.
+// decoder converts record batches to rows.
 type decoder struct{ dictionaries map[string]words }
 
-// words are the texts of a dictionary, which the batches of a file share.
+// words holds the texts of a dictionary, which the batches of a file share.
 type words struct {
 	of    arrow.ArrayData
 	texts []string
 }
 
-// rows appends the rows of a batch, as far as the columns say what they are.
+// rows appends the rows of a batch. It sets only the fields that have a column;
+// the header holds the others.
 func (d *decoder) rows(batch arrow.Record, rows []profile.Row) ([]profile.Row, error) {
 	b := columnsOf{batch: batch, decoder: d}
 	thread := numbersOf[int32](&b, "thread")
@@ -49,8 +50,8 @@ func (d *decoder) rows(batch arrow.Record, rows []profile.Row) ([]profile.Row, e
 	return rows, nil
 }
 
-// columnsOf finds columns by name; err is the first that is missing or of
-// another type.
+// columnsOf finds columns by name. err is the error for the first column that
+// is missing or has another type.
 type columnsOf struct {
 	batch   arrow.Record
 	decoder *decoder
@@ -66,7 +67,7 @@ func (b *columnsOf) named(name string) arrow.Array {
 	return b.batch.Column(found[0])
 }
 
-// has tells of a column that older files have not.
+// has reports whether the batch has a column, which older files may lack.
 func (b *columnsOf) has(name string) bool { return b.batch.Schema().HasField(name) }
 
 func (b *columnsOf) fail(err error) {
@@ -75,7 +76,7 @@ func (b *columnsOf) fail(err error) {
 	}
 }
 
-// numbersOf returns a column of numbers; null is 0.
+// numbersOf returns the values of a column of numbers, by row; null is 0.
 func numbersOf[V any](b *columnsOf, name string) func(i int) V {
 	values, ok := b.named(name).(interface {
 		arrow.Array
@@ -93,7 +94,7 @@ func numbersOf[V any](b *columnsOf, name string) func(i int) V {
 	}
 }
 
-// text is a column of strings; null is empty.
+// text returns the values of a column of strings, by row; null is empty.
 func (b *columnsOf) text(name string) func(i int) string {
 	codes, ok := b.named(name).(*array.Dictionary)
 	if !ok {

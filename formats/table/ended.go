@@ -6,7 +6,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// How processes ended, for ranks.arrow.
+// Columns of ranks.arrow about how processes ended.
 
 func exitStatus(p *profile.Profile) (int32, bool) {
 	return int32(p.Exit.Status), p.Exit.Known && p.Exit.Signal == 0
@@ -16,13 +16,13 @@ func exitSignal(p *profile.Profile) (int32, bool) {
 	return int32(p.Exit.Signal), p.Exit.Known && p.Exit.Signal != 0
 }
 
-// lastCall is a call that had not returned.
+// lastCall is an MPI call that had not returned.
 type lastCall struct {
 	*profile.OpenCall
 	of *profile.Profile
 }
 
-// opened is the open call of the first thread that is in one.
+// opened returns the open call of the first thread that has one.
 func opened(p *profile.Profile) (*lastCall, bool) {
 	if len(p.Open) == 0 {
 		return nil, false
@@ -30,7 +30,8 @@ func opened(p *profile.Profile) (*lastCall, bool) {
 	return &lastCall{&p.Open[0], p}, true
 }
 
-// openText is a column's text of the open call, if there is both.
+// openText returns a function that applies get to a process's open call, and
+// reports whether there is a call and its text is not empty.
 func openText(get func(*lastCall) string) func(*profile.Profile) (string, bool) {
 	return func(p *profile.Profile) (text string, ok bool) {
 		if o, is := opened(p); is {
@@ -72,7 +73,8 @@ func openPeer(p *profile.Profile) (int32, bool) {
 	return int32(rank), rank >= 0
 }
 
-// physicalText tells whether it is known what the MPI library sent.
+// physicalText returns "known" if it is known what the MPI library sent,
+// otherwise the reason why it is not. ok is false if mpitrace did not look.
 func physicalText(p *profile.Profile) (text string, ok bool) {
 	if p.Physical == nil {
 		return "", false

@@ -10,17 +10,17 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// File is a profile.Source: the profiles of a file, each with its rows in their
-// order, its communicators and counts. Of the modules only those are there that
-// hold a call site.
+// File is a profile.Source that reads a file. Each profile has its rows in
+// their original order, its communicators and its counts. Of the modules it has
+// only those that contain a call site.
 type File struct {
 	path    string
 	shared  *shared
 	symbols profile.Symbols
 }
 
-// Open checks that path is a profile.arrow that WriteProfile wrote, and reads what
-// its profiles share. Whether it is whole is found out by Each.
+// Open opens a profile.arrow that WriteProfile wrote, and reads the data that
+// its profiles share. It does not compare the checksum; Each does.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	err := withFile(path, func(r io.ReaderAt, size int64) (err error) {
@@ -34,10 +34,10 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Each implements profile.Source. It holds a batch of rows and a block of
-// processes at a time.
+// Each implements profile.Source. It keeps one batch of rows and one block of
+// processes in memory.
 func (f *File) Each(each func(*profile.Profile) error) error {
-	var failed error // of each, and not of the file
+	var failed error // the error of each, which does not get the file's name
 	err := withFile(f.path, func(r io.ReaderAt, size int64) error {
 		return readProfiles(r, size, openBatches, func(p *profile.Profile) error {
 			failed = each(p)
@@ -50,7 +50,7 @@ func (f *File) Each(each func(*profile.Profile) error) error {
 	return err
 }
 
-// Symbols are the names of the call sites.
+// Symbols returns the names of the call sites.
 func (f *File) Symbols() profile.Symbols { return f.symbols }
 
 func withFile(path string, do func(io.ReaderAt, int64) error) error {
@@ -69,7 +69,8 @@ func withFile(path string, do func(io.ReaderAt, int64) error) error {
 	return nil
 }
 
-// check reads a file of another table, and reports whether it is whole.
+// check returns an error if the file is damaged or does not hold the given
+// table.
 func check(path, table string) error {
 	return withFile(path, func(r io.ReaderAt, size int64) error {
 		s, _, err := openHeader(r, size, table)
@@ -80,8 +81,8 @@ func check(path, table string) error {
 	})
 }
 
-// openHeader finds the parts of a file of size bytes, which holds this table, and
-// reads what its processes share.
+// openHeader finds the parts of a file of size bytes, which must hold the given
+// table, and reads the data that its processes share.
 func openHeader(r io.ReaderAt, size int64, table string) (s sealed, common *shared, err error) {
 	if s, err = findSeal(r, size); err != nil {
 		return s, nil, err
@@ -112,15 +113,15 @@ func openHeader(r io.ReaderAt, size int64, table string) (s sealed, common *shar
 	return s, common, nil
 }
 
-// rowSource gives the rows of a file, many at a time.
+// rowSource reads the rows of a file in batches.
 type rowSource interface {
-	// next appends the next rows, as far as columns say what they are; io.EOF
-	// is after the last.
+	// next appends the next batch of rows, with the fields that have a column.
+	// It returns io.EOF after the last batch.
 	next(rows []profile.Row) ([]profile.Row, error)
 	close() error
 }
 
-// readProfiles gives each profile of a file of size bytes.
+// readProfiles calls each with the profiles of a file of size bytes.
 func readProfiles(r io.ReaderAt, size int64, open func(io.ReaderAt, int64) (rowSource, error), each func(*profile.Profile) error) error {
 	s, common, err := openHeader(r, size, tableProfile)
 	if err != nil {
@@ -150,7 +151,8 @@ func readProfiles(r io.ReaderAt, size int64, open func(io.ReaderAt, int64) (rowS
 	return rows.end()
 }
 
-// eachProcess reads blocks of processes. The keys are valid during the call.
+// eachProcess reads the blocks of processes and calls f for each process. The
+// keys are valid only during the call.
 func eachProcess(r *io.SectionReader, common *shared, f func(info *processInfo, keys []byte) error) error {
 	var raw []byte
 	in := blockReader{r: r}
@@ -188,7 +190,7 @@ func cutProcess(raw []byte) (text, keys, rest []byte, err error) {
 	return text, keys, rest, err
 }
 
-// cutPart is the inverse of appendPart.
+// cutPart splits a part off raw. It is the inverse of appendPart.
 func cutPart(raw []byte) (part, rest []byte, err error) {
 	n, used := binary.Uvarint(raw)
 	if used <= 0 || n > uint64(len(raw)-used) {
@@ -198,14 +200,14 @@ func cutPart(raw []byte) (part, rest []byte, err error) {
 	return raw[:n:n], raw[n:], nil
 }
 
-// blockReader cuts blocks.
+// blockReader reads blocks of processes.
 type blockReader struct {
 	r   *io.SectionReader
 	at  int64
 	buf []byte
 }
 
-// next is a block, valid until the next one.
+// next returns the next block. It is valid until the following call.
 func (b *blockReader) next() ([]byte, error) {
 	if b.at == b.r.Size() {
 		return nil, io.EOF
@@ -226,20 +228,20 @@ func (b *blockReader) next() ([]byte, error) {
 	return b.buf[:n], err
 }
 
-// recovered makes an error of a panic, as the library panics where what it reads is
-// wrong.
+// recovered turns a panic into an error. The Arrow library panics on some
+// damaged files.
 func recovered(err *error) {
 	if trouble := recover(); trouble != nil {
 		*err = fmt.Errorf("damaged: %v", trouble)
 	}
 }
 
-// rowReader deals the rows of a table out to the processes, which have them one
-// after the other.
+// rowReader distributes the rows of a table to the processes, whose rows follow
+// each other in the table.
 type rowReader struct {
 	next func([]profile.Row) ([]profile.Row, error)
-	buf  []profile.Row // of the latest batch
-	rest []profile.Row // of buf
+	buf  []profile.Row // the current batch
+	rest []profile.Row // the part of buf that is not yet used
 }
 
 func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*profile.Profile, error) {
@@ -247,7 +249,7 @@ func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*p
 	if err != nil {
 		return nil, err
 	}
-	if info.Rows > len(keys) { // a key takes some bytes
+	if info.Rows > len(keys) { // a key takes at least one byte
 		return nil, fmt.Errorf("%w: keys of %d rows in %d bytes", errPacked, info.Rows, len(keys))
 	}
 	if info.Rows > 0 {
@@ -267,7 +269,7 @@ func (rr *rowReader) profile(common *shared, info *processInfo, keys []byte) (*p
 	return p, unpackKeys(keys, p.Rows)
 }
 
-// skip goes over rows that the header has as well.
+// skip skips n rows, whose contents are also in the header.
 func (rr *rowReader) skip(n int) error {
 	for n > 0 {
 		if err := rr.fill(); err != nil {
@@ -280,7 +282,8 @@ func (rr *rowReader) skip(n int) error {
 	return nil
 }
 
-// fill reads on if there is no row left; io.ErrUnexpectedEOF is after the last.
+// fill reads the next batch if no rows are left. It returns io.ErrUnexpectedEOF
+// after the last one.
 func (rr *rowReader) fill() (err error) {
 	for len(rr.rest) == 0 && err == nil {
 		rr.buf, err = rr.next(rr.buf[:0])
@@ -292,7 +295,7 @@ func (rr *rowReader) fill() (err error) {
 	return err
 }
 
-// end checks that no rows are left.
+// end returns an error if rows are left.
 func (rr *rowReader) end() error {
 	switch err := rr.fill(); {
 	case err == nil:

@@ -7,15 +7,15 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// shared is what many processes share of that which the columns do not say.
+// shared is the data that has no columns and that several processes share.
 // Processes refer to it by index.
 type shared struct {
-	Format   string         `json:"format"` // FormatVersion
+	Format   string         `json:"format"` // FormatVersion of the writer
 	Table    string         `json:"table"`
 	Programs []program      `json:"programs,omitempty"`
 	Files    []moduleFile   `json:"files,omitempty"`
 	Comms    []communicator `json:"communicators,omitempty"`
-	Places   []place        `json:"places,omitempty"` // those that have a name
+	Places   []place        `json:"places,omitempty"` // places that have a name
 }
 
 type program struct {
@@ -31,7 +31,7 @@ type moduleFile struct {
 	BuildID string `json:"build_id,omitempty"`
 }
 
-// place is an address in a file, with what the source calls it.
+// place is an address in a file, with its function and source line.
 type place struct {
 	File     int    `json:"file"`
 	Offset   uint64 `json:"offset"`
@@ -41,7 +41,8 @@ type place struct {
 	Line     int    `json:"line,omitempty"`
 }
 
-// communicator is what its members agree on.
+// communicator is the data of a communicator that is the same on all its
+// members.
 type communicator struct {
 	ID          string        `json:"id"`
 	Name        string        `json:"name,omitempty"`
@@ -51,8 +52,8 @@ type communicator struct {
 	Remote      profile.Group `json:"remote,omitzero"`
 }
 
-// processInfo is what the columns do not say of one process. Its rows' keys follow
-// it (see packKeys).
+// processInfo is the data of one process that has no columns. In the file, the
+// keys of the process's rows follow it (see packKeys).
 type processInfo struct {
 	*profile.Profile
 	Program  int          `json:"program"`
@@ -64,7 +65,7 @@ type processInfo struct {
 	Physical *physical    `json:"physical,omitempty"`
 }
 
-// module is one that holds a call site; the others are left out.
+// module is a module that contains a call site. Other modules are not stored.
 type module struct {
 	File  int    `json:"file"`
 	Start uint64 `json:"start"`
@@ -72,11 +73,11 @@ type module struct {
 	Bias  uint64 `json:"bias"`
 }
 
-// membership is a communicator as one process sees it. The process's
-// memberships have the order, and so the indices, of Profile.Comms.
+// membership is a communicator as seen by one process. The memberships of a
+// process have the same order, and so the same indices, as Profile.Comms.
 type membership struct {
-	Comm   int           `json:"communicator"`  // index into the shared ones, where Own is nil
-	Own    *communicator `json:"own,omitempty"` // one of a single member, as each process has some
+	Comm   int           `json:"communicator"`  // index into shared.Comms, if Own is nil
+	Own    *communicator `json:"own,omitempty"` // a communicator of one member, which is not shared
 	Parent int32         `json:"parent"`
 	Rank   int           `json:"rank"`
 	Edges  *edges        `json:"edges,omitempty"`
@@ -84,7 +85,7 @@ type membership struct {
 	Folded uint64        `json:"folded,omitempty"`
 }
 
-// edges tells no edges from none used.
+// edges distinguishes nil from an empty list in JSON.
 type edges []int32
 
 type vector struct {
@@ -93,13 +94,13 @@ type vector struct {
 	Bytes []byte `json:"bytes"` // packed
 }
 
-// packed is so many numbers, packed.
+// packed is a list of N numbers, packed by packVector.
 type packed struct {
 	N     int    `json:"n"`
 	Bytes []byte `json:"bytes"`
 }
 
-// symbols are the names of the places; nil if there are none.
+// symbols returns the names of the places; nil if there are none.
 func (h *shared) symbols() profile.Symbols {
 	if len(h.Places) == 0 {
 		return nil
@@ -113,7 +114,7 @@ func (h *shared) symbols() profile.Symbols {
 	return out
 }
 
-// parseShared reads the shared part back and checks it.
+// parseShared parses and checks the shared data.
 func parseShared(text []byte) (*shared, error) {
 	h := new(shared)
 	if err := json.Unmarshal(text, h); err != nil {
@@ -132,8 +133,8 @@ func parseShared(text []byte) (*shared, error) {
 	return h, nil
 }
 
-// parseProcess reads one process's part back and checks what it refers to, so
-// that a profile can be made of it without further checks.
+// parseProcess parses the data of one process and checks all references, so
+// that profile needs no further checks.
 func (h *shared) parseProcess(text []byte) (*processInfo, error) {
 	info := &processInfo{Profile: new(profile.Profile)}
 	if err := json.Unmarshal(text, info); err != nil {
@@ -196,7 +197,7 @@ func (c *communicator) sane() bool { return sane(c.Members) && sane(c.Remote) }
 
 func sane(g profile.Group) bool { return g.N >= 0 && g.N <= maxRanks }
 
-// profile makes the process's profile, all but its rows.
+// profile returns the profile of a process, without its rows.
 func (h *shared) profile(info *processInfo) (*profile.Profile, error) {
 	prog, p := h.Programs[info.Program], info.Profile
 	p.Run, p.Size, p.Program, p.Command, p.Library = prog.Run, prog.Size, prog.Program, prog.Command, prog.Library

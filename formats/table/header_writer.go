@@ -12,24 +12,25 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Header gathers what the columns do not say of profiles: what processes share,
-// and blocks of so many processes each, compressed. A job of 100,000 ranks has
-// some 10 MB of it.
+// Header collects the data of profiles that has no columns: the data that
+// processes share, and the data of each process, in compressed blocks of
+// several processes. For a job of 100,000 ranks it is about 10 MB.
 type Header struct {
 	programs pool[programKey, program]
 	files    pool[moduleFile, moduleFile]
 	comms    pool[commKey, communicator]
 	used     map[profile.Place]profile.Symbol // call sites that have a name
 
-	block  []byte // processes that are not compressed yet
+	block  []byte // processes that are not yet compressed
 	blocks []byte
 }
 
-// blockSize is how much is compressed at once, and held by a reader.
+// blockSize is the size in bytes at which a block is compressed. A reader keeps
+// one block in memory.
 const blockSize = 256 << 10
 
-// pool numbers distinct values in the order in which they come. Values of one
-// key are equal.
+// pool numbers distinct values in the order of their first occurrence. Values
+// with the same key are equal.
 type pool[K comparable, T any] struct {
 	all   []T
 	index map[K]int
@@ -53,16 +54,16 @@ type programKey struct {
 	size                           int
 }
 
-// commKey is a communicator's, which may have as many members as the job has
-// ranks and be met once by each of them.
+// commKey identifies a communicator in the pool. It holds hashes in place of
+// the members: every member may add the same long list.
 type commKey struct {
 	id, name, constructor string
 	inter                 bool
 	members, remote       groupKey
 }
 
-// groupKey has two hashes of a list: that both of two lists agree is less
-// likely than that a disk errs.
+// groupKey holds two hashes of a list of ranks. It is less likely that both
+// hashes of two different lists are equal than that a disk returns wrong data.
 type groupKey struct {
 	base, stride, n int
 	hashes          [2]uint64
@@ -86,7 +87,7 @@ func keyOf(g profile.Group) groupKey {
 	return key
 }
 
-// Add appends a process. Its rows are the next of the table.
+// Add adds a process. Its rows must be the next rows of the table.
 func (b *Header) Add(p *profile.Profile) error {
 	b.notePlaces(p)
 	text, err := json.Marshal(b.process(p))
@@ -105,7 +106,7 @@ func appendPart(to, part []byte) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(part))), part...)
 }
 
-// closeBlock compresses the block.
+// closeBlock compresses the current block.
 func (b *Header) closeBlock() {
 	if len(b.block) > 0 {
 		b.blocks = appendPart(b.blocks, packer().EncodeAll(b.block, nil))
@@ -113,7 +114,8 @@ func (b *Header) closeBlock() {
 	}
 }
 
-// finish gives the header of a table: the blocks, and what their processes share.
+// finish returns the two parts of the header of a table: the blocks of
+// processes, and the shared data.
 func (b *Header) finish(table string) (blocks, common []byte, err error) {
 	b.closeBlock()
 	s := shared{Format: FormatVersion, Table: table, Places: b.places()}
@@ -178,7 +180,7 @@ func (b *Header) notePlaces(p *profile.Profile) {
 	}
 }
 
-// places are the named places of all call sites, in order.
+// places returns the places of all call sites that have a name, sorted.
 func (b *Header) places() []place {
 	out := make([]place, 0, len(b.used))
 	for _, at := range slices.SortedFunc(maps.Keys(b.used), profile.Place.Compare) {
@@ -188,7 +190,7 @@ func (b *Header) places() []place {
 	return out
 }
 
-// calledFrom lists the modules that hold a call site of the profile.
+// calledFrom returns the modules that contain a call site of the profile.
 func calledFrom(p *profile.Profile) []profile.Module {
 	used := make([]bool, len(p.Modules))
 	for _, a := range p.Addresses() {

@@ -10,22 +10,22 @@ import (
 	"github.com/mpitrace/mpitrace/internal/text"
 )
 
-// JSONWriter writes a table as JSON lines: one object a row, with the columns as its
-// keys, in their order, numbers plain, nulls null.
+// JSONWriter writes a table as JSON lines: one object per row. The keys are the
+// names of the columns, in order. Numbers are plain, and nulls are null.
 //
-// That is what pandas.read_json(lines=True), polars.scan_ndjson, DuckDB's
-// read_json, jq and line tools take as it is, and what can be cut, joined and
-// streamed. One large document with the processes in it was the alternative:
-// most readers want it whole in memory.
+// pandas.read_json(lines=True), polars.scan_ndjson, DuckDB's read_json, jq and
+// line tools read this format directly. Files can be cut, joined and streamed.
+// The alternative, one large document with a list of processes, was rejected:
+// most readers would have to load all of it into memory.
 type JSONWriter[T any] struct {
 	out   *bufio.Writer
 	cols  []Column[T]
 	keys  []string
-	texts map[string][]byte // quoted
+	texts map[string][]byte // texts in their quoted form
 	line  []byte
 }
 
-// NewJSONWriter begins a file.
+// NewJSONWriter returns a writer of a table with these columns.
 func NewJSONWriter[T any](w io.Writer, cols []Column[T]) *JSONWriter[T] {
 	t := &JSONWriter[T]{out: bufio.NewWriter(w), cols: cols, texts: map[string][]byte{}}
 	for i := range cols {
@@ -71,12 +71,12 @@ func (t *JSONWriter[T]) quoted(s string) []byte {
 		if len(t.texts) == maxTexts {
 			clear(t.texts)
 		}
-		q, _ = json.Marshal(s) // a string can be
+		q, _ = json.Marshal(s) // cannot fail for a string
 		q = text.JSON(q)
 		t.texts[s] = q
 	}
 	return q
 }
 
-// Close ends the file.
+// Close flushes the file.
 func (t *JSONWriter[T]) Close() error { return t.out.Flush() }

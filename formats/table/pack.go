@@ -13,9 +13,9 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// maxRanks is the largest group that a file is believed to have: more than any
-// machine has had cores. maxPacked is the most bytes that a packed part may
-// unfold to, a number for each of them.
+// maxRanks is the maximum size of a group in a file: more than the number of
+// cores of any machine. maxPacked is the maximum size in bytes of a packed part
+// after decompression: enough for maxRanks numbers.
 const (
 	maxRanks  = 1 << 24
 	maxPacked = binary.MaxVarintLen64 * maxRanks
@@ -23,13 +23,13 @@ const (
 
 var errPacked = errors.New("packed part is damaged")
 
-// Packed parts are variable-length integers, each the difference to the one
-// before, compressed with zstd.
+// A packed part is a sequence of variable-length integers, compressed with
+// zstd. Each integer is the difference from the previous value.
 
 var packer = sync.OnceValue(func() *zstd.Encoder {
 	enc, err := zstd.NewWriter(nil)
 	if err != nil {
-		panic(err) // the options are constants
+		panic(err) // impossible: the options are constants
 	}
 	return enc
 })
@@ -46,19 +46,19 @@ func packVector(values []uint64) []byte {
 	var raw []byte
 	var last uint64
 	for _, v := range values {
-		raw = binary.AppendVarint(raw, int64(v-last)) // wraps round, and back on reading
+		raw = binary.AppendVarint(raw, int64(v-last)) // an overflow here is reverted by the overflow on reading
 		last = v
 	}
 	return packer().EncodeAll(raw, nil)
 }
 
-// unpackVector reads n values.
+// unpackVector returns the n values of a packed part.
 func unpackVector(packed []byte, n int) ([]uint64, error) {
 	raw, err := unpacker().DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPacked, err)
 	}
-	if n < 0 || n > len(raw) { // a value takes a byte or more
+	if n < 0 || n > len(raw) { // a value takes at least one byte
 		return nil, fmt.Errorf("%w: %d values in %d bytes", errPacked, n, len(raw))
 	}
 	values := make([]uint64, n)
@@ -77,14 +77,15 @@ func unpackVector(packed []byte, n int) ([]uint64, error) {
 	return values, nil
 }
 
-// rowKeys are the parts of a row's key that the columns show in another form:
-// a communicator by its label, a peer by its world rank, an address by module.
+// rowKeys returns the parts of a row's key that the columns hold in another
+// form: the columns have a communicator's label, a peer's world rank, a slice's
+// name and a call site's module.
 func rowKeys(r *profile.Row) [5]uint64 {
 	return [5]uint64{uint64(r.Spread), uint64(int64(r.Comm)), uint64(int64(r.Peer)), uint64(r.Slice), r.Callsite}
 }
 
-// packKeys keeps the keys of all rows, one part after the other. They are not
-// compressed: the block that they go into is.
+// packKeys packs the keys of all rows, one part of the key after the other. It
+// does not compress them: closeBlock compresses the block that contains them.
 func packKeys(rows []profile.Row) []byte {
 	raw := make([]byte, 0, 8*len(rows))
 	var last uint64
@@ -98,7 +99,7 @@ func packKeys(rows []profile.Row) []byte {
 	return raw
 }
 
-// unpackKeys puts packed keys into the rows.
+// unpackKeys sets the keys of the rows from their packed form.
 func unpackKeys(raw []byte, rows []profile.Row) error {
 	var last uint64
 	for part := range 5 {
@@ -117,7 +118,7 @@ func unpackKeys(raw []byte, rows []profile.Row) error {
 	return nil
 }
 
-// setKey is the inverse of rowKeys.
+// setKey sets one part of a row's key. It is the inverse of rowKeys.
 func setKey(r *profile.Row, part int, v uint64) {
 	switch part {
 	case 0:
@@ -133,8 +134,8 @@ func setKey(r *profile.Row, part int, v uint64) {
 	}
 }
 
-// packStacks keeps stacks one after the other: the site, the number of
-// addresses, the addresses. It is nil for none.
+// packStacks packs call stacks one after the other: the call site, the number
+// of addresses, the addresses. It returns nil if there are none.
 func packStacks(stacks map[uint64][]uint64) *packed {
 	if len(stacks) == 0 {
 		return nil

@@ -2,8 +2,8 @@ package table
 
 import "encoding/json"
 
-// pandasColumn is an entry of that metadata, as pandas' documentation for
-// developers has it.
+// pandasColumn is an entry of the metadata that pandas stores with a table. The
+// format is described in pandas' documentation for developers.
 type pandasColumn struct {
 	Name       string  `json:"name"`
 	FieldName  string  `json:"field_name"`
@@ -12,10 +12,10 @@ type pandasColumn struct {
 	Metadata   *string `json:"metadata"`
 }
 
-// Pandas returns the metadata, under KeyPandas, that make ranks, lines and tags (int32, some of them
-// null) columns of nullable integers, Int32, in pandas. Without them a null turns
-// the column into floats, and rank 3 into 3.0. Other columns are not named, and
-// become what pandas makes of them.
+// Pandas returns metadata, to be stored under KeyPandas, that makes pandas read
+// int32 columns with nulls (ranks, lines, tags) as nullable integers, Int32.
+// Without it a null turns the column into floats, and rank 3 into 3.0. Columns
+// of other types are not listed, so that pandas uses its defaults.
 func Pandas[T any](cols []Column[T]) string {
 	columns := []pandasColumn{}
 	for _, c := range cols {
@@ -26,7 +26,7 @@ func Pandas[T any](cols []Column[T]) string {
 	text, err := json.Marshal(map[string]any{"index_columns": []string{}, "column_indexes": []string{}, "columns": columns,
 		"creator": map[string]string{"library": Tool, "version": FormatVersion}, "pandas_version": "1.0.0"})
 	if err != nil {
-		panic(err) // there are strings alone
+		panic(err) // cannot fail: there are only strings
 	}
 	return string(text)
 }

@@ -20,18 +20,18 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// A Parquet file has zstd-compressed pages. The Arrow schema is in its metadata, so
-// that readers that know Arrow give the same types (words as categories), units and
-// meanings as of the Arrow file.
+// A Parquet file has zstd-compressed pages. Its metadata contains the Arrow
+// schema, so that readers that know Arrow return the same types (words as
+// categories), units and meanings as for the Arrow file.
 //
-// This uses the library's parquet/file and not its parquet/pqarrow, which would
-// bring gRPC along.
+// This uses the library's package parquet/file and not parquet/pqarrow, which
+// depends on gRPC.
 
-// groupRows is the most rows of a row group where Options say nothing.
+// groupRows is the default of Options.GroupRows.
 const groupRows = 128 << 10
 
-// dictionaryLimit is how large a column's dictionary may grow before its texts
-// are repeated instead.
+// dictionaryLimit is the maximum size in bytes of a column's dictionary. A
+// larger column stores its texts without a dictionary.
 const dictionaryLimit = 16 << 20
 
 // ParquetWriter writes a table as a Parquet file.
@@ -41,10 +41,10 @@ type ParquetWriter[T any] struct {
 	out       *file.Writer
 	groupRows int
 	block     []T
-	n         int // rows since the last group
+	n         int // rows in the current group
 }
 
-// NewParquetWriter begins a file.
+// NewParquetWriter returns a writer of a table with these columns.
 func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*ParquetWriter[T], error) {
 	meta, err := parquetMetadata(cols, &o)
 	if err != nil {
@@ -64,8 +64,8 @@ func NewParquetWriter[T any](w io.Writer, cols []Column[T], o Options[T]) (*Parq
 	return t, nil
 }
 
-// sink keeps the first error for itself: the library drops some, and panics on
-// others.
+// sink hides write errors from the library, which ignores some and panics on
+// others. It keeps the first error, and writes nothing after it.
 type sink struct {
 	w   io.Writer
 	err error
@@ -78,8 +78,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// parquetMetadata is what the metadata of the Arrow file says, and the Arrow schema
-// as Arrow's own libraries keep it in Parquet files.
+// parquetMetadata returns the table's metadata, and the Arrow schema in the
+// form in which Arrow's own libraries store it in Parquet files.
 func parquetMetadata[T any](cols []Column[T], o *Options[T]) (out metadata.KeyValueMetadata, err error) {
 	for _, key := range slices.Sorted(maps.Keys(o.Metadata)) {
 		if err := out.Append(key, o.Metadata[key]); err != nil {
@@ -156,14 +156,14 @@ func (t *ParquetWriter[T]) Add(rows iter.Seq[T]) error {
 	})
 }
 
-// NewKinds begins a new numbering of kinds.
+// NewKinds starts a new numbering of kinds.
 func (t *ParquetWriter[T]) NewKinds() {
 	for _, c := range t.cols {
 		c.newKinds()
 	}
 }
 
-// Close ends the file, with more metadata.
+// Close writes the last group and the footer, with additional metadata.
 func (t *ParquetWriter[T]) Close(metadata map[string]string) error {
 	if err := t.flush(); err != nil {
 		return err
@@ -198,11 +198,11 @@ func (t *ParquetWriter[T]) writeGroup() error {
 	return group.Close()
 }
 
-// parquetColumn gathers the values of a column for a row group.
+// parquetColumn collects the values of a column for a row group.
 type parquetColumn[T any] interface {
 	add(rows []T)
 	newKinds()
-	writeTo(file.ColumnChunkWriter) error // and forgets the values
+	writeTo(file.ColumnChunkWriter) error // writes the values and discards them
 }
 
 func newParquetColumn[T any](c *Column[T], o *Options[T]) (parquetColumn[T], error) {
@@ -231,20 +231,21 @@ func newParquetColumn[T any](c *Column[T], o *Options[T]) (parquetColumn[T], err
 	return nil, fmt.Errorf("column %s is of a type that is not written as Parquet", c.Name)
 }
 
-// half returns the bits of half of n as a double.
+// half returns the bits of n/2 as a double.
 func half(n uint64) uint64 { return math.Float64bits(float64(n) / 2) }
 
-// cells are the values of a column; where it has nulls, levels has 1 for a value.
+// cells holds the values of a column. If the column has nulls, levels has an
+// entry for each row: 1 for a value, 0 for a null.
 type cells[T, V any] struct {
 	of     *Column[T]
 	get    func(T) (V, bool)
-	kind   func(T) int // nil unless rows of one kind have the same value
+	kind   func(T) int // nil unless rows of the same kind have the same value
 	kinds  []known[V]  // values by kind
 	values []V
 	levels []int16
 }
 
-// known is the value of a kind.
+// known is the value of a kind, if it was computed.
 type known[V any] struct {
 	value        V
 	ok, computed bool
@@ -310,10 +311,10 @@ func (c *cells[T, V]) writeTo(w file.ColumnChunkWriter) error {
 	return err
 }
 
-// texts are a column of texts.
+// texts is a column of texts.
 type texts[T any] struct {
 	*cells[T, parquet.ByteArray]
-	known map[string]parquet.ByteArray // texts of this row group
+	known map[string]parquet.ByteArray // texts of the current row group
 }
 
 func newTexts[T any](c *Column[T], o *Options[T]) parquetColumn[T] {

@@ -7,13 +7,14 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Internal is what the columns class, direction and call have in rows of what
-// the MPI library sent on its own behalf: one for each peer, behind the rows of
-// the process, with messages and bytes. They have no call, so that sums of
-// calls, and those of any other class or direction, are what they are without.
+// Internal is the value of the columns class, direction and call in rows of
+// messages that the MPI library sent on its own behalf. A process has one such
+// row for each peer, after its other rows, with messages and bytes. Its number
+// of calls is 0: it does not change sums of calls, or sums over another class
+// or direction.
 const Internal = "internal"
 
-// internalRows are those of a process. Their peers are world ranks.
+// internalRows returns these rows of a process. Their peers are world ranks.
 func internalRows(p *profile.Profile) []profile.Row {
 	if p.Physical == nil {
 		return nil
@@ -31,8 +32,9 @@ func internalRows(p *profile.Profile) []profile.Row {
 	return out
 }
 
-// ParseKey is what the columns class and direction say of a row. Of those of
-// Internal it says nothing that matters: what is known of them is in the header.
+// ParseKey parses the columns class and direction of a row. For internal rows
+// it returns placeholders, since readers skip these rows: the header has their
+// contents.
 func ParseKey(class, direction string) (profile.Class, profile.Direction, error) {
 	if class == Internal && direction == Internal {
 		return profile.Other, profile.None, nil
@@ -45,9 +47,9 @@ func ParseKey(class, direction string) (profile.Class, profile.Direction, error)
 	return c, d, nil
 }
 
-// physical is a profile.Physical: its flows one after the other, each of a kind,
-// a rank, bytes, messages, and its histogram's columns from the first to the last
-// that is not 0, behind their number and the first's.
+// physical is the stored form of a profile.Physical. Its flows follow each
+// other. Each consists of its kind, rank, bytes and messages, followed by its
+// histogram in the form of appendHistogram.
 type physical struct {
 	Unknown string  `json:"unknown,omitempty"`
 	Flows   *packed `json:"flows,omitempty"`
@@ -69,7 +71,9 @@ func packPhysical(p *profile.Physical) *physical {
 	return &physical{p.Unknown, &packed{len(flat), packVector(flat)}}
 }
 
-// appendHistogram tells none (0) from an empty one (1).
+// appendHistogram appends the columns of a histogram from the first to the last
+// one that is not 0, after their number + 1 and the index of the first. A nil
+// histogram is 0, so that it differs from an empty one.
 func appendHistogram(to []uint64, h *profile.Histogram) []uint64 {
 	if h == nil {
 		return append(to, 0)
@@ -84,7 +88,8 @@ func appendHistogram(to []uint64, h *profile.Histogram) []uint64 {
 	return append(append(to, 1+uint64(end-first), uint64(first)), h[first:end]...)
 }
 
-// unpackPhysical is the inverse of packPhysical, for the process of a rank.
+// unpackPhysical is the inverse of packPhysical, for the process of the given
+// rank.
 func unpackPhysical(p *physical, rank int) (*profile.Physical, error) {
 	if p == nil {
 		return nil, nil
@@ -113,7 +118,8 @@ func unpackPhysical(p *physical, rank int) (*profile.Physical, error) {
 	return out, nil
 }
 
-// cutHistogram is the inverse of appendHistogram.
+// cutHistogram splits a histogram off flat. It is the inverse of
+// appendHistogram.
 func cutHistogram(flat []uint64) (h *profile.Histogram, rest []uint64, err error) {
 	n := flat[0]
 	if n == 0 {

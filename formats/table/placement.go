@@ -2,8 +2,8 @@ package table
 
 import "github.com/mpitrace/mpitrace/profile"
 
-// placementColumns are the columns of ranks.arrow that tell on which processors a
-// process ran, and what it used of them.
+// placementColumns returns the columns of ranks.arrow about the processors that
+// a process ran on, and the resources that it used.
 func placementColumns() []Column[*profile.Profile] {
 	type row = *profile.Profile
 	node := func(name, what string, get func(*profile.Placement) int) Column[row] {

@@ -13,11 +13,11 @@ type Fact struct {
 	*profile.Row
 	of       *process
 	site     *site
-	internal bool // one of internalRows
+	internal bool // one of the rows of internalRows
 }
 
-// Facts returns the rows of a profile, and behind them what the MPI library sent on
-// its own behalf.
+// Facts returns the rows of a profile, followed by its internal rows (see
+// Internal).
 func Facts(p *profile.Profile) iter.Seq[Fact] {
 	of := newProcess(p)
 	return func(yield func(Fact) bool) {
@@ -35,13 +35,13 @@ func Facts(p *profile.Profile) iter.Seq[Fact] {
 	}
 }
 
-// site is what the columns say of a call site.
+// site holds the values of the columns about a call site.
 type site struct {
 	label, address string
 	inner          profile.Frame
 }
 
-// process is a profile with the texts of its rows made once.
+// process is a profile with the texts that its rows share.
 type process struct {
 	*profile.Profile
 	comms  []string          // labels, by index
@@ -67,7 +67,7 @@ func newProcess(p *profile.Profile) *process {
 	return out
 }
 
-// newSite makes the texts of a call site; the folded calls' has no frames.
+// newSite returns the texts of a call site. Folded calls have no frames.
 func newSite(frames []profile.Frame) *site {
 	if len(frames) == 0 {
 		return &site{label: "unknown", address: "unknown"}
@@ -79,7 +79,7 @@ func newSite(frames []profile.Frame) *site {
 	return &site{profile.SiteLabel(frames), strings.Join(addresses, profile.Callers), frames[0]}
 }
 
-// comm is the row's communicator, nil if it has none.
+// comm returns the row's communicator, nil if it has none.
 func (f Fact) comm() *profile.Comm {
 	if f.Comm < 0 || int(f.Comm) >= len(f.of.Comms) {
 		return nil
@@ -94,7 +94,7 @@ func (f Fact) commLabel() (string, bool) {
 	return f.of.comms[f.Comm], true
 }
 
-// worldPeer is the peer's world rank, if it has one.
+// worldPeer returns the world rank of the peer, if it has one.
 func (f Fact) worldPeer() (int32, bool) {
 	if f.internal {
 		return f.Peer, true
@@ -128,10 +128,11 @@ func (f Fact) directionName() string {
 	return f.Direction.String()
 }
 
-// clocked tells whether the row is of calls, and any of the process was timed.
+// clocked reports whether the row is of MPI calls and the process measured
+// times.
 func (f Fact) clocked() bool { return f.of.Timing != profile.TimingOff && !f.internal }
 
-// timed tells whether the shortest and longest call are known.
+// timed reports whether the times of the shortest and longest call are known.
 func (f Fact) timed() bool { return f.MaxNs > 0 }
 
 // ProfileColumns are the columns of profile.arrow, in order.

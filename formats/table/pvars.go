@@ -9,24 +9,24 @@ import (
 )
 
 // WritePvars writes one row for each value that was read of a performance
-// variable: processes in the order of the source, readings in that of time. A
-// text is one value. It goes over the source twice.
+// variable. Processes are in the order of the source, readings in order of
+// time. A text is one value. It iterates over the source twice.
 func WritePvars(w io.Writer, src profile.Source) error { return writeTables(src, newPvarTable(w)) }
 
-// pvarTable is pvars.arrow.
+// pvarTable writes pvars.arrow.
 type pvarTable struct {
 	rowTable[pvarValue]
-	began map[string]int64 // of each job: the first process's, in Unix ns
+	began map[string]int64 // earliest start of a process, by job; Unix ns
 }
 
-// pvarValue is an element of a reading, or a text.
+// pvarValue is one element of a reading; a text is one element.
 type pvarValue struct {
 	*profile.Reading
 	pvar   *profile.Pvar
 	of     *profile.Profile
 	object string
 	slice  string
-	start  int64 // of the job
+	start  int64 // of the job, Unix ns
 	index  int
 }
 
@@ -36,8 +36,8 @@ func newPvarTable(w io.Writer) *pvarTable {
 	return t
 }
 
-// note keeps what the MPI says of its variables for the schema's metadata: it is the
-// same in all rows.
+// note adds the descriptions of the variables to the schema's metadata, since
+// they are the same in all rows.
 func (t *pvarTable) note(p *profile.Profile) error {
 	if known, ok := t.began[p.Run]; p.Start != 0 && (!ok || p.Start < known) {
 		t.began[p.Run] = p.Start
@@ -51,7 +51,7 @@ func (t *pvarTable) note(p *profile.Profile) error {
 	return t.rowTable.note(p)
 }
 
-// values returns the values of a process.
+// values returns the values that a process read.
 func (t *pvarTable) values(p *profile.Profile) iter.Seq[pvarValue] {
 	return func(yield func(pvarValue) bool) {
 		if len(p.Readings) == 0 {
@@ -88,7 +88,7 @@ func (t *pvarTable) values(p *profile.Profile) iter.Seq[pvarValue] {
 	}
 }
 
-// number is the value of a variable of this type.
+// number returns the value if the variable is of type t.
 func (v pvarValue) number(t profile.PvarType) (uint64, bool) {
 	if v.pvar.Type != t {
 		return 0, false

@@ -19,14 +19,14 @@ func newRankTable(w io.Writer) output {
 		}}
 }
 
-// lastKnown is the last moment known of a process, in Unix ns.
+// lastKnown returns the last known moment of a process, in Unix ns.
 func lastKnown(p *profile.Profile) int64 { return max(p.End, p.FinalizeStart, p.InitEnd) }
 
-// wallNs is the time from entering MPI_Init to the last moment known.
+// wallNs returns the time from entering MPI_Init to the last known moment.
 func wallNs(p *profile.Profile) (uint64, bool) { return span(p.Start, lastKnown(p)) }
 
-// appNs is the application time: from the end of Init to the start of
-// Finalize, or to the last moment known of a process that never came there.
+// appNs returns the application time: from the end of MPI_Init to the start of
+// MPI_Finalize, or to the last known moment if MPI_Finalize was not called.
 func appNs(p *profile.Profile) (uint64, bool) {
 	if p.FinalizeStart == 0 {
 		return span(p.InitEnd, lastKnown(p))
@@ -34,7 +34,7 @@ func appNs(p *profile.Profile) (uint64, bool) {
 	return span(p.InitEnd, p.FinalizeStart)
 }
 
-// span is the time between two moments, if both are known.
+// span returns the time between two moments, if both are known.
 func span(from, to int64) (uint64, bool) {
 	if from == 0 || to < from {
 		return 0, false
@@ -42,7 +42,7 @@ func span(from, to int64) (uint64, bool) {
 	return uint64(to - from), true
 }
 
-// mpiNs is the time in MPI calls, Init and Finalize apart.
+// mpiNs returns the time in MPI calls, without MPI_Init and MPI_Finalize.
 func mpiNs(p *profile.Profile) (sum uint64, ok bool) {
 	for i := range p.Rows {
 		if !profile.SetsUp(p.Rows[i].Call) {
@@ -52,7 +52,7 @@ func mpiNs(p *profile.Profile) (sum uint64, ok bool) {
 	return sum, p.Timing != profile.TimingOff
 }
 
-// mpiErrorNs is its standard error.
+// mpiErrorNs returns the standard error of mpiNs.
 func mpiErrorNs(p *profile.Profile) (uint64, bool) {
 	var variance float64
 	for i := range p.Rows {
@@ -71,7 +71,7 @@ func totalCalls(p *profile.Profile) (sum uint64) {
 	return sum
 }
 
-// commandLine quotes arguments that a shell would split.
+// commandLine joins arguments, and quotes those that a shell would change.
 func commandLine(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {

@@ -9,7 +9,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Read reads all profiles of a file.
+// Read returns all profiles of a file.
 func Read(path string) ([]*profile.Profile, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -23,7 +23,8 @@ func Read(path string) ([]*profile.Profile, error) {
 	return ps, err
 }
 
-// ReadSymbols reads the names of call sites alone.
+// ReadSymbols returns the names of call sites in a file, without reading its
+// rows.
 func ReadSymbols(path string) (profile.Symbols, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// withReadings is a source whose processes have the readings of a file that
-// WritePvars wrote of them, in the same order.
+// withReadings is a source that adds to its processes their readings from path.
 type withReadings struct {
 	profile.Source
 	path string
 }
 
-// WithReadings gives the processes of a source their readings of performance
-// variables, which WritePvars wrote of the same processes. If the file is damaged
-// it gives the source as it is, and says so.
+// WithReadings returns a source that adds to the processes of src their
+// readings of performance variables. The file at path must be one that
+// WritePvars wrote for the same processes in the same order. If it is damaged,
+// WithReadings returns src itself and an error.
 func WithReadings(src profile.Source, path string) (profile.Source, error) {
 	if err := check(path, tablePvars); err != nil {
 		return src, err
@@ -31,8 +31,8 @@ func WithReadings(src profile.Source, path string) (profile.Source, error) {
 	return &withReadings{src, path}, nil
 }
 
-// Each implements profile.Source. It holds a batch of rows, and the readings of
-// one process.
+// Each implements profile.Source. It keeps one batch of rows and the readings
+// of one process in memory.
 func (w *withReadings) Each(f func(*profile.Profile) error) error {
 	in, err := openReadings(w.path)
 	if err != nil {
@@ -58,10 +58,10 @@ type readings struct {
 	about   *arrow.Metadata
 	decoder decoder
 	batches int
-	next    func(*readingRow) // of the batch
-	rows    int               // left in the batch
-	row     readingRow        // the first that was not used
-	more    bool              // there is one
+	next    func(*readingRow) // reads the next row of the batch
+	rows    int               // rows left in the batch
+	row     readingRow        // the first row not yet used
+	more    bool              // whether row is valid
 }
 
 // readingRow is a row of pvars.arrow.
@@ -72,7 +72,7 @@ type readingRow struct {
 	moment                   profile.Moment
 	pvar                     profile.Pvar
 	raw                      uint64
-	known                    bool // class, binding and moment are
+	known                    bool // class, binding and moment are valid
 }
 
 func openReadings(path string) (_ *readings, err error) {
@@ -95,7 +95,7 @@ func openReadings(path string) (_ *readings, err error) {
 	return r, nil
 }
 
-// advance goes to the next row.
+// advance reads the next row.
 func (r *readings) advance() (err error) {
 	defer recovered(&err)
 	for r.rows == 0 {
@@ -121,7 +121,7 @@ func (r *readings) advance() (err error) {
 	return nil
 }
 
-// columns gives the rows of a batch, one after the other.
+// columns returns a function that reads the rows of a batch, one per call.
 func (r *readings) columns(batch arrow.Record) (func(*readingRow), error) {
 	b := columnsOf{batch: batch, decoder: &r.decoder}
 	run, slice, object, text := b.text("run"), b.text("slice"), b.text("object"), b.text("text")
@@ -158,7 +158,7 @@ func (r *readings) columns(batch arrow.Record) (func(*readingRow), error) {
 	}, nil
 }
 
-// addTo gives a process its readings, which are the next if it has any.
+// addTo adds to a process its readings, if the next readings belong to it.
 func (r *readings) addTo(p *profile.Profile) error {
 	names := map[string]uint32{}
 	for r.more && r.row.run == p.Run && int(r.row.rank) == p.Rank {
@@ -177,7 +177,8 @@ func (r *readings) addTo(p *profile.Profile) error {
 	return nil
 }
 
-// maxHandles is far more than a process binds: each takes memory here.
+// maxHandles limits the handles of a process, since each takes memory here. It
+// is far more than a process binds.
 const maxHandles = 1 << 24
 
 func (row *readingRow) addTo(p *profile.Profile, names map[string]uint32) error {
@@ -201,13 +202,13 @@ func (row *readingRow) addTo(p *profile.Profile, names map[string]uint32) error 
 	}
 	index, ok := names[row.slice]
 	if !ok {
-		_, _ = fmt.Sscanf(row.slice, "slice %d", &index) // as it is called where it has no name
+		_, _ = fmt.Sscanf(row.slice, "slice %d", &index) // WritePvars names a slice without a name by its index
 	}
 	p.Readings = append(p.Readings, profile.Reading{Handle: int(row.handle), Slice: index, At: row.at, Moment: row.moment, Values: row.values()})
 	return nil
 }
 
-// bind says what a handle is of, which all its rows do.
+// bind sets the variable and the object of a handle from its first row.
 func (row *readingRow) bind(p *profile.Profile, h *profile.PvarHandle) {
 	h.Count = max(1, len(row.text))
 	h.Comm = int32(slices.IndexFunc(p.Comms, func(c profile.Comm) bool { return row.object != "" && c.Label() == row.object }))
@@ -217,7 +218,7 @@ func (row *readingRow) bind(p *profile.Profile, h *profile.PvarHandle) {
 	}
 }
 
-// values are those of a text, or the first of an array.
+// values returns the values of a text, or the first value of an array.
 func (row *readingRow) values() []uint64 {
 	if row.pvar.Type != profile.PvarText {
 		return []uint64{row.raw}

@@ -1,9 +1,9 @@
 package table
 
-// Description describes a table to people.
+// Description describes a table for documentation.
 type Description struct {
-	Title  string // file name, or what the table is
-	Doc    string // what a row is
+	Title  string // file name or name of the table
+	Doc    string // meaning of a row
 	Fields []FieldDescription
 }
 

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// An Arrow file has no checksum of the whole, and the library believes every
-// length in it: one flipped bit can make it ask for a terabyte, which ends a Go
-// program without a chance to recover. So our files carry a part of their own
-// before the footer, where readers, who go by the footer, do not look:
+// An Arrow file has no checksum, and the Arrow library trusts every length in
+// it: one flipped bit can make it allocate a terabyte, which a Go program
+// cannot recover from. Therefore mpitrace adds a part of its own before the
+// footer. Other readers ignore it, since the footer does not refer to it:
 //
 //	blocks   processes (see Header)
 //	shared   what the processes share, compressed JSON
 //	8 bytes  length of blocks, 8 bytes length of shared
-//	4 bytes  sealMark, 4 bytes CRC-32C of all bytes of the file but these eight
+//	4 bytes  sealMark, 4 bytes CRC-32C of all bytes of the file except these eight
 //
-// The checksum is compared before the file is given to the library.
+// The checksum is compared before the Arrow library reads the file.
 const (
 	sealMark    = "MPT2"
 	oldSealMark = "MPTR" // of format version 1
@@ -37,8 +37,8 @@ var errNotSealed = errors.New("not as mpitrace writes it: it has no seal; only a
 
 var errOldFormat = fmt.Errorf("written in format version 1, this reads version %s: make it anew from the recordings", FormatVersion)
 
-// Position lets Arrow's file writer write to anything: it seeks only to find out
-// where it is.
+// Position returns a WriteSeeker that writes to w. Arrow's file writer needs
+// one, but seeks only to find its current position.
 func Position(w io.Writer) io.WriteSeeker { return &position{w: w} }
 
 type position struct {
@@ -59,15 +59,15 @@ func (p *position) Seek(offset int64, whence int) (int64, error) {
 	return p.at, nil
 }
 
-// Sealer is what the writer of a file writes into: it puts our part before the
-// footer.
+// Sealer is the writer to which an Arrow file is written. It inserts mpitrace's
+// own part before the footer.
 type Sealer struct {
 	position
 	sum    uint32
-	footer *bytes.Buffer // holds what comes from the footer on
+	footer *bytes.Buffer // collects the output from the footer on
 }
 
-// NewSealer writes to w.
+// NewSealer returns a Sealer that writes to w.
 func NewSealer(w io.Writer) *Sealer { return &Sealer{position: position{w: w}} }
 
 func (s *Sealer) Write(p []byte) (int, error) {
@@ -79,7 +79,8 @@ func (s *Sealer) Write(p []byte) (int, error) {
 	return s.position.Write(p)
 }
 
-// Close ends the file with our part and the footer, which is what finish writes.
+// Close writes mpitrace's own part and the footer. It calls finish to write the
+// footer.
 func (s *Sealer) Close(head *Header, table string, finish func() error) error {
 	blocks, common, err := head.finish(table)
 	if err != nil {
@@ -108,21 +109,21 @@ func (s *Sealer) close(blocks, common []byte, finish func() error) error {
 	return err
 }
 
-// sealed is where the parts of a file are.
+// sealed holds the positions of the parts of a file.
 type sealed struct {
 	blocks, shared, seal, size int64 // offsets; shared ends lengthsLen before the seal
 	sum                        uint32
 }
 
-// magic is how an Arrow file begins and ends, with the length of the footer before
-// the last.
+// magic is at the beginning and at the end of an Arrow file. The length of the
+// footer is before the one at the end.
 const magic = "ARROW1"
 
 // Is reports whether a file that begins with head is an Arrow IPC file.
 func Is(head []byte) bool { return strings.HasPrefix(string(head), magic) }
 
-// findSeal tells a file that is no Arrow file from one that was cut off and from
-// another program's.
+// findSeal finds the parts of a file. Its error says whether the file is not an
+// Arrow file, was truncated, or was written by another program.
 func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
 	head, tail := make([]byte, len(magic)), make([]byte, 4+len(magic))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -145,7 +146,7 @@ func findSeal(r io.ReaderAt, size int64) (s sealed, err error) {
 	return s, s.find(r)
 }
 
-// find fills in what the bytes before the footer say.
+// find reads the positions of the parts from the bytes before the footer.
 func (s *sealed) find(r io.ReaderAt) error {
 	at := s.seal - int64(lengthsLen)
 	if at < 0 {
@@ -171,7 +172,7 @@ func (s *sealed) find(r io.ReaderAt) error {
 	return nil
 }
 
-// check compares the checksum with the bytes of the file.
+// check returns an error if the checksum does not match the file.
 func (s *sealed) check(r io.ReaderAt) error {
 	sum := crc32.New(castagnoli)
 	after := s.seal + int64(sealLen)

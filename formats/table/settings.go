@@ -7,11 +7,10 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Settings gathers how processes were recorded, for the metadata of the files
-// that they are in.
+// Settings collects how processes were recorded, for the metadata of tables.
 type Settings struct{ timing, receives []string }
 
-// Note takes what the process says of it.
+// Note adds the settings of a process.
 func (s *Settings) Note(p *profile.Profile) {
 	noteWord(&s.timing, p.Timing.String())
 	noteWord(&s.receives, profile.ReceivesText(p.Unfollowed))
@@ -23,8 +22,8 @@ func noteWord(words *[]string, word string) {
 	}
 }
 
-// Metadata are by key: of processes that do not agree all values there are, of none
-// at all no key.
+// Metadata returns the settings by key. If processes differ, a setting lists
+// all their values. It returns nil if there were no processes.
 func (s *Settings) Metadata() map[string]string {
 	if s.timing == nil {
 		return nil

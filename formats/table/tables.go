@@ -8,7 +8,7 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// Tables of a run, as the metadata of their files name them.
+// Names of the tables of a run, in the metadata of their files.
 const (
 	tableProfile = "profile"
 	tableComms   = "communicators"
@@ -17,25 +17,25 @@ const (
 	tableWaits   = "waits"
 )
 
-// FormatVersion changes when an older reader would misread a newer file. Version
-// 2, in which all times were exact, is read as well.
+// FormatVersion changes when an older reader would misread a newer file.
+// Version 2, in which all times were exact, can still be read.
 const (
 	FormatVersion    = "3"
 	oldFormatVersion = "2"
 )
 
-// metadataOf are those of a table of a run.
+// metadataOf returns the metadata of a table of a run.
 func metadataOf[T any](name string, cols []Column[T]) map[string]string {
 	return map[string]string{KeyFormat: FormatVersion, KeyTool: Tool, KeyTable: name, KeyPandas: Pandas(cols)}
 }
 
-// WriteProfile writes profile.arrow: the rows of all the profiles, in the order of
-// the source, each profile's in their own order. It goes over the source twice.
+// WriteProfile writes profile.arrow: the rows of all profiles, in the order of
+// the source and of each profile. It iterates over the source twice.
 func WriteProfile(w io.Writer, src profile.Source) error { return writeTables(src, newProfileTable(w)) }
 
-// WriteTables writes all tables, and goes over the source no more often than for
-// one: that of a large job is thousands of files. That of performance variables is
-// left out if pvars is nil.
+// WriteTables writes all tables. It iterates over the source twice, as for a
+// single table, since the source of a large job reads thousands of files. If
+// pvars is nil, it does not write the table of performance variables.
 func WriteTables(profiles, comms, ranks, pvars io.Writer, src profile.Source) error {
 	tables := []output{newProfileTable(profiles), newCommTable(comms), newRankTable(ranks)}
 	if pvars != nil {
@@ -44,8 +44,8 @@ func WriteTables(profiles, comms, ranks, pvars io.Writer, src profile.Source) er
 	return writeTables(src, tables...)
 }
 
-// WriteParquet writes the rows of WriteProfile as Parquet. It goes over the source
-// once, like the two below.
+// WriteParquet writes the rows of WriteProfile as Parquet. Like WriteCSV and
+// WriteJSON, it iterates over the source once.
 func WriteParquet(w io.Writer, src profile.Source) error {
 	return writeParquet(w, src, groupRows)
 }
@@ -60,7 +60,7 @@ func writeParquet(w io.Writer, src profile.Source, groupRows int) error {
 	return writeFacts("parquet", src, &settings, out.Add, func() error { return out.Close(settings.Metadata()) })
 }
 
-// WriteCSV writes them as CSV.
+// WriteCSV writes the rows of WriteProfile as CSV.
 func WriteCSV(w io.Writer, src profile.Source) error {
 	out, err := NewCSVWriter(w, ProfileColumns, Options[Fact]{})
 	if err != nil {
@@ -69,7 +69,7 @@ func WriteCSV(w io.Writer, src profile.Source) error {
 	return writeFacts("csv", src, new(Settings), out.Add, out.Close)
 }
 
-// WriteJSON writes them as JSON lines.
+// WriteJSON writes the rows of WriteProfile as JSON lines.
 func WriteJSON(w io.Writer, src profile.Source) error {
 	out := NewJSONWriter(w, ProfileColumns)
 	return writeFacts("json", src, new(Settings), out.Add, out.Close)
@@ -89,9 +89,9 @@ func writeFacts(format string, src profile.Source, settings *Settings, add func(
 	return nil
 }
 
-// output is a table that is made of profiles.
+// output is a table that is made from profiles.
 type output interface {
-	note(*profile.Profile) error // meets every profile once, before the start
+	note(*profile.Profile) error // called for every profile before start
 	start() error
 	add(*profile.Profile) error
 	close() error
@@ -124,7 +124,7 @@ func writeTables(src profile.Source, tables ...output) error {
 	return each(output.close)
 }
 
-// arrowTable is the Arrow file of a table.
+// arrowTable writes a table to an Arrow file.
 type arrowTable[T any] struct {
 	name     string
 	settings Settings // for the schema's metadata
@@ -147,7 +147,7 @@ func (t *arrowTable[T]) close() error {
 	return t.seal.Close(&t.head, t.name, t.arrow.out.Close)
 }
 
-// rowTable is one that has rows of each profile.
+// rowTable is an arrowTable in which each profile has its own rows.
 type rowTable[T any] struct {
 	arrowTable[T]
 	rows func(*profile.Profile) iter.Seq[T]
@@ -160,7 +160,7 @@ func (t *rowTable[T]) note(p *profile.Profile) error {
 
 func (t *rowTable[T]) add(p *profile.Profile) error { return t.arrow.add(t.rows(p)) }
 
-// profileTable is profile.arrow.
+// profileTable writes profile.arrow.
 type profileTable struct{ rowTable[Fact] }
 
 func newProfileTable(w io.Writer) *profileTable {

@@ -7,8 +7,8 @@ import (
 	"github.com/mpitrace/mpitrace/profile"
 )
 
-// WriteWaits writes one row for each wait of a trace. By rank and event it joins
-// the rows of trace.<rank>.arrow.
+// WriteWaits writes one row for each wait of a trace. The columns rank and
+// event refer to the rows of trace.<rank>.arrow.
 func WriteWaits(w io.Writer, waits []profile.Wait) error {
 	t := newArrowTable(w, tableWaits, WaitColumns)
 	rows := slices.Values(waits)
